@@ -1,0 +1,119 @@
+//! Input that cannot be used: what was wrong, where, and what to do.
+//!
+//! How a training *ended* is never an error; see [`Outcome`](crate::Outcome).
+
+/// What went wrong with the user's input.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Lengths that do not fit together.
+    #[error("{what}: expected {expected}, found {found}")]
+    Shape {
+        /// Which argument.
+        what: String,
+        /// What would fit.
+        expected: String,
+        /// The length found.
+        found: usize,
+    },
+    /// An input that is NaN or infinite.
+    #[error(
+        "input at row {row}, column {column} is {value}; inputs must be finite: impute or drop it"
+    )]
+    NonFiniteInput {
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+        /// The value.
+        value: f32,
+    },
+    /// A target that is NaN or infinite.
+    #[error("target of row {row} is {value}; targets must be finite: impute or drop the row")]
+    NonFiniteTarget {
+        /// Row, from 0.
+        row: usize,
+        /// The value.
+        value: f32,
+    },
+    /// Two samples with one id.
+    #[error(
+        "sample id {id} occurs more than once; ids key the pointwise multipliers and must differ"
+    )]
+    DuplicateId {
+        /// The id.
+        id: u64,
+    },
+    /// A population without samples.
+    #[error("{requirement}: its population is empty; check the subset it is taken from")]
+    EmptyPopulation {
+        /// Whose population.
+        requirement: String,
+    },
+    /// Two requirements with one name.
+    #[error("two requirements are named '{name}'; names identify the multipliers: rename one")]
+    DuplicateName {
+        /// The name.
+        name: String,
+    },
+    /// A level that is not a number.
+    #[error("requirement '{requirement}': level {value}{} is not finite; give a number", .sample.map(|n| format!(" of sample {n}")).unwrap_or_default())]
+    Level {
+        /// The requirement.
+        requirement: String,
+        /// The level given.
+        value: f64,
+        /// The sample, when levels are per sample.
+        sample: Option<usize>,
+    },
+    /// A loss that does not fit the outputs, the targets or the views it is applied to.
+    #[error("{requirement}: {loss} {reason}")]
+    LossMismatch {
+        /// Whose loss.
+        requirement: String,
+        /// The loss.
+        loss: String,
+        /// Why it does not fit, and what would.
+        reason: String,
+    },
+    /// A model that does not fit the data.
+    #[error("the model takes {model} input columns but {population} has {data}")]
+    InputWidth {
+        /// Columns of the model.
+        model: usize,
+        /// Columns of the data.
+        data: usize,
+        /// Whose data.
+        population: String,
+    },
+    /// A setting outside its range.
+    #[error("{setting} = {value}: must be {allowed}")]
+    Setting {
+        /// The setting.
+        setting: String,
+        /// The value given.
+        value: f64,
+        /// The range.
+        allowed: String,
+    },
+    /// A saved state that belongs to another problem, model or learner.
+    #[error("this state does not belong to this problem and model: {reason}")]
+    State {
+        /// What differs.
+        reason: String,
+    },
+}
+
+/// A result whose error is [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// `Ok` if `ok`, otherwise the [`Error::Setting`] that says what is allowed.
+    pub fn unless(ok: bool, setting: &str, value: f64, allowed: &str) -> Result<()> {
+        if ok {
+            Ok(())
+        } else {
+            Err(Self::Setting { setting: setting.into(), value, allowed: allowed.into() })
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The inputs x of a data set: a matrix whose indicator columns are kept as indices.
+//!
+//! A row of a table is a few numbers and many one-hot indicators. [`Inputs`] stores the
+//! numbers densely and, for the indicators, only the columns that are 1, so that a model
+//! adds the rows of its weight matrix that are switched on and never multiplies by zero.
+//! Columns keep the numbers the user gave them: column `c` of the matrix is row `c` of the
+//! first layer's weights, however it is stored.
+//!
+//! ```
+//! use feasible::Inputs;
+//! // Two rows of (age, is_male, is_married): column 0 is dense, 1 and 2 are indicators.
+//! let x = Inputs::new(vec![0.3, 1.0, 0.0, -1.2, 0.0, 1.0], 3)?;
+//! assert_eq!(x.dense_columns(), [0]);
+//! assert_eq!(x.hot(0), [1]);
+//! assert_eq!(x.row(1), [-1.2, 0.0, 1.0]);
+//! # Ok::<(), feasible::Error>(())
+//! ```
+
+use crate::error::{Error, Result};
+
+/// A matrix of inputs, one row per sample. See the [module](self).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inputs {
+    rows: usize,
+    width: usize,
+    /// The columns stored in `dense`, ascending.
+    dense_columns: Vec<u32>,
+    /// `rows × dense_columns.len()`, row by row.
+    dense: Vec<f32>,
+    /// Row r's indicators are `hot[starts[r]..starts[r + 1]]`.
+    starts: Vec<u32>,
+    /// Column numbers whose value is 1, ascending within a row.
+    hot: Vec<u32>,
+}
+
+impl Inputs {
+    /// From a matrix in row order; columns of only 0 and 1 become indicators.
+    ///
+    /// # Errors
+    /// A length that is no multiple of `width`, or a value that is not finite.
+    pub fn new(values: Vec<f32>, width: usize) -> Result<Self> {
+        let rows = Self::check(&values, width)?;
+        let mut indicator = vec![true; width];
+        for row in values.chunks_exact(width) {
+            for (is, &x) in indicator.iter_mut().zip(row) {
+                *is &= x == 0.0 || x == 1.0;
+            }
+        }
+        let dense_columns: Vec<u32> =
+            (0..width as u32).filter(|&c| !indicator[c as usize]).collect();
+        let mut builder = InputsBuilder::new(width, dense_columns.clone(), rows)?;
+        let (mut dense, mut hot) = (Vec::new(), Vec::new());
+        for row in values.chunks_exact(width) {
+            dense.clear();
+            dense.extend(dense_columns.iter().map(|&c| row[c as usize]));
+            hot.clear();
+            hot.extend(
+                (0..width as u32).filter(|&c| indicator[c as usize] && row[c as usize] == 1.0),
+            );
+            builder.push(&dense, &hot)?;
+        }
+        Ok(builder.finish())
+    }
+
+    /// From a matrix in row order, every column stored densely (images, embeddings).
+    ///
+    /// # Errors
+    /// As [`Inputs::new`].
+    pub fn dense(values: Vec<f32>, width: usize) -> Result<Self> {
+        let rows = Self::check(&values, width)?;
+        Ok(Self {
+            rows,
+            width,
+            dense_columns: (0..width as u32).collect(),
+            dense: values,
+            starts: vec![0; rows + 1],
+            hot: Vec::new(),
+        })
+    }
+
+    fn check(values: &[f32], width: usize) -> Result<usize> {
+        if width == 0 || !values.len().is_multiple_of(width) {
+            return Err(Error::Shape {
+                what: "inputs".into(),
+                expected: format!("a multiple of the width {width}, at least 1"),
+                found: values.len(),
+            });
+        }
+        match values.iter().position(|x| !x.is_finite()) {
+            Some(at) => Err(Error::NonFiniteInput {
+                row: at / width,
+                column: at % width,
+                value: values[at],
+            }),
+            None => Ok(values.len() / width),
+        }
+    }
+
+    /// Number of samples.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns a model sees.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The columns that are stored densely, ascending.
+    pub fn dense_columns(&self) -> &[u32] {
+        &self.dense_columns
+    }
+
+    /// Row `r` of the dense columns, in the order of [`Inputs::dense_columns`].
+    #[inline(always)]
+    pub fn dense_row(&self, r: usize) -> &[f32] {
+        let n = self.dense_columns.len();
+        &self.dense[r * n..(r + 1) * n]
+    }
+
+    /// The indicator columns that are 1 in row `r`, ascending.
+    #[inline(always)]
+    pub fn hot(&self, r: usize) -> &[u32] {
+        &self.hot[self.starts[r] as usize..self.starts[r + 1] as usize]
+    }
+
+    /// Writes row `r` in full into `out`, which has [`Inputs::width`] entries.
+    pub fn write_row(&self, r: usize, out: &mut [f32]) {
+        out.fill(0.0);
+        for (&c, &x) in self.dense_columns.iter().zip(self.dense_row(r)) {
+            out[c as usize] = x;
+        }
+        for &c in self.hot(r) {
+            out[c as usize] = 1.0;
+        }
+    }
+
+    /// Row `r` in full.
+    pub fn row(&self, r: usize) -> Vec<f32> {
+        let mut out = vec![0.0; self.width];
+        self.write_row(r, &mut out);
+        out
+    }
+}
+
+/// Builds [`Inputs`] row by row without ever holding the full matrix.
+#[derive(Clone, Debug)]
+pub struct InputsBuilder {
+    inputs: Inputs,
+    is_dense: Vec<bool>,
+}
+
+impl InputsBuilder {
+    /// For rows of `width` columns of which `dense_columns` hold numbers and all others
+    /// indicators; `rows` is a hint for the allocation.
+    ///
+    /// # Errors
+    /// Dense columns that are not ascending or lie outside the width.
+    pub fn new(width: usize, dense_columns: Vec<u32>, rows: usize) -> Result<Self> {
+        let ascending = dense_columns.windows(2).all(|w| w[0] < w[1]);
+        let inside = dense_columns.last().is_none_or(|&c| (c as usize) < width);
+        if width == 0 || !ascending || !inside {
+            return Err(Error::Shape {
+                what: "dense columns".into(),
+                expected: format!("strictly ascending column numbers below {width}"),
+                found: dense_columns.len(),
+            });
+        }
+        let mut is_dense = vec![false; width];
+        for &c in &dense_columns {
+            is_dense[c as usize] = true;
+        }
+        let mut starts = Vec::with_capacity(rows + 1);
+        starts.push(0);
+        let dense = Vec::with_capacity(rows * dense_columns.len());
+        let inputs = Inputs { rows: 0, width, dense_columns, dense, starts, hot: Vec::new() };
+        Ok(Self { inputs, is_dense })
+    }
+
+    /// Adds a row: the values of the dense columns in their order, and the indicators that
+    /// are 1, ascending.
+    ///
+    /// # Errors
+    /// A wrong number of dense values, a value that is not finite, or an indicator that is
+    /// repeated, out of order, out of range or a dense column.
+    pub fn push(&mut self, dense: &[f32], hot: &[u32]) -> Result<()> {
+        let row = self.inputs.rows;
+        let shape = |expected: String, found: usize| Error::Shape {
+            what: format!("inputs, row {row}"),
+            expected,
+            found,
+        };
+        let columns = self.inputs.dense_columns.len();
+        if dense.len() != columns {
+            return Err(shape(format!("{columns} dense values"), dense.len()));
+        }
+        if let Some(at) = dense.iter().position(|x| !x.is_finite()) {
+            let column = self.inputs.dense_columns[at] as usize;
+            return Err(Error::NonFiniteInput { row, column, value: dense[at] });
+        }
+        let ascending = hot.windows(2).all(|w| w[0] < w[1]);
+        let width = self.inputs.width;
+        let allowed = |&c: &u32| (c as usize) < width && !self.is_dense[c as usize];
+        if !ascending || !hot.iter().all(allowed) {
+            let expected = format!("ascending indicator columns below {width}, none of them dense");
+            return Err(shape(expected, hot.len()));
+        }
+        self.inputs.dense.extend_from_slice(dense);
+        self.inputs.hot.extend_from_slice(hot);
+        self.inputs.starts.push(self.inputs.hot.len() as u32);
+        self.inputs.rows += 1;
+        Ok(())
+    }
+
+    /// The finished matrix.
+    pub fn finish(self) -> Inputs {
+        self.inputs
+    }
+}

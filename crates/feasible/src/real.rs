@@ -1,0 +1,122 @@
+//! The two scalars a model can compute in.
+//!
+//! Networks train in `f32`. Convex problems solved to many digits, and every test by finite
+//! differences, run the same code in `f64`. Data are stored as `f32` in both cases (every
+//! `f32` is an `f64`), and sums over samples are always accumulated in `f64`.
+
+use std::fmt::{Debug, Display};
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// `f32` or `f64`: the field θ, the outputs and the seeds live in.
+pub trait Real:
+    sealed::Sealed
+    + Copy
+    + Default
+    + PartialOrd
+    + Debug
+    + Display
+    + Send
+    + Sync
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + Sum
+    + serde::Serialize
+    + serde::de::DeserializeOwned
+    + 'static
+{
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+    /// The spacing of numbers near 1.
+    const EPSILON: Self;
+    /// The nearest number of this type.
+    fn from_f64(x: f64) -> Self;
+    /// Exact.
+    fn from_f32(x: f32) -> Self;
+    /// Exact.
+    fn to_f64(self) -> f64;
+    /// The nearest `f32`.
+    fn to_f32(self) -> f32;
+    /// e^x.
+    fn exp(self) -> Self;
+    /// e^x − 1, accurate near 0.
+    fn exp_m1(self) -> Self;
+    /// Natural logarithm.
+    fn ln(self) -> Self;
+    /// ln(1 + x), accurate near 0.
+    fn ln_1p(self) -> Self;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// Absolute value.
+    fn abs(self) -> Self;
+    /// Hyperbolic tangent.
+    fn tanh(self) -> Self;
+    /// The larger of the two.
+    fn max(self, other: Self) -> Self;
+    /// The smaller of the two.
+    fn min(self, other: Self) -> Self;
+    /// Neither infinite nor NaN.
+    fn is_finite(self) -> bool;
+}
+
+macro_rules! real {
+    ($t:ty) => {
+        impl Real for $t {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            const EPSILON: Self = <$t>::EPSILON;
+            #[inline(always)]
+            fn from_f64(x: f64) -> Self {
+                x as $t
+            }
+            #[inline(always)]
+            fn from_f32(x: f32) -> Self {
+                <$t>::from(x)
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+            #[inline(always)]
+            fn to_f32(self) -> f32 {
+                self as f32
+            }
+            real!(@unary $t: exp exp_m1 ln ln_1p sqrt abs tanh);
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                <$t>::max(self, other)
+            }
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                <$t>::min(self, other)
+            }
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                <$t>::is_finite(self)
+            }
+        }
+    };
+    (@unary $t:ty: $($f:ident)*) => {$(
+        #[inline(always)]
+        fn $f(self) -> Self {
+            <$t>::$f(self)
+        }
+    )*};
+}
+
+real!(f32);
+real!(f64);

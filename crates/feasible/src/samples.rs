@@ -1,0 +1,129 @@
+//! A data set: inputs, targets and stable ids.
+
+use std::collections::HashSet;
+
+use crate::error::{Error, Result};
+use crate::inputs::Inputs;
+
+/// What is to be predicted, one per sample.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Targets {
+    /// A class 0, 1, …, k − 1.
+    Classes(Vec<u32>),
+    /// A number.
+    Values(Vec<f32>),
+}
+
+impl Targets {
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Classes(y) => y.len(),
+            Self::Values(y) => y.len(),
+        }
+    }
+
+    /// Whether there is no sample.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The target of sample `row`.
+    #[inline(always)]
+    pub fn get(&self, row: usize) -> Target {
+        match self {
+            Self::Classes(y) => Target::Class(y[row]),
+            Self::Values(y) => Target::Value(y[row]),
+        }
+    }
+
+    /// The largest class, if these are classes.
+    pub fn last_class(&self) -> Option<u32> {
+        match self {
+            Self::Classes(y) => y.iter().copied().max(),
+            Self::Values(_) => None,
+        }
+    }
+}
+
+/// The target of one sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Target {
+    /// A class.
+    Class(u32),
+    /// A number.
+    Value(f32),
+}
+
+/// Samples (x, y) with ids. Ids stay with their sample whatever is shuffled or subset, and key
+/// the pointwise multipliers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Samples {
+    inputs: Inputs,
+    targets: Targets,
+    ids: Vec<u64>,
+}
+
+impl Samples {
+    /// Samples numbered 0, 1, 2, ….
+    ///
+    /// # Errors
+    /// As many inputs as targets are needed, and finite targets.
+    pub fn new(inputs: Inputs, targets: Targets) -> Result<Self> {
+        let ids = (0..inputs.rows() as u64).collect();
+        Self::checked(inputs, targets, ids)
+    }
+
+    /// Samples with ids of their own, such as the row numbers of a file.
+    ///
+    /// # Errors
+    /// As [`Samples::new`]; and ids must be as many as samples, and differ.
+    pub fn with_ids(inputs: Inputs, targets: Targets, ids: Vec<u64>) -> Result<Self> {
+        let mut seen = HashSet::with_capacity(ids.len());
+        if let Some(&id) = ids.iter().find(|&&id| !seen.insert(id)) {
+            return Err(Error::DuplicateId { id });
+        }
+        Self::checked(inputs, targets, ids)
+    }
+
+    fn checked(inputs: Inputs, targets: Targets, ids: Vec<u64>) -> Result<Self> {
+        let rows = inputs.rows();
+        for (what, found) in [("targets", targets.len()), ("ids", ids.len())] {
+            if found != rows {
+                let expected = format!("one for each of the {rows} rows of the inputs");
+                return Err(Error::Shape { what: what.into(), expected, found });
+            }
+        }
+        if let Targets::Values(y) = &targets
+            && let Some(row) = y.iter().position(|y| !y.is_finite())
+        {
+            return Err(Error::NonFiniteTarget { row, value: y[row] });
+        }
+        Ok(Self { inputs, targets, ids })
+    }
+
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there is no sample.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The inputs.
+    pub fn inputs(&self) -> &Inputs {
+        &self.inputs
+    }
+
+    /// The targets.
+    pub fn targets(&self) -> &Targets {
+        &self.targets
+    }
+
+    /// The ids.
+    pub fn ids(&self) -> &[u64] {
+        &self.ids
+    }
+}

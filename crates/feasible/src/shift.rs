@@ -1,0 +1,140 @@
+//! ρ(x) − x: what a counterfactual changes, for every row of a data set.
+//!
+//! A transformation ρ of the paper ("had their gender been reversed") changes few columns of
+//! a row. It is applied once, before training, and kept as the list of changes, so that
+//! asking a model about ρ(x) costs in proportion to what ρ changes.
+//!
+//! ```
+//! use feasible::{Inputs, Shift, rho};
+//! let x = Inputs::new(vec![0.5, 1.0, 0.25, 0.0], 2)?;
+//! let reversed = Shift::new(&x, rho::flip(1))?;
+//! assert_eq!(reversed.row(0).collect::<Vec<_>>(), [(1, -1.0)]);
+//! assert_eq!(reversed.row(1).collect::<Vec<_>>(), [(1, 1.0)]);
+//! # Ok::<(), feasible::Error>(())
+//! ```
+
+use crate::error::{Error, Result};
+use crate::inputs::Inputs;
+
+/// The changes ρ(x) − x, sparse, one list per row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shift {
+    starts: Vec<u32>,
+    columns: Vec<u32>,
+    deltas: Vec<f32>,
+}
+
+impl Shift {
+    /// Applies `rho` to each row, in place and in full, and keeps what it changed.
+    ///
+    /// # Errors
+    /// A ρ(x) that is not finite.
+    pub fn new(inputs: &Inputs, rho: impl Fn(&mut [f32])) -> Result<Self> {
+        let mut builder = ShiftBuilder::new(inputs.rows());
+        let mut x = vec![0.0; inputs.width()];
+        let mut moved = x.clone();
+        let mut changes = Vec::new();
+        for r in 0..inputs.rows() {
+            inputs.write_row(r, &mut x);
+            moved.copy_from_slice(&x);
+            rho(&mut moved);
+            changes.clear();
+            for (c, (from, to)) in x.iter().zip(&moved).enumerate() {
+                if from != to {
+                    changes.push((c as u32, to - from));
+                }
+            }
+            builder.push(&changes)?;
+        }
+        Ok(builder.finish())
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The changes of row `r`: column and difference.
+    #[inline(always)]
+    pub fn row(&self, r: usize) -> impl Iterator<Item = (u32, f32)> + '_ {
+        let range = self.starts[r] as usize..self.starts[r + 1] as usize;
+        self.columns[range.clone()].iter().copied().zip(self.deltas[range].iter().copied())
+    }
+
+    /// Whether ρ leaves row `r` as it is.
+    pub fn is_identity(&self, r: usize) -> bool {
+        self.starts[r] == self.starts[r + 1]
+    }
+
+    /// The largest column number changed in any row.
+    pub fn last_column(&self) -> Option<u32> {
+        self.columns.iter().copied().max()
+    }
+}
+
+/// Builds a [`Shift`] row by row.
+#[derive(Clone, Debug)]
+pub struct ShiftBuilder {
+    shift: Shift,
+}
+
+impl ShiftBuilder {
+    /// Empty; `rows` is a hint for the allocation.
+    pub fn new(rows: usize) -> Self {
+        let mut starts = Vec::with_capacity(rows + 1);
+        starts.push(0);
+        Self { shift: Shift { starts, columns: Vec::new(), deltas: Vec::new() } }
+    }
+
+    /// Adds the changes of the next row.
+    ///
+    /// # Errors
+    /// A difference that is not finite.
+    pub fn push(&mut self, changes: &[(u32, f32)]) -> Result<()> {
+        for &(column, value) in changes {
+            if !value.is_finite() {
+                let row = self.shift.rows();
+                return Err(Error::NonFiniteInput { row, column: column as usize, value });
+            }
+            self.shift.columns.push(column);
+            self.shift.deltas.push(value);
+        }
+        self.shift.starts.push(self.shift.columns.len() as u32);
+        Ok(())
+    }
+
+    /// The finished shift.
+    pub fn finish(self) -> Shift {
+        self.shift
+    }
+}
+
+/// Ready-made transformations ρ.
+pub mod rho {
+    /// Reverses a 0/1 column: x ↦ 1 − x.
+    pub fn flip(column: usize) -> impl Fn(&mut [f32]) + Clone {
+        move |x| x[column] = 1.0 - x[column]
+    }
+
+    /// Exchanges two columns: with one-hot columns, exchanges two levels and leaves samples of
+    /// other levels alone.
+    pub fn swap(a: usize, b: usize) -> impl Fn(&mut [f32]) + Clone {
+        move |x| x.swap(a, b)
+    }
+
+    /// Sets a column.
+    pub fn set(column: usize, value: f32) -> impl Fn(&mut [f32]) + Clone {
+        move |x| x[column] = value
+    }
+
+    /// First one, then the other ("sex and race at once").
+    pub fn both(
+        first: impl Fn(&mut [f32]) + Clone,
+        second: impl Fn(&mut [f32]) + Clone,
+    ) -> impl Fn(&mut [f32]) + Clone {
+        move |x| {
+            first(x);
+            second(x);
+        }
+    }
+}
