@@ -1,5 +1,27 @@
-//! Losses on outputs (being written).
+//! Losses on outputs.
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::real::Real;
 use crate::samples::Targets;
+
+mod bounded;
+mod check;
+mod classification;
+mod custom;
+mod pair;
+mod properties;
+mod rate;
+mod regression;
+mod row;
+mod softmax;
+
+pub use bounded::Bounded;
+pub use custom::CustomLoss;
+pub use properties::Properties;
+
+use row::Pass;
 
 /// Outputs of some samples, as a loss sees them.
 ///
@@ -19,4 +41,196 @@ pub struct Rows<'a, T> {
     pub samples: &'a [u32],
     /// The batch positions to evaluate.
     pub positions: &'a [u32],
+}
+
+/// A loss ℓ on outputs; formulas and properties are in the [module](self)'s table.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Loss {
+    /// −log p_y, from logits.
+    CrossEntropy,
+    /// Cross-entropy of one logit z, p = 1/(1 + e^{−z}), classes 0 and 1.
+    Logistic,
+    /// (f − y)², without ½.
+    Squared,
+    /// |f − y|.
+    Absolute,
+    /// ½(f − y)² up to |f − y| = δ, linear beyond.
+    Huber {
+        /// δ > 0.
+        delta: f64,
+    },
+    /// max(0, 1 − m), m = z for class 1 and −z for class 0.
+    Hinge,
+    /// max(0, 1 − m)².
+    SquaredHinge,
+    /// ½ Σ_j (p_j − 1\[j = y\])²; with two classes (p_1 − y)².
+    Brier,
+    /// 1 − p_y, a smooth stand-in for [`Loss::Error`].
+    SmoothedError,
+    /// p_c, a smooth stand-in for [`Loss::Selected`].
+    Probability {
+        /// c.
+        class: u32,
+    },
+    /// 1\[arg max f ≠ y\]: its average is the error rate.
+    Error,
+    /// 1\[arg max f = c\]: its average is the selection rate.
+    Selected {
+        /// c.
+        class: u32,
+    },
+    /// KL(p ‖ q) from the view `at` to the view `against`.
+    Kl,
+    /// ½ (KL(p ‖ q) + KL(q ‖ p)).
+    SymmetricKl,
+    /// ½ Σ_j (√((p_j − q_j)² + s²) − s).
+    TotalVariation {
+        /// s ≥ 0; at s = 0 it is ½‖p − q‖₁, with subgradient 0 where p = q.
+        smoothing: f64,
+    },
+    /// ‖f(x) − f(ρ(x))‖², of the outputs themselves.
+    SquaredDistance,
+    /// 1\[arg max f(x) ≠ arg max f(ρ(x))\]: its average is the share of predictions that flip.
+    Flip,
+    /// A loss kept in \[0, B\]; made by [`Loss::bounded`].
+    Bounded(Bounded),
+    /// A loss of the user's own.
+    Custom(Arc<dyn CustomLoss>),
+}
+
+impl Loss {
+    /// What it is called in messages and reports.
+    pub fn name(&self) -> String {
+        self.to_string()
+    }
+
+    /// Whether it is a loss between two views, and needs [`Rows::against`].
+    pub fn compares_views(&self) -> bool {
+        match self {
+            Self::Kl
+            | Self::SymmetricKl
+            | Self::TotalVariation { .. }
+            | Self::SquaredDistance
+            | Self::Flip => true,
+            Self::Bounded(bounded) => bounded.loss().compares_views(),
+            Self::Custom(loss) => loss.compares_views(),
+            _ => false,
+        }
+    }
+
+    /// Whether its gradient says how to lower it. Not so for the indicators, which may only
+    /// serve as the loss of a dual step.
+    pub fn is_differentiable(&self) -> bool {
+        match self {
+            Self::Error | Self::Selected { .. } | Self::Flip => false,
+            Self::Bounded(bounded) => bounded.loss().is_differentiable(),
+            Self::Custom(loss) => loss.is_differentiable(),
+            _ => true,
+        }
+    }
+
+    /// The loss kept in \[0, B\].
+    ///
+    /// Cross-entropy, logistic loss and both KL divergences see floored probabilities and stay
+    /// smooth; this needs kτ < 1, that is B > log k. Losses that have a bound of their own are returned as they
+    /// are if B is no smaller. All others are clipped, min(ℓ, B).
+    ///
+    /// # Errors
+    /// [`Error::Setting`](crate::Error::Setting) if B is not finite and positive, at most ln 2 for the first kind, or below
+    /// the loss's own bound for the second. Whether B > log k for more classes is for
+    /// [`Loss::check`] to say, which knows k.
+    pub fn bounded(self, bound: f64) -> Result<Self> {
+        Bounded::of(self, bound)
+    }
+
+    /// Fills `values[i]` with the loss at `rows.positions[i]`.
+    ///
+    /// The loss must fit: see [`Loss::check`].
+    ///
+    /// # Panics
+    /// If it does not, or if slices are too short.
+    pub fn values<T: Real>(&self, rows: Rows<'_, T>, values: &mut [T]) {
+        assert_eq!(values.len(), rows.positions.len(), "one value for each position");
+        self.dispatch(rows.width, row::Values { rows, values });
+    }
+
+    /// As [`Loss::values`]; also adds `weights[i]` · ∂ℓ/∂at to the seeds `at`, and
+    /// `weights[i]` · ∂ℓ/∂against to the seeds `against`, at position `positions[i]`.
+    ///
+    /// Seeds are laid out as the outputs; `against` may be empty if the loss is about one view.
+    /// Indicators add nothing.
+    ///
+    /// # Panics
+    /// As [`Loss::values`].
+    pub fn seeds<T: Real>(
+        &self,
+        rows: Rows<'_, T>,
+        weights: &[T],
+        values: &mut [T],
+        at: &mut [T],
+        against: &mut [T],
+    ) {
+        assert_eq!(values.len(), rows.positions.len(), "one value for each position");
+        assert_eq!(weights.len(), rows.positions.len(), "one weight for each position");
+        self.dispatch(rows.width, row::Seeds { rows, weights, values, at, against });
+    }
+
+    /// Chooses the row function, once for all rows.
+    fn dispatch<T: Real>(&self, width: usize, pass: impl Pass<T>) {
+        match self {
+            Self::CrossEntropy | Self::Logistic => pass.over(&classification::CrossEntropy),
+            Self::Squared => pass.over(&regression::Squared),
+            Self::Absolute => pass.over(&regression::Absolute),
+            Self::Huber { delta } => pass.over(&regression::Huber { delta: T::from_f64(*delta) }),
+            Self::Hinge => pass.over(&classification::Hinge { squared: false }),
+            Self::SquaredHinge => pass.over(&classification::Hinge { squared: true }),
+            Self::Brier => pass.over(&classification::Brier),
+            Self::SmoothedError => pass.over(&classification::SmoothedError),
+            Self::Probability { class } => {
+                pass.over(&classification::Probability { class: *class as usize });
+            }
+            Self::Error => pass.over(&rate::Error),
+            Self::Selected { class } => pass.over(&rate::Selected { class: *class as usize }),
+            Self::Kl => pass.over(&pair::Kl),
+            Self::SymmetricKl => pass.over(&pair::SymmetricKl),
+            Self::TotalVariation { smoothing } => {
+                pass.over(&pair::TotalVariation { smoothing: T::from_f64(*smoothing) });
+            }
+            Self::SquaredDistance => pass.over(&pair::SquaredDistance),
+            Self::Flip => pass.over(&rate::Flip),
+            Self::Bounded(bounded) => bounded.dispatch(width, pass),
+            Self::Custom(loss) => pass.over(&custom::Rows::new(&**loss, width)),
+        }
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CrossEntropy => f.write_str("cross-entropy"),
+            Self::Logistic => f.write_str("logistic loss"),
+            Self::Squared => f.write_str("squared error"),
+            Self::Absolute => f.write_str("absolute error"),
+            Self::Huber { delta } => write!(f, "Huber loss (delta {delta})"),
+            Self::Hinge => f.write_str("hinge loss"),
+            Self::SquaredHinge => f.write_str("squared hinge loss"),
+            Self::Brier => f.write_str("Brier score"),
+            Self::SmoothedError => f.write_str("smoothed error"),
+            Self::Probability { class } => write!(f, "probability of class {class}"),
+            Self::Error => f.write_str("error"),
+            Self::Selected { class } => write!(f, "selection of class {class}"),
+            Self::Kl => f.write_str("KL divergence"),
+            Self::SymmetricKl => f.write_str("symmetric KL divergence"),
+            Self::TotalVariation { smoothing } => {
+                write!(f, "total variation (smoothing {smoothing})")
+            }
+            Self::SquaredDistance => f.write_str("squared distance of outputs"),
+            Self::Flip => f.write_str("flip"),
+            Self::Bounded(bounded) => {
+                write!(f, "{} (bounded by {})", bounded.loss(), bounded.bound())
+            }
+            Self::Custom(loss) => f.write_str(&loss.name()),
+        }
+    }
 }

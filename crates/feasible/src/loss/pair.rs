@@ -1,0 +1,209 @@
+//! Losses between two views: p at z = f(x), q at u = f(ρ(x)).
+
+use super::row::{Row, RowLoss};
+use super::softmax::{Comparison, Logits, add, add_contrast, divergence_term};
+use crate::real::Real;
+
+/// KL(p ‖ q) = Σ p_j d_j, d = log p − log q.
+pub(super) struct Kl;
+
+impl<T: Real> RowLoss<T> for Kl {
+    #[inline(always)]
+    fn pair(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn value(&self, row: Row<'_, T>) -> T {
+        match bernoulli(row) {
+            Some(pair) => pair.kl().0,
+            None => kl(&Comparison::new(row.at, row.against)),
+        }
+    }
+
+    #[inline(always)]
+    fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], against: &mut [T]) -> T {
+        if let Some(pair) = bernoulli(row) {
+            let (value, by_a, by_b) = pair.kl();
+            add_contrast(at, weight * by_a);
+            add_contrast(against, weight * by_b);
+            return value;
+        }
+        let views = Comparison::new(row.at, row.against);
+        let value = kl(&views);
+        for j in 0..views.classes() {
+            add(at, j, weight * views.p.probability(j) * (views.log_ratio(j) - value));
+            add(against, j, -weight * views.difference(j));
+        }
+        value
+    }
+}
+
+#[inline(always)]
+fn kl<T: Real>(views: &Comparison<'_, T>) -> T {
+    let (p, q) = (&views.p, &views.q);
+    let term = |j| divergence_term(p.probability(j), q.probability(j), views.log_ratio(j));
+    (0..views.classes()).map(term).sum()
+}
+
+/// KL(q ‖ p).
+#[inline(always)]
+fn reverse_kl<T: Real>(views: &Comparison<'_, T>) -> T {
+    let (p, q) = (&views.p, &views.q);
+    let term = |j| divergence_term(q.probability(j), p.probability(j), -views.log_ratio(j));
+    (0..views.classes()).map(term).sum()
+}
+
+/// Two classes: log-odds a of p and b of q, and a − b from differences within each class, so that
+/// views that nearly agree lose no digits.
+struct Bernoulli<T> {
+    a: T,
+    b: T,
+    change: T,
+}
+
+#[inline(always)]
+fn bernoulli<T: Real>(row: Row<'_, T>) -> Option<Bernoulli<T>> {
+    let (z, u) = (Logits(row.at), Logits(row.against));
+    let (a, b) = (z.contrast()?, u.contrast()?);
+    let change = (z.get(1) - u.get(1)) - (z.get(0) - u.get(0));
+    Some(Bernoulli { a, b, change })
+}
+
+impl<T: Real> Bernoulli<T> {
+    /// KL(p ‖ q) and its derivatives by a, p₀p₁(a − b), and by b, q₁ − p₁.
+    #[inline(always)]
+    fn kl(&self) -> (T, T, T) {
+        let Self { a, b, change } = *self;
+        let eb = (-b.abs()).exp();
+        let (q1, q0) = sigmoids(b, eb);
+        if change.abs() <= T::ONE {
+            // p from q: p₁ = q₁e^{a−b}/s, p₀ = q₀/s with s = q₀ + q₁e^{a−b}; log s = shift.
+            let growth = change.exp_m1();
+            let excess = q1 * growth;
+            let scale = T::ONE / (T::ONE + excess);
+            let (p1, p0) = ((q1 + excess) * scale, q0 * scale);
+            let shift = excess.ln_1p();
+            let value = divergence_term(p1, q1, change - shift) + divergence_term(p0, q0, -shift);
+            (value, p1 * p0 * change, -excess * q0 * scale)
+        } else {
+            let ea = (-a.abs()).exp();
+            let (p1, p0) = sigmoids(a, ea);
+            let shift = eb.ln_1p() - ea.ln_1p();
+            let d1 = (T::ZERO.max(-b) - T::ZERO.max(-a)) + shift;
+            let d0 = (T::ZERO.max(b) - T::ZERO.max(a)) + shift;
+            let value = divergence_term(p1, q1, d1) + divergence_term(p0, q0, d0);
+            (value, p1 * p0 * change, q1 - p1)
+        }
+    }
+}
+
+/// 1/(1 + e^{−a}) and 1/(1 + e^a), given e^{−|a|}.
+#[inline(always)]
+fn sigmoids<T: Real>(a: T, e: T) -> (T, T) {
+    let large = T::ONE / (T::ONE + e);
+    let small = e * large;
+    if a >= T::ZERO { (large, small) } else { (small, large) }
+}
+
+/// ½ (KL(p ‖ q) + KL(q ‖ p)).
+pub(super) struct SymmetricKl;
+
+impl<T: Real> RowLoss<T> for SymmetricKl {
+    #[inline(always)]
+    fn pair(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn value(&self, row: Row<'_, T>) -> T {
+        let views = Comparison::new(row.at, row.against);
+        T::from_f64(0.5) * (kl(&views) + reverse_kl(&views))
+    }
+
+    #[inline(always)]
+    fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], against: &mut [T]) -> T {
+        let half = T::from_f64(0.5);
+        let views = Comparison::new(row.at, row.against);
+        let (forth, back) = (kl(&views), reverse_kl(&views));
+        for j in 0..views.classes() {
+            let (d, difference) = (views.log_ratio(j), views.difference(j));
+            let (p, q) = (views.p.probability(j), views.q.probability(j));
+            add(at, j, half * weight * (p * (d - forth) + difference));
+            add(against, j, half * weight * (q * (-d - back) - difference));
+        }
+        half * (forth + back)
+    }
+}
+
+/// ½ Σ φ(p_j − q_j), φ(x) = √(x² + s²) − s.
+pub(super) struct TotalVariation<T> {
+    pub smoothing: T,
+}
+
+impl<T: Real> TotalVariation<T> {
+    /// φ(x) = x²/(√(x² + s²) + s), free of cancellation, and φ'(x); 0 at 0 even without smoothing.
+    #[inline(always)]
+    fn phi(&self, x: T) -> (T, T) {
+        let s = self.smoothing;
+        let root = (x * x + s * s).sqrt();
+        // x² and s² may both underflow.
+        if root == T::ZERO { (x.abs(), T::ZERO) } else { (x * (x / (root + s)), x / root) }
+    }
+}
+
+impl<T: Real> RowLoss<T> for TotalVariation<T> {
+    #[inline(always)]
+    fn pair(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn value(&self, row: Row<'_, T>) -> T {
+        let views = Comparison::new(row.at, row.against);
+        let sum: T = (0..views.classes()).map(|j| self.phi(views.difference(j)).0).sum();
+        T::from_f64(0.5) * sum
+    }
+
+    #[inline(always)]
+    fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], against: &mut [T]) -> T {
+        let views = Comparison::new(row.at, row.against);
+        let slope = |j| self.phi(views.difference(j)).1;
+        let (mut over_p, mut over_q) = (T::ZERO, T::ZERO);
+        for j in 0..views.classes() {
+            over_p += views.p.probability(j) * slope(j);
+            over_q += views.q.probability(j) * slope(j);
+        }
+        let half = T::from_f64(0.5) * weight;
+        for j in 0..views.classes() {
+            add(at, j, half * views.p.probability(j) * (slope(j) - over_p));
+            add(against, j, -half * views.q.probability(j) * (slope(j) - over_q));
+        }
+        self.value(row)
+    }
+}
+
+/// Σ (z_j − u_j)².
+pub(super) struct SquaredDistance;
+
+impl<T: Real> RowLoss<T> for SquaredDistance {
+    #[inline(always)]
+    fn pair(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn value(&self, row: Row<'_, T>) -> T {
+        row.at.iter().zip(row.against).map(|(&z, &u)| (z - u) * (z - u)).sum()
+    }
+
+    #[inline(always)]
+    fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], against: &mut [T]) -> T {
+        for j in 0..row.at.len() {
+            let difference = row.at[j] - row.against[j];
+            at[j] += weight * (difference + difference);
+            against[j] -= weight * (difference + difference);
+        }
+        self.value(row)
+    }
+}

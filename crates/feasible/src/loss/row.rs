@@ -1,0 +1,132 @@
+//! From the loss of one row to the losses of many.
+//!
+//! A loss is written once, as a [`RowLoss`]: value and gradient at the outputs of one sample. A
+//! [`Pass`] carries it over the rows, so that the loss is chosen once a call, outside the loop, and
+//! the row function is compiled into the loop for widths 1, 2 and any.
+
+use super::Rows;
+use crate::real::Real;
+use crate::samples::Target;
+
+/// What a loss sees of one sample.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a, T> {
+    pub at: &'a [T],
+    /// Empty unless the loss compares views.
+    pub against: &'a [T],
+    pub target: Target,
+}
+
+impl<T: Real> Row<'_, T> {
+    /// The class to be predicted.
+    #[inline(always)]
+    pub fn class(&self) -> usize {
+        match self.target {
+            Target::Class(class) => class as usize,
+            Target::Value(_) => unreachable!("Loss::check lets only class targets pass"),
+        }
+    }
+
+    /// The number to be predicted.
+    #[inline(always)]
+    pub fn number(&self) -> T {
+        match self.target {
+            Target::Value(y) => T::from_f32(y),
+            Target::Class(_) => unreachable!("Loss::check lets only numeric targets pass"),
+        }
+    }
+}
+
+/// A loss at one row of outputs.
+pub(super) trait RowLoss<T: Real> {
+    /// Whether the loss compares two views.
+    #[inline(always)]
+    fn pair(&self) -> bool {
+        false
+    }
+
+    /// ℓ.
+    fn value(&self, row: Row<'_, T>) -> T;
+
+    /// ℓ; adds weight · ∇ℓ to the seeds.
+    fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], against: &mut [T]) -> T;
+}
+
+/// Something done with a loss at every row.
+pub(super) trait Pass<T: Real> {
+    fn over<L: RowLoss<T>>(self, loss: &L);
+}
+
+/// Fills `values[i]` with the loss at `positions[i]`.
+pub(super) struct Values<'a, T> {
+    pub rows: Rows<'a, T>,
+    pub values: &'a mut [T],
+}
+
+/// As [`Values`], and adds the weighted gradients to the seeds.
+pub(super) struct Seeds<'a, T> {
+    pub rows: Rows<'a, T>,
+    pub weights: &'a [T],
+    pub values: &'a mut [T],
+    pub at: &'a mut [T],
+    pub against: &'a mut [T],
+}
+
+impl<T: Real> Pass<T> for Values<'_, T> {
+    fn over<L: RowLoss<T>>(self, loss: &L) {
+        match self.rows.width {
+            1 => self.run(loss, 1),
+            2 => self.run(loss, 2),
+            width => self.run(loss, width),
+        }
+    }
+}
+
+impl<T: Real> Values<'_, T> {
+    #[inline(always)]
+    fn run<L: RowLoss<T>>(self, loss: &L, width: usize) {
+        for (&position, value) in self.rows.positions.iter().zip(self.values) {
+            *value = loss.value(self.rows.row(position as usize, width, loss.pair()));
+        }
+    }
+}
+
+impl<T: Real> Pass<T> for Seeds<'_, T> {
+    fn over<L: RowLoss<T>>(self, loss: &L) {
+        match self.rows.width {
+            1 => self.run(loss, 1),
+            2 => self.run(loss, 2),
+            width => self.run(loss, width),
+        }
+    }
+}
+
+impl<T: Real> Seeds<'_, T> {
+    #[inline(always)]
+    fn run<L: RowLoss<T>>(self, loss: &L, width: usize) {
+        let entries = self.rows.positions.iter().zip(self.weights).zip(self.values);
+        for ((&position, &weight), value) in entries {
+            let position = position as usize;
+            let row = self.rows.row(position, width, loss.pair());
+            let start = position * width;
+            let at = &mut self.at[start..start + width];
+            let against = match loss.pair() {
+                true => &mut self.against[start..start + width],
+                false => &mut [],
+            };
+            *value = loss.seed(row, weight, at, against);
+        }
+    }
+}
+
+impl<'a, T: Real> Rows<'a, T> {
+    #[inline(always)]
+    fn row(&self, position: usize, width: usize, pair: bool) -> Row<'a, T> {
+        let start = position * width;
+        Row {
+            at: &self.at[start..start + width],
+            against: if pair { &self.against[start..start + width] } else { &[] },
+            target: self.targets.get(self.samples[position] as usize),
+        }
+    }
+}

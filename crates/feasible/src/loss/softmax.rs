@@ -1,0 +1,242 @@
+//! Probabilities of logits, in logarithms.
+//!
+//! One logit z is read as the pair (0, z), so that k = 1 and k = 2 speak of the same Bernoulli
+//! variable. All sums are taken after subtracting the largest logit, and without it: with
+//! m = max z,
+//! $$\log p_j = (z_j - m) - \log\Big(1 + \sum_{i \ne \arg\max z} e^{z_i - m}\Big),$$
+//! which keeps its relative accuracy when p is nearly 1 and is finite for all finite logits.
+
+use crate::real::Real;
+
+/// Beyond this size logits are cut, so that no difference of four of them overflows in `f32`.
+const LARGEST: f64 = 1e30;
+
+/// The logits of one row.
+#[derive(Clone, Copy)]
+pub(super) struct Logits<'a, T>(pub &'a [T]);
+
+impl<T: Real> Logits<'_, T> {
+    /// k, or 2 when there is one logit.
+    #[inline(always)]
+    pub fn classes(self) -> usize {
+        self.0.len().max(2)
+    }
+
+    /// z_j.
+    #[inline(always)]
+    pub fn get(self, j: usize) -> T {
+        match self.0 {
+            [z] => {
+                if j == 0 {
+                    T::ZERO
+                } else {
+                    cut(*z)
+                }
+            }
+            z => cut(z[j]),
+        }
+    }
+
+    /// z_1 − z_0 when there are two classes: all that their probabilities depend on.
+    #[inline(always)]
+    pub fn contrast(self) -> Option<T> {
+        match *self.0 {
+            [z] => Some(cut(z)),
+            [z0, z1] => Some(cut(z1) - cut(z0)),
+            _ => None,
+        }
+    }
+
+    /// The class with the largest logit, the first of equals; `None` if a logit is NaN.
+    #[inline(always)]
+    pub fn arg_max(self) -> Option<usize> {
+        #[expect(clippy::eq_op, reason = "NaN differs from itself")]
+        if self.0.iter().any(|z| z != z) { None } else { Some(self.top()) }
+    }
+
+    #[inline(always)]
+    fn top(self) -> usize {
+        let mut top = 0;
+        for j in 1..self.classes() {
+            if self.get(j) > self.get(top) {
+                top = j;
+            }
+        }
+        top
+    }
+}
+
+/// z, or ±[`LARGEST`] for larger finite ones. Infinity and NaN stay what they are: they are the
+/// sign of a diverged model and must not be hidden.
+#[inline(always)]
+fn cut<T: Real>(z: T) -> T {
+    let largest = T::from_f64(LARGEST);
+    if z.abs() <= largest || !z.is_finite() {
+        z
+    } else if z > T::ZERO {
+        largest
+    } else {
+        -largest
+    }
+}
+
+/// Adds g to the seed of logit j; the 0 of the pair (0, z) has no seed.
+#[inline(always)]
+pub(super) fn add<T: Real>(seeds: &mut [T], j: usize, g: T) {
+    match seeds {
+        [seed] => {
+            if j == 1 {
+                *seed += g;
+            }
+        }
+        seeds => seeds[j] += g,
+    }
+}
+
+/// Adds the gradient of a function of z_1 − z_0 whose derivative is g.
+#[inline(always)]
+pub(super) fn add_contrast<T: Real>(seeds: &mut [T], g: T) {
+    match seeds {
+        [seed] => *seed += g,
+        [seed0, seed1] => {
+            *seed0 -= g;
+            *seed1 += g;
+        }
+        _ => unreachable!("two classes"),
+    }
+}
+
+/// log p, as a function of the class.
+#[derive(Clone, Copy)]
+pub(super) struct LogSoftmax<'a, T> {
+    logits: Logits<'a, T>,
+    /// m.
+    pub max: T,
+    /// log Σ e^{z − m}.
+    pub rest: T,
+}
+
+impl<'a, T: Real> LogSoftmax<'a, T> {
+    #[inline(always)]
+    pub fn new(logits: Logits<'a, T>) -> Self {
+        let top = logits.top();
+        let max = logits.get(top);
+        let mut sum = T::ZERO;
+        for j in 0..logits.classes() {
+            if j != top {
+                sum += (logits.get(j) - max).exp();
+            }
+        }
+        Self { logits, max, rest: sum.ln_1p() }
+    }
+
+    /// k, at least 2.
+    #[inline(always)]
+    pub fn classes(&self) -> usize {
+        self.logits.classes()
+    }
+
+    /// log p_j.
+    #[inline(always)]
+    pub fn log(&self, j: usize) -> T {
+        (self.logits.get(j) - self.max) - self.rest
+    }
+
+    /// p_j.
+    #[inline(always)]
+    pub fn probability(&self, j: usize) -> T {
+        self.log(j).exp()
+    }
+
+    /// p_j − 1, accurate when p_j is nearly 1.
+    #[inline(always)]
+    pub fn minus_one(&self, j: usize) -> T {
+        self.log(j).exp_m1()
+    }
+}
+
+/// Two distributions p (at z) and q (at u), with accurate log-ratios.
+///
+/// $$d_j = \log\frac{p_j}{q_j} = (z_j - u_j) - \log \sum_i q_i e^{z_i - u_i}:$$
+/// when the views nearly agree this is computed from the differences z − u alone, so that
+/// differences far below the rounding of log p survive; otherwise as log p − log q.
+#[derive(Clone, Copy)]
+pub(super) struct Comparison<'a, T> {
+    z: Logits<'a, T>,
+    u: Logits<'a, T>,
+    pub p: LogSoftmax<'a, T>,
+    pub q: LogSoftmax<'a, T>,
+    base: T,
+    shift: T,
+}
+
+impl<'a, T: Real> Comparison<'a, T> {
+    #[inline(always)]
+    pub fn new(at: &'a [T], against: &'a [T]) -> Self {
+        let (z, u) = (Logits(at), Logits(against));
+        let (p, q) = (LogSoftmax::new(z), LogSoftmax::new(u));
+        let first = z.get(0) - u.get(0);
+        let change = |j| (z.get(j) - u.get(j)) - first;
+        let close = (1..z.classes()).all(|j| change(j).abs() <= T::ONE);
+        let (base, shift) = if close {
+            let mean: T = (1..z.classes()).map(|j| q.probability(j) * change(j).exp_m1()).sum();
+            (first, mean.ln_1p())
+        } else {
+            (p.max - q.max, p.rest - q.rest)
+        };
+        Self { z, u, p, q, base, shift }
+    }
+
+    /// k, at least 2.
+    #[inline(always)]
+    pub fn classes(&self) -> usize {
+        self.z.classes()
+    }
+
+    /// d_j = log p_j − log q_j.
+    #[inline(always)]
+    pub fn log_ratio(&self, j: usize) -> T {
+        ((self.z.get(j) - self.u.get(j)) - self.base) - self.shift
+    }
+
+    /// p_j − q_j, to relative accuracy.
+    #[inline(always)]
+    pub fn difference(&self, j: usize) -> T {
+        let d = self.log_ratio(j);
+        if d.abs() <= T::ONE {
+            self.q.probability(j) * d.exp_m1()
+        } else {
+            self.p.probability(j) - self.q.probability(j)
+        }
+    }
+}
+
+/// One term of a divergence, p (d + e^{−d} − 1) = p d + q − p with d = log(p/q).
+///
+/// Never negative, 0 only at d = 0, and free of cancellation: a series where |d| is small; and where
+/// e^{−d} would overflow, p e^{−d} is q.
+#[inline(always)]
+pub(super) fn divergence_term<T: Real>(p: T, q: T, d: T) -> T {
+    if d.abs() <= T::from_f64(0.5) {
+        // Σ (−d)^n / (n + 2)!, cut where the next term is below the rounding at |d| = 1/2.
+        let terms = if T::EPSILON.to_f64() > 1e-10 { 8 } else { 15 };
+        let mut sum = T::ZERO;
+        for n in (0..terms).rev() {
+            sum = T::from_f64(RECIPROCAL_FACTORIALS[n]) - d * sum;
+        }
+        p * d * d * sum
+    } else {
+        p * (d - T::ONE) + q
+    }
+}
+
+/// 1/(n + 2)!.
+const RECIPROCAL_FACTORIALS: [f64; 15] = {
+    let mut table = [0.5; 15];
+    let mut n = 1;
+    while n < 15 {
+        table[n] = table[n - 1] / (n + 2) as f64;
+        n += 1;
+    }
+    table
+};
