@@ -86,6 +86,14 @@ pub enum Error {
         /// Whose data.
         population: String,
     },
+    /// A name that no requirement has.
+    #[error("no requirement is named '{name}'; there are: {known}")]
+    UnknownRequirement {
+        /// The name given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
     /// A setting outside its range.
     #[error("{setting} = {value}: must be {allowed}")]
     Setting {

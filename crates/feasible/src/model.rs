@@ -31,6 +31,11 @@ pub trait Model: Send + Sync {
     /// p, the length of θ.
     fn parameter_count(&self) -> usize;
 
+    /// Whether the outputs are linear (affine) in θ: then convex losses make convex problems.
+    fn is_linear(&self) -> bool {
+        false
+    }
+
     /// A starting θ; the same seed gives the same bits.
     fn initial(&self, seed: u64) -> Vec<Self::Real>;
 

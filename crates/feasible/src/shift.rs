@@ -15,6 +15,7 @@
 
 use crate::error::{Error, Result};
 use crate::inputs::Inputs;
+use crate::rho::Rho;
 
 /// The changes ρ(x) − x, sparse, one list per row.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +29,10 @@ impl Shift {
     /// Applies `rho` to each row, in place and in full, and keeps what it changed.
     ///
     /// # Errors
-    /// A ρ(x) that is not finite.
-    pub fn new(inputs: &Inputs, rho: impl Fn(&mut [f32])) -> Result<Self> {
+    /// A column outside the inputs, or a ρ(x) that is not finite.
+    pub fn new(inputs: &Inputs, rho: impl Into<Rho>) -> Result<Self> {
+        let rho = rho.into();
+        rho.check(inputs.width())?;
         let mut builder = ShiftBuilder::new(inputs.rows());
         let mut x = vec![0.0; inputs.width()];
         let mut moved = x.clone();
@@ -37,7 +40,7 @@ impl Shift {
         for r in 0..inputs.rows() {
             inputs.write_row(r, &mut x);
             moved.copy_from_slice(&x);
-            rho(&mut moved);
+            rho.apply(&mut moved);
             changes.clear();
             for (c, (from, to)) in x.iter().zip(&moved).enumerate() {
                 if from != to {
@@ -106,35 +109,5 @@ impl ShiftBuilder {
     /// The finished shift.
     pub fn finish(self) -> Shift {
         self.shift
-    }
-}
-
-/// Ready-made transformations ρ.
-pub mod rho {
-    /// Reverses a 0/1 column: x ↦ 1 − x.
-    pub fn flip(column: usize) -> impl Fn(&mut [f32]) + Clone {
-        move |x| x[column] = 1.0 - x[column]
-    }
-
-    /// Exchanges two columns: with one-hot columns, exchanges two levels and leaves samples of
-    /// other levels alone.
-    pub fn swap(a: usize, b: usize) -> impl Fn(&mut [f32]) + Clone {
-        move |x| x.swap(a, b)
-    }
-
-    /// Sets a column.
-    pub fn set(column: usize, value: f32) -> impl Fn(&mut [f32]) + Clone {
-        move |x| x[column] = value
-    }
-
-    /// First one, then the other ("sex and race at once").
-    pub fn both(
-        first: impl Fn(&mut [f32]) + Clone,
-        second: impl Fn(&mut [f32]) + Clone,
-    ) -> impl Fn(&mut [f32]) + Clone {
-        move |x| {
-            first(x);
-            second(x);
-        }
     }
 }

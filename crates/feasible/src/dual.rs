@@ -1,0 +1,307 @@
+//! Dual optimisers: how the slacks move the multipliers.
+//!
+//! With s = ℓ − c the slack of a multiplier m (positive: violated), every method ends in the
+//! projection m ← \[m + step\]₊:
+//!
+//! | method | step | reference |
+//! | --- | --- | --- |
+//! | ascent | η s | Algorithm 1 of the paper |
+//! | Adam | η m̂ / (√v̂ + ε), m̂ and v̂ the bias-corrected moments of s | Kingma and Ba 2015 |
+//! | νPI | κᵢ s + κₚ (ξ' − ξ), ξ' = ν ξ + (1 − ν) s | Sohrabi et al. 2024 |
+//!
+//! The gradient of the Lagrangian with respect to λ(n) is s(n)/N: Algorithm 1 writes η/N.
+//! [`Scaling`] says whether ascent and νPI see s or s/N for pointwise requirements; Adam does
+//! not care (up to ε), and always sees s.
+//!
+//! Each multiplier has a state of its own, and only multipliers that are given a slack move:
+//! no momentum leaks into samples that were not seen.
+//!
+//! Under Adam a multiplier moves by about η per step whatever the slack, so the sizes of
+//! multipliers made by it are no sensitivities until they have settled.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::problem::Problem;
+use crate::requirement::Kind;
+use crate::schedule::Schedule;
+
+/// Whether a pointwise slack enters a dual step as it is or divided by N.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scaling {
+    /// s(n): rates mean the same for μ and λ (the default).
+    #[default]
+    Raw,
+    /// s(n)/N, as in Algorithm 1: the gradient of the Lagrangian.
+    PerSample,
+}
+
+/// The rule of a dual step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "method")]
+pub enum DualMethod {
+    /// Projected (sub)gradient ascent.
+    Ascent {
+        /// Of pointwise slacks.
+        scaling: Scaling,
+    },
+    /// Adam.
+    Adam {
+        /// Decay of the first moment, in [0, 1).
+        beta1: f64,
+        /// Decay of the second moment, in [0, 1). With 0.999 early violations are
+        /// remembered long: multipliers return to 0 slowly.
+        beta2: f64,
+        /// Added to √v̂.
+        epsilon: f64,
+    },
+    /// Proportional-integral control of the slack; η is κᵢ.
+    NuPi {
+        /// κₚ, at least 0.
+        proportional: f64,
+        /// ν in [0, 1): smoothing of the proportional part; 0 is plain PI.
+        nu: f64,
+        /// Of pointwise slacks.
+        scaling: Scaling,
+    },
+}
+
+/// A dual optimiser: a method, its rate and the rate's schedule.
+///
+/// ```
+/// use feasible::{Dual, Schedule};
+/// let compas = Dual::adam(2.0).schedule(Schedule::Step { factor: 0.5, every: 50.0 });
+/// # compas.check()?;
+/// # Ok::<(), feasible::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Dual {
+    rate: f64,
+    schedule: Schedule,
+    method: DualMethod,
+}
+
+impl Dual {
+    fn new(rate: f64, method: DualMethod) -> Self {
+        Self { rate, schedule: Schedule::Constant, method }
+    }
+
+    /// Projected ascent on the raw slacks.
+    pub fn ascent(rate: f64) -> Self {
+        Self::new(rate, DualMethod::Ascent { scaling: Scaling::Raw })
+    }
+
+    /// Projected ascent as Algorithm 1 writes it: η for μ, η/N for λ.
+    pub fn algorithm1(rate: f64) -> Self {
+        Self::new(rate, DualMethod::Ascent { scaling: Scaling::PerSample })
+    }
+
+    /// Adam with its usual decays 0.9 and 0.999.
+    pub fn adam(rate: f64) -> Self {
+        Self::new(rate, DualMethod::Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 })
+    }
+
+    /// Adam with other decays of its moments.
+    pub fn adam_with(rate: f64, beta1: f64, beta2: f64) -> Self {
+        Self::new(rate, DualMethod::Adam { beta1, beta2, epsilon: 1e-8 })
+    }
+
+    /// νPI on the raw slacks: integral gain `rate`, proportional gain and smoothing.
+    pub fn nu_pi(rate: f64, proportional: f64, nu: f64) -> Self {
+        Self::new(rate, DualMethod::NuPi { proportional, nu, scaling: Scaling::Raw })
+    }
+
+    /// Changes the rate over the epochs.
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.schedule = schedule;
+        self
+    }
+
+    /// The rate η.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// The rule.
+    pub fn method(&self) -> &DualMethod {
+        &self.method
+    }
+
+    /// # Errors
+    /// A rate, decay or gain outside its range.
+    pub fn check(&self) -> Result<()> {
+        let rate_ok = self.rate > 0.0 && self.rate.is_finite();
+        Error::unless(rate_ok, "dual rate", self.rate, "positive and finite")?;
+        let decay = |name, x| Error::unless((0.0..1.0).contains(&x), name, x, "in [0, 1)");
+        match self.method {
+            DualMethod::Ascent { .. } => {}
+            DualMethod::Adam { beta1, beta2, epsilon } => {
+                decay("dual beta1", beta1)?;
+                decay("dual beta2", beta2)?;
+                Error::unless(epsilon > 0.0, "dual epsilon", epsilon, "positive")?;
+            }
+            DualMethod::NuPi { proportional, nu, .. } => {
+                let gain_ok = proportional >= 0.0 && proportional.is_finite();
+                Error::unless(gain_ok, "proportional gain", proportional, "at least 0 and finite")?;
+                decay("nu", nu)?;
+            }
+        }
+        self.schedule.check()
+    }
+
+    /// Moves the multipliers of one requirement.
+    ///
+    /// `seen` pairs the index of a multiplier with its slack; others do not move.
+    pub(crate) fn step(
+        &self,
+        epoch: f64,
+        kind: Kind,
+        multipliers: &mut [f64],
+        state: &mut DualState,
+        seen: impl IntoIterator<Item = (usize, f64)>,
+    ) {
+        let rate = self.rate * self.schedule.factor(epoch);
+        let points = multipliers.len() as f64;
+        let scale = |scaling| match (kind, scaling) {
+            (Kind::Pointwise, Scaling::PerSample) => 1.0 / points,
+            _ => 1.0,
+        };
+        let mut ascend = |n: usize, step: f64| multipliers[n] = (multipliers[n] + step).max(0.0);
+        match self.method {
+            DualMethod::Ascent { scaling } => {
+                let rate = rate * scale(scaling);
+                for (n, slack) in seen {
+                    ascend(n, rate * slack);
+                }
+            }
+            DualMethod::Adam { beta1, beta2, epsilon } => {
+                for (n, slack) in seen {
+                    state.steps[n] += 1;
+                    let t = state.steps[n] as i32;
+                    let first = &mut state.first[n];
+                    let second = &mut state.second[n];
+                    *first = beta1 * *first + (1.0 - beta1) * slack;
+                    *second = beta2 * *second + (1.0 - beta2) * slack * slack;
+                    let mean = *first / (1.0 - beta1.powi(t));
+                    let size = (*second / (1.0 - beta2.powi(t))).sqrt() + epsilon;
+                    ascend(n, rate * mean / size);
+                }
+            }
+            DualMethod::NuPi { proportional, nu, scaling } => {
+                let scale = scale(scaling);
+                for (n, slack) in seen {
+                    let slack = scale * slack;
+                    // ξ starts at the first slack seen, so that the first step is plain ascent.
+                    let before = if state.steps[n] == 0 { slack } else { state.first[n] };
+                    state.steps[n] = state.steps[n].saturating_add(1);
+                    let after = nu * before + (1.0 - nu) * slack;
+                    state.first[n] = after;
+                    ascend(n, rate * slack + proportional * (after - before));
+                }
+            }
+        }
+    }
+}
+
+/// What a dual optimiser remembers of each multiplier of one requirement. Unused parts are empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DualState {
+    first: Vec<f64>,
+    second: Vec<f64>,
+    steps: Vec<u32>,
+}
+
+impl DualState {
+    pub(crate) fn start(dual: &Dual, multipliers: usize) -> Self {
+        let (first, second) = match dual.method {
+            DualMethod::Ascent { .. } => (0, 0),
+            DualMethod::Adam { .. } => (multipliers, multipliers),
+            DualMethod::NuPi { .. } => (multipliers, 0),
+        };
+        Self { first: vec![0.0; first], second: vec![0.0; second], steps: vec![0; first] }
+    }
+
+    pub(crate) fn all(problem: &Problem, duals: &[Dual]) -> Vec<Self> {
+        let pairs = problem.requirements().iter().zip(duals);
+        pairs.map(|(requirement, dual)| Self::start(dual, requirement.multipliers())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(dual: &Dual, kind: Kind, start: &[f64], slacks: &[&[(usize, f64)]]) -> Vec<f64> {
+        let mut multipliers = start.to_vec();
+        let mut state = DualState::start(dual, start.len());
+        for seen in slacks {
+            dual.step(0.0, kind, &mut multipliers, &mut state, seen.iter().copied());
+        }
+        multipliers
+    }
+
+    #[test]
+    fn ascent_adds_the_rate_times_the_slack_and_projects() {
+        let dual = Dual::ascent(0.5);
+        assert_eq!(run(&dual, Kind::Average, &[1.0], &[&[(0, 0.4)]]), [1.2]);
+        assert_eq!(run(&dual, Kind::Average, &[1.0], &[&[(0, -9.0)]]), [0.0]);
+    }
+
+    #[test]
+    fn algorithm1_divides_pointwise_slacks_by_n_and_average_ones_not() {
+        let dual = Dual::algorithm1(0.5);
+        assert_eq!(run(&dual, Kind::Pointwise, &[1.0, 1.0], &[&[(0, 0.4)]]), [1.1, 1.0]);
+        assert_eq!(run(&dual, Kind::Average, &[1.0], &[&[(0, 0.4)]]), [1.2]);
+    }
+
+    #[test]
+    fn the_first_adam_step_is_the_rate_whatever_the_slack() {
+        let moved = run(&Dual::adam(0.01), Kind::Pointwise, &[1.0; 2], &[&[(0, 1e-3), (1, 50.0)]]);
+        for m in moved {
+            // ε = 1e-8 beside a slack of 1e-3 shortens the step by 1e-5 of itself.
+            assert!((m - 1.01).abs() < 2e-7, "{m}");
+        }
+    }
+
+    #[test]
+    fn a_multiplier_that_is_not_seen_does_not_move_and_keeps_its_own_bias_correction() {
+        for dual in [Dual::ascent(0.1), Dual::adam(0.1), Dual::nu_pi(0.1, 0.5, 0.9)] {
+            let slack = |n| [(n, 0.7)];
+            let late = run(&dual, Kind::Pointwise, &[1.0; 2], &[&slack(0), &slack(0), &slack(1)]);
+            let alone = run(&dual, Kind::Pointwise, &[1.0; 2], &[&slack(1)]);
+            assert_eq!(alone[0], 1.0);
+            assert_eq!(late[1], alone[1], "{dual:?}");
+        }
+    }
+
+    #[test]
+    fn nu_pi_without_proportional_gain_is_ascent() {
+        let slacks: Vec<[(usize, f64); 1]> = (0..9).map(|t| [(0, (t as f64).cos())]).collect();
+        let slacks: Vec<&[(usize, f64)]> = slacks.iter().map(|s| s.as_slice()).collect();
+        let pi = run(&Dual::nu_pi(0.3, 0.0, 0.9), Kind::Average, &[1.0], &slacks);
+        assert_eq!(pi, run(&Dual::ascent(0.3), Kind::Average, &[1.0], &slacks));
+    }
+
+    #[test]
+    fn nu_pi_answers_a_jump_of_the_slack_with_its_proportional_part() {
+        // Slack 0 then 1, plain PI (ν = 0): κᵢ·1 + κₚ·(1 − 0) on the second step.
+        let moved =
+            run(&Dual::nu_pi(0.1, 2.0, 0.0), Kind::Average, &[1.0], &[&[(0, 0.0)], &[(0, 1.0)]]);
+        assert!((moved[0] - 3.1).abs() < 1e-12);
+    }
+
+    #[test]
+    fn rates_and_decays_are_checked() {
+        for (dual, name) in [
+            (Dual::ascent(0.0), "dual rate"),
+            (Dual::adam(f64::NAN), "dual rate"),
+            (Dual::adam_with(0.1, 1.0, 0.9), "dual beta1"),
+            (Dual::nu_pi(0.1, -1.0, 0.0), "proportional gain"),
+            (Dual::nu_pi(0.1, 1.0, 1.0), "nu"),
+        ] {
+            let error = dual.check().unwrap_err().to_string();
+            assert!(error.starts_with(name), "{error}");
+        }
+    }
+}

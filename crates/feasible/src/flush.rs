@@ -1,0 +1,113 @@
+//! Denormal numbers, flushed to zero while a training runs.
+//!
+//! Moments and activations that decay through the denormal range cost up to a third of the
+//! time on common processors and are of no use to anyone. The processor's control register is
+//! per thread: a guard sets it and puts it back.
+
+/// Puts the thread's floating-point mode back when dropped.
+#[must_use]
+#[derive(Debug)]
+pub(crate) struct FlushGuard {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    before: u64,
+}
+
+/// Flushes denormals to zero on this thread for as long as the guard lives.
+pub(crate) fn flush_denormals() -> FlushGuard {
+    imp::flush()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod imp {
+    use std::arch::asm;
+
+    use super::FlushGuard;
+
+    /// Flush results to zero (bit 15) and read denormals as zero (bit 6).
+    const FTZ_DAZ: u32 = 1 << 15 | 1 << 6;
+
+    fn read() -> u32 {
+        let mut csr = 0u32;
+        // SAFETY: stores the control register into `csr`, which is a valid place for 4 bytes.
+        unsafe { asm!("stmxcsr [{}]", in(reg) &mut csr, options(nostack, preserves_flags)) };
+        csr
+    }
+
+    fn write(csr: u32) {
+        // SAFETY: loads a control word made from the current one; only the treatment of
+        // denormals changes, no exception is unmasked and the rounding mode stays.
+        unsafe { asm!("ldmxcsr [{}]", in(reg) &csr, options(nostack, preserves_flags)) };
+    }
+
+    pub(super) fn flush() -> FlushGuard {
+        let before = read();
+        write(before | FTZ_DAZ);
+        FlushGuard { before: u64::from(before) }
+    }
+
+    impl Drop for FlushGuard {
+        fn drop(&mut self) {
+            write(self.before as u32);
+        }
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[allow(unsafe_code)]
+mod imp {
+    use std::arch::asm;
+
+    use super::FlushGuard;
+
+    /// Flush to zero is bit 24 of FPCR.
+    const FZ: u64 = 1 << 24;
+
+    fn write(fpcr: u64) {
+        // SAFETY: FPCR is writable from user code; only the treatment of denormals changes.
+        unsafe { asm!("msr fpcr, {}", in(reg) fpcr, options(nomem, nostack)) };
+    }
+
+    pub(super) fn flush() -> FlushGuard {
+        let before: u64;
+        // SAFETY: reads the control register.
+        unsafe { asm!("mrs {}, fpcr", out(reg) before, options(nomem, nostack)) };
+        write(before | FZ);
+        FlushGuard { before }
+    }
+
+    impl Drop for FlushGuard {
+        fn drop(&mut self) {
+            write(self.before);
+        }
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod imp {
+    use super::FlushGuard;
+
+    pub(super) fn flush() -> FlushGuard {
+        FlushGuard {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn product() -> f32 {
+        let small = std::hint::black_box(f32::MIN_POSITIVE);
+        small * std::hint::black_box(0.5)
+    }
+
+    #[test]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn denormals_are_flushed_while_the_guard_lives_and_not_after() {
+        assert!(product() > 0.0);
+        let guard = flush_denormals();
+        assert_eq!(product(), 0.0);
+        drop(guard);
+        assert!(product() > 0.0);
+    }
+}

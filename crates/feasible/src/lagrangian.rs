@@ -1,0 +1,664 @@
+//! The empirical Lagrangian of the paper, evaluated and differentiated in one pass:
+//!
+//! $$ \hat L(\theta, \mu, \lambda) = \frac{1}{N_0} \sum_n \ell_0
+//!    + \sum_i \mu_i \Big[ \frac{1}{N_i} \sum_n \ell_i - c_i \Big]
+//!    + \sum_j \frac{1}{N_j} \sum_n \lambda_{j,n} \big( \ell_j - c_j \big) . $$
+//!
+//! A pass walks the selected rows of every source in chunks of fixed size: model forward for
+//! all views, losses to values and seeds, model backward once. Chunks are dealt to a fixed
+//! number of lanes and lanes are added up in order, so the bits of the result depend on the rows
+//! alone and not on how many threads worked.
+
+use rayon::prelude::*;
+
+use crate::adaptive::{BatchProbe, Place, ProbeScratch};
+use crate::error::{Error, Result};
+use crate::flush::flush_denormals;
+use crate::loss::{Loss, Rows};
+use crate::measurement::{Measurement, Slacks};
+use crate::model::{Batch, Model, Tape, ViewShift};
+use crate::multiplier::Multipliers;
+use crate::problem::Problem;
+use crate::real::Real;
+use crate::requirement::Kind;
+use crate::source::{NOT_A_MEMBER, Owner, Source, SourceTerm, SourceView};
+
+/// Lanes a pass is dealt to: the most threads that can work on one pass.
+const LANES: usize = 16;
+/// Output rows (rows × views) per chunk, about: enough for the kernels, small for the cache.
+const CHUNK_OUTPUT_ROWS: usize = 512;
+
+/// The rows of one source that a pass takes, and the factor that makes their sum an estimate
+/// of the sum over all rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Selection<'s> {
+    pub(crate) rows: &'s [u32],
+    pub(crate) scale: f64,
+}
+
+/// What a pass is to compute.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ask<'m> {
+    /// Losses only.
+    Values,
+    /// The gradient at these multipliers.
+    Gradient(&'m Multipliers),
+    /// The gradient, and the slacks on the way.
+    GradientAndValues(&'m Multipliers),
+}
+
+impl<'m> Ask<'m> {
+    fn multipliers(&self) -> Option<&'m Multipliers> {
+        match self {
+            Self::Values => None,
+            Self::Gradient(m) | Self::GradientAndValues(m) => Some(m),
+        }
+    }
+
+    fn wants_values(&self) -> bool {
+        !matches!(self, Self::Gradient(_))
+    }
+}
+
+/// Sums of a term's losses over the points of a pass, and how many those were.
+#[derive(Clone, Copy, Debug, Default)]
+struct TermSums {
+    primal: f64,
+    measured: f64,
+    points: usize,
+}
+
+/// The slack of one point of a pointwise requirement, seen in a pass.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) requirement: u32,
+    pub(crate) point: u32,
+    pub(crate) measured: f64,
+    primal: f64,
+}
+
+/// The working memory of one lane.
+struct Lane<T> {
+    tape: Tape<T>,
+    probe: ProbeScratch<T>,
+    adaptive: Vec<Vec<f32>>,
+    seeds: Vec<T>,
+    positions: Vec<u32>,
+    members: Vec<u32>,
+    weights: Vec<T>,
+    values: Vec<T>,
+    measured: Vec<T>,
+    gradient: Vec<T>,
+    sums: Vec<TermSums>,
+    seen: Vec<Seen>,
+}
+
+impl<T: Real> Lane<T> {
+    fn new(parameters: usize, terms: usize) -> Self {
+        Self {
+            tape: Tape::new(),
+            probe: ProbeScratch::default(),
+            adaptive: Vec::new(),
+            seeds: Vec::new(),
+            positions: Vec::new(),
+            members: Vec::new(),
+            weights: Vec::new(),
+            values: Vec::new(),
+            measured: Vec::new(),
+            gradient: vec![T::ZERO; parameters],
+            sums: vec![TermSums::default(); terms],
+            seen: Vec::new(),
+        }
+    }
+}
+
+/// A chunk of a pass.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    source: usize,
+    start: usize,
+    end: usize,
+}
+
+/// Evaluates the Lagrangian of a problem for a model, on a number of threads.
+pub(crate) struct Lagrangian<'a, M: Model> {
+    ground: Ground<'a, M>,
+    lanes: Vec<Lane<M::Real>>,
+    chunks: Vec<Chunk>,
+    pool: Option<rayon::ThreadPool>,
+    /// Where adaptive views are asked for.
+    pub(crate) place: Place,
+}
+
+/// Whether the objective is part of the Lagrangian, or only the requirements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Everything,
+    RequirementsOnly,
+}
+
+/// What all lanes read.
+struct Ground<'a, M: Model> {
+    model: &'a M,
+    problem: &'a Problem,
+    /// Per source, its views if none depends on the model.
+    fixed_views: Vec<Option<Vec<ViewShift<'a>>>>,
+    /// Per source, the number of its first term.
+    first_term: Vec<usize>,
+    scope: Scope,
+}
+
+impl<'a, M: Model> Lagrangian<'a, M> {
+    /// # Errors
+    /// A model that does not fit the problem, or threads that cannot be started.
+    pub(crate) fn new(
+        problem: &'a Problem,
+        model: &'a M,
+        threads: usize,
+        seed: u64,
+    ) -> Result<Self> {
+        problem.check_model(model)?;
+        let pool = match threads {
+            0 | 1 => None,
+            n => {
+                let flushing = |_| std::mem::forget(flush_denormals());
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(n).start_handler(flushing);
+                let failed = |_| Error::Setting {
+                    setting: "threads".into(),
+                    value: n as f64,
+                    allowed: "a number of threads this machine can start".into(),
+                };
+                Some(pool.build().map_err(failed)?)
+            }
+        };
+        let fixed = |source: &'a Source| {
+            let view = |view: &'a SourceView| match view {
+                SourceView::Shift(shift) => Some(ViewShift::Sparse(shift)),
+                SourceView::Adaptive(_) => None,
+            };
+            source.views.iter().map(view).collect()
+        };
+        let sources = problem.sources();
+        let first_term = sources
+            .iter()
+            .scan(0, |next, s| Some(std::mem::replace(next, *next + s.terms.len())))
+            .collect();
+        let fixed_views = sources.iter().map(fixed).collect();
+        let ground = Ground { model, problem, fixed_views, first_term, scope: Scope::Everything };
+        let place = Place { seed, epoch: 0 };
+        Ok(Self { ground, lanes: Vec::new(), chunks: Vec::new(), pool, place })
+    }
+
+    pub(crate) fn problem(&self) -> &'a Problem {
+        self.ground.problem
+    }
+
+    pub(crate) fn model(&self) -> &'a M {
+        self.ground.model
+    }
+
+    pub(crate) fn scope(&self) -> Scope {
+        self.ground.scope
+    }
+
+    /// What later gradients are gradients of.
+    pub(crate) fn set_scope(&mut self, scope: Scope) {
+        self.ground.scope = scope;
+    }
+
+    /// One pass over `selections`, one per source.
+    fn pass(&mut self, theta: &[M::Real], selections: &[Selection<'_>], ask: Ask<'_>) {
+        self.chunks.clear();
+        for (source, selection) in selections.iter().enumerate() {
+            let views = 1 + self.ground.problem.sources()[source].views.len();
+            let size = (CHUNK_OUTPUT_ROWS / views).max(32);
+            let rows = selection.rows.len();
+            for start in (0..rows).step_by(size) {
+                self.chunks.push(Chunk { source, start, end: (start + size).min(rows) });
+            }
+        }
+        let active = self.chunks.len().clamp(1, LANES);
+        let (parameters, terms) = (self.ground.model.parameter_count(), self.ground.terms());
+        while self.lanes.len() < active {
+            self.lanes.push(Lane::new(parameters, terms));
+        }
+        let (ground, chunks, place) = (&self.ground, &self.chunks, self.place);
+        let work = |(number, lane): (usize, &mut Lane<M::Real>)| {
+            lane.sums.fill(TermSums::default());
+            lane.seen.clear();
+            if ask.multipliers().is_some() {
+                lane.gradient.fill(M::Real::ZERO);
+            }
+            let share = |n: usize| n * chunks.len() / active;
+            for chunk in &chunks[share(number)..share(number + 1)] {
+                let selection = selections[chunk.source];
+                let rows = &selection.rows[chunk.start..chunk.end];
+                ground.chunk(lane, theta, chunk.source, rows, selection.scale, ask, place);
+            }
+        };
+        let lanes = &mut self.lanes[..active];
+        match &self.pool {
+            Some(pool) if active > 1 => {
+                pool.install(|| lanes.par_iter_mut().enumerate().for_each(work));
+            }
+            _ => lanes.iter_mut().enumerate().for_each(work),
+        }
+        self.reduce(active, ask);
+    }
+
+    /// Adds the lanes up, in order, into the first one. This is the one place where work done
+    /// apart comes together.
+    fn reduce(&mut self, active: usize, ask: Ask<'_>) {
+        let (first, others) = self.lanes[..active].split_at_mut(1);
+        let first = &mut first[0];
+        for lane in others {
+            for (total, part) in first.sums.iter_mut().zip(&lane.sums) {
+                total.primal += part.primal;
+                total.measured += part.measured;
+                total.points += part.points;
+            }
+            if ask.multipliers().is_some() {
+                for (total, part) in first.gradient.iter_mut().zip(&lane.gradient) {
+                    *total += *part;
+                }
+            }
+            first.seen.append(&mut lane.seen);
+        }
+    }
+
+    /// The gradient of the Lagrangian estimated on `selections`, weight decay included.
+    pub(crate) fn gradient(
+        &mut self,
+        theta: &[M::Real],
+        selections: &[Selection<'_>],
+        multipliers: &Multipliers,
+    ) -> &[M::Real] {
+        self.pass(theta, selections, Ask::Gradient(multipliers));
+        self.decayed(theta)
+    }
+
+    /// As [`Lagrangian::gradient`], and lists the slacks of what the batch showed as
+    /// (requirement, multiplier, slack): for average requirements the batch's estimate, for
+    /// pointwise ones each point seen.
+    pub(crate) fn gradient_and_slacks(
+        &mut self,
+        theta: &[M::Real],
+        selections: &[Selection<'_>],
+        multipliers: &Multipliers,
+        slacks: &mut Vec<(usize, usize, f64)>,
+    ) -> &[M::Real] {
+        self.pass(theta, selections, Ask::GradientAndValues(multipliers));
+        slacks.clear();
+        for (i, requirement) in self.ground.problem.requirements().iter().enumerate() {
+            if requirement.kind() == Kind::Average
+                && let Some(slack) = self.average_slack(i)
+            {
+                slacks.push((i, 0, slack.measured));
+            }
+        }
+        let seen = &self.lanes[0].seen;
+        slacks.extend(seen.iter().map(|s| (s.requirement as usize, s.point as usize, s.measured)));
+        self.decayed(theta)
+    }
+
+    fn decayed(&mut self, theta: &[M::Real]) -> &[M::Real] {
+        let alpha = M::Real::from_f64(self.ground.problem.decay());
+        let gradient = &mut self.lanes[0].gradient;
+        if alpha != M::Real::ZERO && self.ground.scope == Scope::Everything {
+            for (g, &t) in gradient.iter_mut().zip(theta) {
+                *g += alpha * t;
+            }
+        }
+        gradient
+    }
+
+    /// Objective and slacks on the whole populations.
+    pub(crate) fn measure(&mut self, theta: &[M::Real]) -> Measurement {
+        let selections = self.everything();
+        self.pass(theta, &selections, Ask::Values);
+        self.measurement(theta)
+    }
+
+    /// The full-batch gradient at `multipliers`.
+    pub(crate) fn full_gradient(
+        &mut self,
+        theta: &[M::Real],
+        multipliers: &Multipliers,
+    ) -> &[M::Real] {
+        let selections = self.everything();
+        self.gradient(theta, &selections, multipliers)
+    }
+
+    /// Every row of every source.
+    fn everything(&self) -> Vec<Selection<'a>> {
+        let sources = self.ground.problem.sources().iter();
+        sources.map(|s| Selection { rows: &s.rows, scale: 1.0 }).collect()
+    }
+
+    fn measurement(&self, theta: &[M::Real]) -> Measurement {
+        let problem = self.ground.problem;
+        let objective = self.total(Owner::Objective).unwrap_or(Total::UNKNOWN).measured;
+        let square: f64 = theta.iter().map(|t| t.to_f64() * t.to_f64()).sum();
+        let mut slacks: Vec<Slacks> = problem
+            .requirements()
+            .iter()
+            .enumerate()
+            .map(|(i, requirement)| {
+                let differs = requirement.terms()[0].measure.is_some();
+                match requirement.kind() {
+                    Kind::Average => {
+                        let slack = self.average_slack(i).unwrap_or(Total::UNKNOWN);
+                        let surrogate = differs.then(|| vec![slack.primal]);
+                        Slacks { measured: vec![slack.measured], surrogate }
+                    }
+                    Kind::Pointwise => {
+                        let empty = vec![f64::NAN; requirement.multipliers()];
+                        Slacks { surrogate: differs.then(|| empty.clone()), measured: empty }
+                    }
+                }
+            })
+            .collect();
+        for seen in &self.lanes[0].seen {
+            let of = &mut slacks[seen.requirement as usize];
+            of.measured[seen.point as usize] = seen.measured;
+            if let Some(surrogate) = &mut of.surrogate {
+                surrogate[seen.point as usize] = seen.primal;
+            }
+        }
+        Measurement { objective, penalty: 0.5 * problem.decay() * square, slacks }
+    }
+
+    /// Σ aₜ Ê over 𝔇ₜ [ℓₜ] over the terms of one owner, by the means over the points of the
+    /// pass; `None` if a population had no point in it.
+    fn total(&self, owner: Owner) -> Option<Total> {
+        let mut total = Total { primal: 0.0, measured: 0.0 };
+        let terms = self.ground.problem.sources().iter().flat_map(|source| &source.terms);
+        for (term, sums) in terms.zip(&self.lanes[0].sums) {
+            if term.owner == owner {
+                if sums.points == 0 {
+                    return None;
+                }
+                let factor = term.coefficient / sums.points as f64;
+                total.primal += factor * sums.primal;
+                total.measured += factor * sums.measured;
+            }
+        }
+        Some(total)
+    }
+
+    fn average_slack(&self, i: usize) -> Option<Total> {
+        let requirement = &self.ground.problem.requirements()[i];
+        let level = requirement.sense().sign() * requirement.level().of(0);
+        let total = self.total(Owner::Requirement(i))?;
+        Some(Total { primal: total.primal - level, measured: total.measured - level })
+    }
+}
+
+/// A weighted sum of averages, by both losses.
+#[derive(Clone, Copy, Debug)]
+struct Total {
+    primal: f64,
+    measured: f64,
+}
+
+impl Total {
+    /// What a pass that saw nothing knows.
+    const UNKNOWN: Self = Self { primal: f64::NAN, measured: f64::NAN };
+}
+
+impl<M: Model> Ground<'_, M> {
+    fn terms(&self) -> usize {
+        self.problem.sources().iter().map(|s| s.terms.len()).sum()
+    }
+
+    /// Forward, losses and (if asked) backward for some rows of one source.
+    #[allow(clippy::too_many_arguments)]
+    fn chunk(
+        &self,
+        lane: &mut Lane<M::Real>,
+        theta: &[M::Real],
+        source: usize,
+        rows: &[u32],
+        scale: f64,
+        ask: Ask<'_>,
+        place: Place,
+    ) {
+        let of = &self.problem.sources()[source];
+        // Dense views are taken out of the lane so that the batch can borrow them.
+        let mut adaptive = std::mem::take(&mut lane.adaptive);
+        let owned;
+        let shifts: &[ViewShift<'_>] = match &self.fixed_views[source] {
+            Some(fixed) => fixed,
+            None => {
+                self.move_inputs(lane, &mut adaptive, theta, of, rows, place);
+                let views = of.views.iter().zip(&adaptive).map(|(view, dense)| match view {
+                    SourceView::Shift(shift) => ViewShift::Sparse(shift),
+                    SourceView::Adaptive(_) => ViewShift::Dense(dense),
+                });
+                owned = views.collect::<Vec<_>>();
+                &owned
+            }
+        };
+        let batch = Batch { inputs: of.samples.inputs(), rows, shifts };
+        self.model.forward(theta, &batch, &mut lane.tape);
+        if ask.multipliers().is_some() {
+            lane.seeds.clear();
+            lane.seeds.resize(lane.tape.outputs.len(), M::Real::ZERO);
+        }
+        let first = self.first_term[source];
+        let mut wanted = false;
+        for (t, term) in of.terms.iter().enumerate() {
+            wanted |= self.term(lane, of, term, first + t, rows, scale, ask);
+        }
+        if wanted {
+            let Lane { tape, seeds, gradient, .. } = lane;
+            self.model.backward(theta, &batch, tape, seeds, gradient);
+        }
+        lane.adaptive = adaptive;
+    }
+
+    /// Asks the model-dependent views of a source how they move these rows.
+    fn move_inputs(
+        &self,
+        lane: &mut Lane<M::Real>,
+        adaptive: &mut Vec<Vec<f32>>,
+        theta: &[M::Real],
+        of: &Source,
+        rows: &[u32],
+        place: Place,
+    ) {
+        adaptive.resize_with(of.views.len(), Vec::new);
+        for (view, shift) in of.views.iter().zip(adaptive) {
+            if let SourceView::Adaptive(view) = view {
+                shift.clear();
+                shift.resize(rows.len() * of.samples.inputs().width(), 0.0);
+                let (model, samples, scratch) = (self.model, &*of.samples, &mut lane.probe);
+                let mut probe = BatchProbe { model, theta, samples, rows, scratch };
+                view.shift(&mut probe, place, shift);
+            }
+        }
+    }
+
+    /// One term on one chunk; true if it put anything into the seeds.
+    #[allow(clippy::too_many_arguments)]
+    fn term(
+        &self,
+        lane: &mut Lane<M::Real>,
+        of: &Source,
+        term: &SourceTerm,
+        number: usize,
+        rows: &[u32],
+        scale: f64,
+        ask: Ask<'_>,
+    ) -> bool {
+        let factor = scale * term.coefficient / term.points() as f64;
+        let weigh = ask.multipliers().map(|m| Weigh::of(term.owner, self, m, factor));
+        let wants_values = ask.wants_values();
+        if !wants_values && weigh.as_ref().is_none_or(Weigh::is_zero) {
+            return false;
+        }
+        lane.select_members(term, rows);
+        if lane.positions.is_empty() {
+            return false;
+        }
+        let mut wanted = false;
+        for (q, &slot) in term.slots.iter().enumerate() {
+            let point = |member: u32| q * term.members + member as usize;
+            lane.values.resize(lane.positions.len(), M::Real::ZERO);
+            let moves = match &weigh {
+                Some(weigh) => {
+                    lane.weights.clear();
+                    let weights =
+                        lane.members.iter().map(|&m| M::Real::from_f64(weigh.at(point(m))));
+                    lane.weights.extend(weights);
+                    weigh.is_uniform() || lane.weights.iter().any(|&w| w != M::Real::ZERO)
+                }
+                None => false,
+            };
+            if !moves && !wants_values {
+                continue;
+            }
+            self.losses(lane, of, term, slot, rows, moves, wants_values);
+            wanted |= moves;
+            if wants_values {
+                lane.record(self.problem, term, number, point);
+            }
+        }
+        wanted
+    }
+
+    /// Values of a term on one view, with seeds if `moves`.
+    #[allow(clippy::too_many_arguments)]
+    fn losses(
+        &self,
+        lane: &mut Lane<M::Real>,
+        of: &Source,
+        term: &SourceTerm,
+        slot: usize,
+        samples: &[u32],
+        moves: bool,
+        wants_values: bool,
+    ) {
+        let width = self.model.output_width();
+        let len = samples.len() * width;
+        let Lane { tape, seeds, positions, weights, values, measured, .. } = lane;
+        let targets = of.samples.targets();
+        let view = &tape.outputs[slot * len..(slot + 1) * len];
+        let base = &tape.outputs[..len];
+        let rows = |loss: &Loss| {
+            let (at, against) =
+                if loss.compares_views() { (base, view) } else { (view, &view[..0]) };
+            Rows { width, at, against, targets, samples, positions }
+        };
+        if moves {
+            if term.loss.compares_views() {
+                let (at, rest) = seeds.split_at_mut(len);
+                let against = &mut rest[(slot - 1) * len..slot * len];
+                term.loss.seeds(rows(&term.loss), weights, values, at, against);
+            } else {
+                let at = &mut seeds[slot * len..(slot + 1) * len];
+                term.loss.seeds(rows(&term.loss), weights, values, at, &mut []);
+            }
+        } else {
+            term.loss.values(rows(&term.loss), values);
+        }
+        if let (true, Some(measure)) = (wants_values, &term.measure) {
+            measured.resize(positions.len(), M::Real::ZERO);
+            measure.values(rows(measure), measured);
+        }
+    }
+}
+
+/// The factor on each point's loss gradient in the Lagrangian.
+enum Weigh<'m> {
+    Uniform(f64),
+    PerPoint { factor: f64, multipliers: &'m [f64] },
+}
+
+impl<'m> Weigh<'m> {
+    fn of<M: Model>(
+        owner: Owner,
+        ground: &Ground<'_, M>,
+        multipliers: &'m Multipliers,
+        factor: f64,
+    ) -> Self {
+        match owner {
+            Owner::Objective if ground.scope == Scope::RequirementsOnly => Self::Uniform(0.0),
+            Owner::Objective => Self::Uniform(factor),
+            Owner::Requirement(i) => match ground.problem.requirements()[i].kind() {
+                Kind::Average => Self::Uniform(factor * multipliers.of(i)[0]),
+                Kind::Pointwise => Self::PerPoint { factor, multipliers: multipliers.of(i) },
+            },
+        }
+    }
+
+    #[inline(always)]
+    fn at(&self, point: usize) -> f64 {
+        match self {
+            Self::Uniform(weight) => *weight,
+            Self::PerPoint { factor, multipliers } => factor * multipliers[point],
+        }
+    }
+
+    fn is_uniform(&self) -> bool {
+        matches!(self, Self::Uniform(w) if *w != 0.0)
+    }
+
+    fn is_zero(&self) -> bool {
+        matches!(self, Self::Uniform(0.0))
+    }
+}
+
+impl<T: Real> Lane<T> {
+    /// The batch positions and member numbers of the rows that belong to a term.
+    fn select_members(&mut self, term: &SourceTerm, rows: &[u32]) {
+        self.positions.clear();
+        self.members.clear();
+        match &term.member_of_row {
+            None => {
+                self.positions.extend(0..rows.len() as u32);
+                self.members.extend_from_slice(rows);
+            }
+            Some(member_of_row) => {
+                for (position, &row) in rows.iter().enumerate() {
+                    let member = member_of_row[row as usize];
+                    if member != NOT_A_MEMBER {
+                        self.positions.push(position as u32);
+                        self.members.push(member);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keeps the values just computed: sums, and the points of a pointwise requirement.
+    fn record(
+        &mut self,
+        problem: &Problem,
+        term: &SourceTerm,
+        number: usize,
+        point: impl Fn(u32) -> usize,
+    ) {
+        let total = |values: &[T]| values.iter().map(|v| v.to_f64()).sum::<f64>();
+        let primal = total(&self.values);
+        let measured = if term.measure.is_some() { &self.measured } else { &self.values };
+        self.sums[number].points += self.members.len();
+        self.sums[number].primal += primal;
+        self.sums[number].measured += if term.measure.is_some() { total(measured) } else { primal };
+        if let Owner::Requirement(i) = term.owner
+            && problem.requirements()[i].kind() == Kind::Pointwise
+        {
+            let level = problem.requirements()[i].level();
+            for (n, &member) in self.members.iter().enumerate() {
+                let point = point(member);
+                let slack = |v: &[T]| term.coefficient * (v[n].to_f64() - level.of(point));
+                self.seen.push(Seen {
+                    requirement: i as u32,
+                    point: point as u32,
+                    measured: slack(measured),
+                    primal: slack(&self.values),
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! `Alternating` and `Simultaneous`: a first-order optimiser on θ, and a dual step once an
+//! epoch or with every batch.
+//!
+//! An epoch walks the objective's data set once, in batches of nearly equal size. Requirements on
+//! the same data set share these batches; every other data set is dealt out alongside, in
+//! batches at least as large, wrapping around where it is smaller. The gradient of a batch is
+//! an unbiased estimate of the Lagrangian's: each term is scaled by (rows of its data set)/(rows
+//! in the batch).
+//!
+//! - alternating: after every `period` epochs one dual step on the slacks of the whole populations
+//!   (the paper's experiments);
+//! - simultaneous: a dual step with every `period` batches on the slacks the batch showed; only
+//!   multipliers of samples seen in it move.
+
+use std::time::Instant;
+
+use crate::dual::Dual;
+use crate::error::{Error, Result};
+use crate::lagrangian::Selection;
+use crate::learner::feasibility::{Effort, infeasibility, total_violation};
+use crate::learner::state::State;
+use crate::learner::strategy::{Desk, Moved, Strategy, move_all_duals};
+use crate::model::Model;
+use crate::optimiser::Optimiser;
+use crate::problem::Problem;
+use crate::source::Source;
+use crate::stream::{Purpose, Stream};
+
+/// Epochs without less violation before infeasibility is looked for.
+const STUCK: u64 = 100;
+
+/// When the multipliers move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cadence {
+    /// After every so many epochs, on the slacks of the whole populations.
+    Epochs(u64),
+    /// With every so many batches, on the slacks seen in the batch.
+    Batches(u64),
+}
+
+/// A first-order primal-dual strategy. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct FirstOrder<O> {
+    pub(crate) optimiser: O,
+    pub(crate) batch_size: usize,
+    pub(crate) cadence: Cadence,
+    pub(crate) dual: Dual,
+    pub(crate) dual_for: Vec<(String, Dual)>,
+}
+
+impl<O> FirstOrder<O> {
+    pub(crate) fn new(optimiser: O, cadence: Cadence) -> Self {
+        Self { optimiser, batch_size: 128, cadence, dual: Dual::adam(0.01), dual_for: Vec::new() }
+    }
+
+    /// Batches in an epoch.
+    fn steps(&self, problem: &Problem) -> u64 {
+        problem.sources()[0].rows.len().div_ceil(self.batch_size) as u64
+    }
+}
+
+/// Dual steps on the slacks of a batch, as (requirement, multiplier, slack).
+fn move_duals<T>(
+    problem: &Problem,
+    duals: &[Dual],
+    state: &mut State<T>,
+    epoch: f64,
+    slacks: &[(usize, usize, f64)],
+) {
+    for run in slacks.chunk_by(|a, b| a.0 == b.0) {
+        let i = run[0].0;
+        let kind = problem.requirements()[i].kind();
+        let seen = run.iter().map(|&(_, n, slack)| (n, slack));
+        duals[i].step(epoch, kind, state.multipliers.of_mut(i), &mut state.duals[i], seen);
+    }
+}
+
+impl<M: Model, O: Optimiser<M::Real>> Strategy<M> for FirstOrder<O> {
+    fn check(&self, problem: &Problem) -> Result<()> {
+        self.optimiser.check()?;
+        self.dual.check()?;
+        Error::unless(self.batch_size > 0, "batch size", 0.0, "at least 1")?;
+        let (Cadence::Epochs(period) | Cadence::Batches(period)) = self.cadence;
+        Error::unless(period > 0, "dual period", 0.0, "at least 1")?;
+        for (name, dual) in &self.dual_for {
+            dual.check()?;
+            if !problem.requirements().iter().any(|r| r.name() == name) {
+                let names: Vec<&str> = problem.requirements().iter().map(|r| r.name()).collect();
+                return Err(Error::UnknownRequirement {
+                    name: name.clone(),
+                    known: names.join(", "),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn duals(&self, problem: &Problem) -> Vec<Dual> {
+        let of = |name: &str| {
+            let own = self.dual_for.iter().rev().find(|(n, _)| n == name);
+            own.map_or(self.dual, |(_, dual)| *dual)
+        };
+        problem.requirements().iter().map(|r| of(r.name())).collect()
+    }
+
+    fn optimiser_slots(&self) -> usize {
+        self.optimiser.slots()
+    }
+
+    fn epoch(&self, desk: Desk<'_, '_, M>) -> Option<Moved> {
+        let problem = desk.lagrangian.problem();
+        let sources = problem.sources();
+        let duals = Strategy::<M>::duals(self, problem);
+        let steps = self.steps(problem);
+        let primal = Instant::now();
+        desk.orders.resize_with(sources.len(), Vec::new);
+        for (s, (source, order)) in sources.iter().zip(desk.orders.iter_mut()).enumerate() {
+            deal(source, order, self.batch_size * steps as usize, desk.state, s);
+        }
+        let mut slacks = Vec::new();
+        let mut selections = Vec::with_capacity(sources.len());
+        while desk.state.batch < steps {
+            if desk.is_interrupted() {
+                return None;
+            }
+            let batch = desk.state.batch;
+            let done = desk.state.epoch as f64 + batch as f64 / steps as f64;
+            selections.clear();
+            for (source, order) in sources.iter().zip(desk.orders.iter()) {
+                let cut = |b: u64| (b as usize) * order.len() / steps as usize;
+                let rows = &order[cut(batch)..cut(batch + 1)];
+                let scale = source.rows.len() as f64 / rows.len() as f64;
+                selections.push(Selection { rows, scale });
+            }
+            let moves_duals = match self.cadence {
+                Cadence::Epochs(_) => false,
+                Cadence::Batches(period) => {
+                    (desk.state.epoch * steps + batch + 1).is_multiple_of(period)
+                }
+            };
+            let state = &mut *desk.state;
+            let gradient = if moves_duals {
+                desk.lagrangian.gradient_and_slacks(
+                    &state.theta,
+                    &selections,
+                    &state.multipliers,
+                    &mut slacks,
+                )
+            } else {
+                desk.lagrangian.gradient(&state.theta, &selections, &state.multipliers)
+            };
+            self.optimiser.step(done, &mut state.optimiser, &mut state.theta, gradient);
+            if moves_duals {
+                move_duals(problem, &duals, state, done, &slacks);
+            }
+            desk.state.batch += 1;
+        }
+        let primal_time = primal.elapsed();
+        let dual = Instant::now();
+        let measurement = desk.lagrangian.measure(&desk.state.theta);
+        let mut against = None;
+        if let Cadence::Epochs(period) = self.cadence
+            && (desk.state.epoch + 1).is_multiple_of(period)
+            && measurement.is_finite()
+        {
+            against = Some(desk.state.multipliers.clone());
+            let epoch = desk.state.epoch as f64;
+            move_all_duals(problem, &duals, desk.state, epoch, &measurement);
+        }
+        let dual_time = dual.elapsed();
+        desk.state.batch = 0;
+        let violation = total_violation(&measurement);
+        let stuck =
+            desk.rules.look_for_infeasibility && desk.state.progress.is_stuck(violation, STUCK);
+        let infeasible = stuck
+            .then(|| {
+                let effort = Effort { iterations: 200, hopeful: 0.5 };
+                infeasibility(desk.lagrangian, &desk.state.theta, desk.rules.tolerance, effort)
+            })
+            .flatten();
+        Some(Moved { measurement, against, rho: None, infeasible, primal_time, dual_time })
+    }
+}
+
+/// The rows of a source in the order of this epoch: shuffles of all its rows, one after the
+/// other, until there are `at_least` (or as many as it has, if that is more).
+fn deal<T>(
+    source: &Source,
+    order: &mut Vec<u32>,
+    at_least: usize,
+    state: &State<T>,
+    number: usize,
+) {
+    order.clear();
+    let rows = source.rows.len();
+    // The objective's source is walked once; others fill batches of the full size.
+    let length = if number == 0 { rows } else { at_least.max(rows) };
+    let mut pass = 0;
+    while order.len() < length {
+        let start = order.len();
+        order.extend_from_slice(&source.rows);
+        let minor = (number as u64) << 32 | pass;
+        Stream::new(state.seed, Purpose::Shuffle, state.epoch, minor).shuffle(&mut order[start..]);
+        pass += 1;
+    }
+    order.truncate(length);
+}

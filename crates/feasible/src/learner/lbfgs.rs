@@ -1,0 +1,225 @@
+//! L-BFGS: a deterministic full-batch minimiser for smooth functions (Nocedal and Wright 2006,
+//! ch. 7), with a line search for the approximate Wolfe conditions (Hager and Zhang 2005), which
+//! keep working when differences of function values drown in rounding.
+
+use std::collections::VecDeque;
+
+/// Pairs kept.
+const MEMORY: usize = 20;
+/// Sufficient decrease.
+const C1: f64 = 1e-4;
+/// Curvature.
+const C2: f64 = 0.9;
+/// Trials of one line search.
+const TRIALS: usize = 40;
+
+/// A smooth function: writes its gradient, returns its value.
+pub(crate) trait Smooth {
+    fn evaluate(&mut self, x: &[f64], gradient: &mut [f64]) -> f64;
+}
+
+/// How a minimisation ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Minimum {
+    pub(crate) value: f64,
+    /// ‖∇f‖₂.
+    pub(crate) gradient_norm: f64,
+    /// ½ gᵀHg with the last inverse-Hessian estimate H: by how much a Newton step would still
+    /// decrease f.
+    pub(crate) decrement: f64,
+    pub(crate) iterations: usize,
+}
+
+/// When to stop.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits<'f> {
+    pub(crate) iterations: usize,
+    /// Stop when this holds for (‖∇f‖₂, decrement).
+    pub(crate) done: &'f dyn Fn(f64, f64) -> bool,
+    /// Stop when f falls to this.
+    pub(crate) target: f64,
+}
+
+struct Pair {
+    s: Vec<f64>,
+    y: Vec<f64>,
+    sy: f64,
+}
+
+/// Minimises `f` from `x`, in place.
+pub(crate) fn minimise(f: &mut dyn Smooth, x: &mut [f64], limits: Limits<'_>) -> Minimum {
+    let n = x.len();
+    let mut gradient = vec![0.0; n];
+    let mut value = f.evaluate(x, &mut gradient);
+    let mut pairs: VecDeque<Pair> = VecDeque::new();
+    let mut direction = vec![0.0; n];
+    let mut trial = Trial { x: vec![0.0; n], gradient: vec![0.0; n] };
+    let mut iterations = 0;
+    loop {
+        let gradient_norm = dot(&gradient, &gradient).sqrt();
+        inverse_hessian_times(&pairs, &gradient, &mut direction);
+        let decrement = 0.5 * dot(&direction, &gradient).max(0.0);
+        let minimum = Minimum { value, gradient_norm, decrement, iterations };
+        let finished = value <= limits.target || (limits.done)(gradient_norm, decrement);
+        if finished || iterations == limits.iterations || !value.is_finite() {
+            return minimum;
+        }
+        for d in &mut direction {
+            *d = -*d;
+        }
+        // Without curvature information, a first step of about unit length.
+        let first = if pairs.is_empty() { (1.0 / gradient_norm).min(1.0) } else { 1.0 };
+        let Some(next) = line_search(f, x, value, &gradient, &direction, first, &mut trial) else {
+            if pairs.is_empty() {
+                return minimum;
+            }
+            // A direction from stale curvature: start over from steepest descent.
+            pairs.clear();
+            continue;
+        };
+        let s: Vec<f64> = trial.x.iter().zip(x.iter()).map(|(a, b)| a - b).collect();
+        let y: Vec<f64> = trial.gradient.iter().zip(&gradient).map(|(a, b)| a - b).collect();
+        let sy = dot(&s, &y);
+        if sy > 1e-14 * dot(&y, &y).sqrt() * dot(&s, &s).sqrt() {
+            if pairs.len() == MEMORY {
+                pairs.pop_front();
+            }
+            pairs.push_back(Pair { s, y, sy });
+        }
+        x.copy_from_slice(&trial.x);
+        gradient.copy_from_slice(&trial.gradient);
+        value = next;
+        iterations += 1;
+    }
+}
+
+struct Trial {
+    x: Vec<f64>,
+    gradient: Vec<f64>,
+}
+
+/// A step along `direction` by the (approximate) Wolfe conditions; leaves the point in `trial`.
+fn line_search(
+    f: &mut dyn Smooth,
+    x: &[f64],
+    value: f64,
+    gradient: &[f64],
+    direction: &[f64],
+    first: f64,
+    trial: &mut Trial,
+) -> Option<f64> {
+    let slope = dot(gradient, direction);
+    if slope >= 0.0 || !slope.is_finite() {
+        return None;
+    }
+    let rounding = 1e-14 * value.abs() + f64::MIN_POSITIVE;
+    let (mut low, mut high) = ((0.0, slope), None::<(f64, f64)>);
+    let mut step = first;
+    for _ in 0..TRIALS {
+        for ((t, x), d) in trial.x.iter_mut().zip(x).zip(direction) {
+            *t = x + step * d;
+        }
+        let at = f.evaluate(&trial.x, &mut trial.gradient);
+        let slope_at = dot(&trial.gradient, direction);
+        let decrease = at <= value + C1 * step * slope;
+        let approximate = at <= value + rounding && slope_at <= (2.0 * C1 - 1.0) * slope;
+        if !(at.is_finite() && slope_at.is_finite() && (decrease || approximate)) {
+            high = Some((step, slope_at));
+        } else if slope_at < C2 * slope {
+            low = (step, slope_at);
+        } else {
+            return Some(at);
+        }
+        step = match high {
+            None => 2.0 * step,
+            Some(high) => between(low, high),
+        };
+    }
+    None
+}
+
+/// The zero of the slope's secant if it lies well inside, otherwise the middle.
+fn between(low: (f64, f64), high: (f64, f64)) -> f64 {
+    let width = high.0 - low.0;
+    let secant = low.0 - low.1 * width / (high.1 - low.1);
+    let inside = secant > low.0 + 0.1 * width && secant < high.0 - 0.1 * width;
+    if high.1 > 0.0 && inside { secant } else { low.0 + 0.5 * width }
+}
+
+/// out = H g by the two-loop recursion.
+fn inverse_hessian_times(pairs: &VecDeque<Pair>, gradient: &[f64], out: &mut [f64]) {
+    out.copy_from_slice(gradient);
+    let mut alphas = Vec::with_capacity(pairs.len());
+    for pair in pairs.iter().rev() {
+        let alpha = dot(&pair.s, out) / pair.sy;
+        add(out, -alpha, &pair.y);
+        alphas.push(alpha);
+    }
+    if let Some(last) = pairs.back() {
+        let gamma = last.sy / dot(&last.y, &last.y);
+        out.iter_mut().for_each(|o| *o *= gamma);
+    }
+    for (pair, alpha) in pairs.iter().zip(alphas.into_iter().rev()) {
+        let beta = dot(&pair.y, out) / pair.sy;
+        add(out, alpha - beta, &pair.s);
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn add(out: &mut [f64], factor: f64, x: &[f64]) {
+    for (o, x) in out.iter_mut().zip(x) {
+        *o += factor * x;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Rosenbrock(usize);
+
+    impl Smooth for Rosenbrock {
+        fn evaluate(&mut self, x: &[f64], g: &mut [f64]) -> f64 {
+            self.0 += 1;
+            g.fill(0.0);
+            let mut f = 0.0;
+            for i in 0..x.len() - 1 {
+                let (a, b) = (1.0 - x[i], x[i + 1] - x[i] * x[i]);
+                f += a * a + 100.0 * b * b;
+                g[i] += -2.0 * a - 400.0 * x[i] * b;
+                g[i + 1] += 200.0 * b;
+            }
+            f
+        }
+    }
+
+    #[test]
+    fn rosenbrocks_valley_is_followed_to_its_end() {
+        let mut f = Rosenbrock(0);
+        let mut x = vec![-1.2, 1.0, -1.2, 1.0];
+        let done = |norm: f64, _: f64| norm < 1e-9;
+        let limits = Limits { iterations: 500, done: &done, target: f64::NEG_INFINITY };
+        let minimum = minimise(&mut f, &mut x, limits);
+        assert!(minimum.gradient_norm < 1e-9, "{minimum:?}");
+        assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-8), "{x:?}");
+        assert!(f.0 < 200, "{} evaluations", f.0);
+    }
+
+    #[test]
+    fn a_function_without_minimum_ends_at_the_iteration_limit() {
+        struct Exponential;
+        impl Smooth for Exponential {
+            fn evaluate(&mut self, x: &[f64], g: &mut [f64]) -> f64 {
+                g[0] = -(-x[0]).exp();
+                (-x[0]).exp()
+            }
+        }
+        let mut x = [0.0];
+        let limits = Limits { iterations: 30, done: &|_, _| false, target: f64::NEG_INFINITY };
+        let minimum = minimise(&mut Exponential, &mut x, limits);
+        assert!(minimum.value < 1e-3 && x[0].is_finite());
+    }
+}

@@ -1,0 +1,335 @@
+//! Learners: what to minimise over θ, when to move the multipliers, and when to stop.
+//!
+//! | learner | θ | multipliers |
+//! | --- | --- | --- |
+//! | [`Learner::exact`] | minimises the Lagrangian to a measured ρ | then one step (Algorithm 1) |
+//! | [`Learner::alternating`] | one epoch of a first-order optimiser | then one step |
+//! | [`Learner::simultaneous`] | one batch | a step with every batch |
+//!
+//! Settings, with their defaults:
+//!
+//! | setting | default | purpose |
+//! | --- | --- | --- |
+//! | `epochs` | 100 | epochs, or outer iterations of `exact` |
+//! | `seed` | 0 | start and shuffles |
+//! | `threads` | 1 | changes nothing but the time |
+//! | `tolerance` | 0 (`exact`: 1e-6) | slack up to which a requirement counts as met |
+//! | `batch_size` | 128 | rows per batch |
+//! | `dual`, `dual_for` | Adam, rate 0.01 | dual optimiser, for all or one requirement |
+//! | `dual_period` | 1 | epochs or batches between dual steps |
+//! | `stop_when_feasible` | off | end at the first feasible iterate |
+//! | `stop_at_gap` | off | end at a relative duality gap, if feasible |
+//! | `stop_at_kkt` | off (`exact`: 1e-7) | end at a KKT residual |
+//! | `patience` | off | end after so many epochs without a better iterate |
+//! | `keep_last`, `keep_best`, `keep_best_on` | last | which iterate is returned |
+//! | `look_for_infeasibility` | on | name a problem that cannot be solved |
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::dual::Dual;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::problem::Problem;
+use crate::solution::Solution;
+
+mod augmented;
+mod exact;
+mod feasibility;
+mod first_order;
+mod lbfgs;
+mod progress;
+mod report;
+mod state;
+mod strategy;
+mod training;
+
+pub use exact::Exact;
+pub use first_order::{Cadence, FirstOrder};
+pub use progress::{Merit, Progress};
+pub use report::{EpochReport, Rho as InnerTolerance, ValidationReport};
+pub use state::{Best, State};
+pub use strategy::Strategy;
+pub use training::Training;
+
+/// A learner: a strategy and when to stop. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Learner<S> {
+    strategy: S,
+    epochs: u64,
+    seed: u64,
+    threads: usize,
+    tolerance: f64,
+    stop: Stop,
+    keep: Keep,
+    look_for_infeasibility: bool,
+    first_penalty: f64,
+}
+
+/// When to stop before the epochs are over.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Stop {
+    feasible: bool,
+    gap: Option<f64>,
+    kkt: Option<f64>,
+    patience: Option<u64>,
+}
+
+/// Which iterate is returned.
+#[derive(Clone, Debug, Default)]
+enum Keep {
+    #[default]
+    Last,
+    /// The best feasible one on the training populations.
+    Best,
+    /// The best feasible one on validation populations.
+    BestOn(Arc<Problem>),
+}
+
+impl<S> Learner<S> {
+    fn new(strategy: S) -> Self {
+        Self {
+            strategy,
+            epochs: 100,
+            seed: 0,
+            threads: 1,
+            tolerance: 0.0,
+            stop: Stop::default(),
+            keep: Keep::Last,
+            look_for_infeasibility: true,
+            first_penalty: exact::FIRST_PENALTY,
+        }
+    }
+
+    /// Epochs, or outer iterations of the exact learner.
+    pub fn epochs(mut self, epochs: u64) -> Self {
+        self.epochs = epochs;
+        self
+    }
+
+    /// Seeds the start and the shuffles.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Number of threads; results do not depend on it.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// The slack up to which a requirement counts as met.
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// Ends at the first iterate that meets every requirement (on the validation populations,
+    /// if there are any).
+    pub fn stop_when_feasible(mut self) -> Self {
+        self.stop.feasible = true;
+        self
+    }
+
+    /// Ends when the iterate is feasible and the relative duality gap at most this.
+    pub fn stop_at_gap(mut self, gap: f64) -> Self {
+        self.stop.gap = Some(gap);
+        self
+    }
+
+    /// Ends when the KKT residual is at most this. Costs a full gradient per epoch.
+    pub fn stop_at_kkt(mut self, residual: f64) -> Self {
+        self.stop.kkt = Some(residual);
+        self
+    }
+
+    /// Runs all epochs: no early stop of any kind.
+    pub fn never_stop_early(mut self) -> Self {
+        self.stop = Stop::default();
+        self
+    }
+
+    /// Ends after this many epochs without a better iterate.
+    pub fn patience(mut self, epochs: u64) -> Self {
+        self.stop.patience = Some(epochs);
+        self
+    }
+
+    /// Returns the last iterate (the default).
+    pub fn keep_last(mut self) -> Self {
+        self.keep = Keep::Last;
+        self
+    }
+
+    /// Returns the best feasible iterate on the training populations.
+    pub fn keep_best(mut self) -> Self {
+        self.keep = Keep::Best;
+        self
+    }
+
+    /// Returns the best feasible iterate on validation populations: the same objective and
+    /// requirements, other samples.
+    pub fn keep_best_on(mut self, validation: impl Into<Arc<Problem>>) -> Self {
+        self.keep = Keep::BestOn(validation.into());
+        self
+    }
+
+    /// Whether to look, when nothing improves, for proof that nothing can; on by default.
+    pub fn look_for_infeasibility(mut self, look: bool) -> Self {
+        self.look_for_infeasibility = look;
+        self
+    }
+
+    fn check<M: Model>(&self, problem: &Problem) -> Result<()>
+    where
+        S: Strategy<M>,
+    {
+        let not_negative = |name, x: f64| {
+            Error::unless(x >= 0.0 && x.is_finite(), name, x, "at least 0 and finite")
+        };
+        not_negative("tolerance", self.tolerance)?;
+        not_negative("stop_at_gap", self.stop.gap.unwrap_or(0.0))?;
+        not_negative("stop_at_kkt", self.stop.kkt.unwrap_or(0.0))?;
+        self.strategy.check(problem)
+    }
+
+    /// Solves `problem` with `model`.
+    ///
+    /// # Errors
+    /// Settings outside their range; a model that does not fit. How training ended is not an
+    /// error: see [`Solution::outcome`].
+    pub fn solve<M: Model>(&self, problem: &Problem, model: &M) -> Result<Solution<M::Real>>
+    where
+        S: Strategy<M>,
+    {
+        self.solve_observed(problem, model, |_| ControlFlow::Continue(()))
+    }
+
+    /// Solves `problem` with `model`; `observer` sees every epoch and may stop the training.
+    ///
+    /// # Errors
+    /// As [`Learner::solve`].
+    pub fn solve_observed<M: Model>(
+        &self,
+        problem: &Problem,
+        model: &M,
+        mut observer: impl FnMut(&EpochReport) -> ControlFlow<()>,
+    ) -> Result<Solution<M::Real>>
+    where
+        S: Strategy<M>,
+    {
+        let mut training = self.begin(problem, model)?;
+        while let Some(report) = training.advance() {
+            if observer(&report).is_break() {
+                training.stop();
+                break;
+            }
+        }
+        Ok(training.finish())
+    }
+
+    /// Starts a training that the caller advances.
+    ///
+    /// # Errors
+    /// As [`Learner::solve`].
+    pub fn begin<'a, M: Model>(
+        &'a self,
+        problem: &'a Problem,
+        model: &'a M,
+    ) -> Result<Training<'a, M, S>>
+    where
+        S: Strategy<M>,
+    {
+        Training::new(self, problem, model, None)
+    }
+
+    /// Goes on from a saved state.
+    ///
+    /// # Errors
+    /// As [`Learner::solve`]; and a state of another problem or model.
+    pub fn resume<'a, M: Model>(
+        &'a self,
+        problem: &'a Problem,
+        model: &'a M,
+        state: State<M::Real>,
+    ) -> Result<Training<'a, M, S>>
+    where
+        S: Strategy<M>,
+    {
+        Training::new(self, problem, model, Some(state))
+    }
+}
+
+impl<O> Learner<FirstOrder<O>> {
+    /// A primal epoch, then a dual step on the slacks of the whole populations: what the
+    /// paper's experiments do.
+    pub fn alternating(optimiser: O) -> Self {
+        Self::new(FirstOrder::new(optimiser, Cadence::Epochs(1)))
+    }
+
+    /// A dual step with every batch, for the multipliers of what the batch showed.
+    pub fn simultaneous(optimiser: O) -> Self {
+        Self::new(FirstOrder::new(optimiser, Cadence::Batches(1)))
+    }
+
+    /// Rows per batch.
+    pub fn batch_size(mut self, rows: usize) -> Self {
+        self.strategy.batch_size = rows;
+        self
+    }
+
+    /// The dual optimiser of all requirements.
+    pub fn dual(mut self, dual: Dual) -> Self {
+        self.strategy.dual = dual;
+        self
+    }
+
+    /// Another dual optimiser for one requirement.
+    pub fn dual_for(mut self, requirement: impl Into<String>, dual: Dual) -> Self {
+        self.strategy.dual_for.push((requirement.into(), dual));
+        self
+    }
+
+    /// Epochs (alternating) or batches (simultaneous) between dual steps.
+    pub fn dual_period(mut self, period: u64) -> Self {
+        self.strategy.cadence = match self.strategy.cadence {
+            Cadence::Epochs(_) => Cadence::Epochs(period),
+            Cadence::Batches(_) => Cadence::Batches(period),
+        };
+        self
+    }
+}
+
+impl Learner<Exact> {
+    /// Algorithm 1: minimise the Lagrangian, then one dual step. See [`Exact`].
+    pub fn exact() -> Self {
+        let learner = Self::new(Exact::default());
+        learner.tolerance(1e-6).stop_at_kkt(1e-7)
+    }
+
+    /// The paper's dual ascent at rate η (η/N for pointwise requirements) instead of the
+    /// proximal steps.
+    pub fn ascent(mut self, rate: f64) -> Self {
+        self.strategy.rate = Some(rate);
+        self
+    }
+
+    /// Where the penalty of the proximal steps starts; 10 by default.
+    pub fn penalty(mut self, penalty: f64) -> Self {
+        (self.strategy.penalty, self.first_penalty) = (penalty, penalty);
+        self
+    }
+
+    /// The largest inner tolerance ρ; 1e-10 by default.
+    pub fn rho(mut self, rho: f64) -> Self {
+        self.strategy.rho = rho;
+        self
+    }
+
+    /// The largest number of inner iterations; 1000 by default.
+    pub fn inner_iterations(mut self, iterations: usize) -> Self {
+        self.strategy.iterations = iterations;
+        self
+    }
+}

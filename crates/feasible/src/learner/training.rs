@@ -1,0 +1,286 @@
+//! A training in progress: epoch by epoch, with its state in the open.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::dual::DualState;
+use crate::error::Result;
+use crate::flush::flush_denormals;
+use crate::lagrangian::Lagrangian;
+use crate::learner::progress::Merit;
+use crate::learner::report::{EpochReport, ValidationReport};
+use crate::learner::state::{Best, State};
+use crate::learner::strategy::{Desk, Moved, Rules, Strategy};
+use crate::learner::{Keep, Learner};
+use crate::measurement::Measurement;
+use crate::model::Model;
+use crate::multiplier::Multipliers;
+use crate::optimality::{Gap, Kkt};
+use crate::optimiser::OptimiserState;
+use crate::outcome::Outcome;
+use crate::problem::Problem;
+use crate::real::Real;
+use crate::solution::Solution;
+
+/// A training in progress. [`Learner::solve`] runs one to its end; a caller that saves
+/// checkpoints advances it by itself:
+///
+/// ```
+/// # use feasible::{Inputs, Learner, Loss, Population, Problem, Samples, Targets};
+/// # use feasible_nn::{Affine, Sgd};
+/// # let x = Inputs::new(vec![0.5, 0.25, -0.5, 0.125], 1)?;
+/// # let everyone = Population::new(Samples::new(x, Targets::Classes(vec![1, 1, 0, 0]))?);
+/// # let problem = Problem::minimise(&everyone, Loss::Logistic).check()?;
+/// # let model = Affine::new(1, 1)?;
+/// let learner = Learner::alternating(Sgd::new(0.1)).epochs(5);
+/// let mut training = learner.begin(&problem, &model)?;
+/// while let Some(report) = training.advance() {
+///     let checkpoint = training.state().clone(); // serialise it; `learner.resume` takes it
+///     assert_eq!(checkpoint.epoch, report.epoch);
+/// }
+/// let solution = training.finish();
+/// # Ok::<(), feasible::Error>(())
+/// ```
+#[allow(missing_debug_implementations)]
+pub struct Training<'a, M: Model, S> {
+    learner: &'a Learner<S>,
+    lagrangian: Lagrangian<'a, M>,
+    validation: Option<Lagrangian<'a, M>>,
+    state: State<M::Real>,
+    /// The last θ and multipliers known to be finite.
+    sound: (Vec<M::Real>, Multipliers),
+    orders: Vec<Vec<u32>>,
+    interrupt: Arc<AtomicBool>,
+}
+
+impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
+    pub(crate) fn new(
+        learner: &'a Learner<S>,
+        problem: &'a Problem,
+        model: &'a M,
+        state: Option<State<M::Real>>,
+    ) -> Result<Self> {
+        learner.check(problem)?;
+        let lagrangian = Lagrangian::new(problem, model, learner.threads, learner.seed)?;
+        let validation = match &learner.keep {
+            Keep::BestOn(validation) => {
+                validation.check_same_shape(problem)?;
+                Some(Lagrangian::new(validation, model, learner.threads, learner.seed)?)
+            }
+            Keep::Last | Keep::Best => None,
+        };
+        let state = match state {
+            Some(state) => {
+                state.check(problem, model)?;
+                state
+            }
+            None => State {
+                seed: learner.seed,
+                epoch: 0,
+                batch: 0,
+                theta: model.initial(learner.seed),
+                optimiser: OptimiserState::new(
+                    learner.strategy.optimiser_slots(),
+                    model.parameter_count(),
+                ),
+                multipliers: Multipliers::start(problem),
+                duals: DualState::all(problem, &learner.strategy.duals(problem)),
+                penalty: learner.first_penalty,
+                best: None,
+                progress: Default::default(),
+                outcome: None,
+            },
+        };
+        let sound = (state.theta.clone(), state.multipliers.clone());
+        let interrupt = Arc::default();
+        Ok(Self { learner, lagrangian, validation, state, sound, orders: Vec::new(), interrupt })
+    }
+
+    /// The state, to be saved. Between calls of [`Training::advance`] it is always sound.
+    pub fn state(&self) -> &State<M::Real> {
+        &self.state
+    }
+
+    /// Starts from a θ and multipliers found elsewhere instead of the usual ones.
+    ///
+    /// # Errors
+    /// Lengths that do not fit.
+    pub fn warm_start(&mut self, theta: &[M::Real], multipliers: &Multipliers) -> Result<()> {
+        let state =
+            State { theta: theta.to_vec(), multipliers: multipliers.clone(), ..self.state.clone() };
+        state.check(self.lagrangian.problem(), self.lagrangian.model())?;
+        self.sound = (state.theta.clone(), state.multipliers.clone());
+        self.state = state;
+        Ok(())
+    }
+
+    /// A flag that stops the training soon after it is set, at a batch boundary.
+    pub fn interrupter(&self) -> Arc<AtomicBool> {
+        self.interrupt.clone()
+    }
+
+    /// One epoch; `None` once the training has ended or was interrupted.
+    pub fn advance(&mut self) -> Option<EpochReport> {
+        match self.state.outcome {
+            None => {}
+            Some(Outcome::Interrupted) => self.state.outcome = None,
+            Some(_) => return None,
+        }
+        if self.state.epoch >= self.learner.epochs {
+            self.state.outcome = Some(self.at_the_end(Outcome::MaxEpochs));
+            return None;
+        }
+        let _flush = flush_denormals();
+        self.lagrangian.place.epoch = self.state.epoch;
+        let learner = self.learner;
+        let desk = Desk {
+            lagrangian: &mut self.lagrangian,
+            state: &mut self.state,
+            orders: &mut self.orders,
+            interrupt: &self.interrupt,
+            rules: Rules {
+                tolerance: learner.tolerance,
+                kkt: learner.stop.kkt,
+                look_for_infeasibility: learner.look_for_infeasibility,
+            },
+        };
+        let Some(moved) = learner.strategy.epoch(desk) else {
+            self.state.outcome = Some(Outcome::Interrupted);
+            return None;
+        };
+        self.state.epoch += 1;
+        if let Some(what) = self.not_finite(&moved.measurement) {
+            let epoch = self.state.epoch;
+            (self.state.theta, self.state.multipliers) = self.sound.clone();
+            self.state.outcome = Some(Outcome::Diverged { what: what.into(), epoch });
+            return None;
+        }
+        self.sound.0.copy_from_slice(&self.state.theta);
+        self.sound.1.clone_from(&self.state.multipliers);
+        Some(self.conclude(moved))
+    }
+
+    fn not_finite(&self, measurement: &Measurement) -> Option<&'static str> {
+        if !self.state.theta.iter().all(|t| t.is_finite()) {
+            Some("a parameter")
+        } else if !measurement.is_finite() {
+            Some("a loss")
+        } else if !self.state.multipliers.is_finite() {
+            Some("a multiplier")
+        } else {
+            None
+        }
+    }
+
+    /// Keeps the best iterate, applies the stopping rules and reports.
+    fn conclude(&mut self, moved: Moved) -> EpochReport {
+        let Moved { measurement, against, rho, infeasible, primal_time, dual_time } = moved;
+        let (learner, problem) = (self.learner, self.lagrangian.problem());
+        let tolerance = learner.tolerance;
+        let judged = self.validation.as_mut().map(|v| (v.problem(), v.measure(&self.state.theta)));
+        let merit = match &judged {
+            Some((problem, measurement)) => Merit::new(problem, measurement, tolerance),
+            None => Merit::new(problem, &measurement, tolerance),
+        };
+        let best = self.state.progress.note(merit, self.state.epoch);
+        if best && !matches!(learner.keep, Keep::Last) {
+            self.state.best = Some(Best {
+                epoch: self.state.epoch,
+                theta: self.state.theta.clone(),
+                multipliers: self.state.multipliers.clone(),
+                feasible: merit.feasible,
+            });
+        }
+        let pair = against.as_ref().unwrap_or(&self.state.multipliers);
+        let gap = Gap::new(&measurement, pair, rho.map_or(0.0, |r| r.value));
+        let kkt = learner
+            .stop
+            .kkt
+            .is_some()
+            .then(|| Kkt::new(&mut self.lagrangian, &self.state.theta, &measurement, pair));
+        let lagrangian = measurement.lagrangian(pair);
+        let feasible = measurement.is_feasible(problem, tolerance);
+        let stop = &learner.stop;
+        let converged = stop.gap.is_some_and(|gap_limit| feasible && gap.relative <= gap_limit)
+            || stop.kkt.zip(kkt).is_some_and(|(limit, kkt)| kkt.residual() <= limit);
+        let last = self.state.progress.best.map_or(0, |(_, epoch)| epoch);
+        let out_of_patience = stop.patience.is_some_and(|n| self.state.epoch >= last + n);
+        if converged {
+            // The pair that converged is what is returned.
+            if let Some(against) = &against {
+                self.state.multipliers = against.clone();
+            }
+            self.state.outcome = Some(Outcome::Converged);
+        } else if infeasible.is_some() {
+            self.state.outcome = infeasible;
+        } else if stop.feasible && merit.feasible {
+            self.state.outcome = Some(Outcome::Feasible);
+        } else if out_of_patience {
+            self.state.outcome = Some(self.at_the_end(Outcome::Stalled));
+        }
+        EpochReport {
+            epoch: self.state.epoch,
+            objective: measurement.objective,
+            penalty: measurement.penalty,
+            lagrangian,
+            gap,
+            rho,
+            kkt,
+            requirements: measurement.standings(problem, &self.state.multipliers, tolerance),
+            validation: judged.map(|(problem, measurement)| ValidationReport {
+                objective: measurement.objective,
+                requirements: measurement.standings(problem, &self.state.multipliers, tolerance),
+            }),
+            best,
+            primal_time,
+            dual_time,
+        }
+    }
+
+    /// `Feasible` if what will be returned is, else `otherwise`.
+    fn at_the_end(&mut self, otherwise: Outcome) -> Outcome {
+        let feasible = match &self.state.best {
+            Some(best) => best.feasible,
+            None => {
+                let measurement = self.lagrangian.measure(&self.state.theta);
+                measurement.is_feasible(self.lagrangian.problem(), self.learner.tolerance)
+            }
+        };
+        if feasible { Outcome::Feasible } else { otherwise }
+    }
+
+    /// Marks the training as stopped from outside; it can be resumed.
+    pub fn stop(&mut self) {
+        if self.state.outcome.is_none() {
+            self.state.outcome = Some(Outcome::Interrupted);
+        }
+    }
+
+    /// The result: one model, its multipliers, slacks and residuals.
+    pub fn finish(mut self) -> Solution<M::Real> {
+        let _flush = flush_denormals();
+        let State { epoch, theta, multipliers, best, outcome, .. } = self.state;
+        // A training that converged returns the pair that did.
+        let kept = best.filter(|_| outcome != Some(Outcome::Converged));
+        let (kept_epoch, theta, multipliers) = match kept {
+            Some(best) => (best.epoch, best.theta, best.multipliers),
+            None => (epoch, theta, multipliers),
+        };
+        let measurement = self.lagrangian.measure(&theta);
+        let kkt = Kkt::new(&mut self.lagrangian, &theta, &measurement, &multipliers);
+        let gap = Gap::new(&measurement, &multipliers, 0.0);
+        let problem = self.lagrangian.problem();
+        let requirements = measurement.standings(problem, &multipliers, self.learner.tolerance);
+        Solution {
+            theta,
+            multipliers,
+            measurement,
+            requirements,
+            gap,
+            kkt,
+            outcome: outcome.unwrap_or(Outcome::Interrupted),
+            epochs: epoch,
+            kept_epoch,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What a model achieves: the objective, and every slack.
+
+use serde::{Deserialize, Serialize};
+
+use crate::multiplier::Multipliers;
+use crate::problem::Problem;
+use crate::requirement::{Kind, Level, Requirement, Sense};
+
+/// The objective and the slacks of a θ on a problem's populations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The average loss of the objective's population, without the weight decay.
+    pub objective: f64,
+    /// α/2 ‖θ‖².
+    pub penalty: f64,
+    /// Per requirement.
+    pub slacks: Vec<Slacks>,
+}
+
+/// The slacks s = ℓ − c of one requirement (c − ℓ for "at least"): positive is violated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Slacks {
+    /// One, or one per point, by the loss the requirement is measured with.
+    pub measured: Vec<f64>,
+    /// By the loss the primal follows, where that is another one.
+    pub surrogate: Option<Vec<f64>>,
+}
+
+impl Slacks {
+    /// The slacks whose gradient the Lagrangian has.
+    pub fn primal(&self) -> &[f64] {
+        self.surrogate.as_deref().unwrap_or(&self.measured)
+    }
+
+    /// The largest slack: positive if anything is violated.
+    pub fn worst(&self) -> f64 {
+        self.measured.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// The share of points whose slack exceeds `tolerance`.
+    pub fn violated(&self, tolerance: f64) -> f64 {
+        let above = self.measured.iter().filter(|&&s| above(s, tolerance)).count();
+        above as f64 / self.measured.len() as f64
+    }
+}
+
+/// NaN counts as above.
+fn above(slack: f64, tolerance: f64) -> bool {
+    slack.is_nan() || slack > tolerance
+}
+
+impl Measurement {
+    /// Objective plus penalty: what is minimised.
+    pub fn value(&self) -> f64 {
+        self.objective + self.penalty
+    }
+
+    /// The Lagrangian at these slacks,
+    /// $$ \hat L = \hat F_0 + \sum_i \mu_i s_i + \sum_j \frac{1}{N_j} \sum_n \lambda_{j,n} s_{j,n} . $$
+    pub fn lagrangian(&self, multipliers: &Multipliers) -> f64 {
+        let pairs = self.slacks.iter().zip(multipliers.iter());
+        self.value() + pairs.map(|(slacks, m)| weighted(slacks.primal(), m)).sum::<f64>()
+    }
+
+    /// The largest slack of all requirements, −∞ if there are none.
+    pub fn worst_slack(&self) -> f64 {
+        self.slacks.iter().map(Slacks::worst).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// Whether every requirement is met within `tolerance` (but for the share of points that a
+    /// pointwise one allows).
+    pub fn is_feasible(&self, problem: &Problem, tolerance: f64) -> bool {
+        problem.requirements().iter().zip(&self.slacks).all(|(r, s)| is_met(r, s, tolerance))
+    }
+
+    /// Whether all numbers are finite.
+    pub fn is_finite(&self) -> bool {
+        let finite = |s: &Slacks| s.measured.iter().chain(s.primal()).all(|s| s.is_finite());
+        self.value().is_finite() && self.slacks.iter().all(finite)
+    }
+
+    /// One line per requirement.
+    pub fn standings(
+        &self,
+        problem: &Problem,
+        multipliers: &Multipliers,
+        tolerance: f64,
+    ) -> Vec<Standing> {
+        let rows = problem.requirements().iter().zip(&self.slacks).enumerate();
+        rows.map(|(i, (requirement, slacks))| {
+            let of = multipliers.of(i);
+            Standing {
+                name: requirement.name().into(),
+                kind: requirement.kind(),
+                sense: requirement.sense(),
+                level: mean_level(requirement),
+                value: mean_value(requirement, slacks),
+                worst_slack: slacks.worst(),
+                violated: slacks.violated(tolerance),
+                met: is_met(requirement, slacks, tolerance),
+                multiplier: of.iter().sum::<f64>() / of.len() as f64,
+                largest_multiplier: of.iter().copied().fold(0.0, f64::max),
+                multipliers_at_zero: multipliers.share_at_zero(i),
+            }
+        })
+        .collect()
+    }
+}
+
+/// How one requirement stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Its name.
+    pub name: String,
+    /// Average or pointwise.
+    pub kind: Kind,
+    /// "At most" or "at least".
+    pub sense: Sense,
+    /// Its level; the mean of the levels if they are per point.
+    pub level: f64,
+    /// The mean of its loss.
+    pub value: f64,
+    /// The largest slack.
+    pub worst_slack: f64,
+    /// The share of points over the level.
+    pub violated: f64,
+    /// Whether it is met.
+    pub met: bool,
+    /// μ, or the mean of λ.
+    pub multiplier: f64,
+    /// The largest λ.
+    pub largest_multiplier: f64,
+    /// The share of multipliers that are 0.
+    pub multipliers_at_zero: f64,
+}
+
+pub(crate) fn weighted(slacks: &[f64], multipliers: &[f64]) -> f64 {
+    let sum: f64 = slacks.iter().zip(multipliers).map(|(s, m)| m * s).sum();
+    sum / slacks.len() as f64
+}
+
+fn is_met(requirement: &Requirement, slacks: &Slacks, tolerance: f64) -> bool {
+    slacks.violated(tolerance) <= requirement.all_but
+}
+
+fn mean_level(requirement: &Requirement) -> f64 {
+    match requirement.level() {
+        Level::Common(c) => *c,
+        Level::PerPoint(c) => c.iter().sum::<f64>() / c.len() as f64,
+    }
+}
+
+fn mean_value(requirement: &Requirement, slacks: &Slacks) -> f64 {
+    let mean = slacks.measured.iter().sum::<f64>() / slacks.measured.len() as f64;
+    requirement.sense().sign() * mean + mean_level(requirement)
+}

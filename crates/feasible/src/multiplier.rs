@@ -1,0 +1,70 @@
+//! The dual variables: μ ≥ 0 per average requirement, λ(n) ≥ 0 per point of a pointwise one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::measurement::Measurement;
+use crate::problem::Problem;
+
+/// All multipliers of a problem, in the order of its requirements: one entry for an average
+/// requirement, one per point for a pointwise one.
+///
+/// Multipliers carry the scale of the Lagrangian they multiply: the pointwise term is
+/// (1/N) Σ λ(n) (ℓ(n) − c), so λ is of the size of a μ, whatever N is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Multipliers(Vec<Vec<f64>>);
+
+impl Multipliers {
+    /// Each requirement's start value (1 unless the problem says otherwise).
+    pub fn start(problem: &Problem) -> Self {
+        Self(problem.requirements().iter().map(|r| vec![r.start; r.multipliers()]).collect())
+    }
+
+    /// All equal.
+    pub(crate) fn constant(problem: &Problem, value: f64) -> Self {
+        Self(problem.requirements().iter().map(|r| vec![value; r.multipliers()]).collect())
+    }
+
+    /// \[m + r s\]₊ for every multiplier, s by the loss the primal follows.
+    pub(crate) fn stepped(&self, rate: f64, measurement: &Measurement) -> Self {
+        let rows = self.0.iter().zip(&measurement.slacks);
+        let step = |(m, s): (&f64, &f64)| (m + rate * s).max(0.0);
+        Self(rows.map(|(m, slacks)| m.iter().zip(slacks.primal()).map(step).collect()).collect())
+    }
+
+    /// Those of requirement `requirement`.
+    pub fn of(&self, requirement: usize) -> &[f64] {
+        &self.0[requirement]
+    }
+
+    pub(crate) fn of_mut(&mut self, requirement: usize) -> &mut [f64] {
+        &mut self.0[requirement]
+    }
+
+    /// Per requirement.
+    pub fn iter(&self) -> impl Iterator<Item = &[f64]> {
+        self.0.iter().map(Vec::as_slice)
+    }
+
+    /// Whether all are finite.
+    pub fn is_finite(&self) -> bool {
+        self.0.iter().flatten().all(|m| m.is_finite())
+    }
+
+    /// The share of a requirement's multipliers that are exactly 0: by complementary slackness,
+    /// points whose requirement costs nothing.
+    pub fn share_at_zero(&self, requirement: usize) -> f64 {
+        let of = self.of(requirement);
+        of.iter().filter(|&&m| m == 0.0).count() as f64 / of.len() as f64
+    }
+
+    /// ‖μ‖₁ + Σⱼ ‖λⱼ‖ in L₁, that is with the pointwise averages' 1/N: the size that enters
+    /// the paper's approximation error ε₀.
+    pub fn norm(&self) -> f64 {
+        self.iter().map(|m| m.iter().sum::<f64>() / m.len() as f64).sum()
+    }
+
+    pub(crate) fn fits(&self, problem: &Problem) -> bool {
+        let lengths = problem.requirements().iter().map(|r| r.multipliers());
+        self.0.iter().map(Vec::len).eq(lengths)
+    }
+}

@@ -1,0 +1,75 @@
+//! Certificates of optimality: how far (θ, μ, λ) is from a saddle point.
+//!
+//! At a solution of a convex problem the four conditions of Karush, Kuhn and Tucker hold:
+//!
+//! - stationarity: ∇_θ L̂(θ, μ, λ) = 0,
+//! - primal feasibility: every slack s ≤ 0,
+//! - dual feasibility: μ, λ ≥ 0 (always true here, by projection),
+//! - complementary slackness: μᵢ sᵢ = 0 and λⱼₙ sⱼₙ = 0.
+//!
+//! For networks they are necessary, not sufficient; the numbers say the same, the conclusion is
+//! weaker. The duality gap F̂₀(θ) − d̂(μ, λ) is measured with d̂ ≈ L̂(θ, μ, λ) − ρ, ρ being what
+//! the minimisation over θ is known to have missed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::lagrangian::Lagrangian;
+use crate::measurement::{Measurement, weighted};
+use crate::model::Model;
+use crate::multiplier::Multipliers;
+use crate::real::Real;
+
+/// The duality gap of a pair, relative to the objective.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gap {
+    /// F̂₀(θ) − L̂(θ, μ, λ) + ρ. Negative if θ is infeasible and cheap.
+    pub absolute: f64,
+    /// |absolute| / |F̂₀(θ)|.
+    pub relative: f64,
+}
+
+impl Gap {
+    /// The gap of a measured θ and multipliers, the inner minimisation being ρ short.
+    pub fn new(measurement: &Measurement, multipliers: &Multipliers, rho: f64) -> Self {
+        let absolute = measurement.value() - measurement.lagrangian(multipliers) + rho;
+        let size = measurement.value().abs().max(f64::MIN_POSITIVE);
+        Self { absolute, relative: absolute.abs() / size }
+    }
+}
+
+/// KKT residuals of (θ, μ, λ).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kkt {
+    /// ‖∇_θ L̂‖ in the maximum norm.
+    pub stationarity: f64,
+    /// max(0, largest slack of the losses the Lagrangian has).
+    pub violation: f64,
+    /// max over requirements of |μ s|, or of (1/N) Σ |λ(n) s(n)|.
+    pub complementarity: f64,
+}
+
+impl Kkt {
+    /// The largest of the three.
+    pub fn residual(&self) -> f64 {
+        self.stationarity.max(self.violation).max(self.complementarity)
+    }
+
+    pub(crate) fn new<M: Model>(
+        lagrangian: &mut Lagrangian<'_, M>,
+        theta: &[M::Real],
+        measurement: &Measurement,
+        multipliers: &Multipliers,
+    ) -> Self {
+        let gradient = lagrangian.full_gradient(theta, multipliers);
+        let stationarity = gradient.iter().map(|g| g.to_f64().abs()).fold(0.0, f64::max);
+        let mut violation: f64 = 0.0;
+        let mut complementarity: f64 = 0.0;
+        for (slacks, multipliers) in measurement.slacks.iter().zip(multipliers.iter()) {
+            let slacks = slacks.primal();
+            violation = slacks.iter().copied().fold(violation, f64::max);
+            let sizes: Vec<f64> = slacks.iter().map(|s| s.abs()).collect();
+            complementarity = complementarity.max(weighted(&sizes, multipliers));
+        }
+        Self { stationarity, violation, complementarity }
+    }
+}

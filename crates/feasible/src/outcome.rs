@@ -1,0 +1,57 @@
+//! How a training ended: a value, not an error.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How a training ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "ended")]
+#[non_exhaustive]
+pub enum Outcome {
+    /// An optimality criterion (duality gap, KKT residual) was reached.
+    Converged,
+    /// The training ended with every requirement met, by feasibility, patience or epochs.
+    Feasible,
+    /// The epochs are over and a requirement is not met.
+    MaxEpochs,
+    /// Nothing improved for as long as the user's patience, and a requirement is not met.
+    Stalled,
+    /// No parameters near meet the requirements together: their total violation is at a
+    /// minimum that is not zero (for convex problems: nowhere).
+    Infeasible {
+        /// The requirement with the largest remaining violation.
+        requirement: String,
+        /// Its slack where the total violation is least.
+        slack: f64,
+    },
+    /// A number became infinite or NaN; the last finite parameters are returned.
+    Diverged {
+        /// What was not finite.
+        what: String,
+        /// In which epoch, from 1.
+        epoch: u64,
+    },
+    /// Stopped from outside; can be resumed.
+    Interrupted,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Converged => write!(f, "converged"),
+            Self::Feasible => write!(f, "feasible: every requirement is met"),
+            Self::MaxEpochs => write!(f, "epochs over, a requirement is not met"),
+            Self::Stalled => write!(f, "no more progress, a requirement is not met"),
+            Self::Infeasible { requirement, slack } => write!(
+                f,
+                "infeasible: '{requirement}' stays violated by {slack:.3e} where all \
+                 requirements together are violated least; raise a level or use a richer model"
+            ),
+            Self::Diverged { what, epoch } => {
+                write!(f, "diverged: {what} was not finite in epoch {epoch}; lower the rates")
+            }
+            Self::Interrupted => write!(f, "interrupted"),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The problem (P-CSL) of the paper, with its empirical populations:
+//!
+//! $$ \begin{aligned}
+//! \underset{\theta}{\text{minimise}} \quad
+//!     & \mathbb{E}_{\mathfrak{D}_0}\big[\ell_0(f_\theta(x), y)\big]
+//!       + \tfrac{\alpha}{2}\lVert\theta\rVert^2 \\\\
+//! \text{subject to} \quad
+//!     & \mathbb{E}_{\mathfrak{D}_i}\big[\ell_i(f_\theta(x), y)\big] \le c_i \\\\
+//!     & \ell_j(f_\theta(x_n), y_n) \le c_j \quad \text{for all } n
+//! \end{aligned} $$
+//!
+//! A [`Draft`] is what the user writes; [`Draft::check`] turns it into a [`Problem`], and only
+//! that one can be solved.
+
+use std::collections::HashSet;
+
+use crate::error::{Error, Result};
+use crate::loss::Loss;
+use crate::model::Model;
+use crate::population::Population;
+use crate::requirement::{Requirement, Term};
+use crate::source::{Source, SourceView};
+
+/// An objective and requirements, not yet checked.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    objective: Term,
+    weight_decay: f64,
+    requirements: Vec<Requirement>,
+}
+
+impl Draft {
+    /// Adds a requirement.
+    pub fn subject_to(mut self, requirement: Requirement) -> Self {
+        self.requirements.push(requirement);
+        self
+    }
+
+    /// Adds α/2 ‖θ‖² to the objective, all parameters alike; 0 by default.
+    pub fn weight_decay(mut self, alpha: f64) -> Self {
+        self.weight_decay = alpha;
+        self
+    }
+
+    /// Checks everything that can be checked before a model is known.
+    ///
+    /// # Errors
+    /// An empty population, a level that is not a number, a name used twice, a loss that needs
+    /// two views where there is one, a loss without gradient, a negative weight decay.
+    pub fn check(self) -> Result<Problem> {
+        let Self { objective, weight_decay, requirements } = self;
+        objective.check("the objective")?;
+        let decay_ok = weight_decay >= 0.0 && weight_decay.is_finite();
+        Error::unless(decay_ok, "weight decay", weight_decay, "at least 0 and finite")?;
+        let mut names = HashSet::new();
+        for requirement in &requirements {
+            if !names.insert(requirement.name()) {
+                return Err(Error::DuplicateName { name: requirement.name().into() });
+            }
+            requirement.check()?;
+        }
+        let sources = Source::of(&objective, &requirements);
+        Ok(Problem { objective, weight_decay, requirements, sources })
+    }
+}
+
+/// A checked problem.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    objective: Term,
+    weight_decay: f64,
+    requirements: Vec<Requirement>,
+    sources: Vec<Source>,
+}
+
+impl Problem {
+    /// Starts with the objective: the average of `loss` over `population`.
+    pub fn minimise(population: &Population, loss: Loss) -> Draft {
+        let objective = Term::new(population, loss);
+        Draft { objective, weight_decay: 0.0, requirements: Vec::new() }
+    }
+
+    /// The objective.
+    pub fn objective(&self) -> &Term {
+        &self.objective
+    }
+
+    /// α of the penalty α/2 ‖θ‖².
+    pub fn decay(&self) -> f64 {
+        self.weight_decay
+    }
+
+    /// The requirements, in the order they were added.
+    pub fn requirements(&self) -> &[Requirement] {
+        &self.requirements
+    }
+
+    /// The same problem with other requirements (another level, one more, none at all).
+    ///
+    /// # Errors
+    /// As [`Draft::check`].
+    pub fn with_requirements(&self, requirements: Vec<Requirement>) -> Result<Problem> {
+        let objective = self.objective.clone();
+        Draft { objective, weight_decay: self.weight_decay, requirements }.check()
+    }
+
+    /// Each data set with the terms that live on it.
+    pub(crate) fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Whether the problem is convex in θ for this model: outputs linear in θ, and every loss
+    /// convex in them, with the sign it enters with.
+    pub fn is_convex<M: Model + ?Sized>(&self, model: &M) -> bool {
+        let width = model.output_width();
+        let convex = |sign: f64, term: &Term| {
+            sign * term.coefficient >= 0.0 && term.loss.properties(width).convex
+        };
+        let requirement = |r: &Requirement| r.terms.iter().all(|term| convex(r.sense.sign(), term));
+        model.is_linear()
+            && convex(1.0, &self.objective)
+            && self.requirements.iter().all(requirement)
+    }
+
+    /// Whether any population's view depends on the model.
+    pub fn has_adaptive_views(&self) -> bool {
+        let adaptive = |v: &SourceView| matches!(v, SourceView::Adaptive(_));
+        self.sources.iter().any(|source| source.views.iter().any(adaptive))
+    }
+
+    /// Checks that this problem has the objective and requirements of `other`, by name, so that
+    /// an iterate of one can be judged on the other.
+    ///
+    /// # Errors
+    /// Requirements that differ.
+    pub fn check_same_shape(&self, other: &Problem) -> Result<()> {
+        let names = |p: &Problem| {
+            p.requirements.iter().map(|r| format!("'{}'", r.name)).collect::<Vec<_>>()
+        };
+        if names(self) == names(other) {
+            Ok(())
+        } else {
+            Err(Error::Shape {
+                what: "requirements of the validation problem".into(),
+                expected: format!("those of the training problem: {}", names(other).join(", ")),
+                found: self.requirements.len(),
+            })
+        }
+    }
+
+    /// Checks that a model fits: input columns of every population, and every loss against the
+    /// outputs and the targets.
+    ///
+    /// # Errors
+    /// The first misfit, with the requirement's name.
+    pub fn check_model<M: Model + ?Sized>(&self, model: &M) -> Result<()> {
+        let check = |who: &str, term: &Term| {
+            let data = term.population.samples().inputs().width();
+            if data != model.input_width() {
+                let population = format!("the population of {who}");
+                return Err(Error::InputWidth { model: model.input_width(), data, population });
+            }
+            term.check_outputs(who, model.output_width())
+        };
+        check("the objective", &self.objective)?;
+        for requirement in &self.requirements {
+            for term in &requirement.terms {
+                check(&requirement.who(), term)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,332 @@
+//! A requirement: a loss, a population and a level.
+//!
+//! Average requirements hold in expectation,
+//!
+//! $$ \mathbb{E}_{\mathfrak{D}_i}\big[\ell_i(f_\theta(x), y)\big] \le c_i ,
+//!    \qquad \text{multiplier } \mu_i \ge 0 , $$
+//!
+//! pointwise ones for every sample,
+//!
+//! $$ \ell_j(f_\theta(x_n), y_n) \le c_j \quad \text{for all } n ,
+//!    \qquad \text{multipliers } \lambda_{j,n} \ge 0 . $$
+//!
+//! "At least" is the same with both sides negated. An average requirement may weigh several
+//! populations against each other, Σ aₜ E over 𝔇ₜ [ℓₜ] ≤ c: the selection rate of one group
+//! minus that of another, for instance.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::loss::Loss;
+use crate::population::{Population, View};
+
+/// On average over the population, or for each of its points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// One multiplier μ.
+    Average,
+    /// One multiplier λ(n) per point.
+    Pointwise,
+}
+
+/// "At most" or "at least".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sense {
+    /// ℓ ≤ c.
+    AtMost,
+    /// ℓ ≥ c.
+    AtLeast,
+}
+
+impl Sense {
+    /// 1 for "at most", −1 for "at least": the sign that turns either into "… ≤ 0".
+    pub fn sign(self) -> f64 {
+        match self {
+            Self::AtMost => 1.0,
+            Self::AtLeast => -1.0,
+        }
+    }
+}
+
+/// The level c, one for all or one per point.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Level {
+    /// The same for every point.
+    Common(f64),
+    /// One per point of the population, in its order.
+    PerPoint(Vec<f64>),
+}
+
+impl Level {
+    /// The level of point `point`.
+    #[inline(always)]
+    pub fn of(&self, point: usize) -> f64 {
+        match self {
+            Self::Common(c) => *c,
+            Self::PerPoint(c) => c[point],
+        }
+    }
+}
+
+/// a · E over a population of a loss: what objectives and requirements are made of.
+#[derive(Clone, Debug)]
+pub struct Term {
+    pub(crate) coefficient: f64,
+    pub(crate) population: Population,
+    pub(crate) loss: Loss,
+    pub(crate) measure: Option<Loss>,
+}
+
+impl Term {
+    pub(crate) fn new(population: &Population, loss: Loss) -> Self {
+        Self { coefficient: 1.0, population: population.clone(), loss, measure: None }
+    }
+
+    /// Whose samples.
+    pub fn population(&self) -> &Population {
+        &self.population
+    }
+
+    /// The loss whose gradient the primal follows.
+    pub fn loss(&self) -> &Loss {
+        &self.loss
+    }
+
+    /// The loss the slack is measured with; the same one unless the user chose another.
+    pub fn measure(&self) -> &Loss {
+        self.measure.as_ref().unwrap_or(&self.loss)
+    }
+
+    /// The factor a.
+    pub fn coefficient(&self) -> f64 {
+        self.coefficient
+    }
+
+    pub(crate) fn check(&self, who: &str) -> Result<()> {
+        let mismatch = |loss: &Loss, reason: &str| {
+            Err(Error::LossMismatch {
+                requirement: who.into(),
+                loss: loss.to_string(),
+                reason: reason.into(),
+            })
+        };
+        if self.population.is_empty() {
+            return Err(Error::EmptyPopulation { requirement: who.into() });
+        }
+        if !self.loss.is_differentiable() {
+            let reason =
+                "has no useful gradient: give a smooth loss and pass this one to `measured_by`";
+            return mismatch(&self.loss, reason);
+        }
+        for loss in [&self.loss, self.measure()] {
+            if loss.compares_views() && matches!(self.population.view(), View::Identity) {
+                let reason = "compares two views of a sample, but the population has only x: \
+                              give it a counterfactual";
+                return mismatch(loss, reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether both losses fit `width` outputs and the population's targets.
+    pub(crate) fn check_outputs(&self, who: &str, width: usize) -> Result<()> {
+        for loss in [&self.loss, self.measure()] {
+            loss.check(width, self.population.samples().targets()).map_err(|reason| {
+                Error::LossMismatch { requirement: who.into(), loss: loss.to_string(), reason }
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// A requirement, as the user states it.
+///
+/// ```
+/// # use feasible::{Inputs, Loss, Population, Requirement, Samples, Targets};
+/// # let x = Inputs::new(vec![0.5, 0.2], 1)?;
+/// # let women = Population::new(Samples::new(x, Targets::Classes(vec![1, 0]))?);
+/// // The error rate among women is at most 10 %. Its gradient is that of a smooth surrogate.
+/// let ceiling = Requirement::average("error, women", &women, Loss::SmoothedError)
+///     .measured_by(Loss::Error)
+///     .at_most(0.1);
+/// # Ok::<(), feasible::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Requirement {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) terms: Vec<Term>,
+    pub(crate) sense: Sense,
+    pub(crate) level: Level,
+    pub(crate) start: f64,
+    pub(crate) all_but: f64,
+}
+
+impl Requirement {
+    fn new(name: impl Into<String>, kind: Kind, population: &Population, loss: Loss) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            terms: vec![Term::new(population, loss)],
+            sense: Sense::AtMost,
+            level: Level::Common(f64::NAN),
+            start: 1.0,
+            all_but: 0.0,
+        }
+    }
+
+    /// On average over `population`.
+    pub fn average(name: impl Into<String>, population: &Population, loss: Loss) -> Self {
+        Self::new(name, Kind::Average, population, loss)
+    }
+
+    /// For every point of `population`.
+    pub fn pointwise(name: impl Into<String>, population: &Population, loss: Loss) -> Self {
+        Self::new(name, Kind::Pointwise, population, loss)
+    }
+
+    /// Subtracts the same loss averaged over another population (differences of rates).
+    pub fn minus(self, population: &Population) -> Self {
+        self.plus(-1.0, population)
+    }
+
+    /// Adds `coefficient` times the same loss averaged over another population.
+    pub fn plus(mut self, coefficient: f64, population: &Population) -> Self {
+        let term = Term { coefficient, population: population.clone(), ..self.terms[0].clone() };
+        self.terms.push(term);
+        self
+    }
+
+    /// Measures the slack, which moves the multiplier, with another loss than the one whose
+    /// gradient moves θ: the true rate beside its smooth surrogate.
+    pub fn measured_by(mut self, loss: Loss) -> Self {
+        for term in &mut self.terms {
+            term.measure = Some(loss.clone());
+        }
+        self
+    }
+
+    /// … ≤ `level`.
+    pub fn at_most(mut self, level: f64) -> Self {
+        (self.sense, self.level) = (Sense::AtMost, Level::Common(level));
+        self
+    }
+
+    /// … ≥ `level`.
+    pub fn at_least(mut self, level: f64) -> Self {
+        (self.sense, self.level) = (Sense::AtLeast, Level::Common(level));
+        self
+    }
+
+    /// … ≤ a level of its own for each point (pointwise requirements).
+    pub fn at_most_each(mut self, levels: Vec<f64>) -> Self {
+        (self.sense, self.level) = (Sense::AtMost, Level::PerPoint(levels));
+        self
+    }
+
+    /// Where the multipliers start; 1 by default, as in the paper.
+    pub fn start(mut self, multiplier: f64) -> Self {
+        self.start = multiplier;
+        self
+    }
+
+    /// A pointwise requirement counts as met if at most this share of the points violates it
+    /// (the paper's "for all but ε of the population"); 0 by default. Training is not changed.
+    pub fn all_but(mut self, share: f64) -> Self {
+        self.all_but = share;
+        self
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Average or pointwise.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// "At most" or "at least".
+    pub fn sense(&self) -> Sense {
+        self.sense
+    }
+
+    /// The level c.
+    pub fn level(&self) -> &Level {
+        &self.level
+    }
+
+    /// The share of points that may violate it.
+    pub fn allowed_share(&self) -> f64 {
+        self.all_but
+    }
+
+    /// The weighted expectations it is made of; one unless populations are compared.
+    pub fn terms(&self) -> &[Term] {
+        &self.terms
+    }
+
+    /// Number of multipliers: 1, or one per point.
+    pub fn multipliers(&self) -> usize {
+        match self.kind {
+            Kind::Average => 1,
+            Kind::Pointwise => self.terms[0].population.points(),
+        }
+    }
+
+    /// The sample id and the number of the ρ of each multiplier of a pointwise requirement.
+    pub fn points(&self) -> Vec<(u64, usize)> {
+        let population = &self.terms[0].population;
+        let of = |q| population.ids().map(move |id| (id, q));
+        (0..population.transformations()).flat_map(of).collect()
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        let who = self.who();
+        for term in &self.terms {
+            term.check(&who)?;
+            let finite = term.coefficient.is_finite();
+            Error::unless(finite, &format!("{who}: coefficient"), term.coefficient, "finite")?;
+        }
+        let bad_level =
+            |value, sample| Error::Level { requirement: self.name.clone(), value, sample };
+        match &self.level {
+            Level::Common(c) if !c.is_finite() => return Err(bad_level(*c, None)),
+            Level::Common(_) => {}
+            Level::PerPoint(levels) => {
+                let expected = self.multipliers();
+                if self.kind == Kind::Average || levels.len() != expected {
+                    return Err(Error::Shape {
+                        what: format!("levels of {who}"),
+                        expected: match self.kind {
+                            Kind::Average => "a single level: the requirement is an average".into(),
+                            Kind::Pointwise => format!("one for each of the {expected} points"),
+                        },
+                        found: levels.len(),
+                    });
+                }
+                if let Some(n) = levels.iter().position(|c| !c.is_finite()) {
+                    return Err(bad_level(levels[n], Some(n)));
+                }
+            }
+        }
+        if self.kind == Kind::Pointwise && self.terms.len() > 1 {
+            return Err(Error::Shape {
+                what: format!("populations of {who}"),
+                expected: "one: a pointwise requirement speaks of one population".into(),
+                found: self.terms.len(),
+            });
+        }
+        let start_ok = self.start >= 0.0 && self.start.is_finite();
+        Error::unless(start_ok, &format!("{who}: start"), self.start, "at least 0 and finite")?;
+        let share_ok = (0.0..1.0).contains(&self.all_but);
+        Error::unless(share_ok, &format!("{who}: all_but"), self.all_but, "in [0, 1)")
+    }
+
+    pub(crate) fn who(&self) -> String {
+        format!("requirement '{}'", self.name)
+    }
+}

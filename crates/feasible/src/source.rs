@@ -1,0 +1,156 @@
+//! A problem, regrouped by data set.
+//!
+//! Objective and requirements often speak of the same samples: the counterfactuals of everyone,
+//! the error of a group. A [`Source`] is one data set with all terms that live on it and
+//! all views they ask for, so that a batch goes through the model once for all of them.
+
+use std::sync::Arc;
+
+use crate::adaptive::Adaptive;
+use crate::loss::Loss;
+use crate::population::{Population, View};
+use crate::requirement::{Requirement, Term};
+use crate::samples::Samples;
+use crate::shift::Shift;
+
+/// One data set and what is asked of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) samples: Arc<Samples>,
+    /// Rows that are a member of any term, by ascending id: the order of everything, so that
+    /// results do not depend on how the rows are stored.
+    pub(crate) rows: Vec<u32>,
+    /// The distinct views besides x itself; output slot v is `views[v - 1]`.
+    pub(crate) views: Vec<SourceView>,
+    pub(crate) terms: Vec<SourceTerm>,
+}
+
+/// A view besides x itself.
+#[derive(Clone, Debug)]
+pub(crate) enum SourceView {
+    Shift(Arc<Shift>),
+    Adaptive(Arc<dyn Adaptive>),
+}
+
+/// Which term of the problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    Objective,
+    /// The requirement's index.
+    Requirement(usize),
+}
+
+/// A term on its source.
+#[derive(Clone, Debug)]
+pub(crate) struct SourceTerm {
+    pub(crate) owner: Owner,
+    /// Signed so that the requirement reads "… ≤ 0": a, or −a for "at least".
+    pub(crate) coefficient: f64,
+    pub(crate) loss: Loss,
+    /// The loss of the slack, where it is another one.
+    pub(crate) measure: Option<Loss>,
+    /// The output slot of each ρ.
+    pub(crate) slots: Vec<usize>,
+    /// The member number of each row of the data set, `NOT_A_MEMBER` otherwise; `None` if
+    /// everyone is a member.
+    pub(crate) member_of_row: Option<Vec<u32>>,
+    /// Number of members.
+    pub(crate) members: usize,
+}
+
+pub(crate) const NOT_A_MEMBER: u32 = u32::MAX;
+
+impl SourceTerm {
+    /// N, the number of points of the average.
+    pub(crate) fn points(&self) -> usize {
+        self.members * self.slots.len()
+    }
+}
+
+impl Source {
+    /// All sources of a problem; the objective's comes first.
+    pub(crate) fn of(objective: &Term, requirements: &[Requirement]) -> Vec<Self> {
+        let mut sources: Vec<Self> = Vec::new();
+        let mut add = |owner: Owner, sign: f64, term: &Term| {
+            let samples = term.population.samples();
+            let at = match sources.iter().position(|s| Arc::ptr_eq(&s.samples, samples)) {
+                Some(at) => at,
+                None => {
+                    sources.push(Self::empty(samples));
+                    sources.len() - 1
+                }
+            };
+            sources[at].add(owner, sign, term);
+        };
+        add(Owner::Objective, 1.0, objective);
+        for (i, requirement) in requirements.iter().enumerate() {
+            for term in &requirement.terms {
+                add(Owner::Requirement(i), requirement.sense.sign(), term);
+            }
+        }
+        for source in &mut sources {
+            source.collect_rows();
+        }
+        sources
+    }
+
+    fn empty(samples: &Arc<Samples>) -> Self {
+        Self { samples: samples.clone(), rows: Vec::new(), views: Vec::new(), terms: Vec::new() }
+    }
+
+    fn add(&mut self, owner: Owner, sign: f64, term: &Term) {
+        let slots = match term.population.view() {
+            View::Identity => vec![0],
+            View::Counterfactual(shifts) => {
+                shifts.iter().map(|s| self.slot(SourceView::Shift(s.clone()))).collect()
+            }
+            View::Adaptive(view) => vec![self.slot(SourceView::Adaptive(view.clone()))],
+        };
+        self.terms.push(SourceTerm {
+            owner,
+            coefficient: sign * term.coefficient,
+            loss: term.loss.clone(),
+            measure: term.measure.clone(),
+            slots,
+            member_of_row: member_of_row(&term.population),
+            members: term.population.len(),
+        });
+    }
+
+    /// The slot of a view, shared if another term asks for the same one.
+    fn slot(&mut self, view: SourceView) -> usize {
+        let same = |other: &SourceView| match (&view, other) {
+            (SourceView::Shift(a), SourceView::Shift(b)) => Arc::ptr_eq(a, b),
+            (SourceView::Adaptive(a), SourceView::Adaptive(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        match self.views.iter().position(same) {
+            Some(at) => at + 1,
+            None => {
+                self.views.push(view);
+                self.views.len()
+            }
+        }
+    }
+
+    fn collect_rows(&mut self) {
+        let everyone = self.terms.iter().any(|t| t.member_of_row.is_none());
+        let is_member = |row: &u32| {
+            let of = |t: &SourceTerm| t.member_of_row.as_ref().map(|m| m[*row as usize]);
+            everyone || self.terms.iter().filter_map(of).any(|m| m != NOT_A_MEMBER)
+        };
+        self.rows = (0..self.samples.len() as u32).filter(is_member).collect();
+        let ids = self.samples.ids();
+        self.rows.sort_by_key(|&row| ids[row as usize]);
+    }
+}
+
+fn member_of_row(population: &Population) -> Option<Vec<u32>> {
+    (!population.is_everyone()).then(|| {
+        let mut member_of_row = vec![NOT_A_MEMBER; population.samples().len()];
+        for (member, row) in population.rows().enumerate() {
+            member_of_row[row as usize] = member as u32;
+        }
+        member_of_row
+    })
+}
