@@ -1,0 +1,157 @@
+//! The first affine map z = Wᵀx + b of a model, for every view of a batch at once.
+//!
+//! The weights are d × h, one row per input column, so that an indicator adds a row. View 0 is
+//! computed once; a counterfactual view is view 0 plus a few rows, an adversarial one view 0 plus
+//! a product δW.
+
+use std::ops::Range;
+
+use feasible::{Batch, ViewShift};
+
+use crate::kernel::{Kernels, Left, Start};
+use crate::simd::Level;
+
+/// Up to this many dense columns are added row by row like the indicators; more become a
+/// matrix product.
+const DENSE_BY_ROW: usize = 12;
+
+/// d inputs, h outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FirstLayer {
+    pub d: usize,
+    pub h: usize,
+}
+
+/// Memory the layer keeps between its passes and reuses.
+#[derive(Debug, Default)]
+pub(crate) struct FirstScratch<T> {
+    /// The dense columns of the batch's rows, when they are multiplied as a matrix; made by the
+    /// forward pass.
+    pub x: Vec<T>,
+    /// δ in the model's scalar, and transposed weights.
+    pub any: Vec<T>,
+}
+
+impl FirstLayer {
+    fn check(self, batch: &Batch<'_>) {
+        assert_eq!(batch.inputs.width(), self.d, "the model takes another number of columns");
+        for shift in batch.shifts {
+            if let ViewShift::Dense(delta) = shift {
+                assert_eq!(delta.len(), batch.rows.len() * self.d, "δ is rows × columns");
+            }
+        }
+    }
+
+    /// z for every view: views × rows × h.
+    pub fn forward<T: Kernels>(
+        self,
+        level: Level,
+        weights: &[T],
+        bias: &[T],
+        batch: &Batch<'_>,
+        scratch: &mut FirstScratch<T>,
+        z: &mut [T],
+    ) {
+        self.check(batch);
+        let (h, rows) = (self.h, batch.rows.len());
+        let by_row = by_row(batch);
+        let (z, moved) = z.split_at_mut(rows * h);
+        T::gather(level, batch, by_row, weights, bias, z);
+        if !by_row {
+            scratch.x.clear();
+            for &row in batch.rows {
+                let x = batch.inputs.dense_row(row as usize);
+                scratch.x.extend(x.iter().map(|&x| T::from_f32(x)));
+            }
+            let columns = batch.inputs.dense_columns();
+            for (at, first) in runs(columns) {
+                let x = Left::new(&scratch.x, rows, columns.len()).columns(at.clone());
+                let weights = &weights[first * h..][..at.len() * h];
+                T::product(level, x, weights, h, Start::Current, z);
+            }
+        }
+        for (v, shift) in batch.shifts.iter().enumerate() {
+            let moved = &mut moved[v * rows * h..][..rows * h];
+            match shift {
+                ViewShift::Sparse(shift) => {
+                    T::shift(level, batch.rows, shift, h, weights, z, moved);
+                }
+                ViewShift::Dense(delta) => {
+                    moved.copy_from_slice(z);
+                    let delta = Left::new(T::from_data(delta, &mut scratch.any), rows, self.d);
+                    T::product(level, delta, weights, h, Start::Current, moved);
+                }
+            }
+        }
+    }
+
+    /// Adds the gradients of weights and bias; `dz` (views × rows × h) is used up.
+    pub fn backward<T: Kernels>(
+        self,
+        level: Level,
+        batch: &Batch<'_>,
+        scratch: &mut FirstScratch<T>,
+        dz: &mut [T],
+        weights: &mut [T],
+        bias: &mut [T],
+    ) {
+        let (h, rows) = (self.h, batch.rows.len());
+        for (v, shift) in batch.shifts.iter().enumerate() {
+            if let ViewShift::Dense(delta) = shift {
+                let dz = &dz[(v + 1) * rows * h..][..rows * h];
+                let delta = Left::new(T::from_data(delta, &mut scratch.any), rows, self.d);
+                T::product(level, delta.transpose(), dz, h, Start::Current, weights);
+            }
+        }
+        let by_row = by_row(batch);
+        T::scatter(level, batch, by_row, dz, weights, bias);
+        if !by_row {
+            let sums = &dz[..rows * h];
+            let columns = batch.inputs.dense_columns();
+            for (at, first) in runs(columns) {
+                let x = Left::new(&scratch.x, rows, columns.len()).columns(at.clone());
+                let weights = &mut weights[first * h..][..at.len() * h];
+                T::product(level, x.transpose(), sums, h, Start::Current, weights);
+            }
+        }
+    }
+
+    /// dx = W dz for every view and row: views × rows × d.
+    pub fn input_gradient<T: Kernels>(
+        self,
+        level: Level,
+        weights: &[T],
+        dz: &[T],
+        scratch: &mut FirstScratch<T>,
+        dx: &mut [T],
+    ) {
+        T::product_with_rows(level, dz, weights, self.h, self.d, None, &mut scratch.any, dx);
+    }
+}
+
+fn by_row(batch: &Batch<'_>) -> bool {
+    batch.inputs.dense_columns().len() <= DENSE_BY_ROW
+}
+
+/// Stretches of consecutive columns: their places in the list, and the first column.
+fn runs(columns: &[u32]) -> impl Iterator<Item = (Range<usize>, usize)> + '_ {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let first = *columns.get(start)?;
+        let len = (1..).find(|&i| columns.get(start + i) != Some(&(first + i as u32)))?;
+        start += len;
+        Some((start - len..start, first as usize))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_the_stretches_of_consecutive_columns() {
+        let found: Vec<_> = runs(&[0, 1, 4, 7, 8, 9]).collect();
+        assert_eq!(found, [(0..2, 0), (2..3, 4), (3..6, 7)]);
+        assert_eq!(runs(&[]).count(), 0);
+    }
+}

@@ -1,0 +1,181 @@
+//! a = φ(z) in place, and dz = da · φ'(z) in place.
+
+#![allow(unsafe_code)]
+
+use crate::activation::Activation;
+use crate::simd::{Lanes, dispatch, exp, sigmoid, tanh};
+
+const SIGMOID: u8 = 0;
+const TANH: u8 = 1;
+const RELU: u8 = 2;
+const SILU: u8 = 3;
+const EXP: u8 = 4;
+
+dispatch!(activate => activate_lanes(
+    activation: Activation, z: &mut [f32], slope: &mut [f32],
+));
+
+#[inline(always)]
+fn activate_lanes<L: Lanes>(activation: Activation, z: &mut [f32], slope: &mut [f32]) {
+    match activation {
+        Activation::Sigmoid => each::<L, SIGMOID>(z, slope),
+        Activation::Tanh => each::<L, TANH>(z, slope),
+        Activation::Relu => each::<L, RELU>(z, slope),
+        Activation::Silu => each::<L, SILU>(z, slope),
+    }
+}
+
+dispatch!(exponentials => exp_each(z: &mut [f32]));
+
+#[inline(always)]
+fn exp_each<L: Lanes>(z: &mut [f32]) {
+    each::<L, EXP>(z, &mut []);
+}
+
+#[inline(always)]
+fn each<L: Lanes, const F: u8>(z: &mut [f32], slope: &mut [f32]) {
+    let len = z.len();
+    assert!(F != SILU || slope.len() == len);
+    let (z, slope) = (z.as_mut_ptr(), slope.as_mut_ptr());
+    let mut j = 0;
+    // SAFETY: z, and for SiLU the slopes, have `len` entries, and j.. never passes that.
+    unsafe {
+        while j + L::N <= len {
+            one::<L, F, true>(z.add(j), slope.wrapping_add(j), 0);
+            j += L::N;
+        }
+        if j < len {
+            one::<L, F, false>(z.add(j), slope.wrapping_add(j), len - j);
+        }
+    }
+}
+
+/// # Safety
+/// z, and for SiLU the slope, can be read and written for a vector, or n numbers if not FULL.
+#[inline(always)]
+unsafe fn one<L: Lanes, const F: u8, const FULL: bool>(z: *mut f32, slope: *mut f32, n: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let x = L::load_if::<FULL>(z, n);
+        let a = match F {
+            SIGMOID => sigmoid(x),
+            TANH => tanh(x),
+            RELU => L::splat(0.0).max(x),
+            EXP => exp(x),
+            _ => {
+                let s = sigmoid(x);
+                let a = x.mul(s);
+                // σ + a (1 − σ)
+                a.fma(L::splat(1.0).sub(s), s).store_if::<FULL>(slope, n);
+                a
+            }
+        };
+        a.store_if::<FULL>(z, n);
+    }
+}
+
+dispatch!(activate_back => back_lanes(
+    activation: Activation, a: &[f32], slope: &[f32], da: &mut [f32],
+));
+
+#[inline(always)]
+fn back_lanes<L: Lanes>(activation: Activation, a: &[f32], slope: &[f32], da: &mut [f32]) {
+    match activation {
+        Activation::Sigmoid => back::<L, SIGMOID>(a, da),
+        Activation::Tanh => back::<L, TANH>(a, da),
+        Activation::Relu => back::<L, RELU>(a, da),
+        Activation::Silu => back::<L, SILU>(slope, da),
+    }
+}
+
+#[inline(always)]
+fn back<L: Lanes, const F: u8>(a: &[f32], da: &mut [f32]) {
+    let len = da.len();
+    assert_eq!(a.len(), len);
+    let (a, da) = (a.as_ptr(), da.as_mut_ptr());
+    let mut j = 0;
+    // SAFETY: both have `len` entries, and j.. never passes that.
+    unsafe {
+        while j + L::N <= len {
+            back_one::<L, F, true>(a.add(j), da.add(j), 0);
+            j += L::N;
+        }
+        if j < len {
+            back_one::<L, F, false>(a.add(j), da.add(j), len - j);
+        }
+    }
+}
+
+/// # Safety
+/// a can be read, da read and written, for a vector, or n numbers if not FULL.
+#[inline(always)]
+unsafe fn back_one<L: Lanes, const F: u8, const FULL: bool>(a: *const f32, da: *mut f32, n: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let (a, d) = (L::load_if::<FULL>(a, n), L::load_if::<FULL>(da, n));
+        let dz = match F {
+            SIGMOID => d.mul(a.mul(L::splat(1.0).sub(a))),
+            TANH => d.mul(L::splat(1.0).sub(a.mul(a))),
+            RELU => a.where_positive(d),
+            _ => d.mul(a),
+        };
+        dz.store_if::<FULL>(da, n);
+    }
+}
+
+/// The plain loops.
+pub(super) mod plain {
+    use feasible::Real;
+
+    use crate::activation::Activation;
+
+    fn sigmoid<T: Real>(z: T) -> T {
+        T::ONE / (T::ONE + (-z).exp())
+    }
+
+    pub fn activate<T: Real>(activation: Activation, z: &mut [T], slope: &mut [T]) {
+        for (i, z) in z.iter_mut().enumerate() {
+            *z = match activation {
+                Activation::Sigmoid => sigmoid(*z),
+                Activation::Tanh => z.tanh(),
+                // A NaN stays one: it is how divergence is noticed.
+                Activation::Relu => {
+                    if T::ZERO > *z {
+                        T::ZERO
+                    } else {
+                        *z
+                    }
+                }
+                Activation::Silu => {
+                    let s = sigmoid(*z);
+                    slope[i] = s * (T::ONE + *z * (T::ONE - s));
+                    *z * s
+                }
+            };
+        }
+    }
+
+    pub fn activate_back<T: Real>(activation: Activation, a: &[T], slope: &[T], da: &mut [T]) {
+        for (i, d) in da.iter_mut().enumerate() {
+            let derivative = match activation {
+                Activation::Sigmoid => a[i] * (T::ONE - a[i]),
+                Activation::Tanh => T::ONE - a[i] * a[i],
+                Activation::Relu => {
+                    if a[i] > T::ZERO {
+                        T::ONE
+                    } else {
+                        T::ZERO
+                    }
+                }
+                Activation::Silu => slope[i],
+            };
+            *d = *d * derivative;
+        }
+    }
+
+    pub fn exponentials<T: Real>(z: &mut [T]) {
+        for z in z {
+            *z = z.exp();
+        }
+    }
+}

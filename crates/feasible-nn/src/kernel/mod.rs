@@ -1,0 +1,208 @@
+//! The loops that take the time: in `f32` by SIMD, in `f64` plain.
+//!
+//! Each kernel is a file with the SIMD form, generic over the instruction set, and its plain
+//! twin, generic over the scalar. The twin is the oracle the SIMD form is tested against at
+//! every [`Level`], and the way `f64` is computed. Models are written once over [`Kernels`].
+//!
+//! Kernels check the lengths of what they are given (a wrong one is a bug of the caller, and
+//! panics) and allocate nothing.
+
+mod activation;
+mod columns;
+mod gather;
+mod product;
+mod rows;
+mod scatter;
+mod step;
+#[cfg(test)]
+mod tests;
+
+use feasible::{Batch, Real, Shift};
+
+pub use product::{Left, Start};
+pub use step::{AdamStep, SgdStep};
+
+use crate::activation::Activation;
+use crate::simd::Level;
+
+/// A product with fewer columns than this is computed as dot products with rows.
+const NARROW: usize = 16;
+
+/// The scalars models compute in, with their kernels.
+pub trait Kernels: Real {
+    /// z = b + Σ W_c over the hot columns of each row, and + x_c W_c over its dense columns if
+    /// `dense`. `weights` is d × h, `bias` h and `z` rows × h.
+    fn gather(
+        level: Level,
+        batch: &Batch<'_>,
+        dense: bool,
+        weights: &[Self],
+        bias: &[Self],
+        z: &mut [Self],
+    );
+
+    /// moved = z + Σ Δ_c W_c over the columns `shift` changes in each of the `rows`.
+    fn shift(
+        level: Level,
+        rows: &[u32],
+        shift: &Shift,
+        h: usize,
+        weights: &[Self],
+        z: &[Self],
+        moved: &mut [Self],
+    );
+
+    /// Adds the gradient of [`Kernels::gather`] and [`Kernels::shift`] to `weights` and `bias`.
+    /// `dz` is views × rows × h; afterwards its first rows × h hold the sum over the views.
+    fn scatter(
+        level: Level,
+        batch: &Batch<'_>,
+        dense: bool,
+        dz: &mut [Self],
+        weights: &mut [Self],
+        bias: &mut [Self],
+    );
+
+    /// C = A·B + start, where B has n columns.
+    fn product(
+        level: Level,
+        a: Left<'_, Self>,
+        b: &[Self],
+        n: usize,
+        start: Start<'_, Self>,
+        c: &mut [Self],
+    );
+
+    /// C = A·Bᵀ + bias, where B is n × `inner`. `scratch` is memory to reuse.
+    #[allow(clippy::too_many_arguments)]
+    fn product_with_rows(
+        level: Level,
+        a: &[Self],
+        b: &[Self],
+        inner: usize,
+        n: usize,
+        bias: Option<&[Self]>,
+        scratch: &mut Vec<Self>,
+        c: &mut [Self],
+    );
+
+    /// out += the sums of the columns of a.
+    fn column_sums(level: Level, a: &[Self], out: &mut [Self]);
+
+    /// z ← φ(z), and slope ← φ'(z) for the activations that keep it.
+    fn activate(level: Level, activation: Activation, z: &mut [Self], slope: &mut [Self]);
+
+    /// da ← da · φ', from a = φ(z) or the slope that was kept.
+    fn activate_back(
+        level: Level,
+        activation: Activation,
+        a: &[Self],
+        slope: &[Self],
+        da: &mut [Self],
+    );
+
+    /// z ← e^z; in `f32` beyond [−87, 88] the value at the end of that range.
+    fn exponentials(level: Level, z: &mut [Self]);
+
+    /// One step of Adam.
+    fn adam(
+        level: Level,
+        step: AdamStep,
+        theta: &mut [Self],
+        gradient: &[Self],
+        m: &mut [Self],
+        v: &mut [Self],
+    );
+
+    /// One step of SGD; `buffer` is empty without momentum.
+    fn sgd(level: Level, step: SgdStep, theta: &mut [Self], gradient: &[Self], buffer: &mut [Self]);
+
+    /// Numbers of the data as numbers of this type: themselves, or converted into `scratch`.
+    fn from_data<'a>(data: &'a [f32], scratch: &'a mut Vec<Self>) -> &'a [Self];
+}
+
+/// The methods that only pass their arguments on, to the SIMD kernel or to its plain twin.
+macro_rules! pass_on {
+    (simd: $($module:ident::$name:ident($($arg:ident: $ty:ty),*);)*) => {$(
+        #[inline]
+        fn $name(level: Level, $($arg: $ty),*) {
+            $module::$name(level, $($arg),*);
+        }
+    )*};
+    (plain: $($module:ident::$name:ident($($arg:ident: $ty:ty),*);)*) => {$(
+        #[inline]
+        fn $name(_: Level, $($arg: $ty),*) {
+            $module::plain::$name($($arg),*);
+        }
+    )*};
+}
+
+macro_rules! kernels {
+    ($which:ident) => {
+        pass_on! { $which:
+            gather::gather(batch: &Batch<'_>, dense: bool, weights: &[Self], bias: &[Self], z: &mut [Self]);
+            gather::shift(rows: &[u32], shift: &Shift, h: usize, weights: &[Self], z: &[Self], moved: &mut [Self]);
+            scatter::scatter(batch: &Batch<'_>, dense: bool, dz: &mut [Self], weights: &mut [Self], bias: &mut [Self]);
+            product::product(a: Left<'_, Self>, b: &[Self], n: usize, start: Start<'_, Self>, c: &mut [Self]);
+            columns::column_sums(a: &[Self], out: &mut [Self]);
+            activation::activate(activation: Activation, z: &mut [Self], slope: &mut [Self]);
+            activation::activate_back(activation: Activation, a: &[Self], slope: &[Self], da: &mut [Self]);
+            activation::exponentials(z: &mut [Self]);
+            step::adam(step: AdamStep, theta: &mut [Self], gradient: &[Self], m: &mut [Self], v: &mut [Self]);
+            step::sgd(step: SgdStep, theta: &mut [Self], gradient: &[Self], buffer: &mut [Self]);
+        }
+    };
+}
+
+impl Kernels for f32 {
+    kernels!(simd);
+
+    fn product_with_rows(
+        level: Level,
+        a: &[f32],
+        b: &[f32],
+        inner: usize,
+        n: usize,
+        bias: Option<&[f32]>,
+        scratch: &mut Vec<f32>,
+        c: &mut [f32],
+    ) {
+        let m = c.len().checked_div(n).unwrap_or(0);
+        // Few rows do not pay for the transpose either.
+        if n < NARROW || m < NARROW {
+            rows::dots(level, a, b, inner, n, bias, c);
+        } else {
+            scratch.resize(b.len(), 0.0);
+            rows::transpose(level, b, n, inner, scratch);
+            let start = bias.map_or(Start::Zero, Start::Bias);
+            product::product(level, Left::new(a, m, inner), scratch, n, start, c);
+        }
+    }
+
+    fn from_data<'a>(data: &'a [f32], _: &'a mut Vec<f32>) -> &'a [f32] {
+        data
+    }
+}
+
+impl Kernels for f64 {
+    kernels!(plain);
+
+    fn product_with_rows(
+        _: Level,
+        a: &[f64],
+        b: &[f64],
+        inner: usize,
+        n: usize,
+        bias: Option<&[f64]>,
+        _: &mut Vec<f64>,
+        c: &mut [f64],
+    ) {
+        rows::plain::dots(a, b, inner, n, bias, c);
+    }
+
+    fn from_data<'a>(data: &'a [f32], scratch: &'a mut Vec<f64>) -> &'a [f64] {
+        scratch.clear();
+        scratch.extend(data.iter().map(|&x| f64::from(x)));
+        scratch
+    }
+}

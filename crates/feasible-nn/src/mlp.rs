@@ -1,0 +1,274 @@
+//! The multilayer perceptron
+//! $f_\theta(x) = W_L\,\varphi(\cdots \varphi(W_1^\top x + b_1)\cdots) + b_L$.
+//!
+//! θ is, layer by layer, the weights and then the bias. The first layer's weights are d × h₁,
+//! one row per *input*, so that an indicator adds a row; those of every later layer are
+//! hₗ × hₗ₋₁, one row per *output* (as PyTorch keeps them), so that a narrow output layer is a few
+//! dot products. [`Mlp::layout`] says it in numbers.
+//!
+//! Views and rows of a batch are rows alike after the first layer, which shares its work
+//! between the views.
+
+use std::marker::PhantomData;
+
+use feasible::{Batch, Error, Model, Result, Tape};
+
+use crate::activation::Activation;
+use crate::first_layer::{FirstLayer, FirstScratch};
+use crate::initial;
+use crate::kernel::{Kernels, Left, Start};
+use crate::layout::{Tensor, consecutive};
+use crate::shape::positive;
+use crate::simd::Level;
+
+/// A multilayer perceptron; see the [module](self).
+///
+/// ```
+/// use feasible::Model;
+/// use feasible_nn::{Activation, Mlp};
+/// let model = Mlp::new(&[61, 64, 2], Activation::Sigmoid)?;
+/// assert_eq!(model.parameter_count(), 61 * 64 + 64 + 64 * 2 + 2);
+/// # Ok::<(), feasible::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Mlp<T = f32> {
+    widths: Vec<usize>,
+    activation: Activation,
+    layout: Vec<Tensor>,
+    level: Level,
+    real: PhantomData<T>,
+}
+
+impl Mlp {
+    /// `widths` are d, h₁, …, k; two of them are a single affine layer. Computed in `f32`.
+    ///
+    /// # Errors
+    /// Fewer than two widths, or a width of 0.
+    pub fn new(widths: &[usize], activation: Activation) -> Result<Self> {
+        if widths.len() < 2 {
+            return Err(Error::Shape {
+                what: "widths of a multilayer perceptron".into(),
+                expected: "at least two: the inputs' and the outputs'".into(),
+                found: widths.len(),
+            });
+        }
+        for (l, &width) in widths.iter().enumerate() {
+            positive(&format!("width {l} of a multilayer perceptron"), width)?;
+        }
+        let layout = consecutive(widths.windows(2).enumerate().flat_map(|(l, w)| {
+            let shape = if l == 0 { vec![w[0], w[1]] } else { vec![w[1], w[0]] };
+            let name = |what| format!("layer{}.{what}", l + 1);
+            [(name("weight"), shape), (name("bias"), vec![w[1]])]
+        }));
+        let level = Level::best();
+        Ok(Self { widths: widths.to_vec(), activation, layout, level, real: PhantomData })
+    }
+
+    /// The same network computed in `f64`; its [`Model::initial`] has the same numbers before
+    /// rounding.
+    pub fn double(&self) -> Mlp<f64> {
+        let Self { widths, activation, layout, level, .. } = self.clone();
+        Mlp { widths, activation, layout, level, real: PhantomData }
+    }
+}
+
+/// Slots of the tape. Layer l's activations and slopes follow from `HIDDEN` on, two by two.
+const X: usize = 0;
+const ANY: usize = 1;
+const DELTA: usize = 2;
+const NEXT: usize = 3;
+const HIDDEN: usize = 4;
+
+impl<T: Kernels> Mlp<T> {
+    /// Computes with these instructions instead of the best ones.
+    pub fn with_level(self, level: Level) -> Self {
+        Self { level, ..self }
+    }
+
+    /// d, h₁, …, k.
+    pub fn widths(&self) -> &[usize] {
+        &self.widths
+    }
+
+    /// φ.
+    pub fn activation(&self) -> Activation {
+        self.activation
+    }
+
+    /// `layer1.weight` (d × h₁), `layer1.bias`, `layer2.weight` (h₂ × h₁), `layer2.bias`, ….
+    pub fn layout(&self) -> Vec<Tensor> {
+        self.layout.clone()
+    }
+
+    fn first(&self) -> FirstLayer {
+        FirstLayer { d: self.widths[0], h: self.widths[1] }
+    }
+
+    fn layers(&self) -> usize {
+        self.widths.len() - 1
+    }
+
+    fn weights<'a>(&self, theta: &'a [T], layer: usize) -> (&'a [T], &'a [T]) {
+        let [w, b] = [&self.layout[2 * layer], &self.layout[2 * layer + 1]];
+        (&theta[w.range()], &theta[b.range()])
+    }
+
+    fn weights_mut<'a>(&self, theta: &'a mut [T], layer: usize) -> (&'a mut [T], &'a mut [T]) {
+        let [w, b] = [&self.layout[2 * layer], &self.layout[2 * layer + 1]];
+        theta[w.offset..b.range().end].split_at_mut(w.len())
+    }
+
+    /// Pulls the seeds back to the first layer's pre-activations, adding the gradients of the
+    /// later layers on the way if they are asked for. The result is in slot `DELTA`.
+    fn pull_back(
+        &self,
+        theta: &[T],
+        tape: &mut Tape<T>,
+        seeds: &[T],
+        mut gradient: Option<&mut [T]>,
+    ) {
+        let k = self.output_width();
+        let rows = seeds.len() / k;
+        let mut delta = std::mem::take(&mut tape.slots[DELTA]);
+        let mut next = std::mem::take(&mut tape.slots[NEXT]);
+        if self.layers() == 1 {
+            delta.clear();
+            delta.extend_from_slice(seeds);
+        }
+        for l in (1..self.layers()).rev() {
+            let (n, inner) = (self.widths[l + 1], self.widths[l]);
+            let dz = if l + 1 == self.layers() { seeds } else { &delta[..] };
+            let a = &tape.slots[HIDDEN + 2 * (l - 1)];
+            let slope = &tape.slots[HIDDEN + 2 * (l - 1) + 1];
+            if let Some(gradient) = gradient.as_deref_mut() {
+                let (weights, bias) = self.weights_mut(gradient, l);
+                T::column_sums(self.level, dz, bias);
+                let left = Left::new(dz, rows, n).transpose();
+                T::product(self.level, left, a, inner, Start::Current, weights);
+            }
+            let (weights, _) = self.weights(theta, l);
+            next.resize(rows * inner, T::ZERO);
+            let left = Left::new(dz, rows, n);
+            T::product(self.level, left, weights, inner, Start::Zero, &mut next);
+            T::activate_back(self.level, self.activation, a, slope, &mut next);
+            std::mem::swap(&mut delta, &mut next);
+        }
+        tape.slots[DELTA] = delta;
+        tape.slots[NEXT] = next;
+    }
+}
+
+fn take_scratch<T: Kernels>(tape: &mut Tape<T>) -> FirstScratch<T> {
+    FirstScratch {
+        x: std::mem::take(&mut tape.slots[X]),
+        any: std::mem::take(&mut tape.slots[ANY]),
+    }
+}
+
+fn put_back<T: Kernels>(scratch: FirstScratch<T>, tape: &mut Tape<T>) {
+    tape.slots[X] = scratch.x;
+    tape.slots[ANY] = scratch.any;
+}
+
+impl<T: Kernels> Model for Mlp<T> {
+    type Real = T;
+
+    fn input_width(&self) -> usize {
+        self.widths[0]
+    }
+
+    fn output_width(&self) -> usize {
+        self.widths[self.layers()]
+    }
+
+    fn parameter_count(&self) -> usize {
+        self.layout.iter().map(Tensor::len).sum()
+    }
+
+    /// Uniform on ±1/√(fan-in). Not 0, which is a saddle: there all hidden units are equal and no
+    /// gradient tells them apart.
+    fn initial(&self, seed: u64) -> Vec<T> {
+        let mut theta = vec![T::ZERO; self.parameter_count()];
+        for (t, tensor) in self.layout.iter().enumerate() {
+            let fan_in = self.widths[t / 2];
+            initial::uniform(seed, t as u64, fan_in, &mut theta[tensor.range()]);
+        }
+        theta
+    }
+
+    fn forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
+        assert_eq!(theta.len(), self.parameter_count());
+        let rows = batch.output_rows();
+        let layers = self.layers();
+        tape.resize_outputs(rows * self.output_width());
+        tape.resize_slot(HIDDEN + 2 * layers, 0);
+        let mut scratch = take_scratch(tape);
+        for l in 0..layers {
+            let (weights, bias) = self.weights(theta, l);
+            let last = l + 1 == layers;
+            let width = self.widths[l + 1];
+            let mut z = std::mem::take(if last {
+                &mut tape.outputs
+            } else {
+                &mut tape.slots[HIDDEN + 2 * l]
+            });
+            z.resize(rows * width, T::ZERO);
+            if l == 0 {
+                self.first().forward(self.level, weights, bias, batch, &mut scratch, &mut z);
+            } else {
+                let a = &tape.slots[HIDDEN + 2 * (l - 1)];
+                let inner = self.widths[l];
+                let any = &mut scratch.any;
+                let bias = Some(bias);
+                T::product_with_rows(self.level, a, weights, inner, width, bias, any, &mut z);
+            }
+            if last {
+                tape.outputs = z;
+            } else {
+                let slope = &mut tape.slots[HIDDEN + 2 * l + 1];
+                if self.activation.keeps_slope() {
+                    slope.resize(z.len(), T::ZERO);
+                }
+                T::activate(self.level, self.activation, &mut z, slope);
+                tape.slots[HIDDEN + 2 * l] = z;
+            }
+        }
+        put_back(scratch, tape);
+    }
+
+    fn backward(
+        &self,
+        theta: &[T],
+        batch: &Batch<'_>,
+        tape: &mut Tape<T>,
+        seeds: &[T],
+        gradient: &mut [T],
+    ) {
+        assert_eq!(gradient.len(), self.parameter_count());
+        assert_eq!(seeds.len(), batch.output_rows() * self.output_width());
+        self.pull_back(theta, tape, seeds, Some(gradient));
+        let mut scratch = take_scratch(tape);
+        let (weights, bias) = self.weights_mut(gradient, 0);
+        let delta = &mut tape.slots[DELTA];
+        self.first().backward(self.level, batch, &mut scratch, delta, weights, bias);
+        put_back(scratch, tape);
+    }
+
+    fn input_gradient(
+        &self,
+        theta: &[T],
+        batch: &Batch<'_>,
+        tape: &mut Tape<T>,
+        seeds: &[T],
+        gradient: &mut [T],
+    ) {
+        assert_eq!(seeds.len(), batch.output_rows() * self.output_width());
+        assert_eq!(gradient.len(), batch.output_rows() * self.input_width());
+        self.pull_back(theta, tape, seeds, None);
+        let mut scratch = take_scratch(tape);
+        let (weights, _) = self.weights(theta, 0);
+        let delta = &tape.slots[DELTA];
+        self.first().input_gradient(self.level, weights, delta, &mut scratch, gradient);
+        put_back(scratch, tape);
+    }
+}

@@ -1,0 +1,130 @@
+//! Eight lanes: AVX2 with FMA.
+//!
+//! Every block below is safe for one reason, said once here: values of this type are made only
+//! inside functions compiled with `avx2` and `fma` and run on a CPU that has both (see
+//! [`Lanes`]).
+
+use std::arch::x86_64::*;
+
+use super::Lanes;
+
+#[derive(Clone, Copy)]
+pub(crate) struct Avx2(__m256);
+
+/// Ones in the first n of eight lanes: a window into eight ones followed by eight zeros.
+#[inline(always)]
+fn mask(n: usize) -> __m256i {
+    const WINDOW: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+    debug_assert!(n <= 8);
+    // SAFETY: AVX2; the eight numbers from 8 − n on lie inside the window because n ≤ 8.
+    unsafe { _mm256_loadu_si256(WINDOW.as_ptr().add(8 - n).cast()) }
+}
+
+impl Lanes for Avx2 {
+    const N: usize = 8;
+    const TILE: (usize, usize) = (6, 2);
+
+    #[inline(always)]
+    fn splat(x: f32) -> Self {
+        // SAFETY: the CPU has AVX2 (module doc).
+        Self(unsafe { _mm256_set1_ps(x) })
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const f32) -> Self {
+        // SAFETY: AVX2, and the caller's promise about p.
+        Self(unsafe { _mm256_loadu_ps(p) })
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut f32) {
+        // SAFETY: AVX2, and the caller's promise about p.
+        unsafe { _mm256_storeu_ps(p, self.0) }
+    }
+    #[inline(always)]
+    unsafe fn load_part(p: *const f32, n: usize) -> Self {
+        // SAFETY: AVX2; lanes that are masked out are not read.
+        Self(unsafe { _mm256_maskload_ps(p, mask(n)) })
+    }
+    #[inline(always)]
+    unsafe fn store_part(self, p: *mut f32, n: usize) {
+        // SAFETY: AVX2; lanes that are masked out are not written.
+        unsafe { _mm256_maskstore_ps(p, mask(n), self.0) }
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        // SAFETY: the CPU has AVX2 (module doc).
+        Self(unsafe { _mm256_add_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        // SAFETY: the CPU has AVX2 (module doc).
+        Self(unsafe { _mm256_sub_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        // SAFETY: the CPU has AVX2 (module doc).
+        Self(unsafe { _mm256_mul_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        // SAFETY: the CPU has AVX2 (module doc).
+        Self(unsafe { _mm256_div_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn fma(self, a: Self, b: Self) -> Self {
+        // SAFETY: the CPU has FMA (module doc).
+        Self(unsafe { _mm256_fmadd_ps(self.0, a.0, b.0) })
+    }
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        // SAFETY: the CPU has AVX2 (module doc).
+        Self(unsafe { _mm256_max_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        // SAFETY: the CPU has AVX2 (module doc).
+        Self(unsafe { _mm256_min_ps(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        // SAFETY: the CPU has AVX2 (module doc).
+        Self(unsafe { _mm256_sqrt_ps(self.0) })
+    }
+    #[inline(always)]
+    fn recip(self) -> Self {
+        Self::splat(1.0).div(self)
+    }
+    #[inline(always)]
+    fn round(self) -> Self {
+        const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+        // SAFETY: the CPU has AVX2 (module doc).
+        Self(unsafe { _mm256_round_ps::<NEAREST>(self.0) })
+    }
+    #[inline(always)]
+    fn scale(self, n: Self) -> Self {
+        // SAFETY: the CPU has AVX2 (module doc).
+        unsafe {
+            let biased = _mm256_add_epi32(_mm256_cvtps_epi32(n.0), _mm256_set1_epi32(127));
+            Self(_mm256_mul_ps(self.0, _mm256_castsi256_ps(_mm256_slli_epi32::<23>(biased))))
+        }
+    }
+    #[inline(always)]
+    fn where_positive(self, value: Self) -> Self {
+        // SAFETY: the CPU has AVX2 (module doc).
+        unsafe {
+            let positive = _mm256_cmp_ps::<_CMP_GT_OQ>(self.0, _mm256_setzero_ps());
+            Self(_mm256_and_ps(positive, value.0))
+        }
+    }
+    #[inline(always)]
+    fn zip(self, other: Self) -> (Self, Self) {
+        // SAFETY: the CPU has AVX2 (module doc).
+        unsafe {
+            let even = _mm256_unpacklo_ps(self.0, other.0);
+            let odd = _mm256_unpackhi_ps(self.0, other.0);
+            (
+                Self(_mm256_permute2f128_ps::<0x20>(even, odd)),
+                Self(_mm256_permute2f128_ps::<0x31>(even, odd)),
+            )
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! e^x, and the two functions made of it.
+//!
+//! $x = n \ln 2 + r$ with an integer n and |r| ≤ ln2/2, so $e^x = 2^n e^r$, and
+//! $e^r - 1 = r + r^2 q(r)$ with the Taylor polynomial q of degree 5, whose remainder
+//! (|r|⁸/8! ≤ 6·10⁻⁹) is below the rounding of `f32`. Two parts of ln 2 keep r exact.
+//!
+//! Bounds, tested over the whole range at every level: [`exp`] and [`sigmoid`] within
+//! 4·10⁻⁷ relative, [`tanh`] within 5·10⁻⁷ relative. NaN gives NaN.
+
+use std::f32::consts::LOG2_E;
+
+use super::Lanes;
+
+/// ln 2 to 12 bits, so that n times it is exact, and the rest.
+const LN2_HIGH: f32 = 0.693_359_4;
+const LN2_LOW: f32 = -2.121_944_4e-4;
+
+/// n and (e^r − 1).
+#[inline(always)]
+fn reduce<L: Lanes>(x: L) -> (L, L) {
+    let n = x.mul(L::splat(LOG2_E)).round();
+    let r = n.fma(L::splat(-LN2_HIGH), x);
+    let r = n.fma(L::splat(-LN2_LOW), r);
+    let mut q = L::splat(1.0 / 5040.0);
+    q = q.fma(r, L::splat(1.0 / 720.0));
+    q = q.fma(r, L::splat(1.0 / 120.0));
+    q = q.fma(r, L::splat(1.0 / 24.0));
+    q = q.fma(r, L::splat(1.0 / 6.0));
+    q = q.fma(r, L::splat(0.5));
+    (n, r.mul(r).fma(q, r))
+}
+
+/// e^x; beyond [−87, 88] the value at the end of that range, so that the result is always a
+/// normal number.
+#[inline(always)]
+pub(crate) fn exp<L: Lanes>(x: L) -> L {
+    let x = L::splat(88.0).min(L::splat(-87.0).max(x));
+    let (n, e) = reduce(x);
+    e.add(L::splat(1.0)).scale(n)
+}
+
+/// 1 / (1 + e⁻ˣ); below −86 the value at −86 (4.5·10⁻³⁸).
+#[inline(always)]
+pub(crate) fn sigmoid<L: Lanes>(x: L) -> L {
+    let x = L::splat(87.0).min(L::splat(-86.0).max(x));
+    let (n, e) = reduce(L::splat(0.0).sub(x));
+    e.add(L::splat(1.0)).scale(n).add(L::splat(1.0)).recip()
+}
+
+/// t / (t + 2) with t = e^{2x} − 1, which keeps its digits near 0.
+#[inline(always)]
+pub(crate) fn tanh<L: Lanes>(x: L) -> L {
+    // Beyond ±9.1 tanh rounds to ±1; e²⁰ keeps everything finite.
+    let x = L::splat(10.0).min(L::splat(-10.0).max(x));
+    let (n, e) = reduce(x.add(x));
+    let one = L::splat(1.0);
+    let power = one.scale(n);
+    let t = power.fma(e, power.sub(one));
+    t.mul(t.add(L::splat(2.0)).recip())
+}

@@ -1,0 +1,171 @@
+//! Vectors of `f32`, one trait for every instruction set.
+//!
+//! A kernel is written once, generic over [`Lanes`], and compiled three times: for AVX-512F,
+//! for AVX2 with FMA, and for any machine. [`Level`] says which of them this CPU can run;
+//! the `dispatch!` macro builds the three entry points of a kernel and picks one.
+//!
+//! All of it must be inlined into the entry point, because only there the compiler may use
+//! the instructions: every function on the way is `#[inline(always)]` and takes no closure.
+
+#![allow(unsafe_code)]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod exp;
+mod level;
+mod portable;
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx512::Avx512;
+pub(crate) use exp::{exp, sigmoid, tanh};
+pub(crate) use level::Kind;
+pub use level::Level;
+pub(crate) use portable::Portable;
+
+/// The most lanes any vector has.
+pub(crate) const MAX_LANES: usize = 16;
+
+/// A vector of [`Lanes::N`] numbers.
+///
+/// Values of the x86 types are made only inside entry points built by `dispatch!`, which run
+/// only on a CPU that has the instructions; that is why the arithmetic is safe to call.
+pub(crate) trait Lanes: Copy {
+    /// How many numbers: a power of two, at most [`MAX_LANES`].
+    const N: usize;
+    /// Rows and vectors of the register tile of a matrix product: as large as the registers
+    /// allow. See `kernel::product`.
+    const TILE: (usize, usize);
+
+    /// x in every lane.
+    fn splat(x: f32) -> Self;
+    /// # Safety
+    /// `p` is readable for N numbers.
+    unsafe fn load(p: *const f32) -> Self;
+    /// # Safety
+    /// `p` is writable for N numbers.
+    unsafe fn store(self, p: *mut f32);
+    /// The first n ≤ N numbers, 0 in the lanes after.
+    ///
+    /// # Safety
+    /// `p` is readable for n numbers.
+    unsafe fn load_part(p: *const f32, n: usize) -> Self;
+    /// Stores the first n ≤ N lanes.
+    ///
+    /// # Safety
+    /// `p` is writable for n numbers.
+    unsafe fn store_part(self, p: *mut f32, n: usize);
+
+    /// self + other.
+    fn add(self, other: Self) -> Self;
+    /// self − other.
+    fn sub(self, other: Self) -> Self;
+    /// self · other.
+    fn mul(self, other: Self) -> Self;
+    /// self / other.
+    fn div(self, other: Self) -> Self;
+    /// self · a + b, rounded once where the CPU can.
+    fn fma(self, a: Self, b: Self) -> Self;
+    /// The larger of the two; `other` if one is NaN, so that `bound.max(x)` passes NaN on.
+    fn max(self, other: Self) -> Self;
+    /// The smaller of the two; `other` if one is NaN.
+    fn min(self, other: Self) -> Self;
+    /// Square root, correctly rounded.
+    fn sqrt(self) -> Self;
+    /// 1 / self within 2 units in the last place, for self in [2⁻¹²⁵, 2¹²⁵].
+    fn recip(self) -> Self;
+    /// The nearest integer, for |self| < 2²².
+    fn round(self) -> Self;
+    /// self · 2ⁿ for an integer n in [−126, 127].
+    fn scale(self, n: Self) -> Self;
+    /// `value` where self > 0, else 0.
+    fn where_positive(self, value: Self) -> Self;
+    /// (a₀ b₀ a₁ b₁ …, … a₋₂ b₋₂ a₋₁ b₋₁): the two halves of the interleaving.
+    fn zip(self, other: Self) -> (Self, Self);
+
+    /// [`Lanes::load`] if FULL, else [`Lanes::load_part`].
+    ///
+    /// # Safety
+    /// As theirs.
+    #[inline(always)]
+    unsafe fn load_if<const FULL: bool>(p: *const f32, n: usize) -> Self {
+        // SAFETY: the caller's promise is the one the chosen method asks for.
+        unsafe { if FULL { Self::load(p) } else { Self::load_part(p, n) } }
+    }
+
+    /// [`Lanes::store`] if FULL, else [`Lanes::store_part`].
+    ///
+    /// # Safety
+    /// As theirs.
+    #[inline(always)]
+    unsafe fn store_if<const FULL: bool>(self, p: *mut f32, n: usize) {
+        // SAFETY: the caller's promise is the one the chosen method asks for.
+        unsafe { if FULL { self.store(p) } else { self.store_part(p, n) } }
+    }
+}
+
+/// Lane i of the result is the sum of the lanes of `v[i]`, for i < N; N − 1 interleavings.
+#[inline(always)]
+pub(crate) fn sums<L: Lanes>(mut v: [L; MAX_LANES]) -> L {
+    let mut half = L::N / 2;
+    while half > 0 {
+        for i in 0..half {
+            let (low, high) = v[i].zip(v[i + half]);
+            v[i] = low.add(high);
+        }
+        half /= 2;
+    }
+    v[0]
+}
+
+/// Transposes the N × N block whose rows are `v[..N]`: log₂N rounds of interleaving row i with
+/// row i + N/2, each of which rotates the bits of an element's address by one.
+#[inline(always)]
+pub(crate) fn transposed<L: Lanes>(mut v: [L; MAX_LANES]) -> [L; MAX_LANES] {
+    let mut round = 1;
+    while round < L::N {
+        let from = v;
+        for i in 0..L::N / 2 {
+            (v[2 * i], v[2 * i + 1]) = from[i].zip(from[i + L::N / 2]);
+        }
+        round *= 2;
+    }
+    v
+}
+
+/// `dispatch!(name => generic(argument: Type, …))` defines `name(level, argument, …)`, which
+/// runs `generic::<L>` compiled for the instructions of `level`.
+macro_rules! dispatch {
+    ($name:ident => $generic:ident($($arg:ident: $ty:ty),* $(,)?)) => {
+        #[allow(unsafe_code, clippy::too_many_arguments)]
+        pub(crate) fn $name(level: $crate::simd::Level, $($arg: $ty),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f")]
+                fn avx512($($arg: $ty),*) {
+                    $generic::<$crate::simd::Avx512>($($arg),*);
+                }
+                #[target_feature(enable = "avx2,fma")]
+                fn avx2($($arg: $ty),*) {
+                    $generic::<$crate::simd::Avx2>($($arg),*);
+                }
+                match level.kind() {
+                    // SAFETY: a level of this kind exists only where the CPU has the feature.
+                    $crate::simd::Kind::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: as above.
+                    $crate::simd::Kind::Avx2 => return unsafe { avx2($($arg),*) },
+                    $crate::simd::Kind::Portable => {}
+                }
+            }
+            let _ = level;
+            $generic::<$crate::simd::Portable>($($arg),*);
+        }
+    };
+}
+pub(crate) use dispatch;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+use super::*;
+
+/// f applied to every entry of x, in place, whole vectors and a tail.
+fn each<L: Lanes>(x: &mut [f32], which: u8) {
+    let mut at = 0;
+    while at < x.len() {
+        let n = (x.len() - at).min(L::N);
+        // SAFETY: n entries are left from `at` on.
+        unsafe {
+            let v = L::load_part(x.as_ptr().add(at), n);
+            let y = match which {
+                0 => exp(v),
+                1 => sigmoid(v),
+                2 => tanh(v),
+                3 => L::splat(1.0).max(v).recip(),
+                _ => v.round(),
+            };
+            y.store_part(x.as_mut_ptr().add(at), n);
+        }
+        at += n;
+    }
+}
+dispatch!(each_at => each(x: &mut [f32], which: u8));
+
+fn transpose<L: Lanes>(x: &mut [f32; 256], sum: &mut [f32; 16], n: &mut usize) {
+    *n = L::N;
+    let mut v = [L::splat(0.0); MAX_LANES];
+    // SAFETY: N ≤ 16 rows of N ≤ 16 entries lie in x, N in sum.
+    unsafe {
+        for i in 0..L::N {
+            v[i] = L::load(x.as_ptr().add(i * L::N));
+        }
+        sums(v).store(sum.as_mut_ptr());
+        let v = transposed(v);
+        for i in 0..L::N {
+            v[i].store(x.as_mut_ptr().add(i * L::N));
+        }
+    }
+}
+dispatch!(transpose_at => transpose(x: &mut [f32; 256], sum: &mut [f32; 16], n: &mut usize));
+
+/// The largest relative error over a fine grid, and at every power of two.
+fn worst(level: Level, which: u8, from: f64, to: f64, exact: impl Fn(f64) -> f64) -> f64 {
+    let mut x: Vec<f32> =
+        (0..=400_000).map(|i| (from + (to - from) * f64::from(i) / 400_000.0) as f32).collect();
+    x.extend(
+        (-120..0)
+            .flat_map(|p| [2f32.powi(p), -(2f32.powi(p))])
+            .filter(|&x| f64::from(x) >= from && f64::from(x) <= to),
+    );
+    let mut y = x.clone();
+    each_at(level, &mut y, which);
+    let error = |(x, y): (&f32, &f32)| {
+        let e = exact(f64::from(*x));
+        if e == 0.0 { f64::from(*y).abs() } else { ((f64::from(*y) - e) / e).abs() }
+    };
+    x.iter().zip(&y).map(error).fold(0.0, f64::max)
+}
+
+#[test]
+fn exp_and_its_children_keep_their_stated_error_at_every_level() {
+    for level in Level::available() {
+        let name = level.name();
+        let e = worst(level, 0, -87.0, 88.0, f64::exp);
+        assert!(e < 4e-7, "{name} exp {e:e}");
+        let e = worst(level, 1, -86.0, 100.0, |x| 1.0 / (1.0 + (-x).exp()));
+        assert!(e < 4e-7, "{name} sigmoid {e:e}");
+        let e = worst(level, 2, -30.0, 30.0, f64::tanh);
+        assert!(e < 5e-7, "{name} tanh {e:e}");
+        let e = worst(level, 3, 1.0, 3e37, |x| 1.0 / x);
+        assert!(e < 2.4e-7, "{name} recip {e:e}");
+    }
+}
+
+#[test]
+fn far_inputs_saturate_and_nan_stays_nan() {
+    let far = [f32::MAX, f32::INFINITY, 1e4, f32::MIN, f32::NEG_INFINITY, -1e4, f32::NAN];
+    for level in Level::available() {
+        for which in 0..3 {
+            let mut y = far;
+            each_at(level, &mut y, which);
+            assert!(y[..6].iter().all(|y| y.is_finite()), "{} {which} {y:?}", level.name());
+            assert!(y[6].is_nan());
+            let (low, high) = [(1.7e-38, 1e38), (5e-38, 1.0), (-1.0, 1.0)][usize::from(which)];
+            assert!(y[..3].iter().all(|&y| y >= high), "{} {which} {y:?}", level.name());
+            assert!(y[3..6].iter().all(|&y| y <= low), "{} {which} {y:?}", level.name());
+        }
+    }
+}
+
+#[test]
+fn interleaving_transposes_and_sums_at_every_level() {
+    for level in Level::available() {
+        let mut x: [f32; 256] = std::array::from_fn(|i| i as f32);
+        let (mut sum, mut n) = ([0.0; 16], 0);
+        transpose_at(level, &mut x, &mut sum, &mut n);
+        for i in 0..n {
+            assert_eq!(sum[i], (0..n).map(|j| (i * n + j) as f32).sum::<f32>());
+            for j in 0..n {
+                assert_eq!(x[i * n + j], (j * n + i) as f32, "{}", level.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn rounding_is_to_the_nearest_integer() {
+    for level in Level::available() {
+        let mut x = [0.4, 0.6, -0.4, -1.6, 126.7, -126.2, 3.0];
+        each_at(level, &mut x, 9);
+        assert_eq!(x, [0.0, 1.0, 0.0, -2.0, 127.0, -126.0, 3.0]);
+    }
+}

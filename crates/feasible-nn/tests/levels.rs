@@ -1,0 +1,233 @@
+//! The `f32` models at every SIMD level against the same models in `f64`, and views against the
+//! inputs they stand for.
+
+mod case;
+
+use case::{Case, KINDS, Random, outputs, parameters, relative_error};
+use feasible::{Batch, Inputs, Model, Tape};
+use feasible_nn::{Activation, Affine, Level, Mlp};
+use proptest::prelude::*;
+
+/// Outputs and both gradients.
+fn all<M: Model>(
+    model: &M,
+    theta: &[M::Real],
+    batch: &Batch<'_>,
+    seeds: &[M::Real],
+) -> [Vec<M::Real>; 3] {
+    use feasible::Real;
+    let mut tape = Tape::new();
+    model.forward(theta, batch, &mut tape);
+    let mut parameters = vec![M::Real::ZERO; theta.len()];
+    model.backward(theta, batch, &mut tape, seeds, &mut parameters);
+    let mut inputs = vec![M::Real::ZERO; batch.output_rows() * batch.inputs.width()];
+    model.input_gradient(theta, batch, &mut tape, seeds, &mut inputs);
+    [tape.outputs, parameters, inputs]
+}
+
+fn compare<S: Model<Real = f32>, D: Model<Real = f64>>(
+    single: &S,
+    double: &D,
+    case: &Case,
+    random: &mut Random,
+    what: &str,
+) {
+    let theta: Vec<f32> =
+        parameters(random, single.parameter_count(), 0.5).iter().map(|&x| x as f32).collect();
+    for kind in KINDS {
+        let views = case.views(kind);
+        let batch = Batch { inputs: &case.inputs, rows: &case.rows, shifts: &views };
+        let seeds: Vec<f32> = parameters(random, batch.output_rows() * single.output_width(), 1.0)
+            .iter()
+            .map(|&x| x as f32)
+            .collect();
+        let found = all(single, &theta, &batch, &seeds);
+        let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| f64::from(x)).collect() };
+        let expected = all(double, &wide(&theta), &batch, &wide(&seeds));
+        for (name, (a, b)) in
+            ["outputs", "parameters", "inputs"].iter().zip(found.iter().zip(&expected))
+        {
+            // Sums of up to some hundred terms of order 1, over up to three layers, each rounded
+            // to 6e-8 relative: 1e-4 of the largest entry leaves a factor of ten.
+            let error = relative_error(a, b, 1e-3);
+            assert!(error < 1e-4, "{what}, views '{kind}', {name}: off by {error:e}");
+        }
+    }
+}
+
+fn activation() -> impl Strategy<Value = Activation> {
+    prop_oneof![
+        Just(Activation::Sigmoid),
+        Just(Activation::Tanh),
+        Just(Activation::Relu),
+        Just(Activation::Silu),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn an_affine_model_in_f32_agrees_with_f64_at_every_level(
+        seed: u64, d in 1usize..70, dense in 0usize..40, k in 1usize..40, rows in 0usize..40,
+    ) {
+        for level in Level::available() {
+            let random = &mut Random(seed);
+            let case = Case::new(random, d, dense, rows);
+            let model = Affine::new(d, k).unwrap();
+            let double = model.double();
+            compare(&model.with_level(level), &double, &case, random, level.name());
+        }
+    }
+
+    #[test]
+    fn a_perceptron_in_f32_agrees_with_f64_at_every_level(
+        seed: u64, d in 1usize..70, dense in 0usize..40,
+        hidden in prop::collection::vec(1usize..80, 0..3), k in 1usize..20, rows in 0usize..40,
+        activation in activation(),
+    ) {
+        let widths: Vec<usize> = [d].into_iter().chain(hidden).chain([k]).collect();
+        for level in Level::available() {
+            let random = &mut Random(seed);
+            let case = Case::new(random, d, dense, rows);
+            let model = Mlp::new(&widths, activation).unwrap();
+            let double = model.double();
+            compare(&model.with_level(level), &double, &case, random, level.name());
+        }
+    }
+
+    #[test]
+    fn a_view_is_the_model_on_the_moved_inputs(
+        seed: u64, d in 1usize..30, dense in 0usize..30, hidden in 1usize..20, rows in 1usize..10,
+    ) {
+        let random = &mut Random(seed);
+        let case = Case::new(random, d, dense, rows);
+        let model = Mlp::new(&[d, hidden, 3], Activation::Tanh).unwrap().double();
+        let theta = parameters(random, model.parameter_count(), 0.7);
+        let views = case.views("tds");
+        let batch = Batch { inputs: &case.inputs, rows: &case.rows, shifts: &views };
+        let together = outputs(&model, &theta, &batch);
+        let mut moved = vec![0.0; batch.output_rows() * d];
+        for (i, x) in moved.chunks_exact_mut(d).enumerate() {
+            // Exact: multiples of 2⁻¹⁰ of moderate size.
+            batch.write_input(i / rows, i % rows, x);
+        }
+        let inputs = Inputs::dense(moved, d).unwrap();
+        let every: Vec<u32> = (0..inputs.rows() as u32).collect();
+        let apart = outputs(&model, &theta, &Batch { inputs: &inputs, rows: &every, shifts: &[] });
+        prop_assert!(relative_error(&together, &apart, 1.0) < 1e-13);
+    }
+}
+
+#[test]
+fn a_tape_is_reused_without_growing_and_without_leaking_between_batches() {
+    let random = &mut Random(3);
+    let model = Mlp::new(&[20, 33, 17, 2], Activation::Silu).unwrap();
+    let theta = model.initial(1);
+    let (large, small) = (Case::new(random, 20, 15, 40), Case::new(random, 20, 3, 7));
+    let mut tape = Tape::new();
+    let mut run = |case: &Case, kind: &str| {
+        let views = case.views(kind);
+        let batch = Batch { inputs: &case.inputs, rows: &case.rows, shifts: &views };
+        model.forward(&theta, &batch, &mut tape);
+        let seeds = vec![0.5; tape.outputs.len()];
+        let mut gradient = vec![0.0; theta.len()];
+        model.backward(&theta, &batch, &mut tape, &seeds, &mut gradient);
+        let memory: Vec<(usize, *const f32)> =
+            tape.slots.iter().map(|s| (s.capacity(), s.as_ptr())).collect();
+        assert_eq!(outputs(&model, &theta, &batch), tape.outputs);
+        (gradient, memory)
+    };
+    let (first, _) = run(&large, "tds");
+    let (_, before) = run(&small, "s");
+    let (_, _) = run(&small, "");
+    let (again, _) = run(&large, "tds");
+    let (_, after) = run(&small, "s");
+    assert_eq!(first, again);
+    let sorted = |mut m: Vec<(usize, *const f32)>| {
+        m.sort();
+        m
+    };
+    assert_eq!(sorted(before), sorted(after), "a step allocated");
+}
+
+#[test]
+fn zero_is_a_saddle_of_a_sigmoid_network_and_its_start_is_not_zero() {
+    let random = &mut Random(5);
+    let case = Case::new(random, 6, 2, 12);
+    let model = Mlp::new(&[6, 4, 2], Activation::Sigmoid).unwrap();
+    let batch = Batch { inputs: &case.inputs, rows: &case.rows, shifts: &[] };
+    let gradient_at = |theta: &[f32]| {
+        let mut tape = Tape::new();
+        model.forward(theta, &batch, &mut tape);
+        let seeds: Vec<f32> = (0..24).map(|i| if i % 3 == 0 { 1.0 } else { -0.3 }).collect();
+        let mut gradient = vec![0.0; theta.len()];
+        model.backward(theta, &batch, &mut tape, &seeds, &mut gradient);
+        gradient
+    };
+    let hidden = 0..6 * 4 + 4;
+    let zero = vec![0.0; model.parameter_count()];
+    assert!(gradient_at(&zero)[hidden.clone()].iter().all(|&g| g == 0.0));
+    let start = model.initial(0);
+    assert!(start.iter().all(|&x| x != 0.0));
+    assert!(gradient_at(&start)[hidden].iter().any(|&g| g.abs() > 1e-3));
+    assert_eq!(start, model.initial(0));
+    assert_ne!(start, model.initial(1));
+    let double = model.double().initial(0);
+    assert_eq!(start, double.iter().map(|&x| x as f32).collect::<Vec<_>>());
+}
+
+#[test]
+fn extreme_inputs_and_weights_give_finite_outputs_and_gradients() {
+    for activation in [Activation::Sigmoid, Activation::Tanh, Activation::Silu, Activation::Relu] {
+        for level in Level::available() {
+            let model = Mlp::new(&[3, 19, 2], activation).unwrap().with_level(level);
+            let tiny = f32::from_bits(1);
+            let values = vec![1e18, -1e18, 0.5, tiny, -tiny, 1e-38, 0.0, 0.25, -1e10];
+            let inputs = Inputs::dense(values, 3).unwrap();
+            let theta: Vec<f32> = model.initial(2).iter().map(|x| x * 30.0).collect();
+            let batch = Batch { inputs: &inputs, rows: &[0, 1, 2], shifts: &[] };
+            let [f, gradient, dx] = all(&model, &theta, &batch, &[1.0; 6]);
+            for x in f.iter().chain(&gradient).chain(&dx) {
+                assert!(x.is_finite(), "{activation:?} {}", level.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_parameter_that_is_not_a_number_shows_in_the_outputs() {
+    for activation in [Activation::Sigmoid, Activation::Tanh, Activation::Silu, Activation::Relu] {
+        for level in Level::available() {
+            let model = Mlp::new(&[2, 5, 2], activation).unwrap().with_level(level);
+            let mut theta = model.initial(2);
+            theta[3] = f32::NAN;
+            let inputs = Inputs::dense(vec![1.0, 1.0], 2).unwrap();
+            let f = outputs(&model, &theta, &Batch { inputs: &inputs, rows: &[0], shifts: &[] });
+            assert!(f.iter().all(|f| f.is_nan()), "{activation:?} {}", level.name());
+        }
+    }
+}
+
+#[test]
+fn wrong_shapes_are_errors_that_name_what_is_wrong() {
+    let message = |e: feasible::Error| e.to_string();
+    assert!(message(Affine::new(0, 1).unwrap_err()).contains("inputs"));
+    assert!(message(Affine::new(1, 0).unwrap_err()).contains("outputs"));
+    assert!(message(Mlp::new(&[3], Activation::Relu).unwrap_err()).contains("two"));
+    assert!(message(Mlp::new(&[3, 0, 1], Activation::Relu).unwrap_err()).contains("width 1"));
+}
+
+#[test]
+fn the_layout_covers_theta_without_gaps() {
+    let model = Mlp::new(&[5, 7, 3, 2], Activation::Relu).unwrap();
+    let mut end = 0;
+    for tensor in model.layout() {
+        assert_eq!(tensor.offset, end);
+        end = tensor.range().end;
+    }
+    assert_eq!(end, model.parameter_count());
+    assert_eq!(model.layout()[0].shape, [5, 7]);
+    assert_eq!(model.layout()[2].shape, [3, 7]);
+    assert_eq!(model.layout()[2].name, "layer2.weight");
+}
