@@ -22,8 +22,11 @@ pub enum Rho {
     /// One after the other.
     Both(Box<Rho>, Box<Rho>),
     /// Anything else.
-    Custom(Box<dyn Fn(&mut [f32])>),
+    Custom(Transformation),
 }
+
+/// Any transformation of a row in place.
+pub type Transformation = Box<dyn Fn(&mut [f32])>;
 
 /// Reverses a 0/1 column: x ↦ 1 − x.
 pub fn flip(column: usize) -> Rho {

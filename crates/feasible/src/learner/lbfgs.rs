@@ -27,7 +27,6 @@ pub(crate) struct Minimum {
     /// ½ gᵀHg with the last inverse-Hessian estimate H: by how much a Newton step would still
     /// decrease f.
     pub(crate) decrement: f64,
-    pub(crate) iterations: usize,
 }
 
 /// When to stop.
@@ -59,7 +58,7 @@ pub(crate) fn minimise(f: &mut dyn Smooth, x: &mut [f64], limits: Limits<'_>) ->
         let gradient_norm = dot(&gradient, &gradient).sqrt();
         inverse_hessian_times(&pairs, &gradient, &mut direction);
         let decrement = 0.5 * dot(&direction, &gradient).max(0.0);
-        let minimum = Minimum { value, gradient_norm, decrement, iterations };
+        let minimum = Minimum { value, gradient_norm, decrement };
         let finished = value <= limits.target || (limits.done)(gradient_norm, decrement);
         if finished || iterations == limits.iterations || !value.is_finite() {
             return minimum;

@@ -11,17 +11,22 @@
 
 use rayon::prelude::*;
 
-use crate::adaptive::{BatchProbe, Place, ProbeScratch};
+use crate::adaptive::Place;
 use crate::error::{Error, Result};
 use crate::flush::flush_denormals;
-use crate::loss::{Loss, Rows};
 use crate::measurement::{Measurement, Slacks};
-use crate::model::{Batch, Model, Tape, ViewShift};
+use crate::model::{Model, ViewShift};
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
 use crate::real::Real;
 use crate::requirement::Kind;
-use crate::source::{NOT_A_MEMBER, Owner, Source, SourceTerm, SourceView};
+use crate::source::{Owner, Source, SourceView};
+
+mod chunk;
+mod lane;
+
+use chunk::Ground;
+use lane::{Lane, TermSums};
 
 /// Lanes a pass is dealt to: the most threads that can work on one pass.
 const LANES: usize = 16;
@@ -60,58 +65,6 @@ impl<'m> Ask<'m> {
     }
 }
 
-/// Sums of a term's losses over the points of a pass, and how many those were.
-#[derive(Clone, Copy, Debug, Default)]
-struct TermSums {
-    primal: f64,
-    measured: f64,
-    points: usize,
-}
-
-/// The slack of one point of a pointwise requirement, seen in a pass.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
-    pub(crate) requirement: u32,
-    pub(crate) point: u32,
-    pub(crate) measured: f64,
-    primal: f64,
-}
-
-/// The working memory of one lane.
-struct Lane<T> {
-    tape: Tape<T>,
-    probe: ProbeScratch<T>,
-    adaptive: Vec<Vec<f32>>,
-    seeds: Vec<T>,
-    positions: Vec<u32>,
-    members: Vec<u32>,
-    weights: Vec<T>,
-    values: Vec<T>,
-    measured: Vec<T>,
-    gradient: Vec<T>,
-    sums: Vec<TermSums>,
-    seen: Vec<Seen>,
-}
-
-impl<T: Real> Lane<T> {
-    fn new(parameters: usize, terms: usize) -> Self {
-        Self {
-            tape: Tape::new(),
-            probe: ProbeScratch::default(),
-            adaptive: Vec::new(),
-            seeds: Vec::new(),
-            positions: Vec::new(),
-            members: Vec::new(),
-            weights: Vec::new(),
-            values: Vec::new(),
-            measured: Vec::new(),
-            gradient: vec![T::ZERO; parameters],
-            sums: vec![TermSums::default(); terms],
-            seen: Vec::new(),
-        }
-    }
-}
-
 /// A chunk of a pass.
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
@@ -135,17 +88,6 @@ pub(crate) struct Lagrangian<'a, M: Model> {
 pub(crate) enum Scope {
     Everything,
     RequirementsOnly,
-}
-
-/// What all lanes read.
-struct Ground<'a, M: Model> {
-    model: &'a M,
-    problem: &'a Problem,
-    /// Per source, its views if none depends on the model.
-    fixed_views: Vec<Option<Vec<ViewShift<'a>>>>,
-    /// Per source, the number of its first term.
-    first_term: Vec<usize>,
-    scope: Scope,
 }
 
 impl<'a, M: Model> Lagrangian<'a, M> {
@@ -404,261 +346,4 @@ struct Total {
 impl Total {
     /// What a pass that saw nothing knows.
     const UNKNOWN: Self = Self { primal: f64::NAN, measured: f64::NAN };
-}
-
-impl<M: Model> Ground<'_, M> {
-    fn terms(&self) -> usize {
-        self.problem.sources().iter().map(|s| s.terms.len()).sum()
-    }
-
-    /// Forward, losses and (if asked) backward for some rows of one source.
-    #[allow(clippy::too_many_arguments)]
-    fn chunk(
-        &self,
-        lane: &mut Lane<M::Real>,
-        theta: &[M::Real],
-        source: usize,
-        rows: &[u32],
-        scale: f64,
-        ask: Ask<'_>,
-        place: Place,
-    ) {
-        let of = &self.problem.sources()[source];
-        // Dense views are taken out of the lane so that the batch can borrow them.
-        let mut adaptive = std::mem::take(&mut lane.adaptive);
-        let owned;
-        let shifts: &[ViewShift<'_>] = match &self.fixed_views[source] {
-            Some(fixed) => fixed,
-            None => {
-                self.move_inputs(lane, &mut adaptive, theta, of, rows, place);
-                let views = of.views.iter().zip(&adaptive).map(|(view, dense)| match view {
-                    SourceView::Shift(shift) => ViewShift::Sparse(shift),
-                    SourceView::Adaptive(_) => ViewShift::Dense(dense),
-                });
-                owned = views.collect::<Vec<_>>();
-                &owned
-            }
-        };
-        let batch = Batch { inputs: of.samples.inputs(), rows, shifts };
-        self.model.forward(theta, &batch, &mut lane.tape);
-        if ask.multipliers().is_some() {
-            lane.seeds.clear();
-            lane.seeds.resize(lane.tape.outputs.len(), M::Real::ZERO);
-        }
-        let first = self.first_term[source];
-        let mut wanted = false;
-        for (t, term) in of.terms.iter().enumerate() {
-            wanted |= self.term(lane, of, term, first + t, rows, scale, ask);
-        }
-        if wanted {
-            let Lane { tape, seeds, gradient, .. } = lane;
-            self.model.backward(theta, &batch, tape, seeds, gradient);
-        }
-        lane.adaptive = adaptive;
-    }
-
-    /// Asks the model-dependent views of a source how they move these rows.
-    fn move_inputs(
-        &self,
-        lane: &mut Lane<M::Real>,
-        adaptive: &mut Vec<Vec<f32>>,
-        theta: &[M::Real],
-        of: &Source,
-        rows: &[u32],
-        place: Place,
-    ) {
-        adaptive.resize_with(of.views.len(), Vec::new);
-        for (view, shift) in of.views.iter().zip(adaptive) {
-            if let SourceView::Adaptive(view) = view {
-                shift.clear();
-                shift.resize(rows.len() * of.samples.inputs().width(), 0.0);
-                let (model, samples, scratch) = (self.model, &*of.samples, &mut lane.probe);
-                let mut probe = BatchProbe { model, theta, samples, rows, scratch };
-                view.shift(&mut probe, place, shift);
-            }
-        }
-    }
-
-    /// One term on one chunk; true if it put anything into the seeds.
-    #[allow(clippy::too_many_arguments)]
-    fn term(
-        &self,
-        lane: &mut Lane<M::Real>,
-        of: &Source,
-        term: &SourceTerm,
-        number: usize,
-        rows: &[u32],
-        scale: f64,
-        ask: Ask<'_>,
-    ) -> bool {
-        let factor = scale * term.coefficient / term.points() as f64;
-        let weigh = ask.multipliers().map(|m| Weigh::of(term.owner, self, m, factor));
-        let wants_values = ask.wants_values();
-        if !wants_values && weigh.as_ref().is_none_or(Weigh::is_zero) {
-            return false;
-        }
-        lane.select_members(term, rows);
-        if lane.positions.is_empty() {
-            return false;
-        }
-        let mut wanted = false;
-        for (q, &slot) in term.slots.iter().enumerate() {
-            let point = |member: u32| q * term.members + member as usize;
-            lane.values.resize(lane.positions.len(), M::Real::ZERO);
-            let moves = match &weigh {
-                Some(weigh) => {
-                    lane.weights.clear();
-                    let weights =
-                        lane.members.iter().map(|&m| M::Real::from_f64(weigh.at(point(m))));
-                    lane.weights.extend(weights);
-                    weigh.is_uniform() || lane.weights.iter().any(|&w| w != M::Real::ZERO)
-                }
-                None => false,
-            };
-            if !moves && !wants_values {
-                continue;
-            }
-            self.losses(lane, of, term, slot, rows, moves, wants_values);
-            wanted |= moves;
-            if wants_values {
-                lane.record(self.problem, term, number, point);
-            }
-        }
-        wanted
-    }
-
-    /// Values of a term on one view, with seeds if `moves`.
-    #[allow(clippy::too_many_arguments)]
-    fn losses(
-        &self,
-        lane: &mut Lane<M::Real>,
-        of: &Source,
-        term: &SourceTerm,
-        slot: usize,
-        samples: &[u32],
-        moves: bool,
-        wants_values: bool,
-    ) {
-        let width = self.model.output_width();
-        let len = samples.len() * width;
-        let Lane { tape, seeds, positions, weights, values, measured, .. } = lane;
-        let targets = of.samples.targets();
-        let view = &tape.outputs[slot * len..(slot + 1) * len];
-        let base = &tape.outputs[..len];
-        let rows = |loss: &Loss| {
-            let (at, against) =
-                if loss.compares_views() { (base, view) } else { (view, &view[..0]) };
-            Rows { width, at, against, targets, samples, positions }
-        };
-        if moves {
-            if term.loss.compares_views() {
-                let (at, rest) = seeds.split_at_mut(len);
-                let against = &mut rest[(slot - 1) * len..slot * len];
-                term.loss.seeds(rows(&term.loss), weights, values, at, against);
-            } else {
-                let at = &mut seeds[slot * len..(slot + 1) * len];
-                term.loss.seeds(rows(&term.loss), weights, values, at, &mut []);
-            }
-        } else {
-            term.loss.values(rows(&term.loss), values);
-        }
-        if let (true, Some(measure)) = (wants_values, &term.measure) {
-            measured.resize(positions.len(), M::Real::ZERO);
-            measure.values(rows(measure), measured);
-        }
-    }
-}
-
-/// The factor on each point's loss gradient in the Lagrangian.
-enum Weigh<'m> {
-    Uniform(f64),
-    PerPoint { factor: f64, multipliers: &'m [f64] },
-}
-
-impl<'m> Weigh<'m> {
-    fn of<M: Model>(
-        owner: Owner,
-        ground: &Ground<'_, M>,
-        multipliers: &'m Multipliers,
-        factor: f64,
-    ) -> Self {
-        match owner {
-            Owner::Objective if ground.scope == Scope::RequirementsOnly => Self::Uniform(0.0),
-            Owner::Objective => Self::Uniform(factor),
-            Owner::Requirement(i) => match ground.problem.requirements()[i].kind() {
-                Kind::Average => Self::Uniform(factor * multipliers.of(i)[0]),
-                Kind::Pointwise => Self::PerPoint { factor, multipliers: multipliers.of(i) },
-            },
-        }
-    }
-
-    #[inline(always)]
-    fn at(&self, point: usize) -> f64 {
-        match self {
-            Self::Uniform(weight) => *weight,
-            Self::PerPoint { factor, multipliers } => factor * multipliers[point],
-        }
-    }
-
-    fn is_uniform(&self) -> bool {
-        matches!(self, Self::Uniform(w) if *w != 0.0)
-    }
-
-    fn is_zero(&self) -> bool {
-        matches!(self, Self::Uniform(0.0))
-    }
-}
-
-impl<T: Real> Lane<T> {
-    /// The batch positions and member numbers of the rows that belong to a term.
-    fn select_members(&mut self, term: &SourceTerm, rows: &[u32]) {
-        self.positions.clear();
-        self.members.clear();
-        match &term.member_of_row {
-            None => {
-                self.positions.extend(0..rows.len() as u32);
-                self.members.extend_from_slice(rows);
-            }
-            Some(member_of_row) => {
-                for (position, &row) in rows.iter().enumerate() {
-                    let member = member_of_row[row as usize];
-                    if member != NOT_A_MEMBER {
-                        self.positions.push(position as u32);
-                        self.members.push(member);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Keeps the values just computed: sums, and the points of a pointwise requirement.
-    fn record(
-        &mut self,
-        problem: &Problem,
-        term: &SourceTerm,
-        number: usize,
-        point: impl Fn(u32) -> usize,
-    ) {
-        let total = |values: &[T]| values.iter().map(|v| v.to_f64()).sum::<f64>();
-        let primal = total(&self.values);
-        let measured = if term.measure.is_some() { &self.measured } else { &self.values };
-        self.sums[number].points += self.members.len();
-        self.sums[number].primal += primal;
-        self.sums[number].measured += if term.measure.is_some() { total(measured) } else { primal };
-        if let Owner::Requirement(i) = term.owner
-            && problem.requirements()[i].kind() == Kind::Pointwise
-        {
-            let level = problem.requirements()[i].level();
-            for (n, &member) in self.members.iter().enumerate() {
-                let point = point(member);
-                let slack = |v: &[T]| term.coefficient * (v[n].to_f64() - level.of(point));
-                self.seen.push(Seen {
-                    requirement: i as u32,
-                    point: point as u32,
-                    measured: slack(measured),
-                    primal: slack(&self.values),
-                });
-            }
-        }
-    }
 }

@@ -1,0 +1,112 @@
+//! The working memory of one lane of a pass, and what it has seen.
+
+use crate::adaptive::ProbeScratch;
+use crate::model::Tape;
+use crate::problem::Problem;
+use crate::real::Real;
+use crate::requirement::Kind;
+use crate::source::{NOT_A_MEMBER, Owner, SourceTerm};
+
+/// Sums of a term's losses over the points of a pass, and how many those were.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TermSums {
+    pub(super) primal: f64,
+    pub(super) measured: f64,
+    pub(super) points: usize,
+}
+
+/// The slack of one point of a pointwise requirement, seen in a pass.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) requirement: u32,
+    pub(super) point: u32,
+    pub(super) measured: f64,
+    pub(super) primal: f64,
+}
+
+/// The working memory of one lane.
+pub(super) struct Lane<T> {
+    pub(super) tape: Tape<T>,
+    pub(super) probe: ProbeScratch<T>,
+    pub(super) adaptive: Vec<Vec<f32>>,
+    pub(super) seeds: Vec<T>,
+    pub(super) positions: Vec<u32>,
+    pub(super) members: Vec<u32>,
+    pub(super) weights: Vec<T>,
+    pub(super) values: Vec<T>,
+    pub(super) measured: Vec<T>,
+    pub(super) gradient: Vec<T>,
+    pub(super) sums: Vec<TermSums>,
+    pub(super) seen: Vec<Seen>,
+}
+
+impl<T: Real> Lane<T> {
+    pub(super) fn new(parameters: usize, terms: usize) -> Self {
+        Self {
+            tape: Tape::new(),
+            probe: ProbeScratch::default(),
+            adaptive: Vec::new(),
+            seeds: Vec::new(),
+            positions: Vec::new(),
+            members: Vec::new(),
+            weights: Vec::new(),
+            values: Vec::new(),
+            measured: Vec::new(),
+            gradient: vec![T::ZERO; parameters],
+            sums: vec![TermSums::default(); terms],
+            seen: Vec::new(),
+        }
+    }
+
+    /// The batch positions and member numbers of the rows that belong to a term.
+    pub(super) fn select_members(&mut self, term: &SourceTerm, rows: &[u32]) {
+        self.positions.clear();
+        self.members.clear();
+        match &term.member_of_row {
+            None => {
+                self.positions.extend(0..rows.len() as u32);
+                self.members.extend_from_slice(rows);
+            }
+            Some(member_of_row) => {
+                for (position, &row) in rows.iter().enumerate() {
+                    let member = member_of_row[row as usize];
+                    if member != NOT_A_MEMBER {
+                        self.positions.push(position as u32);
+                        self.members.push(member);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keeps the values just computed: sums, and the points of a pointwise requirement.
+    pub(super) fn record(
+        &mut self,
+        problem: &Problem,
+        term: &SourceTerm,
+        number: usize,
+        point: impl Fn(u32) -> usize,
+    ) {
+        let total = |values: &[T]| values.iter().map(|v| v.to_f64()).sum::<f64>();
+        let primal = total(&self.values);
+        let measured = if term.measure.is_some() { &self.measured } else { &self.values };
+        self.sums[number].points += self.members.len();
+        self.sums[number].primal += primal;
+        self.sums[number].measured += if term.measure.is_some() { total(measured) } else { primal };
+        if let Owner::Requirement(i) = term.owner
+            && problem.requirements()[i].kind() == Kind::Pointwise
+        {
+            let level = problem.requirements()[i].level();
+            for (n, &member) in self.members.iter().enumerate() {
+                let point = point(member);
+                let slack = |v: &[T]| term.coefficient * (v[n].to_f64() - level.of(point));
+                self.seen.push(Seen {
+                    requirement: i as u32,
+                    point: point as u32,
+                    measured: slack(measured),
+                    primal: slack(&self.values),
+                });
+            }
+        }
+    }
+}

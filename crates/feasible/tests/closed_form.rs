@@ -1,0 +1,51 @@
+//! A problem solved by hand, in `docs/closed-form.md`.
+//!
+//! Two groups at x = ±1 with targets 1 and 0, an affine f with u = f(1), v = f(−1):
+//!
+//!     minimise ½(u − 1)² + ½ v²   subject to   (u + 1)² ≤ 1.
+//!
+//! The constraint says −2 ≤ u ≤ 0, so u* = v* = 0 and P* = ½. Stationarity in u,
+//! (u − 1) + 2μ(u + 1) = 0, gives μ* = ½. The dual function is
+//! d(μ) = 2μ/(1 + 2μ) · 2 − μ ... maximal at μ = ½ with d = ½: no gap.
+
+use feasible::{
+    Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets,
+};
+use feasible_nn::Affine;
+
+fn population(x: &[f32], y: &[f32]) -> Population {
+    let inputs = Inputs::dense(x.to_vec(), 1).unwrap();
+    Population::new(Samples::new(inputs, Targets::Values(y.to_vec())).unwrap())
+}
+
+fn problem() -> Problem {
+    Problem::minimise(&population(&[1.0, -1.0], &[1.0, 0.0]), Loss::Squared)
+        .subject_to(
+            Requirement::average("near −1 at x = 1", &population(&[1.0], &[-1.0]), Loss::Squared)
+                .at_most(1.0),
+        )
+        .check()
+        .unwrap()
+}
+
+#[test]
+fn primal_dual_and_multiplier_are_those_found_by_hand() {
+    let model = Affine::new(1, 1).unwrap().double();
+    let solution = Learner::exact().solve(&problem(), &model).unwrap();
+    assert_eq!(solution.outcome, Outcome::Converged, "{solution:?}");
+    let (w, b) = (solution.theta[0], solution.theta[1]);
+    assert!(w.abs() < 1e-6 && b.abs() < 1e-6, "{:?}", solution.theta);
+    assert!((solution.objective() - 0.5).abs() < 1e-6);
+    assert!((solution.multipliers.of(0)[0] - 0.5).abs() < 1e-6, "{:?}", solution.multipliers);
+    assert!(solution.gap.relative < 1e-6);
+}
+
+#[test]
+fn the_papers_dual_ascent_finds_the_same_pair() {
+    let model = Affine::new(1, 1).unwrap().double();
+    let learner = Learner::exact().ascent(0.2).epochs(500);
+    let solution = learner.solve(&problem(), &model).unwrap();
+    assert_eq!(solution.outcome, Outcome::Converged, "{solution:?}");
+    assert!((solution.multipliers.of(0)[0] - 0.5).abs() < 1e-6);
+    assert!((solution.objective() - 0.5).abs() < 1e-6);
+}
