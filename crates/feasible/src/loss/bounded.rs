@@ -7,7 +7,7 @@
 //! log p̃ = log(e^{log(1 − kτ) + log p} + e^{−B}), so that τ may underflow. Any other loss is clipped, min(ℓ, B): beyond B its gradient is 0.
 
 use super::row::{Pass, Row, RowLoss};
-use super::softmax::{Comparison, LogSoftmax, Logits, add, divergence_term};
+use super::softmax::{Comparison, LogSoftmax, Logits, add, divergence_term, remember};
 use super::{Loss, classification, custom, pair, regression};
 use crate::error::{Error, Result};
 use crate::real::Real;
@@ -151,8 +151,13 @@ impl<T: Real> Floor<T> {
 
     /// (1 − kτ) p/p̃, the slope of log p̃ by log p.
     #[inline(always)]
-    fn slope(&self, log_p: T) -> T {
-        T::ONE / (T::ONE + (-(log_p + self.log_kept + self.bound)).exp())
+    fn slope(&self, log_p: T, p: T) -> T {
+        let floored = self.apply(p);
+        if floored > T::from_f64(1e-30) {
+            self.kept * p / floored
+        } else {
+            T::ONE / (T::ONE + (-(log_p + self.log_kept + self.bound)).exp())
+        }
     }
 
     /// log p̃ − log q̃ of class j.
@@ -160,7 +165,7 @@ impl<T: Real> Floor<T> {
     fn log_ratio(&self, views: &Comparison<'_, T>, j: usize) -> T {
         let d = views.log_ratio(j);
         if d.abs() <= T::ONE {
-            (self.slope(views.q.log(j)) * d.exp_m1()).ln_1p()
+            (self.slope(views.q.log(j), views.q.probability(j)) * d.exp_m1()).ln_1p()
         } else {
             self.log(views.p.log(j)) - self.log(views.q.log(j))
         }
@@ -180,7 +185,7 @@ impl<T: Real> RowLoss<T> for CrossEntropy<T> {
     fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], _: &mut [T]) -> T {
         let y = row.class();
         let p = LogSoftmax::new(Logits(row.at));
-        let scale = weight * self.0.slope(p.log(y));
+        let scale = weight * self.0.slope(p.log(y), p.probability(y));
         for j in 0..p.classes() {
             add(at, j, scale * if j == y { p.minus_one(j) } else { p.probability(j) });
         }
@@ -199,8 +204,8 @@ fn kl<T: Real>(
     q: &LogSoftmax<'_, T>,
     d: impl Fn(usize) -> T,
 ) -> T {
-    let tilde = |log: T| floor.apply(log.exp());
-    (0..p.classes()).map(|j| divergence_term(tilde(p.log(j)), tilde(q.log(j)), d(j))).sum()
+    let tilde = |p: &LogSoftmax<'_, T>, j| floor.apply(p.probability(j));
+    (0..p.classes()).map(|j| divergence_term(tilde(p, j), tilde(q, j), d(j))).sum()
 }
 
 #[inline(always)]
@@ -212,14 +217,14 @@ fn kl_seed<T: Real>(
     weight: T,
     (at, against): (&mut [T], &mut [T]),
 ) {
-    let excess = |j: usize| {
+    let excess = remember(p.classes(), |j| {
         let (q_j, d) = (floor.kept * q.probability(j), d(j));
         if d.abs() <= T::ONE {
             q_j * d.exp_m1()
         } else {
-            floor.apply(p.probability(j)) * floor.slope(q.log(j)) - q_j
+            floor.apply(p.probability(j)) * floor.slope(q.log(j), q.probability(j)) - q_j
         }
-    };
+    });
     let (mut mean, mut total) = (T::ZERO, T::ZERO);
     for j in 0..p.classes() {
         mean += p.probability(j) * d(j);
@@ -249,9 +254,9 @@ impl<T: Real> RowLoss<T> for Kl<T> {
     #[inline(always)]
     fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], against: &mut [T]) -> T {
         let views = Comparison::new(row.at, row.against);
-        let d = |j| self.0.log_ratio(&views, j);
-        kl_seed(&self.0, &views.p, &views.q, d, weight, (at, against));
-        kl(&self.0, &views.p, &views.q, d)
+        let d = remember(views.classes(), |j| self.0.log_ratio(&views, j));
+        kl_seed(&self.0, &views.p, &views.q, &d, weight, (at, against));
+        kl(&self.0, &views.p, &views.q, &d)
     }
 }
 
@@ -267,8 +272,8 @@ impl<T: Real> RowLoss<T> for SymmetricKl<T> {
     #[inline(always)]
     fn value(&self, row: Row<'_, T>) -> T {
         let views = Comparison::new(row.at, row.against);
-        let d = |j| self.0.log_ratio(&views, j);
-        let forth = kl(&self.0, &views.p, &views.q, d);
+        let d = remember(views.classes(), |j| self.0.log_ratio(&views, j));
+        let forth = kl(&self.0, &views.p, &views.q, &d);
         T::from_f64(0.5) * (forth + kl(&self.0, &views.q, &views.p, |j| -d(j)))
     }
 
@@ -276,9 +281,10 @@ impl<T: Real> RowLoss<T> for SymmetricKl<T> {
     fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], against: &mut [T]) -> T {
         let half = T::from_f64(0.5) * weight;
         let views = Comparison::new(row.at, row.against);
-        let d = |j| self.0.log_ratio(&views, j);
-        kl_seed(&self.0, &views.p, &views.q, d, half, (at, against));
+        let d = remember(views.classes(), |j| self.0.log_ratio(&views, j));
+        kl_seed(&self.0, &views.p, &views.q, &d, half, (at, against));
         kl_seed(&self.0, &views.q, &views.p, |j| -d(j), half, (against, at));
-        self.value(row)
+        let forth = kl(&self.0, &views.p, &views.q, &d);
+        T::from_f64(0.5) * (forth + kl(&self.0, &views.q, &views.p, |j| -d(j)))
     }
 }

@@ -1,6 +1,7 @@
 //! Losses of logits against a class.
 
 use super::row::{Row, RowLoss};
+use super::series;
 use super::softmax::{LogSoftmax, Logits, add, add_contrast};
 use crate::real::Real;
 
@@ -45,7 +46,7 @@ fn margin<T: Real>(x: T, y: usize) -> T {
 fn logistic<T: Real>(m: T) -> (T, T) {
     let e = (-m.abs()).exp();
     let (overshoot, tail) = if m >= T::ZERO { (T::ZERO, e) } else { (-m, T::ONE) };
-    (overshoot + e.ln_1p(), -tail / (T::ONE + e))
+    (overshoot + series::ln_1p(e), -tail / (T::ONE + e))
 }
 
 /// max(0, 1 − m) with m = ±z, and its square.
@@ -98,11 +99,16 @@ impl<T: Real> RowLoss<T> for Brier {
     fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], _: &mut [T]) -> T {
         let p = LogSoftmax::new(Logits(row.at));
         let y = row.class();
-        let mean: T = (0..p.classes()).map(|j| p.probability(j) * residual(&p, j, y)).sum();
+        let (mut mean, mut squares) = (T::ZERO, T::ZERO);
+        for j in 0..p.classes() {
+            let r = residual(&p, j, y);
+            mean += p.probability(j) * r;
+            squares += r * r;
+        }
         for j in 0..p.classes() {
             add(at, j, weight * p.probability(j) * (residual(&p, j, y) - mean));
         }
-        self.value(row)
+        T::from_f64(0.5) * squares
     }
 }
 

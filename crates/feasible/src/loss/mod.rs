@@ -15,6 +15,7 @@ mod properties;
 mod rate;
 mod regression;
 mod row;
+mod series;
 mod softmax;
 
 pub use bounded::Bounded;

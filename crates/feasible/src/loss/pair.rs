@@ -1,7 +1,8 @@
 //! Losses between two views: p at z = f(x), q at u = f(ρ(x)).
 
 use super::row::{Row, RowLoss};
-use super::softmax::{Comparison, Logits, add, add_contrast, divergence_term};
+use super::series;
+use super::softmax::{Comparison, Logits, add, add_contrast, divergence_term, remember};
 use crate::real::Real;
 
 /// KL(p ‖ q) = Σ p_j d_j, d = log p − log q.
@@ -77,19 +78,18 @@ impl<T: Real> Bernoulli<T> {
         let Self { a, b, change } = *self;
         let eb = (-b.abs()).exp();
         let (q1, q0) = sigmoids(b, eb);
-        if change.abs() <= T::ONE {
+        if change.abs() <= T::from_f64(0.5) {
             // p from q: p₁ = q₁e^{a−b}/s, p₀ = q₀/s with s = q₀ + q₁e^{a−b}; log s = shift.
-            let growth = change.exp_m1();
-            let excess = q1 * growth;
+            let excess = q1 * series::exp_m1(change);
             let scale = T::ONE / (T::ONE + excess);
             let (p1, p0) = ((q1 + excess) * scale, q0 * scale);
-            let shift = excess.ln_1p();
+            let shift = series::ln_1p(excess);
             let value = divergence_term(p1, q1, change - shift) + divergence_term(p0, q0, -shift);
             (value, p1 * p0 * change, -excess * q0 * scale)
         } else {
             let ea = (-a.abs()).exp();
             let (p1, p0) = sigmoids(a, ea);
-            let shift = eb.ln_1p() - ea.ln_1p();
+            let shift = series::ln_1p(eb) - series::ln_1p(ea);
             let d1 = (T::ZERO.max(-b) - T::ZERO.max(-a)) + shift;
             let d0 = (T::ZERO.max(b) - T::ZERO.max(a)) + shift;
             let value = divergence_term(p1, q1, d1) + divergence_term(p0, q0, d0);
@@ -168,9 +168,11 @@ impl<T: Real> RowLoss<T> for TotalVariation<T> {
     #[inline(always)]
     fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], against: &mut [T]) -> T {
         let views = Comparison::new(row.at, row.against);
-        let slope = |j| self.phi(views.difference(j)).1;
-        let (mut over_p, mut over_q) = (T::ZERO, T::ZERO);
+        let difference = remember(views.classes(), |j| views.difference(j));
+        let slope = remember(views.classes(), |j| self.phi(difference(j)).1);
+        let (mut sum, mut over_p, mut over_q) = (T::ZERO, T::ZERO, T::ZERO);
         for j in 0..views.classes() {
+            sum += self.phi(difference(j)).0;
             over_p += views.p.probability(j) * slope(j);
             over_q += views.q.probability(j) * slope(j);
         }
@@ -179,7 +181,7 @@ impl<T: Real> RowLoss<T> for TotalVariation<T> {
             add(at, j, half * views.p.probability(j) * (slope(j) - over_p));
             add(against, j, -half * views.q.probability(j) * (slope(j) - over_q));
         }
-        self.value(row)
+        T::from_f64(0.5) * sum
     }
 }
 

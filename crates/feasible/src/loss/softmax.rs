@@ -6,10 +6,15 @@
 //! $$\log p_j = (z_j - m) - \log\Big(1 + \sum_{i \ne \arg\max z} e^{z_i - m}\Big),$$
 //! which keeps its relative accuracy when p is nearly 1 and is finite for all finite logits.
 
+use super::series;
 use crate::real::Real;
 
 /// Beyond this size logits are cut, so that no difference of four of them overflows in `f32`.
 const LARGEST: f64 = 1e30;
+
+/// Quantities of this many classes are kept on the stack; those of further classes are computed each
+/// time they are needed, so that no row allocates.
+const REMEMBERED: usize = 16;
 
 /// The logits of one row.
 #[derive(Clone, Copy)]
@@ -114,6 +119,8 @@ pub(super) struct LogSoftmax<'a, T> {
     pub max: T,
     /// log Σ e^{z − m}.
     pub rest: T,
+    /// p of the first classes.
+    first: [T; REMEMBERED],
 }
 
 impl<'a, T: Real> LogSoftmax<'a, T> {
@@ -121,13 +128,22 @@ impl<'a, T: Real> LogSoftmax<'a, T> {
     pub fn new(logits: Logits<'a, T>) -> Self {
         let top = logits.top();
         let max = logits.get(top);
-        let mut sum = T::ZERO;
+        let mut first = [T::ZERO; REMEMBERED];
+        let mut others = T::ZERO;
         for j in 0..logits.classes() {
+            let e = if j == top { T::ONE } else { (logits.get(j) - max).exp() };
             if j != top {
-                sum += (logits.get(j) - max).exp();
+                others += e;
+            }
+            if j < REMEMBERED {
+                first[j] = e;
             }
         }
-        Self { logits, max, rest: sum.ln_1p() }
+        let scale = T::ONE / (T::ONE + others);
+        for p in &mut first[..logits.classes().min(REMEMBERED)] {
+            *p *= scale;
+        }
+        Self { logits, max, rest: others.ln_1p(), first }
     }
 
     /// k, at least 2.
@@ -145,7 +161,7 @@ impl<'a, T: Real> LogSoftmax<'a, T> {
     /// p_j.
     #[inline(always)]
     pub fn probability(&self, j: usize) -> T {
-        self.log(j).exp()
+        if j < REMEMBERED { self.first[j] } else { self.log(j).exp() }
     }
 
     /// p_j − 1, accurate when p_j is nearly 1.
@@ -213,30 +229,19 @@ impl<'a, T: Real> Comparison<'a, T> {
 
 /// One term of a divergence, p (d + e^{−d} − 1) = p d + q − p with d = log(p/q).
 ///
-/// Never negative, 0 only at d = 0, and free of cancellation: a series where |d| is small; and where
-/// e^{−d} would overflow, p e^{−d} is q.
+/// Never negative, 0 only at d = 0, and free of cancellation: a series where |d| is small; elsewhere
+/// p e^{−d} is taken to be q, which cannot overflow.
 #[inline(always)]
 pub(super) fn divergence_term<T: Real>(p: T, q: T, d: T) -> T {
-    if d.abs() <= T::from_f64(0.5) {
-        // Σ (−d)^n / (n + 2)!, cut where the next term is below the rounding at |d| = 1/2.
-        let terms = if T::EPSILON.to_f64() > 1e-10 { 8 } else { 15 };
-        let mut sum = T::ZERO;
-        for n in (0..terms).rev() {
-            sum = T::from_f64(RECIPROCAL_FACTORIALS[n]) - d * sum;
-        }
-        p * d * d * sum
-    } else {
-        p * (d - T::ONE) + q
-    }
+    if d.abs() <= T::from_f64(0.5) { p * series::exp_m1_plus(d) } else { p * (d - T::ONE) + q }
 }
 
-/// 1/(n + 2)!.
-const RECIPROCAL_FACTORIALS: [f64; 15] = {
-    let mut table = [0.5; 15];
-    let mut n = 1;
-    while n < 15 {
-        table[n] = table[n - 1] / (n + 2) as f64;
-        n += 1;
+/// f, with its first values computed once.
+#[inline(always)]
+pub(super) fn remember<T: Real>(classes: usize, f: impl Fn(usize) -> T) -> impl Fn(usize) -> T {
+    let mut first = [T::ZERO; REMEMBERED];
+    for j in 0..classes.min(REMEMBERED) {
+        first[j] = f(j);
     }
-    table
-};
+    move |j| if j < REMEMBERED { first[j] } else { f(j) }
+}
