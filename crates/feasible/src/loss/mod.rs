@@ -17,6 +17,8 @@ mod regression;
 mod row;
 mod series;
 mod softmax;
+#[cfg(test)]
+mod tests;
 
 pub use bounded::Bounded;
 pub use custom::CustomLoss;

@@ -93,7 +93,8 @@ impl<T: Real> Bernoulli<T> {
             let d1 = (T::ZERO.max(-b) - T::ZERO.max(-a)) + shift;
             let d0 = (T::ZERO.max(b) - T::ZERO.max(a)) + shift;
             let value = divergence_term(p1, q1, d1) + divergence_term(p0, q0, d0);
-            (value, p1 * p0 * change, q1 - p1)
+            // Of the two forms, the one that subtracts the smaller numbers.
+            (value, p1 * p0 * change, if a > T::ZERO { p0 - q0 } else { q1 - p1 })
         }
     }
 }

@@ -1,0 +1,156 @@
+//! What the losses are tested with: every loss, at any row.
+
+mod check;
+mod gradients;
+mod properties;
+mod rows;
+mod values;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::samples::Target;
+
+/// A row to evaluate a loss at.
+#[derive(Clone, Debug)]
+struct Point {
+    at: Vec<f64>,
+    against: Vec<f64>,
+    target: Target,
+}
+
+impl Point {
+    /// A row about one view, of a class.
+    fn of_class(at: &[f64], class: u32) -> Self {
+        Self { at: at.to_vec(), against: vec![], target: Target::Class(class) }
+    }
+
+    fn of_number(at: f64, y: f32) -> Self {
+        Self { at: vec![at], against: vec![], target: Target::Value(y) }
+    }
+
+    fn of_views(at: &[f64], against: &[f64]) -> Self {
+        Self { at: at.to_vec(), against: against.to_vec(), target: Target::Class(0) }
+    }
+
+    /// Value and gradients by both views.
+    fn seeds<T: Real>(&self, loss: &Loss) -> (f64, Vec<f64>) {
+        let round = |x: &[f64]| x.iter().map(|&x| T::from_f64(x)).collect::<Vec<_>>();
+        let (at, against) = (round(&self.at), round(&self.against));
+        let targets = match self.target {
+            Target::Class(class) => Targets::Classes(vec![class]),
+            Target::Value(y) => Targets::Values(vec![y]),
+        };
+        let rows = Rows {
+            width: at.len(),
+            at: &at,
+            against: &against,
+            targets: &targets,
+            samples: &[0],
+            positions: &[0],
+        };
+        let (mut value, mut value_again) = ([T::ZERO], [T::ZERO]);
+        let (mut by_at, mut by_against) = (vec![T::ZERO; at.len()], vec![T::ZERO; against.len()]);
+        loss.seeds(rows, &[T::ONE], &mut value, &mut by_at, &mut by_against);
+        loss.values(rows, &mut value_again);
+        let same = value == value_again || !(value[0].is_finite() || value_again[0].is_finite());
+        assert!(same, "{loss}: seeds say {value:?}, values {value_again:?}");
+        (value[0].to_f64(), by_at.iter().chain(&by_against).map(|g| g.to_f64()).collect())
+    }
+
+    fn value(&self, loss: &Loss) -> f64 {
+        self.seeds::<f64>(loss).0
+    }
+
+    /// Both views, stacked.
+    fn stacked(&self) -> Vec<f64> {
+        self.at.iter().chain(&self.against).copied().collect()
+    }
+
+    /// The same row with other outputs.
+    fn with(&self, stacked: &[f64]) -> Self {
+        let (at, against) = stacked.split_at(self.at.len());
+        Self { at: at.to_vec(), against: against.to_vec(), target: self.target }
+    }
+}
+
+fn norm(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+fn bounded(loss: Loss, bound: f64) -> Loss {
+    loss.bounded(bound).unwrap()
+}
+
+/// Losses of a class, of a number, and between views; each with a width it takes.
+fn every_loss() -> Vec<(Loss, usize)> {
+    let mut all = vec![];
+    for width in [1, 2, 3, 5, 20] {
+        for loss in [
+            Loss::CrossEntropy,
+            Loss::Brier,
+            Loss::SmoothedError,
+            Loss::Probability { class: 1 },
+            bounded(Loss::CrossEntropy, 4.0),
+            Loss::Kl,
+            Loss::SymmetricKl,
+            Loss::TotalVariation { smoothing: 0.01 },
+            Loss::SquaredDistance,
+            bounded(Loss::Kl, 4.0),
+            bounded(Loss::SymmetricKl, 4.0),
+            bounded(Loss::SquaredDistance, 4.0),
+            Loss::Error,
+            Loss::Selected { class: 1 },
+            Loss::Flip,
+        ] {
+            all.push((loss, width));
+        }
+    }
+    for loss in [
+        Loss::Logistic,
+        Loss::Hinge,
+        Loss::SquaredHinge,
+        Loss::Squared,
+        Loss::Absolute,
+        Loss::Huber { delta: 0.7 },
+    ] {
+        all.push((loss.clone(), 1));
+        all.push((bounded(loss, 1.5), 1));
+    }
+    all
+}
+
+fn smooth_losses() -> Vec<(Loss, usize)> {
+    every_loss().into_iter().filter(|(loss, _)| loss.is_differentiable()).collect()
+}
+
+/// A row for the loss, from numbers in [−1, 1]: outputs of either view up to `scale`.
+fn point(loss: &Loss, width: usize, scale: f64, numbers: &[f64]) -> Point {
+    let outputs: Vec<f64> = numbers.iter().map(|x| scale * x).collect();
+    let pair = loss.compares_views();
+    let numeric = loss.check(width, &Targets::Classes(vec![0])).is_err();
+    let last = numbers[numbers.len() - 1];
+    Point {
+        at: outputs[..width].to_vec(),
+        against: if pair { outputs[width..2 * width].to_vec() } else { vec![] },
+        target: match numeric {
+            true => Target::Value((2.0 * last) as f32),
+            false => Target::Class((last.abs() * 1e3) as u32 % width.max(2) as u32),
+        },
+    }
+}
+
+/// Numbers in [−1, 1], as many as any row needs.
+fn numbers() -> impl Strategy<Value = Vec<f64>> {
+    proptest::collection::vec(-1.0..1.0f64, 41)
+}
+
+/// One of the losses at a random row.
+fn loss_and_point(losses: Vec<(Loss, usize)>) -> impl Strategy<Value = (Loss, Point)> {
+    (proptest::sample::select(losses), 0.05..8.0f64, numbers()).prop_map(
+        |((loss, width), scale, numbers)| {
+            let point = point(&loss, width, scale, &numbers);
+            (loss, point)
+        },
+    )
+}
