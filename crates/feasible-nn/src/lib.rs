@@ -5,6 +5,7 @@ mod affine;
 mod first_layer;
 mod initial;
 pub mod kernel;
+mod kernel_expansion;
 mod layout;
 mod mlp;
 mod optimiser;
@@ -13,6 +14,7 @@ mod simd;
 
 pub use activation::Activation;
 pub use affine::Affine;
+pub use kernel_expansion::{Kernel, KernelExpansion};
 pub use layout::Tensor;
 pub use mlp::Mlp;
 pub use optimiser::{Adam, AdamW, Sgd};

@@ -8,7 +8,7 @@ mod case;
 
 use case::{Case, KINDS, Random, parameters, relative_error, value};
 use feasible::{Batch, Inputs, Model, Tape};
-use feasible_nn::{Activation, Affine, Mlp};
+use feasible_nn::{Activation, Affine, Kernel, KernelExpansion, Mlp};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -122,4 +122,23 @@ proptest! {
         let widths: Vec<usize> = [d].into_iter().chain(hidden).chain([k]).collect();
         check(&Mlp::new(&widths, activation).unwrap().double(), &case, random, 0.8);
     }
+
+    #[test]
+    fn a_kernel_expansion_has_the_gradient_of_its_outputs(
+        seed: u64, d in 1usize..16, dense in 0usize..16, centres in 1usize..8, k in 1usize..4,
+        rows in 0usize..5, kernel in kernel(),
+    ) {
+        let random = &mut Random(seed);
+        let case = Case::new(random, d, dense, rows);
+        let centres = Inputs::dense((0..centres * d).map(|_| random.grid()).collect(), d).unwrap();
+        let model = KernelExpansion::new(&centres, kernel, k).unwrap();
+        check(&model.double(), &case, random, 1.0);
+    }
+}
+
+fn kernel() -> impl Strategy<Value = Kernel> {
+    prop_oneof![
+        (0.01f64..0.3).prop_map(|gamma| Kernel::Rbf { gamma }),
+        (0.0f64..2.0, 1u32..4).prop_map(|(offset, degree)| Kernel::Polynomial { offset, degree }),
+    ]
 }

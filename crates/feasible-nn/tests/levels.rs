@@ -5,7 +5,7 @@ mod case;
 
 use case::{Case, KINDS, Random, outputs, parameters, relative_error};
 use feasible::{Batch, Inputs, Model, Tape};
-use feasible_nn::{Activation, Affine, Level, Mlp};
+use feasible_nn::{Activation, Affine, Kernel, KernelExpansion, Level, Mlp};
 use proptest::prelude::*;
 
 /// Outputs and both gradients.
@@ -91,6 +91,26 @@ proptest! {
             let random = &mut Random(seed);
             let case = Case::new(random, d, dense, rows);
             let model = Mlp::new(&widths, activation).unwrap();
+            let double = model.double();
+            compare(&model.with_level(level), &double, &case, random, level.name());
+        }
+    }
+
+    #[test]
+    fn a_kernel_expansion_in_f32_agrees_with_f64_at_every_level(
+        seed: u64, d in 1usize..40, dense in 0usize..40, centres in 1usize..40, k in 1usize..4,
+        rows in 0usize..20, rbf: bool,
+    ) {
+        let kernel = if rbf {
+            Kernel::Rbf { gamma: 0.05 }
+        } else {
+            Kernel::Polynomial { offset: 1.0, degree: 2 }
+        };
+        for level in Level::available() {
+            let random = &mut Random(seed);
+            let case = Case::new(random, d, dense, rows);
+            let z = Inputs::dense((0..centres * d).map(|_| random.grid()).collect(), d).unwrap();
+            let model = KernelExpansion::new(&z, kernel, k).unwrap();
             let double = model.double();
             compare(&model.with_level(level), &double, &case, random, level.name());
         }
@@ -215,6 +235,14 @@ fn wrong_shapes_are_errors_that_name_what_is_wrong() {
     assert!(message(Affine::new(0, 1).unwrap_err()).contains("inputs"));
     assert!(message(Affine::new(1, 0).unwrap_err()).contains("outputs"));
     assert!(message(Mlp::new(&[3], Activation::Relu).unwrap_err()).contains("two"));
+    let z = Inputs::dense(vec![0.0, 1.0], 2).unwrap();
+    let none = Inputs::dense(vec![], 2).unwrap();
+    let expansion = |z, kernel, k| message(KernelExpansion::new(z, kernel, k).unwrap_err());
+    assert!(expansion(&z, Kernel::Rbf { gamma: -1.0 }, 1).contains("gamma"));
+    assert!(expansion(&z, Kernel::Polynomial { offset: 0.0, degree: 0 }, 1).contains("degree"));
+    assert!(expansion(&z, Kernel::Polynomial { offset: -1.0, degree: 2 }, 1).contains("offset"));
+    assert!(expansion(&z, Kernel::Rbf { gamma: 1.0 }, 0).contains("outputs"));
+    assert!(expansion(&none, Kernel::Rbf { gamma: 1.0 }, 1).contains("centres"));
     assert!(message(Mlp::new(&[3, 0, 1], Activation::Relu).unwrap_err()).contains("width 1"));
 }
 
@@ -230,4 +258,14 @@ fn the_layout_covers_theta_without_gaps() {
     assert_eq!(model.layout()[0].shape, [5, 7]);
     assert_eq!(model.layout()[2].shape, [3, 7]);
     assert_eq!(model.layout()[2].name, "layer2.weight");
+}
+
+#[test]
+fn an_rbf_expansion_is_one_at_its_own_centre_and_known_elsewhere() {
+    let z = Inputs::dense(vec![1.0, -0.5], 2).unwrap();
+    let model = KernelExpansion::new(&z, Kernel::Rbf { gamma: 0.5 }, 1).unwrap().double();
+    let x = Inputs::dense(vec![1.0, -0.5, 0.0, 0.5], 2).unwrap();
+    let f = outputs(&model, &[2.0, 0.25], &Batch { inputs: &x, rows: &[0, 1], shifts: &[] });
+    assert!((f[0] - 2.25).abs() < 1e-15);
+    assert!((f[1] - (2.0 * (-1.0f64).exp() + 0.25)).abs() < 1e-15);
 }
