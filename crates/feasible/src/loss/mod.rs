@@ -1,5 +1,75 @@
 //! Losses on outputs.
-use std::fmt;
+//!
+//! A loss is a function of a model's outputs $f \in \mathbb R^k$ at a sample, and of the target or
+//! of the outputs at another view of the sample; never of the model. It has a value and a gradient, the
+//! *seed* that goes back through the model, at every row.
+//!
+//! With $p = \operatorname{softmax}(f(x))$ and $q = \operatorname{softmax}(f(\rho(x)))$, where one
+//! output $z$ is read as the pair of logits $(0, z)$:
+//!
+//! | loss | formula | outputs | targets | convex | M | B |
+//! | --- | --- | --- | --- | --- | --- | --- |
+//! | [`CrossEntropy`](Loss::CrossEntropy) | $-\log p_y$ | any | classes | yes | √2 | |
+//! | [`Logistic`](Loss::Logistic) | $\log(1 + e^{\mp f})$ | 1 | 0, 1 | yes | 1 | |
+//! | [`Squared`](Loss::Squared) | $(f - y)^2$ | 1 | numbers | yes | | |
+//! | [`Absolute`](Loss::Absolute) | $\lvert f - y\rvert$ | 1 | numbers | yes | 1 | |
+//! | [`Huber`](Loss::Huber) | $\tfrac12 r^2$, $\delta(\lvert r\rvert - \tfrac12\delta)$ beyond $\lvert r\rvert = \lvert f - y\rvert = \delta$ | 1 | numbers | yes | δ | |
+//! | [`Hinge`](Loss::Hinge) | $\max(0, 1 \mp f)$ | 1 | 0, 1 | yes | 1 | |
+//! | [`SquaredHinge`](Loss::SquaredHinge) | $\max(0, 1 \mp f)^2$ | 1 | 0, 1 | yes | | |
+//! | [`Brier`](Loss::Brier) | $\tfrac12\sum_j (p_j - 1[j = y])^2$ | any | classes | no | 8√2/27 | 1 |
+//! | [`SmoothedError`](Loss::SmoothedError) | $1 - p_y$ | any | classes | no | √2/4 | 1 |
+//! | [`Probability`](Loss::Probability) | $p_c$ | any | | no | √2/4 | 1 |
+//! | [`Error`](Loss::Error) | $1[\arg\max f \ne y]$ | any | classes | no | | 1 |
+//! | [`Selected`](Loss::Selected) | $1[\arg\max f = c]$ | any | | no | | 1 |
+//! | [`Kl`](Loss::Kl) | $\sum_j p_j \log(p_j/q_j)$ | any | | no | | |
+//! | [`SymmetricKl`](Loss::SymmetricKl) | $\tfrac12\sum_j (p_j - q_j)\log(p_j/q_j)$ | any | | no | | |
+//! | [`TotalVariation`](Loss::TotalVariation) | $\tfrac12\sum_j \sqrt{(p_j - q_j)^2 + s^2} - s$ | any | | no | 1/2 | √(1+s²) − s |
+//! | [`SquaredDistance`](Loss::SquaredDistance) | $\lVert f(x) - f(\rho(x))\rVert^2$ | any | | yes | | |
+//! | [`Flip`](Loss::Flip) | $1[\arg\max f(x) \ne \arg\max f(\rho(x))]$ | any | | no | | 1 |
+//! | [`bounded(B)`](Loss::bounded) | of $\tilde p = (1 - k\tau)p + \tau$, $\tau = e^{-B}$; or $\min(\ell, B)$ | | | no | see [`Properties`] | B |
+//!
+//! Convexity is in the outputs, those of both views together for the losses between views. M is the
+//! Lipschitz constant in the Euclidean norm of the same, for $k \ge 2$; those of the losses of p and
+//! q are √2 times smaller for one output. All losses are ≥ 0 and at most B; empty cells say that there
+//! is no such constant. M and B are the least possible, but for the M of total variation (least as
+//! s → 0) and for the M and B of bounded divergences. That Brier's M holds for more than two classes
+//! was found by numerical search; the others follow from the formulas.
+//!
+//! Losses of p take *logits*: probabilities fed to them would be squashed once more, and a network
+//! trained on that collapses to the majority class. Arg max is the first of equals. NaN outputs give
+//! NaN values, for indicators too; no finite output does.
+//!
+//! ```
+//! use feasible::Targets;
+//! use feasible::loss::{Loss, Rows};
+//!
+//! // Two samples, two logits each, of x and of ρ(x).
+//! let at = [0.0f64, 3f64.ln(), 1.0, 1.0];
+//! let against = [0.0f64, 0.0, 1.0, 1.0];
+//! let targets = Targets::Classes(vec![1, 0]);
+//! let rows = Rows {
+//!     width: 2,
+//!     at: &at,
+//!     against: &against,
+//!     targets: &targets,
+//!     samples: &[0, 1],
+//!     positions: &[0, 1],
+//! };
+//! let (mut values, mut by_at, mut by_against) = ([0.0; 2], [0.0; 4], [0.0; 4]);
+//!
+//! // p = (1/4, 3/4) and q = (1/2, 1/2) for the first sample; p = q for the second.
+//! Loss::Kl.seeds(rows, &[1.0, 1.0], &mut values, &mut by_at, &mut by_against);
+//! assert!((values[0] - (0.25 * 0.5f64.ln() + 0.75 * 1.5f64.ln())).abs() < 1e-15);
+//! assert_eq!(values[1], 0.0);
+//! assert!((by_against[1] - (0.5 - 0.75)).abs() < 1e-15);
+//!
+//! // The KL divergence has no bound, as certificates need one; this has.
+//! let bounded = Loss::Kl.bounded(5.0)?;
+//! assert_eq!(bounded.properties(2).bound, Some(5.0));
+//! assert_eq!(bounded.to_string(), "KL divergence (bounded by 5)");
+//! # Ok::<(), feasible::Error>(())
+//! ```
+
 use std::sync::Arc;
 
 use crate::error::Result;
@@ -10,6 +80,8 @@ mod bounded;
 mod check;
 mod classification;
 mod custom;
+mod floor;
+mod name;
 mod pair;
 mod properties;
 mod rate;
@@ -136,13 +208,14 @@ impl Loss {
     /// The loss kept in \[0, B\].
     ///
     /// Cross-entropy, logistic loss and both KL divergences see floored probabilities and stay
-    /// smooth; this needs kτ < 1, that is B > log k. Losses that have a bound of their own are returned as they
-    /// are if B is no smaller. All others are clipped, min(ℓ, B).
+    /// smooth; this needs kτ < 1, that is B > log k. Losses that have a bound of their own are
+    /// returned as they are if B is no smaller. All others are clipped, min(ℓ, B). Bounding once more
+    /// keeps the smaller of the two bounds.
     ///
     /// # Errors
-    /// [`Error::Setting`](crate::Error::Setting) if B is not finite and positive, at most ln 2 for the first kind, or below
-    /// the loss's own bound for the second. Whether B > log k for more classes is for
-    /// [`Loss::check`] to say, which knows k.
+    /// [`Error::Setting`](crate::Error::Setting) if B is not finite and positive, at most ln 2 for
+    /// the first kind, or below the loss's own bound for the second. Whether B > log k for more
+    /// classes is for [`Loss::check`] to say, which knows k.
     pub fn bounded(self, bound: f64) -> Result<Self> {
         Bounded::of(self, bound)
     }
@@ -204,36 +277,6 @@ impl Loss {
             Self::Flip => pass.over(&rate::Flip),
             Self::Bounded(bounded) => bounded.dispatch(width, pass),
             Self::Custom(loss) => pass.over(&custom::Rows::new(&**loss, width)),
-        }
-    }
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::CrossEntropy => f.write_str("cross-entropy"),
-            Self::Logistic => f.write_str("logistic loss"),
-            Self::Squared => f.write_str("squared error"),
-            Self::Absolute => f.write_str("absolute error"),
-            Self::Huber { delta } => write!(f, "Huber loss (delta {delta})"),
-            Self::Hinge => f.write_str("hinge loss"),
-            Self::SquaredHinge => f.write_str("squared hinge loss"),
-            Self::Brier => f.write_str("Brier score"),
-            Self::SmoothedError => f.write_str("smoothed error"),
-            Self::Probability { class } => write!(f, "probability of class {class}"),
-            Self::Error => f.write_str("error"),
-            Self::Selected { class } => write!(f, "selection of class {class}"),
-            Self::Kl => f.write_str("KL divergence"),
-            Self::SymmetricKl => f.write_str("symmetric KL divergence"),
-            Self::TotalVariation { smoothing } => {
-                write!(f, "total variation (smoothing {smoothing})")
-            }
-            Self::SquaredDistance => f.write_str("squared distance of outputs"),
-            Self::Flip => f.write_str("flip"),
-            Self::Bounded(bounded) => {
-                write!(f, "{} (bounded by {})", bounded.loss(), bounded.bound())
-            }
-            Self::Custom(loss) => f.write_str(&loss.name()),
         }
     }
 }

@@ -37,6 +37,8 @@ impl Loss {
             }
             Self::Error | Self::Selected { .. } | Self::Flip => new(false, None, Some(1.0)),
             Self::Kl | Self::SymmetricKl => new(false, None, None),
+            // ‖J c‖ ≤ √2/4 for the Jacobian J of softmax and |c_j| ≤ 1/2, as it is convex in c and, at the
+            // vertices, at most √2 π(1 − π) with π the mass where c is 1/2. Two views: √2 of that.
             Self::TotalVariation { smoothing } => {
                 let bound = 1.0 / (1.0f64.hypot(*smoothing) + smoothing);
                 new(false, Some(by_contrast * SQRT_2 / 4.0), Some(bound))

@@ -17,7 +17,7 @@ fn cross_entropy_takes_logits_and_not_probabilities() {
     // Were the logits taken for probabilities, or squashed twice, these would be about 0.31 and 1.31.
     close(
         Point::of_class(&[10.0, -10.0], 0).value(&Loss::CrossEntropy),
-        2.0611536203143807e-9,
+        2.061_153_620_314_381e-9,
         1e-14,
     );
     close(
