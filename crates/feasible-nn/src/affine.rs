@@ -105,7 +105,8 @@ impl<T: Kernels> Model for Affine<T> {
         let (weights, bias) = self.split(theta);
         tape.resize_outputs(batch.output_rows() * self.layer.h);
         let mut scratch = scratch(tape);
-        self.layer.forward(self.level, weights, bias, batch, &mut scratch, &mut tape.outputs);
+        let (level, outputs) = (self.level, &mut tape.outputs);
+        self.layer.forward(level, weights, bias, batch, None, &mut scratch, outputs, &mut []);
         put_back(scratch, tape);
     }
 

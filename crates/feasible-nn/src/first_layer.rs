@@ -8,7 +8,9 @@ use std::ops::Range;
 
 use feasible::{Batch, ViewShift};
 
-use crate::kernel::{Kernels, Left, Start};
+use crate::activation::Activation;
+use crate::aligned::{place, placed};
+use crate::kernel::{Kernels, Left, Start, Weights};
 use crate::simd::Level;
 
 /// Up to this many dense columns are added row by row like the indicators; more become a
@@ -42,30 +44,61 @@ impl FirstLayer {
         }
     }
 
-    /// z for every view: views × rows × h.
+    /// φ(z) for every view, views × rows × h; z itself without an activation. The slope is as
+    /// long, or empty if φ does not keep it.
+    #[allow(clippy::too_many_arguments)]
     pub fn forward<T: Kernels>(
         self,
         level: Level,
         weights: &[T],
         bias: &[T],
         batch: &Batch<'_>,
+        activation: Option<Activation>,
+        scratch: &mut FirstScratch<T>,
+        z: &mut [T],
+        slope: &mut [T],
+    ) {
+        self.check(batch);
+        if in_one_pass(batch) {
+            let mut layer = Weights { weights, bias };
+            // Rows that are read many times are worth moving to whole cache lines.
+            if batch.output_rows() >= self.d {
+                let aligned = place(&mut scratch.any, weights.len());
+                aligned.copy_from_slice(weights);
+                layer.weights = aligned;
+            }
+            T::gather(level, batch, true, layer, activation, z, slope);
+        } else {
+            self.forward_in_parts(level, Weights { weights, bias }, batch, scratch, z);
+            if let Some(activation) = activation {
+                T::activate(level, activation, z, slope);
+            }
+        }
+    }
+
+    /// z for every view when a part of it is a matrix product.
+    fn forward_in_parts<T: Kernels>(
+        self,
+        level: Level,
+        layer: Weights<'_, T>,
+        batch: &Batch<'_>,
         scratch: &mut FirstScratch<T>,
         z: &mut [T],
     ) {
-        self.check(batch);
-        let (h, rows) = (self.h, batch.rows.len());
+        let (h, rows, weights) = (self.h, batch.rows.len(), layer.weights);
         let by_row = by_row(batch);
         let (z, moved) = z.split_at_mut(rows * h);
-        T::gather(level, batch, by_row, weights, bias, z);
+        T::gather(level, &Batch { shifts: &[], ..*batch }, by_row, layer, None, z, &mut []);
         if !by_row {
-            scratch.x.clear();
-            for &row in batch.rows {
-                let x = batch.inputs.dense_row(row as usize);
-                scratch.x.extend(x.iter().map(|&x| T::from_f32(x)));
-            }
             let columns = batch.inputs.dense_columns();
+            let dense = place(&mut scratch.x, rows * columns.len());
+            for (&row, x) in batch.rows.iter().zip(dense.chunks_exact_mut(columns.len())) {
+                for (x, &from) in x.iter_mut().zip(batch.inputs.dense_row(row as usize)) {
+                    *x = T::from_f32(from);
+                }
+            }
             for (at, first) in runs(columns) {
-                let x = Left::new(&scratch.x, rows, columns.len()).columns(at.clone());
+                let x = Left::new(dense, rows, columns.len()).columns(at.clone());
                 let weights = &weights[first * h..][..at.len() * h];
                 T::product(level, x, weights, h, Start::Current, z);
             }
@@ -104,12 +137,20 @@ impl FirstLayer {
             }
         }
         let by_row = by_row(batch);
-        T::scatter(level, batch, by_row, dz, weights, bias);
+        if batch.output_rows() >= self.d {
+            // As in the forward pass: rows are added to many times, so in whole cache lines.
+            let aligned = place(&mut scratch.any, weights.len());
+            aligned.fill(T::ZERO);
+            T::scatter(level, batch, by_row, dz, aligned, bias);
+            T::column_sums(level, aligned, weights);
+        } else {
+            T::scatter(level, batch, by_row, dz, weights, bias);
+        }
         if !by_row {
             let sums = &dz[..rows * h];
             let columns = batch.inputs.dense_columns();
             for (at, first) in runs(columns) {
-                let x = Left::new(&scratch.x, rows, columns.len()).columns(at.clone());
+                let x = Left::new(placed(&scratch.x), rows, columns.len()).columns(at.clone());
                 let weights = &mut weights[first * h..][..at.len() * h];
                 T::product(level, x.transpose(), sums, h, Start::Current, weights);
             }
@@ -127,6 +168,11 @@ impl FirstLayer {
     ) {
         T::product_with_rows(level, dz, weights, self.h, self.d, None, &mut scratch.any, dx);
     }
+}
+
+/// Whether every view is a sum of rows of the weights, and no part of it a matrix product.
+pub(crate) fn in_one_pass(batch: &Batch<'_>) -> bool {
+    by_row(batch) && batch.shifts.iter().all(|s| matches!(s, ViewShift::Sparse(_)))
 }
 
 fn by_row(batch: &Batch<'_>) -> bool {

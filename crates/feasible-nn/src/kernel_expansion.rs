@@ -235,7 +235,8 @@ impl<T: Kernels> Model for KernelExpansion<T> {
         let [x, any, kappa, base, _, row] = &mut tape.slots[..=ROW] else { unreachable!() };
         let mut scratch = FirstScratch { x: std::mem::take(x), any: std::mem::take(any) };
         let (weights, zeros) = (&self.transposed, &self.zeros);
-        self.first.forward(self.level, weights, zeros, batch, &mut scratch, kappa);
+        let level = self.level;
+        self.first.forward(level, weights, zeros, batch, None, &mut scratch, kappa, &mut []);
         self.apply(batch, row, base, kappa);
         let (weights, bias) = theta.split_at(k * m);
         let (bias, any_memory) = (Some(bias), &mut scratch.any);

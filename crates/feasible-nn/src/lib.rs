@@ -2,6 +2,7 @@
 
 mod activation;
 mod affine;
+mod aligned;
 mod first_layer;
 mod initial;
 pub mod kernel;

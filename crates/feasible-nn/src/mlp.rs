@@ -14,9 +14,10 @@ use std::marker::PhantomData;
 use feasible::{Batch, Error, Model, Result, Tape};
 
 use crate::activation::Activation;
-use crate::first_layer::{FirstLayer, FirstScratch};
+use crate::aligned::{place, placed, placed_mut};
+use crate::first_layer::{FirstLayer, FirstScratch, in_one_pass};
 use crate::initial;
-use crate::kernel::{Kernels, Left, Start};
+use crate::kernel::{Kernels, Left, Start, Tail, TailGradient};
 use crate::layout::{Tensor, consecutive};
 use crate::shape::positive;
 use crate::simd::Level;
@@ -118,6 +119,39 @@ impl<T: Kernels> Mlp<T> {
         theta[w.offset..b.range().end].split_at_mut(w.len())
     }
 
+    /// The backward pass of a network with one hidden layer, if there is a kernel for it.
+    fn backward_in_one_pass(
+        &self,
+        theta: &[T],
+        batch: &Batch<'_>,
+        tape: &mut Tape<T>,
+        seeds: &[T],
+        gradient: &mut [T],
+    ) -> bool {
+        let (hidden, output) = gradient.split_at_mut(self.layout[2].offset);
+        let (first, bias) = hidden.split_at_mut(self.layout[1].offset);
+        let (weights, output_bias) = output.split_at_mut(self.layout[2].len());
+        let mut any = std::mem::take(&mut tape.slots[ANY]);
+        let tail = Tail {
+            activation: self.activation,
+            a: placed(&tape.slots[HIDDEN]),
+            slope: placed(&tape.slots[HIDDEN + 1]),
+            weights: self.weights(theta, 1).0,
+            seeds,
+        };
+        // Rows that are added to many times are worth having in whole cache lines.
+        let aligned = place(&mut any, first.len());
+        aligned.fill(T::ZERO);
+        let to = TailGradient { first: aligned, bias, weights };
+        let done = T::backward_tail(self.level, batch, tail, to);
+        if done {
+            T::column_sums(self.level, aligned, first);
+            T::column_sums(self.level, seeds, output_bias);
+        }
+        tape.slots[ANY] = any;
+        done
+    }
+
     /// Pulls the seeds back to the first layer's pre-activations, adding the gradients of the
     /// later layers on the way if they are asked for. The result is in slot `DELTA`.
     fn pull_back(
@@ -132,14 +166,13 @@ impl<T: Kernels> Mlp<T> {
         let mut delta = std::mem::take(&mut tape.slots[DELTA]);
         let mut next = std::mem::take(&mut tape.slots[NEXT]);
         if self.layers() == 1 {
-            delta.clear();
-            delta.extend_from_slice(seeds);
+            place(&mut delta, seeds.len()).copy_from_slice(seeds);
         }
         for l in (1..self.layers()).rev() {
             let (n, inner) = (self.widths[l + 1], self.widths[l]);
-            let dz = if l + 1 == self.layers() { seeds } else { &delta[..] };
-            let a = &tape.slots[HIDDEN + 2 * (l - 1)];
-            let slope = &tape.slots[HIDDEN + 2 * (l - 1) + 1];
+            let dz = if l + 1 == self.layers() { seeds } else { placed(&delta) };
+            let a = placed(&tape.slots[HIDDEN + 2 * (l - 1)]);
+            let slope = placed(&tape.slots[HIDDEN + 2 * (l - 1) + 1]);
             if let Some(gradient) = gradient.as_deref_mut() {
                 let (weights, bias) = self.weights_mut(gradient, l);
                 T::column_sums(self.level, dz, bias);
@@ -147,10 +180,10 @@ impl<T: Kernels> Mlp<T> {
                 T::product(self.level, left, a, inner, Start::Current, weights);
             }
             let (weights, _) = self.weights(theta, l);
-            next.resize(rows * inner, T::ZERO);
+            let da = place(&mut next, rows * inner);
             let left = Left::new(dz, rows, n);
-            T::product(self.level, left, weights, inner, Start::Zero, &mut next);
-            T::activate_back(self.level, self.activation, a, slope, &mut next);
+            T::product(self.level, left, weights, inner, Start::Zero, da);
+            T::activate_back(self.level, self.activation, a, slope, da);
             std::mem::swap(&mut delta, &mut next);
         }
         tape.slots[DELTA] = delta;
@@ -199,39 +232,32 @@ impl<T: Kernels> Model for Mlp<T> {
     fn forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
         assert_eq!(theta.len(), self.parameter_count());
         let rows = batch.output_rows();
-        let layers = self.layers();
+        let (layers, level) = (self.layers(), self.level);
         tape.resize_outputs(rows * self.output_width());
         tape.resize_slot(HIDDEN + 2 * layers, 0);
         let mut scratch = take_scratch(tape);
         for l in 0..layers {
             let (weights, bias) = self.weights(theta, l);
-            let last = l + 1 == layers;
-            let width = self.widths[l + 1];
-            let mut z = std::mem::take(if last {
-                &mut tape.outputs
-            } else {
-                &mut tape.slots[HIDDEN + 2 * l]
-            });
-            z.resize(rows * width, T::ZERO);
+            let (inner, width, last) = (self.widths[l], self.widths[l + 1], l + 1 == layers);
+            let activation = (!last).then_some(self.activation);
+            let keeps_slope = activation.is_some_and(Activation::keeps_slope);
+            let mut slot = std::mem::take(&mut tape.slots[HIDDEN + 2 * l]);
+            let mut slope_slot = std::mem::take(&mut tape.slots[HIDDEN + 2 * l + 1]);
+            let z = if last { &mut tape.outputs[..] } else { place(&mut slot, rows * width) };
+            let slope = place(&mut slope_slot, if keeps_slope { z.len() } else { 0 });
             if l == 0 {
-                self.first().forward(self.level, weights, bias, batch, &mut scratch, &mut z);
+                let first = self.first();
+                first.forward(level, weights, bias, batch, activation, &mut scratch, z, slope);
             } else {
-                let a = &tape.slots[HIDDEN + 2 * (l - 1)];
-                let inner = self.widths[l];
+                let a = placed(&tape.slots[HIDDEN + 2 * (l - 1)]);
                 let any = &mut scratch.any;
-                let bias = Some(bias);
-                T::product_with_rows(self.level, a, weights, inner, width, bias, any, &mut z);
-            }
-            if last {
-                tape.outputs = z;
-            } else {
-                let slope = &mut tape.slots[HIDDEN + 2 * l + 1];
-                if self.activation.keeps_slope() {
-                    slope.resize(z.len(), T::ZERO);
+                T::product_with_rows(level, a, weights, inner, width, Some(bias), any, z);
+                if let Some(activation) = activation {
+                    T::activate(level, activation, z, slope);
                 }
-                T::activate(self.level, self.activation, &mut z, slope);
-                tape.slots[HIDDEN + 2 * l] = z;
             }
+            tape.slots[HIDDEN + 2 * l] = slot;
+            tape.slots[HIDDEN + 2 * l + 1] = slope_slot;
         }
         put_back(scratch, tape);
     }
@@ -246,10 +272,16 @@ impl<T: Kernels> Model for Mlp<T> {
     ) {
         assert_eq!(gradient.len(), self.parameter_count());
         assert_eq!(seeds.len(), batch.output_rows() * self.output_width());
+        if self.layers() == 2
+            && in_one_pass(batch)
+            && self.backward_in_one_pass(theta, batch, tape, seeds, gradient)
+        {
+            return;
+        }
         self.pull_back(theta, tape, seeds, Some(gradient));
         let mut scratch = take_scratch(tape);
         let (weights, bias) = self.weights_mut(gradient, 0);
-        let delta = &mut tape.slots[DELTA];
+        let delta = placed_mut(&mut tape.slots[DELTA]);
         self.first().backward(self.level, batch, &mut scratch, delta, weights, bias);
         put_back(scratch, tape);
     }
@@ -267,7 +299,7 @@ impl<T: Kernels> Model for Mlp<T> {
         self.pull_back(theta, tape, seeds, None);
         let mut scratch = take_scratch(tape);
         let (weights, _) = self.weights(theta, 0);
-        let delta = &tape.slots[DELTA];
+        let delta = placed(&tape.slots[DELTA]);
         self.first().input_gradient(self.level, weights, delta, &mut scratch, gradient);
         put_back(scratch, tape);
     }

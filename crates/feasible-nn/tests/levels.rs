@@ -97,6 +97,20 @@ proptest! {
     }
 
     #[test]
+    fn a_perceptron_with_one_or_two_outputs_agrees_with_f64_at_every_level(
+        seed: u64, d in 1usize..70, dense in 0usize..14, hidden in 1usize..150, k in 1usize..3,
+        rows in 0usize..40, activation in activation(),
+    ) {
+        for level in Level::available() {
+            let random = &mut Random(seed);
+            let case = Case::new(random, d, dense, rows);
+            let model = Mlp::new(&[d, hidden, k], activation).unwrap();
+            let double = model.double();
+            compare(&model.with_level(level), &double, &case, random, level.name());
+        }
+    }
+
+    #[test]
     fn a_kernel_expansion_in_f32_agrees_with_f64_at_every_level(
         seed: u64, d in 1usize..40, dense in 0usize..40, centres in 1usize..40, k in 1usize..4,
         rows in 0usize..20, rbf: bool,

@@ -5,11 +5,13 @@
 use crate::activation::Activation;
 use crate::simd::{Lanes, dispatch, exp, sigmoid, tanh};
 
-const SIGMOID: u8 = 0;
-const TANH: u8 = 1;
-const RELU: u8 = 2;
-const SILU: u8 = 3;
-const EXP: u8 = 4;
+// Activations as parameters of a function.
+pub(super) const SIGMOID: u8 = 0;
+pub(super) const TANH: u8 = 1;
+pub(super) const RELU: u8 = 2;
+pub(super) const SILU: u8 = 3;
+pub(super) const EXP: u8 = 4;
+pub(super) const IDENTITY: u8 = 5;
 
 dispatch!(activate => activate_lanes(
     activation: Activation, z: &mut [f32], slope: &mut [f32],
@@ -40,24 +42,35 @@ fn each<L: Lanes, const F: u8>(z: &mut [f32], slope: &mut [f32]) {
     let mut j = 0;
     // SAFETY: z, and for SiLU the slopes, have `len` entries, and j.. never passes that.
     unsafe {
-        while j + L::N <= len {
-            one::<L, F, true>(z.add(j), slope.wrapping_add(j), 0);
-            j += L::N;
+        while j + 2 * L::N <= len {
+            let x = [L::load(z.add(j)), L::load(z.add(j + L::N))];
+            finish::<L, F, 2, true>(x, z.add(j), slope.wrapping_add(j), 0);
+            j += 2 * L::N;
         }
-        if j < len {
-            one::<L, F, false>(z.add(j), slope.wrapping_add(j), len - j);
+        while j < len {
+            let n = (len - j).min(L::N);
+            let x = [L::load_part(z.add(j), n)];
+            finish::<L, F, 1, false>(x, z.add(j), slope.wrapping_add(j), n);
+            j += n;
         }
     }
 }
 
+/// Stores φ of V vectors to `to`, and for SiLU φ' to `slope`; or of n entries if not FULL.
+///
 /// # Safety
-/// z, and for SiLU the slope, can be read and written for a vector, or n numbers if not FULL.
+/// `to`, and for SiLU `slope`, can be written for that many numbers.
 #[inline(always)]
-unsafe fn one<L: Lanes, const F: u8, const FULL: bool>(z: *mut f32, slope: *mut f32, n: usize) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let x = L::load_if::<FULL>(z, n);
+pub(super) unsafe fn finish<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
+    x: [L; V],
+    to: *mut f32,
+    slope: *mut f32,
+    n: usize,
+) {
+    for v in 0..V {
+        let x = x[v];
         let a = match F {
+            IDENTITY => x,
             SIGMOID => sigmoid(x),
             TANH => tanh(x),
             RELU => L::splat(0.0).max(x),
@@ -66,11 +79,14 @@ unsafe fn one<L: Lanes, const F: u8, const FULL: bool>(z: *mut f32, slope: *mut 
                 let s = sigmoid(x);
                 let a = x.mul(s);
                 // σ + a (1 − σ)
-                a.fma(L::splat(1.0).sub(s), s).store_if::<FULL>(slope, n);
+                let d = a.fma(L::splat(1.0).sub(s), s);
+                // SAFETY: the caller's promise.
+                unsafe { d.store_if::<FULL>(slope.wrapping_add(v * L::N), n) };
                 a
             }
         };
-        a.store_if::<FULL>(z, n);
+        // SAFETY: the caller's promise.
+        unsafe { a.store_if::<FULL>(to.add(v * L::N), n) };
     }
 }
 
@@ -106,6 +122,17 @@ fn back<L: Lanes, const F: u8>(a: &[f32], da: &mut [f32]) {
     }
 }
 
+/// d · φ', where φ' is known from a = φ(z), or for SiLU from φ' itself.
+#[inline(always)]
+pub(super) fn slope_of<L: Lanes, const F: u8>(known: L, d: L) -> L {
+    match F {
+        SIGMOID => d.mul(known.mul(L::splat(1.0).sub(known))),
+        TANH => d.mul(L::splat(1.0).sub(known.mul(known))),
+        RELU => known.where_positive(d),
+        _ => d.mul(known),
+    }
+}
+
 /// # Safety
 /// a can be read, da read and written, for a vector, or n numbers if not FULL.
 #[inline(always)]
@@ -113,12 +140,7 @@ unsafe fn back_one<L: Lanes, const F: u8, const FULL: bool>(a: *const f32, da: *
     // SAFETY: the caller's promise.
     unsafe {
         let (a, d) = (L::load_if::<FULL>(a, n), L::load_if::<FULL>(da, n));
-        let dz = match F {
-            SIGMOID => d.mul(a.mul(L::splat(1.0).sub(a))),
-            TANH => d.mul(L::splat(1.0).sub(a.mul(a))),
-            RELU => a.where_positive(d),
-            _ => d.mul(a),
-        };
+        let dz = slope_of::<L, F>(a, d);
         dz.store_if::<FULL>(da, n);
     }
 }

@@ -1,86 +1,142 @@
-//! The first layer on rows that are mostly indicators.
+//! The first layer on rows that are mostly indicators, for x and its counterfactuals at once.
 //!
 //! $z_r = b + \sum_{c\ \mathrm{hot}} W_c + \sum_{c\ \mathrm{dense}} x_{rc} W_c$, where $W_c$ is row
 //! c of the input-major weights: a row that is switched on is added, a zero costs nothing. A
-//! counterfactual view adds a few rows more: $z_{vr} = z_r + \sum_c \Delta_{rc} W_c$.
+//! counterfactual view adds a few rows more, $z_{vr} = z_r + \sum_c \Delta_{rc} W_c$, while $z_r$ is
+//! still in registers; and so is the activation taken, if one is asked for.
 
 #![allow(unsafe_code)]
 
-use feasible::{Batch, Shift};
+use feasible::{Batch, Shift, ViewShift};
 
+use super::activation::{IDENTITY, RELU, SIGMOID, SILU, TANH, finish};
+use crate::activation::Activation;
 use crate::simd::{Lanes, dispatch};
 
+/// A first layer's parameters: W (d × h) and b (h).
+#[derive(Clone, Copy, Debug)]
+pub struct Weights<'a, T> {
+    /// One row of h numbers per input column.
+    pub weights: &'a [T],
+    /// h numbers.
+    pub bias: &'a [T],
+}
+
 dispatch!(gather => gather_lanes(
-    batch: &Batch<'_>, dense: bool, weights: &[f32], bias: &[f32], z: &mut [f32],
+    batch: &Batch<'_>,
+    dense: bool,
+    layer: Weights<'_, f32>,
+    activation: Option<Activation>,
+    z: &mut [f32],
+    slope: &mut [f32],
 ));
 
 #[inline(always)]
 fn gather_lanes<L: Lanes>(
     batch: &Batch<'_>,
     dense: bool,
-    weights: &[f32],
-    bias: &[f32],
+    layer: Weights<'_, f32>,
+    activation: Option<Activation>,
     z: &mut [f32],
+    slope: &mut [f32],
 ) {
-    let h = bias.len();
-    let columns = if dense { batch.inputs.dense_columns() } else { &[] };
-    for (&row, z) in batch.rows.iter().zip(z.chunks_exact_mut(h)) {
-        let hot = batch.inputs.hot(row as usize);
-        let x = if dense { batch.inputs.dense_row(row as usize) } else { &[] };
-        z.copy_from_slice(bias);
+    let len = batch.output_rows() * layer.bias.len();
+    assert!(z.len() == len && (activation != Some(Activation::Silu) || slope.len() == len));
+    match activation {
+        None => gather_rows::<L, IDENTITY>(batch, dense, layer, z, slope),
+        Some(Activation::Sigmoid) => gather_rows::<L, SIGMOID>(batch, dense, layer, z, slope),
+        Some(Activation::Tanh) => gather_rows::<L, TANH>(batch, dense, layer, z, slope),
+        Some(Activation::Relu) => gather_rows::<L, RELU>(batch, dense, layer, z, slope),
+        Some(Activation::Silu) => gather_rows::<L, SILU>(batch, dense, layer, z, slope),
+    }
+}
+
+#[inline(always)]
+fn gather_rows<L: Lanes, const F: u8>(
+    batch: &Batch<'_>,
+    dense: bool,
+    layer: Weights<'_, f32>,
+    z: &mut [f32],
+    slope: &mut [f32],
+) {
+    let h = layer.bias.len();
+    for r in 0..batch.rows.len() {
         let mut j = 0;
         while j + 4 * L::N <= h {
-            add_rows::<L, 4, true>(weights, h, j, 0, hot, columns, x, z);
+            gather_block::<L, F, 4, true>(batch, dense, layer, r, j, 0, z, slope);
             j += 4 * L::N;
         }
         while j + L::N <= h {
-            add_rows::<L, 1, true>(weights, h, j, 0, hot, columns, x, z);
+            gather_block::<L, F, 1, true>(batch, dense, layer, r, j, 0, z, slope);
             j += L::N;
         }
         if j < h {
-            add_rows::<L, 1, false>(weights, h, j, h - j, hot, columns, x, z);
+            gather_block::<L, F, 1, false>(batch, dense, layer, r, j, h - j, z, slope);
         }
     }
 }
 
-/// Entries j.. of z plus those of the rows that are on: V vectors, or if not FULL the `n` entries
-/// that are left.
+/// Entries j.. of every view of batch position r: V vectors, or if not FULL the `n` entries that
+/// are left.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn add_rows<L: Lanes, const V: usize, const FULL: bool>(
-    weights: &[f32],
-    h: usize,
+fn gather_block<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
+    batch: &Batch<'_>,
+    dense: bool,
+    layer: Weights<'_, f32>,
+    r: usize,
     j: usize,
     n: usize,
-    hot: &[u32],
-    columns: &[u32],
-    x: &[f32],
     z: &mut [f32],
+    slope: &mut [f32],
 ) {
-    assert!(z.len() == h && j + if FULL { V * L::N } else { n } <= h);
-    let z = z.as_mut_ptr();
+    let Weights { weights, bias } = layer;
+    let (h, rows, row) = (bias.len(), batch.rows.len(), batch.rows[r] as usize);
+    debug_assert!(j + if FULL { V * L::N } else { n } <= h);
+    debug_assert_eq!(z.len(), batch.output_rows() * h);
     let mut sum = [L::splat(0.0); V];
-    // SAFETY: z and every row of the weights have h entries, of which j.. are V vectors, or n
-    // entries, as asserted above. Slicing checks that the row exists.
+    // SAFETY: the bias, every row of the weights and every row of z (and for SiLU of the slopes)
+    // have h entries (checked by `gather_lanes`), of which j.. are V vectors, or n entries (checked
+    // by `gather_rows`). Slicing checks that the row of the weights exists.
     unsafe {
         for v in 0..V {
-            sum[v] = L::load_if::<FULL>(z.add(j + v * L::N), n);
+            sum[v] = L::load_if::<FULL>(bias.as_ptr().add(j + v * L::N), n);
         }
-        for &c in hot {
-            let w = weights[c as usize * h..][..h].as_ptr();
+        for &c in batch.inputs.hot(row) {
+            let w = weights[c as usize * h..][..h].as_ptr().add(j);
             for v in 0..V {
-                sum[v] = sum[v].add(L::load_if::<FULL>(w.add(j + v * L::N), n));
+                sum[v] = sum[v].add(L::load_if::<FULL>(w.add(v * L::N), n));
             }
         }
-        for (&c, &x) in columns.iter().zip(x) {
-            let w = weights[c as usize * h..][..h].as_ptr();
-            let x = L::splat(x);
-            for v in 0..V {
-                sum[v] = x.fma(L::load_if::<FULL>(w.add(j + v * L::N), n), sum[v]);
+        if dense {
+            for (&c, &x) in batch.inputs.dense_columns().iter().zip(batch.inputs.dense_row(row)) {
+                let w = weights[c as usize * h..][..h].as_ptr().add(j);
+                let x = L::splat(x);
+                for v in 0..V {
+                    sum[v] = x.fma(L::load_if::<FULL>(w.add(v * L::N), n), sum[v]);
+                }
             }
         }
-        for v in 0..V {
-            sum[v].store_if::<FULL>(z.add(j + v * L::N), n);
+        let at = r * h + j;
+        finish::<L, F, V, FULL>(
+            sum,
+            z.as_mut_ptr().add(at),
+            slope.as_mut_ptr().wrapping_add(at),
+            n,
+        );
+        for (view, kind) in batch.shifts.iter().enumerate() {
+            let ViewShift::Sparse(shift) = kind else { continue };
+            let mut moved = sum;
+            for (c, delta) in shift.row(row) {
+                let w = weights[c as usize * h..][..h].as_ptr().add(j);
+                let delta = L::splat(delta);
+                for v in 0..V {
+                    moved[v] = delta.fma(L::load_if::<FULL>(w.add(v * L::N), n), moved[v]);
+                }
+            }
+            let at = ((view + 1) * rows + r) * h + j;
+            let (z, slope) = (z.as_mut_ptr().add(at), slope.as_mut_ptr().wrapping_add(at));
+            finish::<L, F, V, FULL>(moved, z, slope, n);
         }
     }
 }
@@ -98,11 +154,10 @@ fn shift_lanes<L: Lanes>(
     z: &[f32],
     moved: &mut [f32],
 ) {
-    for ((&row, z), moved) in rows.iter().zip(z.chunks_exact(h)).zip(moved.chunks_exact_mut(h)) {
-        moved.copy_from_slice(z);
+    moved.copy_from_slice(z);
+    for (&row, moved) in rows.iter().zip(moved.chunks_exact_mut(h)) {
         for (c, delta) in shift.row(row as usize) {
-            let w = &weights[c as usize * h..][..h];
-            axpy::<L>(delta, w, moved);
+            axpy::<L>(delta, &weights[c as usize * h..][..h], moved);
         }
     }
 }
@@ -129,11 +184,24 @@ pub(super) fn axpy<L: Lanes>(a: f32, x: &[f32], y: &mut [f32]) {
 
 /// The plain loops.
 pub(super) mod plain {
-    use feasible::{Batch, Real, Shift};
+    use feasible::{Batch, Real, Shift, ViewShift};
 
-    pub fn gather<T: Real>(batch: &Batch<'_>, dense: bool, weights: &[T], bias: &[T], z: &mut [T]) {
-        let h = bias.len();
-        for (&row, z) in batch.rows.iter().zip(z.chunks_exact_mut(h)) {
+    use super::super::activation::plain::activate;
+    use super::Weights;
+    use crate::activation::Activation;
+
+    pub fn gather<T: Real>(
+        batch: &Batch<'_>,
+        dense: bool,
+        layer: Weights<'_, T>,
+        activation: Option<Activation>,
+        z: &mut [T],
+        slope: &mut [T],
+    ) {
+        let Weights { weights, bias } = layer;
+        let (h, rows) = (bias.len(), batch.rows.len());
+        let (first, moved) = z.split_at_mut(rows * h);
+        for (&row, z) in batch.rows.iter().zip(first.chunks_exact_mut(h)) {
             z.copy_from_slice(bias);
             for &c in batch.inputs.hot(row as usize) {
                 axpy(T::ONE, &weights[c as usize * h..][..h], z);
@@ -144,6 +212,15 @@ pub(super) mod plain {
                     axpy(T::from_f32(x), &weights[c as usize * h..][..h], z);
                 }
             }
+        }
+        for (view, kind) in batch.shifts.iter().enumerate() {
+            if let ViewShift::Sparse(moves) = kind {
+                let moved = &mut moved[view * rows * h..][..rows * h];
+                shift(batch.rows, moves, h, weights, first, moved);
+            }
+        }
+        if let Some(activation) = activation {
+            activate(activation, z, slope);
         }
     }
 

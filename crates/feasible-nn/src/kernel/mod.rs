@@ -14,13 +14,16 @@ mod product;
 mod rows;
 mod scatter;
 mod step;
+mod tail;
 #[cfg(test)]
 mod tests;
 
 use feasible::{Batch, Real, Shift};
 
+pub use gather::Weights;
 pub use product::{Left, Start};
 pub use step::{AdamStep, SgdStep};
+pub use tail::{Tail, TailGradient};
 
 use crate::activation::Activation;
 use crate::simd::Level;
@@ -30,15 +33,18 @@ const NARROW: usize = 16;
 
 /// The scalars models compute in, with their kernels.
 pub trait Kernels: Real {
-    /// z = b + Σ W_c over the hot columns of each row, and + x_c W_c over its dense columns if
-    /// `dense`. `weights` is d × h, `bias` h and `z` rows × h.
+    /// For x and every sparse view of the batch: z = b + Σ W_c over the hot columns of each row,
+    /// + x_c W_c over its dense columns if `dense`, + Δ_c W_c over the columns the view changes;
+    /// then φ(z), and its slope if that is kept. `z` is views × rows × h; dense views are left
+    /// for the caller.
     fn gather(
         level: Level,
         batch: &Batch<'_>,
         dense: bool,
-        weights: &[Self],
-        bias: &[Self],
+        layer: Weights<'_, Self>,
+        activation: Option<Activation>,
         z: &mut [Self],
+        slope: &mut [Self],
     );
 
     /// moved = z + Σ Δ_c W_c over the columns `shift` changes in each of the `rows`.
@@ -53,7 +59,8 @@ pub trait Kernels: Real {
     );
 
     /// Adds the gradient of [`Kernels::gather`] and [`Kernels::shift`] to `weights` and `bias`.
-    /// `dz` is views × rows × h; afterwards its first rows × h hold the sum over the views.
+    /// `dz` is views × rows × h; afterwards, unless `dense`, its first rows × h hold the sum over
+    /// the views, for the dense columns that are left to the caller.
     fn scatter(
         level: Level,
         batch: &Batch<'_>,
@@ -62,6 +69,16 @@ pub trait Kernels: Real {
         weights: &mut [Self],
         bias: &mut [Self],
     );
+
+    /// Adds the gradients of a network with one hidden layer in one pass over the rows, for
+    /// sparse views and dense columns that are added by row. Returns whether there is such a
+    /// kernel for this scalar and this many outputs; if not, nothing is done.
+    fn backward_tail(
+        level: Level,
+        batch: &Batch<'_>,
+        tail: Tail<'_, Self>,
+        gradient: TailGradient<'_, Self>,
+    ) -> bool;
 
     /// C = A·B + start, where B has n columns.
     fn product(
@@ -140,7 +157,7 @@ macro_rules! pass_on {
 macro_rules! kernels {
     ($which:ident) => {
         pass_on! { $which:
-            gather::gather(batch: &Batch<'_>, dense: bool, weights: &[Self], bias: &[Self], z: &mut [Self]);
+            gather::gather(batch: &Batch<'_>, dense: bool, layer: Weights<'_, Self>, activation: Option<Activation>, z: &mut [Self], slope: &mut [Self]);
             gather::shift(rows: &[u32], shift: &Shift, h: usize, weights: &[Self], z: &[Self], moved: &mut [Self]);
             scatter::scatter(batch: &Batch<'_>, dense: bool, dz: &mut [Self], weights: &mut [Self], bias: &mut [Self]);
             product::product(a: Left<'_, Self>, b: &[Self], n: usize, start: Start<'_, Self>, c: &mut [Self]);
@@ -156,6 +173,20 @@ macro_rules! kernels {
 
 impl Kernels for f32 {
     kernels!(simd);
+
+    fn backward_tail(
+        level: Level,
+        batch: &Batch<'_>,
+        tail: Tail<'_, f32>,
+        gradient: TailGradient<'_, f32>,
+    ) -> bool {
+        let outputs = tail.weights.len() / gradient.bias.len();
+        let known = outputs <= 2;
+        if known {
+            tail::backward(level, batch, tail, gradient);
+        }
+        known
+    }
 
     fn product_with_rows(
         level: Level,
@@ -186,6 +217,10 @@ impl Kernels for f32 {
 
 impl Kernels for f64 {
     kernels!(plain);
+
+    fn backward_tail(_: Level, _: &Batch<'_>, _: Tail<'_, f64>, _: TailGradient<'_, f64>) -> bool {
+        false
+    }
 
     fn product_with_rows(
         _: Level,

@@ -9,7 +9,6 @@
 
 use feasible::{Batch, ViewShift};
 
-use super::gather::axpy;
 use crate::simd::{Lanes, dispatch};
 
 dispatch!(scatter => scatter_lanes(
@@ -24,76 +23,104 @@ fn scatter_lanes<L: Lanes>(
     weights: &mut [f32],
     bias: &mut [f32],
 ) {
+    let h = bias.len();
+    assert_eq!(dz.len(), batch.output_rows() * h);
+    let mut j = 0;
+    while j + 4 * L::N <= h {
+        scatter_block::<L, 4, true>(batch, dense, j, 0, dz, weights, bias);
+        j += 4 * L::N;
+    }
+    while j + L::N <= h {
+        scatter_block::<L, 1, true>(batch, dense, j, 0, dz, weights, bias);
+        j += L::N;
+    }
+    if j < h {
+        scatter_block::<L, 1, false>(batch, dense, j, h - j, dz, weights, bias);
+    }
+}
+
+/// Entries j.. of every row: V vectors, or if not FULL the `n` entries that are left. The bias
+/// stays in registers, and the part of the gradient that is written stays in the cache.
+#[inline(always)]
+fn scatter_block<L: Lanes, const V: usize, const FULL: bool>(
+    batch: &Batch<'_>,
+    dense: bool,
+    j: usize,
+    n: usize,
+    dz: &mut [f32],
+    weights: &mut [f32],
+    bias: &mut [f32],
+) {
     let (h, rows) = (bias.len(), batch.rows.len());
-    let columns = if dense { batch.inputs.dense_columns() } else { &[] };
-    let (sums, moved) = dz.split_at_mut(rows * h);
-    assert_eq!(moved.len(), batch.shifts.len() * rows * h);
-    for (r, (&row, s)) in batch.rows.iter().zip(sums.chunks_exact_mut(h)).enumerate() {
-        for (v, kind) in batch.shifts.iter().enumerate() {
-            let dz = &moved[(v * rows + r) * h..][..h];
-            axpy::<L>(1.0, dz, s);
-            if let ViewShift::Sparse(shift) = kind {
-                for (c, delta) in shift.row(row as usize) {
-                    axpy::<L>(delta, dz, &mut weights[c as usize * h..][..h]);
+    assert!(j + if FULL { V * L::N } else { n } <= h);
+    let mut total = [L::splat(0.0); V];
+    // SAFETY: the bias, every row of the weights and every row of dz (its length is checked by
+    // `scatter_lanes`) have h entries, of which j.. are V vectors, or n entries, as asserted
+    // above. Slicing checks that the row of the weights exists.
+    unsafe {
+        for (r, &row) in batch.rows.iter().enumerate() {
+            let row = row as usize;
+            let first = dz.as_mut_ptr().add(r * h + j);
+            let mut sum = [L::splat(0.0); V];
+            for v in 0..V {
+                sum[v] = L::load_if::<FULL>(first.add(v * L::N), n);
+            }
+            for (view, kind) in batch.shifts.iter().enumerate() {
+                let from = dz.as_ptr().add(((view + 1) * rows + r) * h + j);
+                let mut d = [L::splat(0.0); V];
+                for v in 0..V {
+                    d[v] = L::load_if::<FULL>(from.add(v * L::N), n);
+                    sum[v] = sum[v].add(d[v]);
+                }
+                if let ViewShift::Sparse(shift) = kind {
+                    for (c, delta) in shift.row(row) {
+                        add::<L, V, FULL>(weights, h, c, j, n, L::splat(delta), d);
+                    }
+                }
+            }
+            for v in 0..V {
+                total[v] = total[v].add(sum[v]);
+                if !dense {
+                    sum[v].store_if::<FULL>(first.add(v * L::N), n);
+                }
+            }
+            for &c in batch.inputs.hot(row) {
+                add::<L, V, FULL>(weights, h, c, j, n, L::splat(1.0), sum);
+            }
+            if dense {
+                let columns = batch.inputs.dense_columns();
+                for (&c, &x) in columns.iter().zip(batch.inputs.dense_row(row)) {
+                    add::<L, V, FULL>(weights, h, c, j, n, L::splat(x), sum);
                 }
             }
         }
-        let hot = batch.inputs.hot(row as usize);
-        let x = if dense { batch.inputs.dense_row(row as usize) } else { &[] };
-        let mut j = 0;
-        while j + 4 * L::N <= h {
-            add_to_rows::<L, 4, true>(weights, j, 0, hot, columns, x, s, bias);
-            j += 4 * L::N;
-        }
-        while j + L::N <= h {
-            add_to_rows::<L, 1, true>(weights, j, 0, hot, columns, x, s, bias);
-            j += L::N;
-        }
-        if j < h {
-            add_to_rows::<L, 1, false>(weights, j, h - j, hot, columns, x, s, bias);
+        for v in 0..V {
+            let to = bias.as_mut_ptr().add(j + v * L::N);
+            L::load_if::<FULL>(to, n).add(total[v]).store_if::<FULL>(to, n);
         }
     }
 }
 
-/// Adds entries j.. of s to those of the bias and of every row that is on.
+/// Adds a·s to entries j.. of row c.
+///
+/// # Safety
+/// A row has h entries, of which j.. are V vectors, or n entries if not FULL.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn add_to_rows<L: Lanes, const V: usize, const FULL: bool>(
+pub(super) unsafe fn add<L: Lanes, const V: usize, const FULL: bool>(
     weights: &mut [f32],
+    h: usize,
+    c: u32,
     j: usize,
     n: usize,
-    hot: &[u32],
-    columns: &[u32],
-    x: &[f32],
-    s: &[f32],
-    bias: &mut [f32],
+    a: L,
+    s: [L; V],
 ) {
-    let h = bias.len();
-    assert!(s.len() == h && j + if FULL { V * L::N } else { n } <= h);
-    let (from, b) = (s.as_ptr(), bias.as_mut_ptr());
-    let mut s = [L::splat(0.0); V];
-    // SAFETY: s, the bias and every row of the weights have h entries, of which j.. are V
-    // vectors, or n entries, as asserted above. Slicing checks that the row exists.
-    unsafe {
-        for v in 0..V {
-            s[v] = L::load_if::<FULL>(from.add(j + v * L::N), n);
-            let p = b.add(j + v * L::N);
-            L::load_if::<FULL>(p, n).add(s[v]).store_if::<FULL>(p, n);
-        }
-        for &c in hot {
-            let w = weights[c as usize * h..][..h].as_mut_ptr();
-            for v in 0..V {
-                let p = w.add(j + v * L::N);
-                L::load_if::<FULL>(p, n).add(s[v]).store_if::<FULL>(p, n);
-            }
-        }
-        for (&c, &x) in columns.iter().zip(x) {
-            let w = weights[c as usize * h..][..h].as_mut_ptr();
-            let x = L::splat(x);
-            for v in 0..V {
-                let p = w.add(j + v * L::N);
-                x.fma(s[v], L::load_if::<FULL>(p, n)).store_if::<FULL>(p, n);
-            }
+    let w = weights[c as usize * h..][..h].as_mut_ptr();
+    for v in 0..V {
+        // SAFETY: the caller's promise; slicing has checked that the row exists.
+        unsafe {
+            let to = w.add(j + v * L::N);
+            a.fma(s[v], L::load_if::<FULL>(to, n)).store_if::<FULL>(to, n);
         }
     }
 }

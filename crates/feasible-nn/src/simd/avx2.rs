@@ -6,7 +6,7 @@
 
 use std::arch::x86_64::*;
 
-use super::Lanes;
+use super::{Lanes, ROUNDER};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2(__m256);
@@ -94,18 +94,13 @@ impl Lanes for Avx2 {
         Self::splat(1.0).div(self)
     }
     #[inline(always)]
-    fn round(self) -> Self {
-        const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+    fn nearest_power(self, factor: Self) -> (Self, Self) {
+        let rounder = Self::splat(ROUNDER);
+        let t = self.fma(factor, rounder);
         // SAFETY: the CPU has AVX2 (module doc).
-        Self(unsafe { _mm256_round_ps::<NEAREST>(self.0) })
-    }
-    #[inline(always)]
-    fn scale(self, n: Self) -> Self {
-        // SAFETY: the CPU has AVX2 (module doc).
-        unsafe {
-            let biased = _mm256_add_epi32(_mm256_cvtps_epi32(n.0), _mm256_set1_epi32(127));
-            Self(_mm256_mul_ps(self.0, _mm256_castsi256_ps(_mm256_slli_epi32::<23>(biased))))
-        }
+        let power =
+            unsafe { _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_castps_si256(t.0))) };
+        (t.sub(rounder), Self(power))
     }
     #[inline(always)]
     fn where_positive(self, value: Self) -> Self {

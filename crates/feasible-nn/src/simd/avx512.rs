@@ -5,7 +5,7 @@
 
 use std::arch::x86_64::*;
 
-use super::Lanes;
+use super::{Lanes, ROUNDER};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512(__m512);
@@ -97,14 +97,13 @@ impl Lanes for Avx512 {
         }
     }
     #[inline(always)]
-    fn round(self) -> Self {
+    fn nearest_power(self, factor: Self) -> (Self, Self) {
+        let rounder = Self::splat(ROUNDER);
+        let t = self.fma(factor, rounder);
         // SAFETY: the CPU has AVX-512F (module doc).
-        Self(unsafe { _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT }>(self.0) })
-    }
-    #[inline(always)]
-    fn scale(self, n: Self) -> Self {
-        // SAFETY: the CPU has AVX-512F (module doc).
-        Self(unsafe { _mm512_scalef_ps(self.0, n.0) })
+        let power =
+            unsafe { _mm512_castsi512_ps(_mm512_slli_epi32::<23>(_mm512_castps_si512(t.0))) };
+        (t.sub(rounder), Self(power))
     }
     #[inline(always)]
     fn where_positive(self, value: Self) -> Self {

@@ -15,10 +15,10 @@ use super::Lanes;
 const LN2_HIGH: f32 = 0.693_359_4;
 const LN2_LOW: f32 = -2.121_944_4e-4;
 
-/// n and (e^r − 1).
+/// 2ⁿ and e^r − 1.
 #[inline(always)]
 fn reduce<L: Lanes>(x: L) -> (L, L) {
-    let n = x.mul(L::splat(LOG2_E)).round();
+    let (n, power) = x.nearest_power(L::splat(LOG2_E));
     let r = n.fma(L::splat(-LN2_HIGH), x);
     let r = n.fma(L::splat(-LN2_LOW), r);
     let mut q = L::splat(1.0 / 5040.0);
@@ -27,7 +27,7 @@ fn reduce<L: Lanes>(x: L) -> (L, L) {
     q = q.fma(r, L::splat(1.0 / 24.0));
     q = q.fma(r, L::splat(1.0 / 6.0));
     q = q.fma(r, L::splat(0.5));
-    (n, r.mul(r).fma(q, r))
+    (power, r.mul(r).fma(q, r))
 }
 
 /// e^x; beyond [−87, 88] the value at the end of that range, so that the result is always a
@@ -35,16 +35,16 @@ fn reduce<L: Lanes>(x: L) -> (L, L) {
 #[inline(always)]
 pub(crate) fn exp<L: Lanes>(x: L) -> L {
     let x = L::splat(88.0).min(L::splat(-87.0).max(x));
-    let (n, e) = reduce(x);
-    e.add(L::splat(1.0)).scale(n)
+    let (power, e) = reduce(x);
+    power.fma(e, power)
 }
 
 /// 1 / (1 + e⁻ˣ); below −86 the value at −86 (4.5·10⁻³⁸).
 #[inline(always)]
 pub(crate) fn sigmoid<L: Lanes>(x: L) -> L {
     let x = L::splat(87.0).min(L::splat(-86.0).max(x));
-    let (n, e) = reduce(L::splat(0.0).sub(x));
-    e.add(L::splat(1.0)).scale(n).add(L::splat(1.0)).recip()
+    let (power, e) = reduce(L::splat(0.0).sub(x));
+    power.fma(e, power).add(L::splat(1.0)).recip()
 }
 
 /// t / (t + 2) with t = e^{2x} − 1, which keeps its digits near 0.
@@ -52,9 +52,7 @@ pub(crate) fn sigmoid<L: Lanes>(x: L) -> L {
 pub(crate) fn tanh<L: Lanes>(x: L) -> L {
     // Beyond ±9.1 tanh rounds to ±1; e²⁰ keeps everything finite.
     let x = L::splat(10.0).min(L::splat(-10.0).max(x));
-    let (n, e) = reduce(x.add(x));
-    let one = L::splat(1.0);
-    let power = one.scale(n);
-    let t = power.fma(e, power.sub(one));
+    let (power, e) = reduce(x.add(x));
+    let t = power.fma(e, power.sub(L::splat(1.0)));
     t.mul(t.add(L::splat(2.0)).recip())
 }

@@ -29,6 +29,9 @@ pub(crate) use portable::Portable;
 /// The most lanes any vector has.
 pub(crate) const MAX_LANES: usize = 16;
 
+/// 1.5 · 2²³ + 127: numbers of this size have no fraction bits.
+pub(crate) const ROUNDER: f32 = 12_583_039.0;
+
 /// A vector of [`Lanes::N`] numbers.
 ///
 /// Values of the x86 types are made only inside entry points built by `dispatch!`, which run
@@ -77,10 +80,9 @@ pub(crate) trait Lanes: Copy {
     fn sqrt(self) -> Self;
     /// 1 / self within 2 units in the last place, for self in [2⁻¹²⁵, 2¹²⁵].
     fn recip(self) -> Self;
-    /// The nearest integer, for |self| < 2²².
-    fn round(self) -> Self;
-    /// self · 2ⁿ for an integer n in [−126, 127].
-    fn scale(self, n: Self) -> Self;
+    /// The integer n nearest to self · factor, and 2ⁿ, for n in [−126, 127]. Adding
+    /// [`ROUNDER`] rounds and leaves n + 127 in the low bits, the exponent of 2ⁿ.
+    fn nearest_power(self, factor: Self) -> (Self, Self);
     /// `value` where self > 0, else 0.
     fn where_positive(self, value: Self) -> Self;
     /// (a₀ b₀ a₁ b₁ …, … a₋₂ b₋₂ a₋₁ b₋₁): the two halves of the interleaving.

@@ -1,15 +1,11 @@
 //! Eight lanes for any machine: arrays whose loops the compiler vectorises.
 
-use super::Lanes;
+use super::{Lanes, ROUNDER};
 
 const N: usize = 8;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Portable([f32; N]);
-
-/// 1.5 · 2²³: numbers of this size have no fraction bits, so adding it rounds, and the integer
-/// is left in the low bits.
-const ROUNDER: f32 = 12_582_912.0;
 
 macro_rules! lanewise {
     ($($name:ident($a:ident $(, $other:ident = $b:ident)*) $value:expr;)*) => {$(
@@ -70,12 +66,17 @@ impl Lanes for Portable {
         min(a, other = b) if a < b { a } else { b };
         sqrt(a) a.sqrt();
         recip(a) 1.0 / a;
-        round(a) (a + ROUNDER) - ROUNDER;
-        scale(a, n = n) {
-            let integer = (n + ROUNDER).to_bits().wrapping_sub(ROUNDER.to_bits());
-            a * f32::from_bits(integer.wrapping_add(127) << 23)
-        };
         where_positive(a, value = b) if a > 0.0 { b } else { 0.0 };
+    }
+    #[inline(always)]
+    fn nearest_power(self, factor: Self) -> (Self, Self) {
+        let (mut n, mut power) = ([0.0; N], [0.0; N]);
+        for i in 0..N {
+            let t = self.0[i] * factor.0[i] + ROUNDER;
+            n[i] = t - ROUNDER;
+            power[i] = f32::from_bits(t.to_bits() << 23);
+        }
+        (Self(n), Self(power))
     }
     #[inline(always)]
     fn zip(self, other: Self) -> (Self, Self) {

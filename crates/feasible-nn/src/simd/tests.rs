@@ -13,7 +13,8 @@ fn each<L: Lanes>(x: &mut [f32], which: u8) {
                 1 => sigmoid(v),
                 2 => tanh(v),
                 3 => L::splat(1.0).max(v).recip(),
-                _ => v.round(),
+                4 => v.nearest_power(L::splat(1.0)).0,
+                _ => v.nearest_power(L::splat(1.0)).1,
             };
             y.store_part(x.as_mut_ptr().add(at), n);
         }
@@ -104,10 +105,13 @@ fn interleaving_transposes_and_sums_at_every_level() {
 }
 
 #[test]
-fn rounding_is_to_the_nearest_integer() {
+fn the_nearest_power_of_two_is_found() {
     for level in Level::available() {
-        let mut x = [0.4, 0.6, -0.4, -1.6, 126.7, -126.2, 3.0];
-        each_at(level, &mut x, 9);
-        assert_eq!(x, [0.0, 1.0, 0.0, -2.0, 127.0, -126.0, 3.0]);
+        let mut n = [0.4, 0.6, -0.4, -1.6, 126.7, -126.2, 3.0];
+        let mut power = n;
+        each_at(level, &mut n, 4);
+        assert_eq!(n, [0.0, 1.0, 0.0, -2.0, 127.0, -126.0, 3.0]);
+        each_at(level, &mut power, 5);
+        assert_eq!(power, n.map(|n| 2f32.powi(n as i32)));
     }
 }
