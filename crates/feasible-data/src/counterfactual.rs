@@ -1,0 +1,280 @@
+//! "Had they been …": changes ρ of the encoded rows, named, one or many at a time.
+//!
+//! ```
+//! use feasible_data::{Counterfactual, DataSet, Encoder};
+//! let compas = DataSet::compas();
+//! let (table, split) = compas.load()?;
+//! let inputs = Encoder::fit(&table, &split.train, &compas.preprocessing, &["two_year_recid"])?;
+//! # let spec: Vec<Counterfactual> = toml::from_str::<std::collections::BTreeMap<String, _>>(r#"
+//! counterfactual = [
+//!   { swap = { sex = ["Male", "Female"] } },
+//!   { pairs = "race" },
+//!   { crosses = ["sex", "race"] },
+//! ]
+//! # "#).unwrap().remove("counterfactual").unwrap();
+//! let mut changes = Vec::new();
+//! for counterfactual in &spec {
+//!     changes.extend(counterfactual.changes(&inputs)?);
+//! }
+//! assert_eq!(changes.len(), 13);
+//! assert_eq!(changes[1].name(), "African-American ↔ Caucasian");
+//! assert_eq!(changes[7].name(), "Male ↔ Female × African-American ↔ Caucasian");
+//! # Ok::<(), feasible_data::Error>(())
+//! ```
+//!
+//! | key | meaning |
+//! | --- | --- |
+//! | `swap = { sex = ["Male", "Female"] }` | exchange two levels, leave other levels alone |
+//! | `set = { age = 40, sex = "Male" }` | give every row this number or level |
+//! | `pairs = "race"` | one exchange for every pair of the column's levels |
+//! | `crosses = ["sex", "race"]` | every pair of the one at once with every pair of the other |
+//!
+//! `swap` and `set` may name several columns, which change at once, and may stand together.
+//! Levels are those of the encoded table: groups by their new name, bins by their label. Of a
+//! two-level column, the level whose indicator is 1 is named first. `(missing)` and `(other)`
+//! take no part in generated pairs.
+
+mod shift;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bins::bin_of;
+use crate::encoder::{Encoder, Encoding, Variable};
+use crate::error::{Error, Result};
+use crate::preprocessing::{MISSING_LEVEL, OTHER_LEVEL};
+
+/// Counterfactuals as a user writes them. See the [module](self).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Counterfactual {
+    /// Column → the two levels to exchange.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub swap: BTreeMap<String, [String; 2]>,
+    /// Column → the level or number to give it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, SetTo>,
+    /// A column all pairs of whose levels are exchanged in turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<String>,
+    /// Columns of which every pair of levels is crossed with every pair of the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crosses: Option<Vec<String>>,
+}
+
+/// What a column is set to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SetTo {
+    /// A number: the value itself, or the bin it falls into.
+    Number(f64),
+    /// A level.
+    Level(String),
+}
+
+/// One change ρ of encoded rows, with a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    name: String,
+    columns: Vec<String>,
+    steps: Vec<Step>,
+    /// Columns of the encoded rows it applies to.
+    width: usize,
+}
+
+/// What happens to the encoded columns of one variable.
+#[derive(Clone, Debug, PartialEq)]
+enum Step {
+    /// x ↦ 1 − x.
+    Flip { column: u32 },
+    /// Exchange two indicators.
+    Swap { a: u32, b: u32 },
+    /// Make `to` (or none) the only indicator of `start..end` that is 1.
+    Level { start: u32, end: u32, to: Option<u32> },
+    /// Give a dense column a (scaled) value.
+    Value { column: u32, to: f32 },
+}
+
+/// The change of one column, named.
+#[derive(Clone)]
+struct Part {
+    column: String,
+    name: String,
+    steps: Vec<Step>,
+}
+
+fn wrong<T>(reason: String) -> Result<T> {
+    Err(Error::Counterfactual { reason })
+}
+
+impl Counterfactual {
+    /// The exchange of two levels of a column.
+    pub fn swap(column: &str, a: &str, b: &str) -> Self {
+        let swap = [(column.to_string(), [a.to_string(), b.to_string()])].into();
+        Self { swap, ..Self::default() }
+    }
+
+    /// Every pair of a column's levels.
+    pub fn pairs(column: &str) -> Self {
+        Self { pairs: Some(column.to_string()), ..Self::default() }
+    }
+
+    /// Every pair of one column crossed with every pair of the others.
+    pub fn crosses(columns: &[&str]) -> Self {
+        let columns = columns.iter().map(ToString::to_string).collect();
+        Self { crosses: Some(columns), ..Self::default() }
+    }
+
+    /// The changes this stands for, in order.
+    ///
+    /// # Errors
+    /// Unknown columns or levels, or keys that do not go together.
+    pub fn changes(&self, encoder: &Encoder) -> Result<Vec<Change>> {
+        let single = !self.swap.is_empty() || !self.set.is_empty();
+        let width = encoder.width();
+        match (single, &self.pairs, &self.crosses) {
+            (true, None, None) => Ok(vec![Change::of(self.at_once(encoder)?, width)]),
+            (false, Some(column), None) => {
+                let parts = all_pairs(encoder, column)?;
+                Ok(parts.into_iter().map(|part| Change::of(vec![part], width)).collect())
+            }
+            (false, None, Some(columns)) if columns.len() >= 2 => {
+                let mut crossed: Vec<Vec<Part>> = vec![Vec::new()];
+                for (at, column) in columns.iter().enumerate() {
+                    if columns[..at].contains(column) {
+                        return wrong(format!("column '{column}' is crossed with itself"));
+                    }
+                    let pairs = all_pairs(encoder, column)?;
+                    if crossed.len() * pairs.len() > 100_000 {
+                        return wrong("more than 100,000 crosses: name fewer columns".into());
+                    }
+                    let with = |parts: Vec<Part>| {
+                        pairs
+                            .iter()
+                            .map(move |p| [parts.as_slice(), std::slice::from_ref(p)].concat())
+                    };
+                    crossed = crossed.into_iter().flat_map(with).collect();
+                }
+                Ok(crossed.into_iter().map(|parts| Change::of(parts, width)).collect())
+            }
+            (false, None, Some(_)) => wrong("crosses needs two columns or more".into()),
+            (false, None, None) => wrong("give swap, set, pairs or crosses".into()),
+            _ => wrong("give only one of swap and set, pairs, or crosses".into()),
+        }
+    }
+
+    /// The parts of `swap` and `set`, in the order of the encoded columns.
+    fn at_once(&self, encoder: &Encoder) -> Result<Vec<Part>> {
+        let mut parts = Vec::new();
+        for (column, [a, b]) in &self.swap {
+            let (variable, range) = encoder.variable(column)?;
+            let (a, b) = (variable.level(a)?, variable.level(b)?);
+            if a == b {
+                return wrong(format!("column '{column}': a level is swapped with itself"));
+            }
+            parts.push((range.start, swap(variable, range.start, a, b)));
+        }
+        for (column, to) in &self.set {
+            if self.swap.contains_key(column) {
+                return wrong(format!("column '{column}' is both swapped and set"));
+            }
+            let (variable, range) = encoder.variable(column)?;
+            parts.push((range.start, set(variable, range, to)?));
+        }
+        parts.sort_by_key(|&(start, _)| start);
+        Ok(parts.into_iter().map(|(_, part)| part).collect())
+    }
+}
+
+impl Change {
+    fn of(parts: Vec<Part>, width: usize) -> Self {
+        let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+        let name = names.join(" × ");
+        let columns = parts.iter().map(|part| part.column.clone()).collect();
+        let steps = parts.into_iter().flat_map(|part| part.steps).collect();
+        Self { name, columns, steps, width }
+    }
+
+    /// Its name: `Male ↔ Female`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The source columns it changes.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+}
+
+fn swap(variable: &Variable, start: u32, a: usize, b: usize) -> Part {
+    let levels = variable.levels().unwrap_or_default();
+    let steps = match levels.len() {
+        2 => vec![Step::Flip { column: start }],
+        _ => vec![Step::Swap { a: start + a as u32, b: start + b as u32 }],
+    };
+    let name = format!("{} ↔ {}", levels[a], levels[b]);
+    Part { column: variable.column.clone(), name, steps }
+}
+
+/// The exchanges of all pairs of a column's levels, in the levels' order.
+fn all_pairs(encoder: &Encoder, column: &str) -> Result<Vec<Part>> {
+    let (variable, range) = encoder.variable(column)?;
+    let Some(levels) = variable.levels() else {
+        return wrong(format!(
+            "column '{column}' is a number and has no levels: bin it, or use set"
+        ));
+    };
+    let real = |at: &usize| !matches!(levels[*at].as_str(), MISSING_LEVEL | OTHER_LEVEL);
+    let real: Vec<usize> = (0..levels.len()).filter(real).collect();
+    if real.len() < 2 {
+        return wrong(format!("column '{column}' has no two levels to exchange"));
+    }
+    if levels.len() == 2 {
+        return Ok(vec![swap(variable, range.start, 1, 0)]);
+    }
+    let mut parts = Vec::new();
+    for (at, &a) in real.iter().enumerate() {
+        for &b in &real[at + 1..] {
+            parts.push(swap(variable, range.start, a, b));
+        }
+    }
+    Ok(parts)
+}
+
+fn set(variable: &Variable, range: std::ops::Range<u32>, to: &SetTo) -> Result<Part> {
+    let column = variable.column.clone();
+    let (shown, steps) = match (&variable.encoding, to) {
+        (Encoding::Number { mean, sd, indicator, .. }, SetTo::Number(x)) => {
+            let mut steps = Vec::new();
+            if *sd != 0.0 {
+                let to = ((x - mean) / sd) as f32;
+                if !to.is_finite() {
+                    return wrong(format!("column '{column}': {x} is out of range"));
+                }
+                steps.push(Step::Value { column: range.start, to });
+            }
+            if *indicator {
+                steps.push(Step::Level { start: range.end - 1, end: range.end, to: None });
+            }
+            (x.to_string(), steps)
+        }
+        (_, to) => {
+            let level = match (&variable.encoding, to) {
+                (_, SetTo::Level(level)) => variable.level(level)?,
+                (Encoding::Bins { edges, .. }, SetTo::Number(x)) if x.is_finite() => {
+                    bin_of(edges, *x) as usize
+                }
+                (_, SetTo::Number(x)) => variable.level(&x.to_string())?,
+            };
+            let to = match range.len() {
+                0 => None,
+                1 => (level == 1).then_some(range.start),
+                _ => Some(range.start + level as u32),
+            };
+            let levels = variable.levels().unwrap_or_default();
+            (levels[level].clone(), vec![Step::Level { start: range.start, end: range.end, to }])
+        }
+    };
+    Ok(Part { name: format!("{column} := {shown}"), column, steps })
+}

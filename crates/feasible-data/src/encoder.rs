@@ -1,0 +1,329 @@
+//! From a table's columns to the inputs x of a model, fitted on training rows.
+//!
+//! A number becomes one dense column. A category with k levels becomes k indicators, one of
+//! which is 1; with two levels it becomes a single indicator, 1 for the second in sorted order
+//! (`gender = Male`); with one level it tells nothing and becomes no column. Binned numbers are
+//! categories whose levels are the bins in ascending order.
+//!
+//! What was fitted is a value: [`Encoder`] can be saved as readable JSON and applied, as it is,
+//! to any table with the same columns. The target and other columns that must not be inputs are
+//! named when fitting.
+//!
+//! ```
+//! use feasible_data::{Bins, Encoder, Format, Preprocessing, Table};
+//! let csv = b"age,gender,race,income\n41,Male,Black,0\n23,Female,White,1\n30,Female,Other,0\n";
+//! let table = Table::from_bytes("people.csv", csv, &Format::default())?;
+//! let spec = Preprocessing {
+//!     bin: [("age".to_string(), Bins::edges(&[40.0]))].into(),
+//!     ..Preprocessing::default()
+//! };
+//! let encoder = Encoder::fit(&table, &table.all_rows(), &spec, &["income"])?;
+//! assert_eq!(
+//!     encoder.names(),
+//!     ["age > 40", "gender = Male", "race = Black", "race = Other", "race = White"]
+//! );
+//! let x = encoder.transform(&table, &[0, 1])?;
+//! assert_eq!(x.row(0), [1.0, 1.0, 1.0, 0.0, 0.0]);
+//! assert_eq!(Encoder::from_json(&encoder.to_json())?, encoder);
+//! # Ok::<(), feasible_data::Error>(())
+//! ```
+
+mod fit;
+mod fit_levels;
+mod fit_number;
+mod sight;
+mod transform;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bins::interval_labels;
+use crate::column::Kind;
+use crate::error::{Error, Result};
+use crate::nearest::nearest;
+use crate::preprocessing::{MISSING_LEVEL, Unseen};
+
+pub(crate) use sight::{Seen, as_levels};
+
+/// A fitted encoding. See the [module](self).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Saved", into = "Saved")]
+pub struct Encoder {
+    variables: Vec<Variable>,
+    unseen: Unseen,
+    /// First encoded column of each variable, and the width at the end.
+    starts: Vec<u32>,
+}
+
+/// A source column and how it is encoded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variable {
+    /// The source column.
+    pub column: String,
+    /// How it is encoded.
+    pub encoding: Encoding,
+}
+
+/// How a column is encoded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum Encoding {
+    /// (x − mean) / sd; a column that was constant in training has sd = 0 and is left out.
+    Number {
+        /// Subtracted; 0 if not standardised.
+        mean: f64,
+        /// Divided by; 1 if not standardised.
+        sd: f64,
+        /// What a missing cell counts as; `None` rejects it.
+        missing: Option<f64>,
+        /// Whether an indicator column says which cells were missing.
+        indicator: bool,
+    },
+    /// Indicators of levels.
+    Levels {
+        /// The levels, in order.
+        levels: Vec<String>,
+        /// Old level → the level it is grouped into.
+        groups: BTreeMap<String, String>,
+        /// The most frequent level.
+        usual: String,
+        /// The level a missing cell counts as; `None` rejects it.
+        missing: Option<String>,
+    },
+    /// Indicators of intervals.
+    Bins {
+        /// Between the bins, ascending; bins are closed on the right.
+        edges: Vec<f64>,
+        /// The bins' names, in order; after them `(missing)` if that is a level.
+        levels: Vec<String>,
+        /// The most frequent bin.
+        usual: String,
+        /// The bin a missing cell counts as; `None` rejects it.
+        missing: Option<String>,
+    },
+}
+
+impl Variable {
+    /// Number of encoded columns.
+    pub fn width(&self) -> usize {
+        match &self.encoding {
+            Encoding::Number { sd, indicator, .. } => {
+                usize::from(*sd != 0.0) + usize::from(*indicator)
+            }
+            Encoding::Levels { levels, .. } | Encoding::Bins { levels, .. } => match levels.len() {
+                1 => 0,
+                2 => 1,
+                k => k,
+            },
+        }
+    }
+
+    /// The levels, if the variable has levels.
+    pub fn levels(&self) -> Option<&[String]> {
+        match &self.encoding {
+            Encoding::Number { .. } => None,
+            Encoding::Levels { levels, .. } | Encoding::Bins { levels, .. } => Some(levels),
+        }
+    }
+
+    /// The position of a level.
+    ///
+    /// # Errors
+    /// A number, a level that was grouped into another, or an unknown one.
+    pub fn level(&self, level: &str) -> Result<usize> {
+        let column = || self.column.clone();
+        let Some(levels) = self.levels() else {
+            let needed = format!("level '{level}' was asked for: bin it or declare it categorical");
+            return Err(Error::Kind { column: column(), found: "a number".into(), needed });
+        };
+        if let Some(at) = levels.iter().position(|known| known == level) {
+            return Ok(at);
+        }
+        if let Encoding::Levels { groups, .. } = &self.encoding
+            && let Some(group) = groups.get(level)
+        {
+            let (level, group) = (level.to_string(), group.clone());
+            return Err(Error::GroupedLevel { column: column(), level, group });
+        }
+        Err(Error::UnknownLevel {
+            column: column(),
+            level: level.to_string(),
+            nearest: nearest(level, levels.iter().map(String::as_str)),
+            known: levels.to_vec(),
+        })
+    }
+
+    /// Names of the encoded columns.
+    pub fn names(&self) -> Vec<String> {
+        let column = &self.column;
+        let all: Vec<String> = match &self.encoding {
+            Encoding::Number { sd, indicator, .. } => {
+                let mut names = Vec::new();
+                names.extend((*sd != 0.0).then(|| column.clone()));
+                names.extend(indicator.then(|| format!("{column} is missing")));
+                return names;
+            }
+            Encoding::Levels { levels, .. } => {
+                levels.iter().map(|level| level_name(column, level)).collect()
+            }
+            Encoding::Bins { edges, levels, .. } => {
+                let intervals = interval_labels(edges);
+                let name = |(at, level): (usize, &String)| match level {
+                    _ if intervals.get(at) != Some(level) => level_name(column, level),
+                    _ if level.starts_with('(') => format!("{column} in {level}"),
+                    _ => format!("{column} {level}"),
+                };
+                levels.iter().enumerate().map(name).collect()
+            }
+        };
+        match self.width() {
+            0 => Vec::new(),
+            1 => all.into_iter().skip(1).collect(),
+            _ => all,
+        }
+    }
+}
+
+fn level_name(column: &str, level: &str) -> String {
+    match level {
+        MISSING_LEVEL => format!("{column} is missing"),
+        _ => format!("{column} = {level}"),
+    }
+}
+
+impl Encoder {
+    /// Number of columns a model sees.
+    pub fn width(&self) -> usize {
+        self.starts.last().map_or(0, |&width| width as usize)
+    }
+
+    /// Names of the encoded columns, in order.
+    pub fn names(&self) -> Vec<String> {
+        self.variables.iter().flat_map(Variable::names).collect()
+    }
+
+    /// The variables, in the order of their columns.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// The variable made of a source column, and its encoded columns.
+    ///
+    /// # Errors
+    /// A column that is not among the inputs.
+    pub fn variable(&self, column: &str) -> Result<(&Variable, Range<u32>)> {
+        match self.variables.iter().position(|variable| variable.column == column) {
+            Some(at) => Ok((&self.variables[at], self.starts[at]..self.starts[at + 1])),
+            None => {
+                let known: Vec<String> = self.variables.iter().map(|v| v.column.clone()).collect();
+                Err(Error::UnknownColumn {
+                    table: "the encoded table".to_string(),
+                    column: column.to_string(),
+                    nearest: nearest(column, known.iter().map(String::as_str)),
+                    known,
+                })
+            }
+        }
+    }
+
+    /// The kinds to read a table with so that it fits this encoder
+    /// ([`Format::kinds`](crate::Format::kinds)).
+    pub fn kinds(&self) -> BTreeMap<String, Kind> {
+        let kind = |variable: &Variable| match variable.encoding {
+            Encoding::Levels { .. } => Kind::Categorical,
+            Encoding::Number { .. } | Encoding::Bins { .. } => Kind::Numeric,
+        };
+        self.variables.iter().map(|v| (v.column.clone(), kind(v))).collect()
+    }
+
+    /// The columns that were constant in the training rows and are left out.
+    pub fn constant(&self) -> Vec<&str> {
+        let constant = self.variables.iter().filter(|variable| variable.width() == 0);
+        constant.map(|variable| variable.column.as_str()).collect()
+    }
+
+    /// As readable JSON, exact to the last bit.
+    pub fn to_json(&self) -> String {
+        // A struct of strings and finite numbers cannot fail to serialise.
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// From [`Encoder::to_json`].
+    ///
+    /// # Errors
+    /// Text that is not such an encoder.
+    pub fn from_json(json: &str) -> Result<Self> {
+        serde_json::from_str(json).map_err(|error| Error::Saved { reason: error.to_string() })
+    }
+
+    fn new(variables: Vec<Variable>, unseen: Unseen) -> Result<Self> {
+        let mut starts = vec![0_u32];
+        let mut width = 0;
+        for variable in &variables {
+            width += variable.width();
+            starts.push(width as u32);
+        }
+        if width == 0 || width > u32::MAX as usize {
+            let reason = "no column is left to learn from: every one is dropped or constant";
+            return Err(Error::Nothing { what: "inputs".into(), reason: reason.into() });
+        }
+        Ok(Self { variables, unseen, starts })
+    }
+}
+
+/// The saved form: what was fitted, without what follows from it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Saved {
+    unseen: Unseen,
+    variables: Vec<Variable>,
+}
+
+impl From<Encoder> for Saved {
+    fn from(encoder: Encoder) -> Self {
+        Self { unseen: encoder.unseen, variables: encoder.variables }
+    }
+}
+
+impl TryFrom<Saved> for Encoder {
+    type Error = Error;
+
+    fn try_from(saved: Saved) -> Result<Self> {
+        for (at, variable) in saved.variables.iter().enumerate() {
+            let wrong = |reason: &str| Error::Saved {
+                reason: format!("column '{}': {reason}", variable.column),
+            };
+            if saved.variables[..at].iter().any(|other| other.column == variable.column) {
+                return Err(wrong("occurs twice"));
+            }
+            match &variable.encoding {
+                Encoding::Number { mean, sd, missing, .. } => {
+                    let numbers = [*mean, *sd, missing.unwrap_or(0.0)];
+                    if numbers.iter().any(|x| !x.is_finite()) || *sd < 0.0 {
+                        return Err(wrong("mean, sd and missing must be finite and sd ≥ 0"));
+                    }
+                }
+                Encoding::Levels { levels, usual, .. } => {
+                    if !levels.contains(usual) {
+                        return Err(wrong("`usual` is not one of its levels"));
+                    }
+                }
+                Encoding::Bins { edges, levels, usual, .. } => {
+                    let bins = edges.len() + 1;
+                    let named = levels.len() == bins
+                        || (levels.len() == bins + 1 && levels[bins] == MISSING_LEVEL);
+                    if !named || !levels.contains(usual) {
+                        return Err(wrong("edges, levels and `usual` do not fit together"));
+                    }
+                    if !edges.windows(2).all(|w| w[0] < w[1]) {
+                        return Err(wrong("edges must ascend"));
+                    }
+                }
+            }
+        }
+        Self::new(saved.variables, saved.unseen)
+    }
+}

@@ -1,0 +1,80 @@
+//! Fitting numbers: mean and standard deviation, or bins.
+
+use super::Encoding;
+use super::fit_levels::most;
+use crate::bins::bin_of;
+use crate::error::{Error, Result};
+use crate::preprocessing::{Bins, MISSING_LEVEL, Missing};
+
+pub(super) fn fit_number(
+    name: &str,
+    values: &[f64],
+    rows: &[u32],
+    standardise: bool,
+    missing: Missing,
+    absent: bool,
+) -> Result<Encoding> {
+    let mut present = present(values, rows);
+    let wrong = |reason: &str| Error::Preprocessing {
+        step: "standardise".into(),
+        column: name.into(),
+        reason: reason.into(),
+    };
+    if present.is_empty() {
+        return Err(wrong("every training row's value is missing: drop the column"));
+    }
+    let constant = present.iter().all(|&x| x == present[0]);
+    let count = present.len() as f64;
+    // Divided before it is summed, so that large values do not overflow.
+    let mean = present.iter().map(|x| x / count).sum::<f64>();
+    let variance = present.iter().map(|x| (x - mean) * ((x - mean) / count)).sum::<f64>();
+    if standardise && !(mean.is_finite() && variance.is_finite()) {
+        return Err(wrong("its values are too large for a standard deviation: bin or drop it"));
+    }
+    let (centre, sd) = match (constant, standardise) {
+        (true, _) => (present[0], 0.0),
+        (false, true) => (mean, variance.sqrt()),
+        (false, false) => (0.0, 1.0),
+    };
+    let (fill, indicator) = match missing {
+        Missing::Reject => (None, false),
+        Missing::Level if !absent => (None, false),
+        Missing::Level => (Some(if standardise { centre } else { mean }), true),
+        Missing::Impute => {
+            present.sort_unstable_by(f64::total_cmp);
+            let (low, high) = (present[(present.len() - 1) / 2], present[present.len() / 2]);
+            (Some(low / 2.0 + high / 2.0), false)
+        }
+    };
+    Ok(Encoding::Number { mean: centre, sd, missing: fill, indicator })
+}
+
+fn present(values: &[f64], rows: &[u32]) -> Vec<f64> {
+    rows.iter().map(|&row| values[row as usize]).filter(|x| !x.is_nan()).collect()
+}
+
+pub(super) fn fit_bins(
+    name: &str,
+    values: &[f64],
+    rows: &[u32],
+    bins: &Bins,
+    missing: Missing,
+) -> Result<Encoding> {
+    let present = present(values, rows);
+    let absent = present.len() < rows.len();
+    let (edges, mut levels) = bins.fit(name, present.clone())?;
+    let mut counts = vec![0; levels.len()];
+    for &x in &present {
+        counts[bin_of(&edges, x) as usize] += 1;
+    }
+    let usual = levels[most(&counts)].clone();
+    let missing = match missing {
+        Missing::Reject => None,
+        Missing::Level => Some(MISSING_LEVEL.to_string()),
+        Missing::Impute => Some(usual.clone()),
+    };
+    if absent && missing.as_deref() == Some(MISSING_LEVEL) {
+        levels.push(MISSING_LEVEL.to_string());
+    }
+    Ok(Encoding::Bins { edges, levels, usual, missing })
+}

@@ -1,0 +1,342 @@
+//! Data that cannot be used: which file, line and column, what was found, and what to do.
+
+use std::fmt;
+
+use crate::expression::ExpressionError;
+use crate::nearest::suggestion;
+
+/// Where a cell stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as the caller named it.
+    pub file: String,
+    /// Line of the file, from 1; in a Parquet file the row, from 1.
+    pub line: u64,
+    /// Name of the column.
+    pub column: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, line {}, column '{}'", self.file, self.line, shown(&self.column))
+    }
+}
+
+/// A value as an error message can show it: control characters escaped, 60 characters at most.
+pub(crate) fn shown(value: &str) -> String {
+    let mut out = String::new();
+    for c in value.chars().take(60) {
+        match c {
+            c if c.is_control() => out.extend(c.escape_default()),
+            c => out.push(c),
+        }
+    }
+    if value.chars().nth(60).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+/// What is wrong with a table, or with what was asked of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file cannot be opened, read or decompressed.
+    #[error("{file}: {source}")]
+    Io {
+        /// The file.
+        file: String,
+        /// What the system or the decoder said.
+        source: std::io::Error,
+    },
+    /// Nothing in the file.
+    #[error("{file} is empty: give a table with a header line and at least one row")]
+    Empty {
+        /// The file.
+        file: String,
+    },
+    /// A header and no rows.
+    #[error("{file} has a header but no rows; if its first line is data, set header = false")]
+    NoRows {
+        /// The file.
+        file: String,
+    },
+    /// One name for two columns.
+    #[error(
+        "{file}: columns {first} and {second} are both named '{}': rename one, or read with \
+         duplicates = \"number\" to call the second '{}.1'", shown(.column), shown(.column)
+    )]
+    DuplicateColumn {
+        /// The file.
+        file: String,
+        /// The name.
+        column: String,
+        /// Position of the first, from 1.
+        first: usize,
+        /// Position of the second, from 1.
+        second: usize,
+    },
+    /// A row with too few or too many cells.
+    #[error("{file}, line {line}: {found} cells where the table has {expected} columns{hint}")]
+    Ragged {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+        /// Columns of the table.
+        expected: usize,
+        /// Cells of the row.
+        found: usize,
+        /// The likely reason.
+        hint: String,
+    },
+    /// A NUL byte.
+    #[error(
+        "{place}: the cell holds a NUL byte; the file is binary, UTF-16 or damaged: save it as UTF-8"
+    )]
+    Nul {
+        /// Where.
+        place: Place,
+    },
+    /// Bytes that are not UTF-8.
+    #[error(
+        "{place}: '{}' is not UTF-8; convert the file (iconv -f latin1 -t utf8, say)", shown(.value)
+    )]
+    NotUtf8 {
+        /// Where.
+        place: Place,
+        /// The cell, with � where it cannot be read.
+        value: String,
+    },
+    /// Text in a column that was declared numeric.
+    #[error("{place}: '{}' is not a number: correct it, or list it under `missing`", shown(.value))]
+    NotANumber {
+        /// Where.
+        place: Place,
+        /// The cell.
+        value: String,
+    },
+    /// NaN, infinity or an overflow in a numeric column.
+    #[error(
+        "{place}: '{}' is not a finite number: list it under `missing`, or declare the column \
+         categorical", shown(.value)
+    )]
+    NotFinite {
+        /// Where.
+        place: Place,
+        /// The cell.
+        value: String,
+    },
+    /// Numbers written with thousands separators.
+    #[error(
+        "{place}: '{}' looks like a number with thousands separators: set thousands = \",\", or \
+         declare the column categorical", shown(.value)
+    )]
+    Thousands {
+        /// Where.
+        place: Place,
+        /// The cell.
+        value: String,
+    },
+    /// A number that no `f32` can hold after scaling.
+    #[error("{place}: {value} is beyond the range of the model's inputs: correct, bin or drop it")]
+    TooLarge {
+        /// Where.
+        place: Place,
+        /// The number.
+        value: f64,
+    },
+    /// A Parquet file that cannot be read.
+    #[error("{file}: {reason}")]
+    Parquet {
+        /// The file.
+        file: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// A reading option that makes no sense.
+    #[error("{option}: {reason}")]
+    Option {
+        /// The option.
+        option: String,
+        /// What is wrong, and what is allowed.
+        reason: String,
+    },
+    /// No column of this name.
+    #[error("{table} has no column '{}'{}", shown(.column), suggestion(.nearest, .known))]
+    UnknownColumn {
+        /// The table.
+        table: String,
+        /// The name asked for.
+        column: String,
+        /// The closest name there is.
+        nearest: Option<String>,
+        /// All names.
+        known: Vec<String>,
+    },
+    /// No level of this name in the column.
+    #[error(
+        "column '{}' has no level '{}'{}", shown(.column), shown(.level), suggestion(.nearest, .known)
+    )]
+    UnknownLevel {
+        /// The column.
+        column: String,
+        /// The level asked for.
+        level: String,
+        /// The closest level there is.
+        nearest: Option<String>,
+        /// All levels.
+        known: Vec<String>,
+    },
+    /// A level that was merged into another.
+    #[error(
+        "level '{}' of column '{}' is grouped into '{}': name that level instead",
+        shown(.level), shown(.column), shown(.group)
+    )]
+    GroupedLevel {
+        /// The column.
+        column: String,
+        /// The level asked for.
+        level: String,
+        /// The level it became.
+        group: String,
+    },
+    /// A column of the wrong kind.
+    #[error("column '{}' is {found}, but {needed}", shown(.column))]
+    Kind {
+        /// The column.
+        column: String,
+        /// What it is.
+        found: String,
+        /// What it is needed for, and what to do.
+        needed: String,
+    },
+    /// Two columns that cannot stand under one another.
+    #[error("{file}: {reason}")]
+    Stack {
+        /// The later file.
+        file: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// A missing value where none is allowed.
+    #[error(
+        "{place}: the value is missing: drop the row or column, or set missing = \"level\" or \
+         \"impute\""
+    )]
+    Missing {
+        /// Where.
+        place: Place,
+    },
+    /// A missing target.
+    #[error("{place}: the target is missing: drop the row (keep it out with a `where`)")]
+    MissingTarget {
+        /// Where.
+        place: Place,
+    },
+    /// A level that the training rows did not have.
+    #[error(
+        "{place}: level '{}' does not occur in the training rows: correct it, group it, or set \
+         unseen = \"other\"", shown(.level)
+    )]
+    UnseenLevel {
+        /// Where.
+        place: Place,
+        /// The level.
+        level: String,
+    },
+    /// A class that the training rows did not have.
+    #[error(
+        "{place}: class '{}' does not occur in the training rows: there are {}", shown(.level),
+        .known.join(", ")
+    )]
+    UnseenClass {
+        /// Where.
+        place: Place,
+        /// The class.
+        level: String,
+        /// The classes.
+        known: Vec<String>,
+    },
+    /// A target without anything to learn.
+    #[error("target '{}' is always '{}' in the training rows: there is nothing to learn", shown(.column), shown(.level))]
+    OneClass {
+        /// The target.
+        column: String,
+        /// Its only class.
+        level: String,
+    },
+    /// A categorical column with too many levels to make indicators of.
+    #[error("column '{}' has {levels} levels in the training rows, more than max_levels = {max}: drop, group or bin it{hint}", shown(.column))]
+    TooManyLevels {
+        /// The column.
+        column: String,
+        /// Its levels.
+        levels: usize,
+        /// The limit.
+        max: usize,
+        /// Where the first cell that is no number stands, if most are numbers.
+        hint: String,
+    },
+    /// A preprocessing step that cannot be carried out.
+    #[error("{step} of column '{}': {reason}", shown(.column))]
+    Preprocessing {
+        /// The step.
+        step: String,
+        /// The column.
+        column: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// No rows to fit to, or no columns to feed a model.
+    #[error("{what}: {reason}")]
+    Nothing {
+        /// What is empty.
+        what: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// A split that cannot be made.
+    #[error("split: {reason}")]
+    Split {
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// A counterfactual that makes no sense.
+    #[error("counterfactual: {reason}")]
+    Counterfactual {
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// A `where` expression that cannot be read or does not fit the table.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
+    /// A saved encoder that cannot be used.
+    #[error("saved preprocessing: {reason}")]
+    Saved {
+        /// Why.
+        reason: String,
+    },
+    /// No embedded data set of this name.
+    #[error("no data set is named '{}'{}", shown(.name), suggestion(.nearest, .known))]
+    UnknownDataSet {
+        /// The name asked for.
+        name: String,
+        /// The closest name there is.
+        nearest: Option<String>,
+        /// All names.
+        known: Vec<String>,
+    },
+    /// The core refused what was made.
+    #[error(transparent)]
+    Core(#[from] feasible::Error),
+}
+
+/// A result whose error is [`enum@Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub(crate) fn io(file: &str) -> impl Fn(std::io::Error) -> Error + '_ {
+        move |source| Error::Io { file: file.to_string(), source }
+    }
+}

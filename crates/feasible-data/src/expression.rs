@@ -1,0 +1,146 @@
+//! `where` expressions: which rows a requirement speaks of.
+//!
+//! ```
+//! use feasible_data::{Expression, Format, Table, UnknownLevels};
+//! let csv = b"age,race\n41,Black\n38,Black\n50,White\n,Black\n";
+//! let table = Table::from_bytes("people.csv", csv, &Format::default())?;
+//! let older = Expression::parse("race == 'Black' and age > 40")?;
+//! let filter = older.bind(&table, None, UnknownLevels::Reject)?;
+//! assert_eq!(filter.mask(), [true, false, false, false]);
+//! assert_eq!(filter.select(&[3, 2, 0]), [0]);
+//! # Ok::<(), feasible_data::Error>(())
+//! ```
+//!
+//! The language:
+//!
+//! - a column by its name; in backticks or double quotes if the name has other characters than
+//!   letters, digits, `_`, `-` and `.`: `` `years of age` ``;
+//! - `encoded(age)`: a column as the model sees it, grouped or binned: `encoded(age) == '<= 24'`;
+//! - numbers; text in single quotes (a quote inside is doubled);
+//! - `==` (or `=`), `!=`; for numbers also `<`, `<=`, `>`, `>=`; `in ['a', 'b']`, `not in`;
+//!   `is missing`, `is not missing`;
+//! - `not`, `and`, `or`, binding in this order, and parentheses.
+//!
+//! A comparison with a missing cell is neither true nor false, and neither is its negation; a
+//! row is selected only where the whole is true. (This is SQL's logic, and Kleene's.)
+
+mod bind;
+mod error;
+mod lexer;
+mod parser;
+mod print;
+
+use lexer::Position;
+
+pub use bind::{Filter, UnknownLevels};
+pub use error::ExpressionError;
+
+/// A parsed expression, not yet held against a table. See the [module](self).
+///
+/// It is printed in a form that parses to the same expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expression {
+    text: String,
+    root: Node,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Node {
+    Or(Vec<Node>),
+    And(Vec<Node>),
+    Not(Box<Node>),
+    Compare { subject: Subject, comparison: Comparison, value: Literal },
+    In { subject: Subject, values: Vec<Literal> },
+    Missing { subject: Subject },
+}
+
+/// A column, as read or as encoded.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Subject {
+    name: String,
+    encoded: bool,
+    at: Position,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Literal {
+    value: Value,
+    at: Position,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Number(f64),
+    Text(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+}
+
+impl Comparison {
+    /// The comparison with its sides exchanged: 40 < age is age > 40.
+    fn turned(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::AtMost => Self::AtLeast,
+            Self::Greater => Self::Less,
+            Self::AtLeast => Self::AtMost,
+            same => same,
+        }
+    }
+
+    fn symbol(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::Unequal => "!=",
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::Greater => ">",
+            Self::AtLeast => ">=",
+        }
+    }
+}
+
+impl Expression {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// What is wrong, and at which character.
+    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        Ok(Self { text: text.to_string(), root: parser::parse(text)? })
+    }
+
+    /// The source columns it speaks of, in order of first mention.
+    pub fn columns(&self) -> Vec<&str> {
+        fn walk<'a>(node: &'a Node, found: &mut Vec<&'a str>) {
+            match node {
+                Node::Or(parts) | Node::And(parts) => {
+                    parts.iter().for_each(|part| walk(part, found));
+                }
+                Node::Not(inner) => walk(inner, found),
+                Node::Compare { subject, .. }
+                | Node::In { subject, .. }
+                | Node::Missing { subject } => {
+                    if !found.contains(&subject.name.as_str()) {
+                        found.push(&subject.name);
+                    }
+                }
+            }
+        }
+        let mut found = Vec::new();
+        walk(&self.root, &mut found);
+        found
+    }
+
+    /// Whether both say the same, however they are written.
+    pub fn same_as(&self, other: &Self) -> bool {
+        self.root == other.root
+    }
+}

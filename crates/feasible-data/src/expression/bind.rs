@@ -1,0 +1,273 @@
+//! An expression held against a table: names and kinds checked, ready to select rows.
+
+use std::borrow::Cow;
+
+use super::{Comparison, Expression, ExpressionError, Literal, Node, Subject, Value};
+use crate::column::{Cells, Levels, MISSING};
+use crate::encoder::Encoder;
+use crate::error::Result;
+use crate::nearest::nearest;
+use crate::table::Table;
+
+/// What to do when an expression names a level that the table does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnknownLevels {
+    /// An error: it is likely misspelt. For the table a problem is written for.
+    Reject,
+    /// It matches no row. For other tables, which may lack a level.
+    MatchNothing,
+}
+
+/// An expression that fits its table. See the [module](super).
+#[derive(Clone, Debug)]
+pub struct Filter<'t> {
+    rows: usize,
+    test: Test<'t>,
+}
+
+/// False, unknown and true, so that and, or and not are minimum, maximum and 2 − x.
+type Truth = u8;
+const FALSE: Truth = 0;
+const UNKNOWN: Truth = 1;
+const TRUE: Truth = 2;
+
+#[derive(Clone, Debug)]
+enum Test<'t> {
+    Or(Vec<Test<'t>>),
+    And(Vec<Test<'t>>),
+    Not(Box<Test<'t>>),
+    Number {
+        x: &'t [f64],
+        comparison: Comparison,
+        value: f64,
+    },
+    NumberIn {
+        x: &'t [f64],
+        values: Vec<f64>,
+    },
+    NumberMissing {
+        x: &'t [f64],
+    },
+    /// Per level whether it passes.
+    Level {
+        levels: Cow<'t, Levels>,
+        passes: Vec<bool>,
+    },
+    LevelMissing {
+        levels: Cow<'t, Levels>,
+    },
+}
+
+impl Expression {
+    /// Checks the expression against a table; `encoder` is needed for `encoded(column)`.
+    ///
+    /// # Errors
+    /// Unknown columns or levels, with the nearest; text against numbers or the reverse; each
+    /// with its place in the expression.
+    pub fn bind<'t>(
+        &self,
+        table: &'t Table,
+        encoder: Option<&Encoder>,
+        unknown: UnknownLevels,
+    ) -> Result<Filter<'t>> {
+        let binder = Binder { text: &self.text, table, encoder, unknown };
+        Ok(Filter { rows: table.rows(), test: binder.node(&self.root)? })
+    }
+}
+
+struct Binder<'a, 't> {
+    text: &'a str,
+    table: &'t Table,
+    encoder: Option<&'a Encoder>,
+    unknown: UnknownLevels,
+}
+
+enum Bound<'t> {
+    Numbers(&'t [f64]),
+    Levels(Cow<'t, Levels>),
+}
+
+impl<'t> Binder<'_, 't> {
+    fn wrong(&self, byte: usize, message: String) -> ExpressionError {
+        ExpressionError::at_byte(self.text, byte, message)
+    }
+
+    fn node(&self, node: &Node) -> Result<Test<'t>, ExpressionError> {
+        let all = |parts: &[Node]| -> Result<Vec<_>, ExpressionError> {
+            parts.iter().map(|part| self.node(part)).collect()
+        };
+        match node {
+            Node::Or(parts) => Ok(Test::Or(all(parts)?)),
+            Node::And(parts) => Ok(Test::And(all(parts)?)),
+            Node::Not(inner) => Ok(Test::Not(Box::new(self.node(inner)?))),
+            Node::Missing { subject } => Ok(match self.subject(subject)? {
+                Bound::Numbers(x) => Test::NumberMissing { x },
+                Bound::Levels(levels) => Test::LevelMissing { levels },
+            }),
+            Node::Compare { subject, comparison, value } => match self.subject(subject)? {
+                Bound::Numbers(x) => {
+                    let value = self.number(subject, value)?;
+                    Ok(Test::Number { x, comparison: *comparison, value })
+                }
+                Bound::Levels(levels) => {
+                    let mut passes = self.chosen(subject, &levels, std::slice::from_ref(value))?;
+                    match comparison {
+                        Comparison::Equal => {}
+                        Comparison::Unequal => passes.iter_mut().for_each(|pass| *pass = !*pass),
+                        other => {
+                            let symbol = other.symbol();
+                            let message = format!(
+                                "column '{}' is text, which {symbol} cannot order: use ==, != or in",
+                                subject.name
+                            );
+                            return Err(self.wrong(subject.at.0, message));
+                        }
+                    }
+                    Ok(Test::Level { levels, passes })
+                }
+            },
+            Node::In { subject, values } => match self.subject(subject)? {
+                Bound::Numbers(x) => {
+                    let number = |value| self.number(subject, value);
+                    let values = values.iter().map(number).collect::<Result<_, _>>()?;
+                    Ok(Test::NumberIn { x, values })
+                }
+                Bound::Levels(levels) => {
+                    let passes = self.chosen(subject, &levels, values)?;
+                    Ok(Test::Level { levels, passes })
+                }
+            },
+        }
+    }
+
+    fn subject(&self, subject: &Subject) -> Result<Bound<'t>, ExpressionError> {
+        let wrong = |message: String| self.wrong(subject.at.0, message);
+        if subject.encoded {
+            let encoder = self.encoder.ok_or_else(|| {
+                wrong("encoded() cannot be used here: nothing is encoded yet".to_string())
+            })?;
+            let levels = encoder.derived(self.table, &subject.name);
+            return levels
+                .map(|levels| Bound::Levels(Cow::Owned(levels)))
+                .map_err(|error| wrong(error.to_string()));
+        }
+        let column = self.table.column(&subject.name).map_err(|error| wrong(error.to_string()))?;
+        Ok(match &column.cells {
+            Cells::Numbers(x) => Bound::Numbers(x),
+            Cells::Levels(levels) => Bound::Levels(Cow::Borrowed(levels)),
+        })
+    }
+
+    fn number(&self, subject: &Subject, literal: &Literal) -> Result<f64, ExpressionError> {
+        match &literal.value {
+            Value::Number(x) => Ok(*x),
+            Value::Text(text) => {
+                let name = &subject.name;
+                let hint = match text.parse::<f64>() {
+                    Ok(_) => format!("write {text} without quotes"),
+                    Err(_) => format!("compare it with a number, or use encoded({name})"),
+                };
+                let message = format!("column '{name}' is numeric and '{text}' is text: {hint}");
+                Err(self.wrong(literal.at.0, message))
+            }
+        }
+    }
+
+    /// Which levels are among the values.
+    fn chosen(
+        &self,
+        subject: &Subject,
+        levels: &Levels,
+        values: &[Literal],
+    ) -> Result<Vec<bool>, ExpressionError> {
+        let mut chosen = vec![false; levels.levels.len()];
+        for literal in values {
+            let name = &subject.name;
+            let level = match &literal.value {
+                Value::Text(level) => level,
+                Value::Number(x) => {
+                    let message =
+                        format!("column '{name}' is text: put the value in quotes, '{x}'");
+                    return Err(self.wrong(literal.at.0, message));
+                }
+            };
+            match levels.levels.iter().position(|known| known == level) {
+                Some(at) => chosen[at] = true,
+                None if self.unknown == UnknownLevels::MatchNothing => {}
+                None => {
+                    let nearest = nearest(level, levels.levels.iter().map(String::as_str));
+                    let hint = crate::nearest::suggestion(&nearest, &levels.levels);
+                    let message = format!("column '{name}' has no level '{level}'{hint}");
+                    return Err(self.wrong(literal.at.0, message));
+                }
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+impl Filter<'_> {
+    /// For every row of the table, whether it is selected.
+    pub fn mask(&self) -> Vec<bool> {
+        let rows: Vec<u32> = (0..self.rows as u32).collect();
+        self.test.truths(&rows).into_iter().map(|truth| truth == TRUE).collect()
+    }
+
+    /// Those of the given rows that are selected, in their order.
+    pub fn select(&self, rows: &[u32]) -> Vec<u32> {
+        let truths = self.test.truths(rows);
+        rows.iter().zip(truths).filter(|(_, truth)| *truth == TRUE).map(|(&row, _)| row).collect()
+    }
+}
+
+impl Test<'_> {
+    /// The truth for each of the rows.
+    fn truths(&self, rows: &[u32]) -> Vec<Truth> {
+        let by_row = |test: &dyn Fn(usize) -> Truth| -> Vec<Truth> {
+            rows.iter().map(|&row| test(row as usize)).collect()
+        };
+        let number = |x: &[f64], pass: &dyn Fn(f64) -> bool| -> Vec<Truth> {
+            let truth = |x: f64| if x.is_nan() { UNKNOWN } else { TRUE * Truth::from(pass(x)) };
+            rows.iter().map(|&row| truth(x[row as usize])).collect()
+        };
+        match self {
+            Self::Or(parts) => fold(parts, rows, Truth::max),
+            Self::And(parts) => fold(parts, rows, Truth::min),
+            Self::Not(inner) => {
+                let mut truths = inner.truths(rows);
+                truths.iter_mut().for_each(|truth| *truth = TRUE - *truth);
+                truths
+            }
+            Self::Number { x, comparison, value } => {
+                let value = *value;
+                match comparison {
+                    Comparison::Equal => number(x, &|x| x == value),
+                    Comparison::Unequal => number(x, &|x| x != value),
+                    Comparison::Less => number(x, &|x| x < value),
+                    Comparison::AtMost => number(x, &|x| x <= value),
+                    Comparison::Greater => number(x, &|x| x > value),
+                    Comparison::AtLeast => number(x, &|x| x >= value),
+                }
+            }
+            Self::NumberIn { x, values } => number(x, &|x| values.contains(&x)),
+            Self::NumberMissing { x } => by_row(&|row| TRUE * Truth::from(x[row].is_nan())),
+            Self::Level { levels, passes } => by_row(&|row| match levels.codes[row] {
+                MISSING => UNKNOWN,
+                code if passes[code as usize] => TRUE,
+                _ => FALSE,
+            }),
+            Self::LevelMissing { levels } => {
+                by_row(&|row| TRUE * Truth::from(levels.codes[row] == MISSING))
+            }
+        }
+    }
+}
+
+fn fold(parts: &[Test<'_>], rows: &[u32], combine: fn(Truth, Truth) -> Truth) -> Vec<Truth> {
+    let mut parts = parts.iter().map(|part| part.truths(rows));
+    let mut all = parts.next().unwrap_or_default();
+    for part in parts {
+        all.iter_mut().zip(part).for_each(|(truth, other)| *truth = combine(*truth, other));
+    }
+    all
+}

@@ -1,0 +1,69 @@
+//! Tables for constrained learning.
+//!
+//! A row of data walks from a file to a model's inputs in typed steps:
+//!
+//! | step | type |
+//! | --- | --- |
+//! | read a file | [`Table`], by a [`Format`] |
+//! | choose rows | [`Split`], [`Expression`] |
+//! | encode columns | [`Preprocessing`] → [`Encoder`] → [`feasible::Inputs`] |
+//! | encode the target | [`TargetSpec`] → [`TargetEncoder`] → [`feasible::Targets`] |
+//! | what if it were different | [`Counterfactual`] → [`Change`] → [`feasible::Shift`] |
+//!
+//! Two data sets are built in, [`DataSet::adult`] and [`DataSet::compas`]:
+//!
+//! ```
+//! use feasible_data::{DataSet, Encoder, TargetEncoder, samples};
+//!
+//! let adult = DataSet::adult();
+//! let (table, split) = adult.load()?;
+//! let target = TargetEncoder::fit(&table, &split.train, &adult.target)?;
+//! let inputs = Encoder::fit(&table, &split.train, &adult.preprocessing, &[target.column()])?;
+//! let train = samples(&table, &split.train, &inputs, &target)?;
+//! assert_eq!((train.len(), train.inputs().width()), (32_561, 61));
+//!
+//! let reversed = &adult.counterfactuals[0].changes(&inputs)?[0];
+//! assert_eq!(reversed.name(), "Male ↔ Female");
+//! let shift = reversed.shift(train.inputs())?;
+//! assert_eq!(shift.rows(), train.len());
+//! # Ok::<(), feasible_data::Error>(())
+//! ```
+
+mod bins;
+pub mod column;
+mod column_builder;
+pub mod counterfactual;
+pub mod embedded;
+pub mod encoder;
+pub mod error;
+pub mod expression;
+pub mod format;
+mod nearest;
+mod origin;
+#[cfg(feature = "parquet")]
+mod parquet_file;
+pub mod preprocessing;
+mod read;
+mod samples;
+mod source;
+pub mod split;
+mod stack;
+pub mod table;
+pub mod target;
+mod text_file;
+mod write;
+mod zstd_frames;
+
+pub use column::{Cells, Column, Kind, Levels, MISSING, Mixed};
+pub use counterfactual::{Change, Counterfactual, SetTo};
+pub use embedded::DataSet;
+pub use encoder::{Encoder, Encoding, Variable};
+pub use error::{Error, Place, Result};
+pub use expression::{Expression, ExpressionError, Filter, UnknownLevels};
+pub use format::{Duplicates, Format};
+pub use nearest::nearest;
+pub use preprocessing::{Bins, Missing, Preprocessing, Standardise, Unseen};
+pub use samples::samples;
+pub use split::{ByColumn, Fractions, Split};
+pub use table::Table;
+pub use target::{TargetEncoder, TargetSpec, Task};

@@ -1,0 +1,40 @@
+//! "Did you mean …?": the known name closest to a misspelt one.
+
+/// The name among `known` most like `name`, when it is like it at all.
+///
+/// Closeness is the Damerau–Levenshtein distance, letter case aside; a third of the letters
+/// may differ.
+///
+/// ```
+/// use feasible_data::nearest;
+/// assert_eq!(nearest("gendr", ["age", "gender"]), Some("gender".to_string()));
+/// assert_eq!(nearest("salary", ["age", "gender"]), None);
+/// ```
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let wanted: String = name.chars().take(200).collect::<String>().to_lowercase();
+    let allowed = wanted.chars().count().div_ceil(3);
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in known {
+        if candidate.len() > 4 * (wanted.len() + 4) {
+            continue;
+        }
+        let distance = strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase());
+        if distance <= allowed && best.is_none_or(|(least, _)| distance < least) {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate.to_string())
+}
+
+/// The tail of a message: `: did you mean 'gender'?`, or what there is to choose from.
+pub(crate) fn suggestion(nearest: &Option<String>, known: &[String]) -> String {
+    match nearest {
+        Some(name) => format!(": did you mean '{name}'?"),
+        None if known.is_empty() => String::new(),
+        None => {
+            let shown: Vec<_> = known.iter().take(12).map(|name| format!("'{name}'")).collect();
+            let more = if known.len() > 12 { ", …" } else { "" };
+            format!(": there are {}{more}", shown.join(", "))
+        }
+    }
+}

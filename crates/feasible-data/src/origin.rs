@@ -1,0 +1,42 @@
+//! Where a row came from: its file and line, kept in a few bytes for millions of rows.
+
+/// A file and the lines on which its rows begin.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Origin {
+    pub(crate) file: String,
+    /// `(row, line)` wherever a row does not begin one line after the row before it.
+    runs: Vec<(u32, u64)>,
+    next: (u32, u64),
+}
+
+impl Origin {
+    pub(crate) fn new(file: &str) -> Self {
+        Self { file: file.to_string(), runs: Vec::new(), next: (0, 1) }
+    }
+
+    /// Row `r` stands on line `r + 1`.
+    pub(crate) fn numbered(file: &str, rows: usize) -> Self {
+        Self { file: file.to_string(), runs: vec![(0, 1)], next: (rows as u32, rows as u64 + 1) }
+    }
+
+    /// The next row begins on `line`.
+    pub(crate) fn push(&mut self, line: u64) {
+        let (row, expected) = self.next;
+        if row == 0 || line != expected {
+            self.runs.push((row, line));
+        }
+        self.next = (row + 1, line + 1);
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.next.0 as usize
+    }
+
+    pub(crate) fn line(&self, row: usize) -> u64 {
+        let after = self.runs.partition_point(|&(first, _)| first as usize <= row);
+        match after.checked_sub(1).map(|at| self.runs[at]) {
+            Some((first, line)) => line + (row - first as usize) as u64,
+            None => row as u64 + 1,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What is done to a table's columns before a model sees them, as a user writes it.
+//!
+//! The steps are fitted to training rows by [`Encoder::fit`](crate::Encoder::fit). As part of a
+//! problem file:
+//!
+//! ```
+//! # let spec: feasible_data::Preprocessing = toml::from_str(r#"
+//! drop = ["fnlwgt", "relationship"]
+//! missing = "reject"
+//!
+//! [group.race]
+//! Other = ["Other", "Amer-Indian-Eskimo"]
+//!
+//! [bin]
+//! age = { quantiles = 6 }
+//! hours-per-week = { edges = [40] }
+//! # "#)?;
+//! # assert_eq!(spec.bin["age"], feasible_data::Bins::quantiles(6));
+//! # Ok::<(), toml::de::Error>(())
+//! ```
+//!
+//! | key | default | meaning |
+//! | --- | --- | --- |
+//! | `columns` | all | the columns to use, in this order |
+//! | `drop` | none | columns not to use |
+//! | `categorical` | none | numeric columns whose numbers are levels |
+//! | `group` | none | per column: new level = the old levels it stands for |
+//! | `levels` | those in the training rows, sorted | per column: its levels, in this order |
+//! | `rare` | 0 | levels in fewer training rows than this become `(other)` |
+//! | `bin` | none | per column: `{ quantiles = k }` or `{ edges = […], labels = […] }` |
+//! | `standardise` | true | subtract mean, divide by standard deviation: all, none or a list |
+//! | `missing` | `reject` | or `level`: its own level; `impute`: median or most frequent level |
+//! | `missing_in` | none | the same for single columns |
+//! | `unseen` | `error` | or `other`: what to do with levels that training rows do not have |
+//! | `max_levels` | 1000 | more levels than this are taken for a mistake |
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The steps from columns to model inputs. See the [module](self).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Preprocessing {
+    /// The columns to use, in this order. Default all, in the table's order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Vec<String>>,
+    /// Columns not to use.
+    pub drop: Vec<String>,
+    /// Numeric columns whose numbers are levels.
+    pub categorical: Vec<String>,
+    /// Column → new level → the old levels it stands for. Levels not named stay.
+    pub group: BTreeMap<String, BTreeMap<String, Vec<String>>>,
+    /// Column → its levels after grouping, in order, whether training rows have them or not.
+    pub levels: BTreeMap<String, Vec<String>>,
+    /// Levels in fewer training rows than this become the level `(other)`. Default 0.
+    pub rare: usize,
+    /// Numeric columns cut into intervals.
+    pub bin: BTreeMap<String, Bins>,
+    /// Which numeric columns to scale to mean 0 and standard deviation 1. Default all.
+    pub standardise: Standardise,
+    /// What to do with missing cells. Default reject.
+    pub missing: Missing,
+    /// The same for single columns.
+    pub missing_in: BTreeMap<String, Missing>,
+    /// What to do with a level that the training rows do not have. Default error.
+    pub unseen: Unseen,
+    /// A column with more levels is an error. Default 1000.
+    pub max_levels: usize,
+}
+
+impl Default for Preprocessing {
+    fn default() -> Self {
+        Self {
+            columns: None,
+            drop: Vec::new(),
+            categorical: Vec::new(),
+            group: BTreeMap::new(),
+            levels: BTreeMap::new(),
+            rare: 0,
+            bin: BTreeMap::new(),
+            standardise: Standardise::All(true),
+            missing: Missing::Reject,
+            missing_in: BTreeMap::new(),
+            unseen: Unseen::Error,
+            max_levels: 1000,
+        }
+    }
+}
+
+/// How a numeric column is cut: by quantiles of the training rows, or at given edges.
+///
+/// Intervals are closed on the right: edges 24 and 31 make x ≤ 24, 24 < x ≤ 31 and x > 31.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bins {
+    /// Number of bins with about as many training rows each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantiles: Option<usize>,
+    /// Edges, ascending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edges: Option<Vec<f64>>,
+    /// Names of the bins, one more than edges. By default `<= 24`, `(24, 31]`, `> 31`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Vec<String>>,
+}
+
+impl Bins {
+    /// `k` bins by quantiles.
+    pub fn quantiles(k: usize) -> Self {
+        Self { quantiles: Some(k), ..Self::default() }
+    }
+
+    /// Bins between given edges.
+    pub fn edges(edges: &[f64]) -> Self {
+        Self { edges: Some(edges.to_vec()), ..Self::default() }
+    }
+
+    /// The same bins, named.
+    #[must_use]
+    pub fn labelled(mut self, labels: &[&str]) -> Self {
+        self.labels = Some(labels.iter().map(ToString::to_string).collect());
+        self
+    }
+}
+
+/// Which numeric columns to standardise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Standardise {
+    /// All that are not binned, or none.
+    All(bool),
+    /// These.
+    Only(Vec<String>),
+}
+
+/// What to do with missing cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Missing {
+    /// An error that says where.
+    #[default]
+    Reject,
+    /// A level of its own, `(missing)`; for a number, its mean and an indicator `x is missing`.
+    Level,
+    /// The median of a number, the most frequent level of a category, in the training rows.
+    Impute,
+}
+
+/// What to do with a level that the training rows do not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unseen {
+    /// An error that says where.
+    #[default]
+    Error,
+    /// The level `(other)` if the column has it (see `rare` and `levels`); otherwise no level at
+    /// all, every indicator 0. A two-level column has one indicator only, so there the more
+    /// frequent level is taken.
+    Other,
+}
+
+/// The level that missing cells become under [`Missing::Level`].
+pub const MISSING_LEVEL: &str = "(missing)";
+/// The level that rare levels, and unseen ones, become.
+pub const OTHER_LEVEL: &str = "(other)";

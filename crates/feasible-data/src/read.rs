@@ -1,0 +1,52 @@
+//! Reading a table from a file or from memory, whatever it is compressed with.
+//!
+//! ```
+//! use feasible_data::{Format, Table};
+//! let dir = std::env::temp_dir().join(format!("feasible-doc-{}", std::process::id()));
+//! std::fs::create_dir_all(&dir)?;
+//! std::fs::write(dir.join("people.csv"), "age,gender\n41,Male\n38,Female\n")?;
+//! let table = Table::read(&dir.join("people.csv"), &Format::default())?;
+//! assert_eq!(table.rows(), 2);
+//! std::fs::remove_dir_all(&dir)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::path::Path;
+
+use crate::error::Result;
+use crate::format::Format;
+use crate::source::{Content, Source};
+use crate::table::Table;
+use crate::text_file;
+
+impl Table {
+    /// Reads CSV, TSV or Parquet, text plain or compressed with gzip or zstd, as the content of
+    /// the file says. Text is read as a stream; what is kept is the typed table.
+    ///
+    /// # Errors
+    /// What is wrong with the file, with line, column and value.
+    pub fn read(path: &Path, format: &Format) -> Result<Table> {
+        read(Source::Path(path), format)
+    }
+
+    /// As [`Table::read`], from memory; `name` stands for the file in messages.
+    ///
+    /// # Errors
+    /// As [`Table::read`].
+    pub fn from_bytes(name: &str, bytes: &[u8], format: &Format) -> Result<Table> {
+        read(Source::Bytes { name, bytes }, format)
+    }
+}
+
+fn read(source: Source<'_>, format: &Format) -> Result<Table> {
+    match source.content()? {
+        #[cfg(feature = "parquet")]
+        Content::Parquet => crate::parquet_file::read(source, format),
+        #[cfg(not(feature = "parquet"))]
+        Content::Parquet => {
+            let reason = "a Parquet file, which this build does not read: convert it to CSV";
+            Err(crate::Error::Parquet { file: source.name(), reason: reason.to_string() })
+        }
+        _ => text_file::read(source, format),
+    }
+}

@@ -1,0 +1,92 @@
+//! Bytes to read a table from, decompressed as their content says.
+//!
+//! What a file is, is decided by its first bytes, not by its name: gzip, zstd, Parquet, or
+//! text.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::error::{Error, Result};
+use crate::zstd_frames::ZstdFrames;
+
+/// Where bytes come from; it can be opened again for a second pass.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source<'a> {
+    Path(&'a Path),
+    Bytes { name: &'a str, bytes: &'a [u8] },
+}
+
+/// What the first bytes say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Gzip,
+    Zstd,
+    Parquet,
+    Plain,
+}
+
+impl Content {
+    fn of(start: &[u8]) -> Self {
+        match start {
+            [0x1f, 0x8b, ..] => Self::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
+            // A zstd file may begin with a skippable frame (pzstd writes them).
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Self::Zstd,
+            [b'P', b'A', b'R', b'1', ..] => Self::Parquet,
+            _ => Self::Plain,
+        }
+    }
+}
+
+impl<'a> Source<'a> {
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Path(path) => path.display().to_string(),
+            Self::Bytes { name, .. } => (*name).to_string(),
+        }
+    }
+
+    fn raw(&self) -> Result<Box<dyn BufRead + 'a>> {
+        match self {
+            Self::Path(path) => {
+                let file = File::open(path).map_err(Error::io(&self.name()))?;
+                Ok(Box::new(BufReader::with_capacity(1 << 18, file)))
+            }
+            Self::Bytes { bytes, .. } => Ok(Box::new(Cursor::new(*bytes))),
+        }
+    }
+
+    pub(crate) fn content(&self) -> Result<Content> {
+        let mut start = Vec::new();
+        self.raw()?.take(4).read_to_end(&mut start).map_err(Error::io(&self.name()))?;
+        Ok(Content::of(&start))
+    }
+
+    /// The decompressed text, without a byte-order mark.
+    pub(crate) fn text(&self) -> Result<Box<dyn BufRead + 'a>> {
+        let name = self.name();
+        let raw = self.raw()?;
+        let mut text: Box<dyn BufRead + 'a> = match self.content()? {
+            Content::Gzip => Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(raw))),
+            Content::Zstd => Box::new(BufReader::with_capacity(1 << 18, ZstdFrames::new(raw))),
+            Content::Plain | Content::Parquet => raw,
+        };
+        let start = text.fill_buf().map_err(Error::io(&name))?;
+        if start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]) {
+            let reason = "this is UTF-16 text: save it as UTF-8";
+            let source = std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
+            return Err(Error::Io { file: name, source });
+        }
+        if Content::of(start) == Content::Parquet && self.content()? != Content::Plain {
+            let reason = "a compressed Parquet file: decompress it first";
+            return Err(Error::Parquet { file: name, reason: reason.to_string() });
+        }
+        if start.starts_with(&[0xef, 0xbb, 0xbf]) {
+            text.consume(3);
+        }
+        Ok(text)
+    }
+}

@@ -1,0 +1,98 @@
+//! Tables under one another: the training and test files of one data set as one table.
+
+use std::ops::Range;
+
+use hashbrown::HashMap;
+
+use crate::column::{Cells, Levels, MISSING};
+use crate::error::{Error, Result};
+use crate::table::Table;
+
+impl Table {
+    /// Puts tables under one another (training and test files, say) and returns the rows of
+    /// each. Rows keep their files and lines for error messages.
+    ///
+    /// # Errors
+    /// Columns that differ in name or kind, or no tables.
+    pub fn stack(name: &str, tables: Vec<Table>) -> Result<(Table, Vec<Range<u32>>)> {
+        let mut tables = tables.into_iter();
+        let Some(mut all) = tables.next() else {
+            return Err(Error::Empty { file: name.to_string() });
+        };
+        let mut ranges = Vec::from([0..all.rows as u32]);
+        for table in tables {
+            let (first, rows) = (all.rows as u32, table.rows as u32);
+            ranges.push(first..first + rows);
+            all.append(table)?;
+        }
+        all.name = name.to_string();
+        Ok((all, ranges))
+    }
+
+    fn append(&mut self, mut below: Table) -> Result<()> {
+        let file = below.name.clone();
+        if let Some(extra) = below.columns.iter().find(|c| !self.index.contains_key(&c.name)) {
+            let reason = format!("column '{}' is not in {}: leave it out", extra.name, self.name);
+            return Err(Error::Stack { file, reason });
+        }
+        for column in &mut self.columns {
+            below.column(&column.name)?; // for its error
+            let at = below.index[&column.name];
+            let cells = std::mem::replace(&mut below.columns[at].cells, Cells::Numbers(vec![]));
+            let (above, cells) = alike(&mut column.cells, cells).map_err(|kinds| {
+                let hint = "declare one kind for it in both (`kinds`)";
+                let reason = format!("column '{}' is {kinds} here: {hint}", column.name);
+                Error::Stack { file: file.clone(), reason }
+            })?;
+            match (above, cells) {
+                (Cells::Numbers(above), Cells::Numbers(below)) => above.extend(below),
+                (Cells::Levels(above), Cells::Levels(below)) => join(above, below),
+                _ => {}
+            }
+        }
+        self.rows += below.rows;
+        self.origins.append(&mut below.origins);
+        Ok(())
+    }
+}
+
+/// Makes an all-missing side take the kind of the other.
+fn alike(above: &mut Cells, below: Cells) -> Result<(&mut Cells, Cells), &'static str> {
+    let absent = |x: &[f64]| x.iter().all(|x| x.is_nan());
+    match (&*above, &below) {
+        (Cells::Numbers(x), Cells::Levels(_)) if absent(x) => {
+            *above = Cells::Levels(Levels::of_numbers(x));
+            Ok((above, below))
+        }
+        (Cells::Levels(_), Cells::Numbers(x)) if absent(x) => {
+            let below = Cells::Levels(Levels::of_numbers(x));
+            Ok((above, below))
+        }
+        (Cells::Numbers(_), Cells::Levels(_)) => Err("numeric above but categorical"),
+        (Cells::Levels(_), Cells::Numbers(_)) => Err("categorical above but numeric"),
+        _ => Ok((above, below)),
+    }
+}
+
+fn join(above: &mut Levels, below: Levels) {
+    let mut levels = std::mem::take(&mut above.levels);
+    let known: HashMap<String, u32> =
+        levels.iter().enumerate().map(|(code, level)| (level.clone(), code as u32)).collect();
+    let moved: Vec<u32> = below
+        .levels
+        .into_iter()
+        .map(|level| match known.get(&level) {
+            Some(&code) => code,
+            None => {
+                levels.push(level);
+                levels.len() as u32 - 1
+            }
+        })
+        .collect();
+    let mut codes = std::mem::take(&mut above.codes);
+    codes.extend(
+        below.codes.iter().map(|&c| if c == MISSING { MISSING } else { moved[c as usize] }),
+    );
+    let mixed = above.mixed.take().or(below.mixed);
+    *above = Levels { mixed, ..Levels::sorted(levels, codes) };
+}

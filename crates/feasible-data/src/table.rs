@@ -1,0 +1,119 @@
+//! A typed table: named columns of numbers or of levels, as read and before any encoding.
+//!
+//! ```
+//! use feasible_data::{Format, Kind, Table};
+//! let table = Table::from_bytes("people.csv", b"age,race\n41,Black\n38,White\n,Black\n",
+//!     &Format::default())?;
+//! assert_eq!(table.rows(), 3);
+//! assert_eq!(table.column("race")?.kind(), Kind::Categorical);
+//! assert_eq!(table.column("age")?.missing(), 1);
+//! let error = table.column("rase").unwrap_err();
+//! assert_eq!(error.to_string(), "people.csv has no column 'rase': did you mean 'race'?");
+//! # Ok::<(), feasible_data::Error>(())
+//! ```
+
+use hashbrown::HashMap;
+
+use crate::column::Column;
+use crate::error::{Error, Place, Result};
+use crate::nearest::nearest;
+use crate::origin::Origin;
+
+/// A table. See the [module](self).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    pub(crate) name: String,
+    pub(crate) rows: usize,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) index: HashMap<String, usize>,
+    pub(crate) origins: Vec<Origin>,
+}
+
+impl Table {
+    /// A table made in memory; its rows count as lines 1, 2, ….
+    ///
+    /// # Errors
+    /// Columns of different lengths, two of one name, or no rows.
+    pub fn new(name: &str, columns: Vec<Column>) -> Result<Self> {
+        let rows = columns.first().map_or(0, Column::len);
+        Self::with_origin(name, columns, Origin::numbered(name, rows))
+    }
+
+    pub(crate) fn with_origin(name: &str, columns: Vec<Column>, origin: Origin) -> Result<Self> {
+        let rows = origin.rows();
+        if rows == 0 {
+            return Err(Error::NoRows { file: name.to_string() });
+        }
+        let mut index = HashMap::with_capacity(columns.len());
+        for (at, column) in columns.iter().enumerate() {
+            if column.len() != rows {
+                let reason =
+                    format!("column '{}' has {} rows, not {rows}", column.name, column.len());
+                return Err(Error::Stack { file: name.to_string(), reason });
+            }
+            if let Some(first) = index.insert(column.name.clone(), at) {
+                return Err(Error::DuplicateColumn {
+                    file: name.to_string(),
+                    column: column.name.clone(),
+                    first: first + 1,
+                    second: at + 1,
+                });
+            }
+        }
+        Ok(Self { name: name.to_string(), rows, columns, index, origins: vec![origin] })
+    }
+
+    /// What the table is called: its file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The numbers of all rows: 0, 1, 2, ….
+    pub fn all_rows(&self) -> Vec<u32> {
+        (0..self.rows as u32).collect()
+    }
+
+    /// The columns, in the order of the file.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The column of this name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownColumn`], with the nearest name.
+    pub fn column(&self, name: &str) -> Result<&Column> {
+        match self.index.get(name) {
+            Some(&at) => Ok(&self.columns[at]),
+            None => Err(Error::UnknownColumn {
+                table: self.name.clone(),
+                column: name.to_string(),
+                nearest: nearest(name, self.columns.iter().map(|c| c.name.as_str())),
+                known: self.columns.iter().map(|c| c.name.clone()).collect(),
+            }),
+        }
+    }
+
+    /// File and line of a row (of a Parquet file, the row counted from 1).
+    pub fn origin(&self, row: usize) -> (&str, u64) {
+        let mut first = 0;
+        for origin in &self.origins {
+            if row < first + origin.rows() {
+                return (&origin.file, origin.line(row - first));
+            }
+            first += origin.rows();
+        }
+        (&self.name, row as u64 + 1)
+    }
+
+    /// Where the cell of a row and column stands.
+    pub(crate) fn place(&self, row: usize, column: &str) -> Place {
+        let (file, line) = self.origin(row);
+        Place { file: file.to_string(), line, column: column.to_string() }
+    }
+}

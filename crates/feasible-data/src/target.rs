@@ -1,0 +1,252 @@
+//! What is to be predicted: a class or a number, from a column of the table.
+//!
+//! Two classes are numbered so that the positive level is class 1; without a positive level,
+//! and with more classes, levels are numbered in sorted order (as numbers if all are numbers). A
+//! numeric column is a number to predict unless it has a positive level, only two values, or
+//! `task = "classify"`.
+//!
+//! ```
+//! use feasible::Targets;
+//! use feasible_data::{Format, Table, TargetEncoder, TargetSpec};
+//! let csv = b"age,income\n41,<=50K\n38,>50K\n";
+//! let table = Table::from_bytes("people.csv", csv, &Format::default())?;
+//! let spec = TargetSpec::new("income").positive(">50K");
+//! let target = TargetEncoder::fit(&table, &[0, 1], &spec)?;
+//! assert_eq!(target.classes(), Some(["<=50K".to_string(), ">50K".to_string()].as_slice()));
+//! assert_eq!(target.transform(&table, &[1, 0])?, Targets::Classes(vec![1, 0]));
+//! # Ok::<(), feasible_data::Error>(())
+//! ```
+
+use std::collections::BTreeMap;
+
+use feasible::Targets;
+use serde::{Deserialize, Serialize};
+
+use crate::column::{Cells, Column, Levels, MISSING};
+use crate::encoder::as_levels;
+use crate::error::{Error, Result};
+use crate::nearest::nearest;
+use crate::table::Table;
+
+/// The target as a user writes it. See the [module](self).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetSpec {
+    /// The column.
+    pub column: String,
+    /// The level that is class 1, where there are two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub positive: Option<String>,
+    /// New level → the old levels it stands for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub group: BTreeMap<String, Vec<String>>,
+    /// Classes or a number; by default what the column is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<Task>,
+}
+
+/// What kind of thing is predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Task {
+    /// One of several classes.
+    Classify,
+    /// A number.
+    Regress,
+}
+
+impl TargetSpec {
+    /// A column, all else by default.
+    pub fn new(column: &str) -> Self {
+        let column = column.to_string();
+        Self { column, positive: None, group: BTreeMap::new(), task: None }
+    }
+
+    /// The level that is class 1.
+    #[must_use]
+    pub fn positive(mut self, level: &str) -> Self {
+        self.positive = Some(level.to_string());
+        self
+    }
+}
+
+/// A fitted target. See the [module](self).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetEncoder {
+    column: String,
+    /// Class 0, 1, …; `None` for a number.
+    classes: Option<Vec<String>>,
+    /// Old level → the class it is grouped into.
+    #[serde(default)]
+    groups: BTreeMap<String, String>,
+}
+
+impl TargetEncoder {
+    /// Fits the target to training rows.
+    ///
+    /// # Errors
+    /// An unknown column or level, a missing target, only one class, or a positive level where
+    /// there are more than two classes.
+    pub fn fit(table: &Table, rows: &[u32], spec: &TargetSpec) -> Result<Self> {
+        let column = table.column(&spec.column)?;
+        if rows.is_empty() {
+            let reason = "there is no row to fit the target to: check the split".to_string();
+            return Err(Error::Nothing { what: "training rows".into(), reason });
+        }
+        let wrong = |reason: String| Error::Preprocessing {
+            step: "target".into(),
+            column: spec.column.clone(),
+            reason,
+        };
+        let task = spec.task.unwrap_or_else(|| usual_task(column, spec));
+        if task == Task::Regress {
+            if spec.positive.is_some() || !spec.group.is_empty() {
+                return Err(wrong("a number to predict has no positive level or groups".into()));
+            }
+            let fitted =
+                Self { column: spec.column.clone(), classes: None, groups: BTreeMap::new() };
+            fitted.transform(table, rows)?;
+            return Ok(fitted);
+        }
+        let source = as_levels(&column.cells);
+        let groups = groups(spec, &source)?;
+        let mut used = vec![false; source.levels.len()];
+        for &row in rows {
+            match source.codes[row as usize] {
+                MISSING => {
+                    let place = table.place(row as usize, &spec.column);
+                    return Err(Error::MissingTarget { place });
+                }
+                code => used[code as usize] = true,
+            }
+        }
+        let mut names: Vec<String> = Vec::new();
+        for (level, _) in source.levels.iter().zip(used).filter(|(_, used)| *used) {
+            let class = groups.get(level).unwrap_or(level);
+            if !names.contains(class) {
+                names.push(class.clone());
+            }
+            if names.len() > 1000 {
+                let hint = "a number to predict is task = \"regress\"";
+                return Err(wrong(format!("more than 1000 classes: {hint}")));
+            }
+        }
+        let mut classes = Levels::sorted(names, Vec::new()).levels;
+        if let Some(positive) = &spec.positive {
+            if !classes.contains(positive) {
+                return Err(Error::UnknownLevel {
+                    column: spec.column.clone(),
+                    level: positive.clone(),
+                    nearest: nearest(positive, classes.iter().map(String::as_str)),
+                    known: classes,
+                });
+            }
+            if classes.len() > 2 {
+                let names = classes.join(", ");
+                let hint = "group the others into one";
+                return Err(wrong(format!(
+                    "a positive level, but the classes are {names}: {hint}"
+                )));
+            }
+            classes.sort_by_key(|class| class == positive);
+        }
+        if let [level] = classes.as_slice() {
+            return Err(Error::OneClass { column: spec.column.clone(), level: level.clone() });
+        }
+        Ok(Self { column: spec.column.clone(), classes: Some(classes), groups })
+    }
+
+    /// The source column.
+    pub fn column(&self) -> &str {
+        &self.column
+    }
+
+    /// The classes 0, 1, …; `None` if a number is predicted.
+    pub fn classes(&self) -> Option<&[String]> {
+        self.classes.as_deref()
+    }
+
+    /// The targets of rows, in the order given.
+    ///
+    /// # Errors
+    /// A missing target, a class the training rows do not have, or text for a number.
+    pub fn transform(&self, table: &Table, rows: &[u32]) -> Result<Targets> {
+        let column = table.column(&self.column)?;
+        let missing = |row| Error::MissingTarget { place: table.place(row, &self.column) };
+        let Some(classes) = &self.classes else {
+            let Cells::Numbers(values) = &column.cells else {
+                return Err(Error::Kind {
+                    column: self.column.clone(),
+                    found: "categorical".into(),
+                    needed: "a number is to be predicted: correct it, or task = \"classify\""
+                        .into(),
+                });
+            };
+            let number = |&row: &u32| match values[row as usize] {
+                x if x.is_nan() => Err(missing(row as usize)),
+                x if !(x as f32).is_finite() => Err(Error::TooLarge {
+                    place: table.place(row as usize, &self.column),
+                    value: x,
+                }),
+                x => Ok(x as f32),
+            };
+            return Ok(Targets::Values(rows.iter().map(number).collect::<Result<_>>()?));
+        };
+        let source = as_levels(&column.cells);
+        let class = |level: &String| {
+            let level = self.groups.get(level).unwrap_or(level);
+            classes.iter().position(|class| class == level)
+        };
+        let to: Vec<Option<usize>> = source.levels.iter().map(class).collect();
+        let class = |&row: &u32| match source.codes[row as usize] {
+            MISSING => Err(missing(row as usize)),
+            code => match to[code as usize] {
+                Some(class) => Ok(class as u32),
+                None => Err(Error::UnseenClass {
+                    place: table.place(row as usize, &self.column),
+                    level: source.levels[code as usize].clone(),
+                    known: classes.clone(),
+                }),
+            },
+        };
+        Ok(Targets::Classes(rows.iter().map(class).collect::<Result<_>>()?))
+    }
+}
+
+fn usual_task(column: &Column, spec: &TargetSpec) -> Task {
+    match &column.cells {
+        _ if spec.positive.is_some() || !spec.group.is_empty() => Task::Classify,
+        Cells::Levels(_) => Task::Classify,
+        Cells::Numbers(values) => {
+            let mut distinct: Vec<f64> = Vec::new();
+            for &x in values.iter().filter(|x| !x.is_nan()) {
+                if !distinct.contains(&x) {
+                    distinct.push(x);
+                }
+                if distinct.len() > 2 {
+                    return Task::Regress;
+                }
+            }
+            Task::Classify
+        }
+    }
+}
+
+fn groups(spec: &TargetSpec, source: &Levels) -> Result<BTreeMap<String, String>> {
+    let mut groups = BTreeMap::new();
+    for (new, olds) in &spec.group {
+        for old in olds {
+            if !source.levels.contains(old) {
+                return Err(Error::UnknownLevel {
+                    column: spec.column.clone(),
+                    level: old.clone(),
+                    nearest: nearest(old, source.levels.iter().map(String::as_str)),
+                    known: source.levels.clone(),
+                });
+            }
+            groups.insert(old.clone(), new.clone());
+        }
+    }
+    Ok(groups)
+}

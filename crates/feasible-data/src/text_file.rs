@@ -1,0 +1,203 @@
+//! Comma-, tab- and semicolon-separated text, read row by row into typed columns.
+
+use std::io::BufRead;
+
+use csv::ByteRecord;
+
+use crate::column::Column;
+use crate::column_builder::{ColumnBuilder, readable};
+use crate::error::{Error, Place, Result};
+use crate::format::Format;
+use crate::origin::Origin;
+use crate::source::Source;
+use crate::table::Table;
+
+/// Reads a text table; see [`Format`] for what it may look like.
+pub(crate) fn read(source: Source<'_>, format: &Format) -> Result<Table> {
+    let file = source.name();
+    let mut rows = Rows::open(source, format)?;
+    let (names, first) = rows.names()?;
+    let (names, wanted) = format.settle(&file, names)?;
+    let builder = |(name, &wanted): (&String, &bool)| {
+        ColumnBuilder::new(name, wanted, format.kinds.get(name).copied())
+    };
+    let mut builders: Vec<_> = names.iter().zip(&wanted).map(builder).collect();
+    let mut origin = Origin::new(&file);
+    if let Some(line) = first {
+        rows.fill(&mut builders, line)?;
+        origin.push(line);
+    }
+    while let Some(line) = rows.next(names.len())? {
+        if origin.rows() == u32::MAX as usize - 1 {
+            let reason = "more than 4 billion rows: read a part of the file".to_string();
+            return Err(Error::Option { option: file, reason });
+        }
+        rows.fill(&mut builders, line)?;
+        origin.push(line);
+    }
+    if origin.rows() == 0 {
+        return Err(Error::NoRows { file });
+    }
+    let mut again: Vec<_> = builders.iter_mut().map(ColumnBuilder::again).collect();
+    if again.iter().any(Option::is_some) {
+        reread(source, format, &mut again)?;
+    }
+    let mut columns: Vec<Column> = Vec::with_capacity(builders.len());
+    for (first, second) in builders.into_iter().zip(again) {
+        columns.extend(second.unwrap_or(first).finish(&file)?);
+    }
+    Table::with_origin(&file, columns, origin)
+}
+
+/// The second pass: fills the columns whose early numbers must be read as text.
+fn reread(source: Source<'_>, format: &Format, again: &mut [Option<ColumnBuilder>]) -> Result<()> {
+    let mut rows = Rows::open(source, format)?;
+    let (names, first) = rows.names()?;
+    let mut line = match first {
+        Some(line) => Some(line),
+        None => rows.next(names.len())?,
+    };
+    while let Some(at) = line {
+        for (builder, cell) in again.iter_mut().zip(rows.record.iter()) {
+            if let Some(builder) = builder {
+                builder.push(rows.trimmed(cell), format, &rows.file, at)?;
+            }
+        }
+        line = rows.next(names.len())?;
+    }
+    Ok(())
+}
+
+/// The rows of a text file.
+struct Rows<'a> {
+    file: String,
+    format: &'a Format,
+    reader: csv::Reader<Box<dyn BufRead + 'a>>,
+    record: ByteRecord,
+    skipped: u64,
+}
+
+impl<'a> Rows<'a> {
+    fn open(source: Source<'a>, format: &'a Format) -> Result<Self> {
+        let file = source.name();
+        let mut text = source.text()?;
+        let mut skipped = 0;
+        for _ in 0..format.skip_lines {
+            let mut line = Vec::new();
+            text.read_until(b'\n', &mut line).map_err(Error::io(&file))?;
+            skipped += 1;
+        }
+        let comment = format.comment.map(|c| Format::byte("comment", c)).transpose()?;
+        let start = text.fill_buf().map_err(Error::io(&file))?;
+        let delimiter = match format.delimiter {
+            Some(c) => Format::byte("delimiter", c)?,
+            None => commonest_delimiter(start, comment),
+        };
+        let reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(delimiter)
+            .comment(comment)
+            .buffer_capacity(1 << 16)
+            .from_reader(text);
+        Ok(Self { file, format, reader, record: ByteRecord::new(), skipped })
+    }
+
+    fn trimmed<'c>(&self, cell: &'c [u8]) -> &'c [u8] {
+        if self.format.trim { cell.trim_ascii() } else { cell }
+    }
+
+    /// Reads the next row that is not blank and gives its line.
+    fn advance(&mut self) -> Result<Option<u64>> {
+        loop {
+            let more = self.reader.read_byte_record(&mut self.record).map_err(|error| {
+                let source = match error.into_kind() {
+                    csv::ErrorKind::Io(source) => source,
+                    other => std::io::Error::other(format!("{other:?}")),
+                };
+                Error::Io { file: self.file.clone(), source }
+            })?;
+            if !more {
+                return Ok(None);
+            }
+            let blank = self.record.len() == 1 && self.record[0].trim_ascii().is_empty();
+            if !blank {
+                let line = self.record.position().map_or(0, csv::Position::line);
+                return Ok(Some(line + self.skipped));
+            }
+        }
+    }
+
+    /// Reads the next row of a table of `width` columns and gives its line.
+    fn next(&mut self, width: usize) -> Result<Option<u64>> {
+        let Some(line) = self.advance()? else { return Ok(None) };
+        let found = self.record.len();
+        if found == width {
+            return Ok(Some(line));
+        }
+        let broken = self.record.iter().any(|cell| cell.contains(&b'\n'));
+        let hint = match broken {
+            true => "; a cell of it holds line breaks: is a quote left open?",
+            false => ": quote cells that hold the delimiter, or correct the row",
+        };
+        let (file, hint) = (self.file.clone(), hint.to_string());
+        Err(Error::Ragged { file, line, expected: width, found, hint })
+    }
+
+    /// Names of the columns, and the line of the first row if that had to be read for them.
+    fn names(&mut self) -> Result<(Vec<String>, Option<u64>)> {
+        let Some(line) = self.advance()? else {
+            return Err(Error::Empty { file: self.file.clone() });
+        };
+        let width = self.record.len();
+        let mut names = Vec::with_capacity(width);
+        for (at, cell) in self.record.iter().enumerate() {
+            let unnamed = format!("column {}", at + 1);
+            let place = || Place { file: self.file.clone(), line, column: unnamed.clone() };
+            let name = match self.format.header {
+                true => readable(self.trimmed(cell), place)?,
+                false => String::new(),
+            };
+            names.push(if name.is_empty() { unnamed } else { name });
+        }
+        if !self.format.names.is_empty() {
+            if self.format.names.len() != width {
+                let given = self.format.names.len();
+                let reason = format!("{given} names for the {width} columns of {}", self.file);
+                return Err(Error::Option { option: "names".into(), reason });
+            }
+            names.clone_from(&self.format.names);
+        }
+        Ok((names, (!self.format.header).then_some(line)))
+    }
+
+    fn fill(&self, builders: &mut [ColumnBuilder], line: u64) -> Result<()> {
+        for (builder, cell) in builders.iter_mut().zip(self.record.iter()) {
+            builder.push(self.trimmed(cell), self.format, &self.file, line)?;
+        }
+        Ok(())
+    }
+}
+
+/// The commonest of comma, tab and semicolon outside quotes in the first line; comma if none.
+fn commonest_delimiter(start: &[u8], comment: Option<u8>) -> u8 {
+    let mut lines = start.split(|&b| b == b'\n');
+    let first = lines.find(|line| {
+        !line.trim_ascii().is_empty() && line.first().copied() != comment.or(Some(b'\n'))
+    });
+    let mut quoted = false;
+    let mut counts = [(b',', 0), (b'\t', 0), (b';', 0)];
+    for &byte in first.unwrap_or(b"") {
+        quoted ^= byte == b'"';
+        for (delimiter, count) in &mut counts {
+            *count += usize::from(!quoted && byte == *delimiter);
+        }
+    }
+    let mut best = counts[0];
+    for candidate in &counts[1..] {
+        if candidate.1 > best.1 {
+            best = *candidate;
+        }
+    }
+    best.0
+}
