@@ -55,8 +55,8 @@ fn reverse_kl<T: Real>(views: &Comparison<'_, T>) -> T {
     (0..views.classes()).map(term).sum()
 }
 
-/// Two classes: log-odds a of p and b of q, and a − b from differences within each class, so that
-/// views that nearly agree lose no digits.
+/// Two classes: log-odds a of p and b of q, and a − b, from differences between the views where they
+/// nearly agree, so that no digits are lost.
 struct Bernoulli<T> {
     a: T,
     b: T,
@@ -67,7 +67,8 @@ struct Bernoulli<T> {
 fn bernoulli<T: Real>(row: Row<'_, T>) -> Option<Bernoulli<T>> {
     let (z, u) = (Logits(row.at), Logits(row.against));
     let (a, b) = (z.contrast()?, u.contrast()?);
-    let change = (z.get(1) - u.get(1)) - (z.get(0) - u.get(0));
+    let (zeroth, first) = (z.get(0) - u.get(0), z.get(1) - u.get(1));
+    let change = if zeroth.abs() <= T::ONE { first - zeroth } else { a - b };
     Some(Bernoulli { a, b, change })
 }
 

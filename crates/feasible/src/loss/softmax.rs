@@ -115,10 +115,12 @@ pub(super) fn add_contrast<T: Real>(seeds: &mut [T], g: T) {
 #[derive(Clone, Copy)]
 pub(super) struct LogSoftmax<'a, T> {
     logits: Logits<'a, T>,
+    /// The class of the largest logit.
+    top: usize,
     /// m.
-    pub max: T,
+    max: T,
     /// log Σ e^{z − m}.
-    pub rest: T,
+    rest: T,
     /// p of the first classes.
     first: [T; REMEMBERED],
 }
@@ -143,7 +145,7 @@ impl<'a, T: Real> LogSoftmax<'a, T> {
         for p in &mut first[..logits.classes().min(REMEMBERED)] {
             *p *= scale;
         }
-        Self { logits, max, rest: others.ln_1p(), first }
+        Self { logits, top, max, rest: others.ln_1p(), first }
     }
 
     /// k, at least 2.
@@ -173,8 +175,9 @@ impl<'a, T: Real> LogSoftmax<'a, T> {
 
 /// Two distributions p (at z) and q (at u), with accurate log-ratios.
 ///
-/// $$d_j = \log\frac{p_j}{q_j} = (z_j - u_j) - \log \sum_i q_i e^{z_i - u_i}:$$
-/// when the views nearly agree this is computed from the differences z − u alone, so that
+/// $$d_j = \log\frac{p_j}{q_j} = c_j - \log\Big(1 + \sum_i q_i (e^{c_i} - 1)\Big), \qquad
+/// c_j = (z_j - u_j) - (z_m - u_m),$$
+/// with m the likeliest class. When no logit moves by more than 1, d is computed in this way, so that
 /// differences far below the rounding of log p survive; otherwise as log p − log q.
 #[derive(Clone, Copy)]
 pub(super) struct Comparison<'a, T> {
@@ -182,8 +185,8 @@ pub(super) struct Comparison<'a, T> {
     u: Logits<'a, T>,
     pub p: LogSoftmax<'a, T>,
     pub q: LogSoftmax<'a, T>,
-    base: T,
-    shift: T,
+    /// z_m − u_m and log(1 + Σ q (e^c − 1)), if the views are close.
+    close: Option<(T, T)>,
 }
 
 impl<'a, T: Real> Comparison<'a, T> {
@@ -191,16 +194,14 @@ impl<'a, T: Real> Comparison<'a, T> {
     pub fn new(at: &'a [T], against: &'a [T]) -> Self {
         let (z, u) = (Logits(at), Logits(against));
         let (p, q) = (LogSoftmax::new(z), LogSoftmax::new(u));
-        let first = z.get(0) - u.get(0);
-        let change = |j| (z.get(j) - u.get(j)) - first;
-        let close = (1..z.classes()).all(|j| change(j).abs() <= T::ONE);
-        let (base, shift) = if close {
-            let mean: T = (1..z.classes()).map(|j| q.probability(j) * change(j).exp_m1()).sum();
-            (first, mean.ln_1p())
-        } else {
-            (p.max - q.max, p.rest - q.rest)
-        };
-        Self { z, u, p, q, base, shift }
+        let change = |j| z.get(j) - u.get(j);
+        let close = (0..z.classes()).all(|j| change(j).abs() <= T::ONE);
+        let close = close.then(|| {
+            let base = change(p.top);
+            let growth = |j| q.probability(j) * (change(j) - base).exp_m1();
+            (base, (0..z.classes()).map(growth).sum::<T>().ln_1p())
+        });
+        Self { z, u, p, q, close }
     }
 
     /// k, at least 2.
@@ -212,7 +213,10 @@ impl<'a, T: Real> Comparison<'a, T> {
     /// d_j = log p_j − log q_j.
     #[inline(always)]
     pub fn log_ratio(&self, j: usize) -> T {
-        ((self.z.get(j) - self.u.get(j)) - self.base) - self.shift
+        match self.close {
+            Some((base, shift)) => ((self.z.get(j) - self.u.get(j)) - base) - shift,
+            None => self.p.log(j) - self.q.log(j),
+        }
     }
 
     /// p_j − q_j, to relative accuracy.

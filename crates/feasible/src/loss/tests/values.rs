@@ -228,6 +228,20 @@ proptest! {
 }
 
 #[test]
+fn a_large_offset_of_one_view_does_not_swallow_the_other() {
+    for (z, u) in
+        [(vec![-0.9, 0.9], vec![1e30, 1e30]), (vec![-0.9, 0.9, -1e4], vec![1e30, 1e30, -1e30])]
+    {
+        let alone = Point::of_views(&[-0.9, 0.9], &[0.0, 0.0]);
+        let point = Point::of_views(&z, &u);
+        for loss in [Loss::Kl, Loss::SymmetricKl, Loss::TotalVariation { smoothing: 0.1 }] {
+            close(point.value(&loss), alone.value(&loss), 1e-14);
+            close(point.seeds::<f32>(&loss).0, alone.value(&loss), 1e-6);
+        }
+    }
+}
+
+#[test]
 fn diverged_outputs_are_not_hidden() {
     for (loss, width) in every_loss() {
         let mut point = point(&loss, width, 1.0, &[0.3; 41]);
