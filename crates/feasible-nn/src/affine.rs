@@ -11,7 +11,7 @@ use crate::first_layer::{FirstLayer, FirstScratch};
 use crate::kernel::Kernels;
 use crate::layout::{Tensor, consecutive};
 use crate::shape::positive;
-use crate::simd::Level;
+use crate::simd::{FlushDenormals, Level};
 
 /// An affine model; see the [module](self).
 ///
@@ -102,6 +102,7 @@ impl<T: Kernels> Model for Affine<T> {
     }
 
     fn forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
+        let _flush = FlushDenormals::new();
         let (weights, bias) = self.split(theta);
         tape.resize_outputs(batch.output_rows() * self.layer.h);
         let mut scratch = scratch(tape);
@@ -118,6 +119,7 @@ impl<T: Kernels> Model for Affine<T> {
         seeds: &[T],
         gradient: &mut [T],
     ) {
+        let _flush = FlushDenormals::new();
         assert_eq!(gradient.len(), self.parameter_count());
         let (weights, bias) = gradient.split_at_mut(self.layer.d * self.layer.h);
         let mut scratch = scratch(tape);
@@ -135,6 +137,7 @@ impl<T: Kernels> Model for Affine<T> {
         seeds: &[T],
         gradient: &mut [T],
     ) {
+        let _flush = FlushDenormals::new();
         let (weights, _) = self.split(theta);
         let mut scratch = scratch(tape);
         self.layer.input_gradient(self.level, weights, seeds, &mut scratch, gradient);

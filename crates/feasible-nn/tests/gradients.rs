@@ -4,6 +4,8 @@
 //! of order 1 to 100 both are below 1e-9, so 1e-6 of the largest entry is met with room
 //! exactly when the derivative is right.
 
+#![allow(clippy::unwrap_used)] // outside #[test] functions too: a failure here is the test's
+
 mod case;
 
 use case::{Case, KINDS, Random, parameters, relative_error, value};

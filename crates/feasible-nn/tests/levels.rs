@@ -1,6 +1,8 @@
 //! The `f32` models at every SIMD level against the same models in `f64`, and views against the
 //! inputs they stand for.
 
+#![allow(clippy::unwrap_used)] // outside #[test] functions too: a failure here is the test's
+
 mod case;
 
 use case::{Case, KINDS, Random, outputs, parameters, relative_error};

@@ -1,6 +1,8 @@
 //! The optimisers against PyTorch's documented formulae, written out for one number, over 200
 //! steps of a noisy quadratic.
 
+#![allow(clippy::unwrap_used)] // outside #[test] functions too: a failure here is the test's
+
 mod case;
 
 use case::{Random, relative_error};

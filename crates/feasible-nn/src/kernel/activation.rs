@@ -191,7 +191,7 @@ pub(super) mod plain {
                 }
                 Activation::Silu => slope[i],
             };
-            *d = *d * derivative;
+            *d *= derivative;
         }
     }
 

@@ -33,10 +33,10 @@ const NARROW: usize = 16;
 
 /// The scalars models compute in, with their kernels.
 pub trait Kernels: Real {
-    /// For x and every sparse view of the batch: z = b + Σ W_c over the hot columns of each row,
-    /// + x_c W_c over its dense columns if `dense`, + Δ_c W_c over the columns the view changes;
-    /// then φ(z), and its slope if that is kept. `z` is views × rows × h; dense views are left
-    /// for the caller.
+    /// For x and every sparse view of the batch: z is b, plus W_c over the hot columns c of each
+    /// row, plus x_c W_c over its dense columns if `dense`, plus Δ_c W_c over the columns the view
+    /// changes; then φ(z), and its slope if that is kept. `z` is views × rows × h; dense views
+    /// are left for the caller.
     fn gather(
         level: Level,
         batch: &Batch<'_>,

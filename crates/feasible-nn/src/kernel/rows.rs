@@ -27,42 +27,64 @@ fn dots_lanes<L: Lanes>(
     }
     let rows = c.len() / n;
     assert!(a.len() == rows * inner && b.len() == n * inner && c.len() == rows * n);
-    let full = inner / L::N * L::N;
     let (mut i, mut j, mut at) = (0, 0, 0);
-    while at < c.len() {
-        let count = (c.len() - at).min(L::N);
+    while at + L::N <= c.len() {
         let mut sum = [L::splat(0.0); MAX_LANES];
-        // The bias of these outputs, in their order.
-        let mut offsets = [0.0f32; MAX_LANES];
-        for o in 0..count {
-            let (x, w) = (a[i * inner..][..inner].as_ptr(), b[j * inner..][..inner].as_ptr());
-            let mut s = L::splat(0.0);
-            // SAFETY: x and w have `inner` entries; full is a multiple of N and at most that.
-            unsafe {
-                let mut p = 0;
-                while p < full {
-                    s = L::load(x.add(p)).fma(L::load(w.add(p)), s);
-                    p += L::N;
-                }
-                if p < inner {
-                    let left = inner - p;
-                    s = L::load_part(x.add(p), left).fma(L::load_part(w.add(p), left), s);
-                }
-            }
-            sum[o] = s;
-            offsets[o] = bias.map_or(0.0, |bias| bias[j]);
+        for o in 0..L::N {
+            sum[o] = dot::<L>(a, b, inner, i, j, bias);
             j += 1;
             if j == n {
                 (i, j) = (i + 1, 0);
             }
         }
-        // SAFETY: `offsets` holds MAX_LANES ≥ N numbers, c holds `count` from `at` on.
-        unsafe {
-            let total = sums(sum).add(L::load(offsets.as_ptr()));
-            total.store_part(c.as_mut_ptr().add(at), count);
-        }
-        at += count;
+        // SAFETY: c holds N numbers from `at` on.
+        unsafe { sums(sum).store(c.as_mut_ptr().add(at)) };
+        at += L::N;
     }
+    if at < c.len() {
+        let mut sum = [L::splat(0.0); MAX_LANES];
+        let left = c.len() - at;
+        for o in 0..left {
+            sum[o] = dot::<L>(a, b, inner, i, j, bias);
+            j += 1;
+            if j == n {
+                (i, j) = (i + 1, 0);
+            }
+        }
+        // SAFETY: c holds `left` numbers from `at` on.
+        unsafe { sums(sum).store_part(c.as_mut_ptr().add(at), left) };
+    }
+}
+
+/// A vector whose lanes sum to ⟨aᵢ, bⱼ⟩ + biasⱼ.
+#[inline(always)]
+fn dot<L: Lanes>(
+    a: &[f32],
+    b: &[f32],
+    inner: usize,
+    i: usize,
+    j: usize,
+    bias: Option<&[f32]>,
+) -> L {
+    let (x, w) = (a[i * inner..][..inner].as_ptr(), b[j * inner..][..inner].as_ptr());
+    let mut sum = match bias {
+        // SAFETY: one number, which indexing has checked.
+        Some(bias) => unsafe { L::load_part(&raw const bias[j], 1) },
+        None => L::splat(0.0),
+    };
+    let mut p = 0;
+    // SAFETY: x and w have `inner` entries, and p.. never passes that.
+    unsafe {
+        while p + L::N <= inner {
+            sum = L::load(x.add(p)).fma(L::load(w.add(p)), sum);
+            p += L::N;
+        }
+        if p < inner {
+            let left = inner - p;
+            sum = L::load_part(x.add(p), left).fma(L::load_part(w.add(p), left), sum);
+        }
+    }
+    sum
 }
 
 dispatch!(transpose => transpose_lanes(a: &[f32], rows: usize, columns: usize, out: &mut [f32]));

@@ -1,5 +1,6 @@
 //! Each kernel at every level against its plain twin.
 
+use feasible::{Inputs, InputsBuilder, ShiftBuilder, ViewShift};
 use proptest::prelude::*;
 
 use super::*;
@@ -123,4 +124,61 @@ proptest! {
             close(level, &found, &expected, 1);
         }
     }
+
+    #[test]
+    fn gathering_and_scattering_agree(
+        seed: u64, d in 2usize..40, h in 1usize..150, n in 0usize..20, dense: bool,
+        views in 0usize..3,
+    ) {
+        let (inputs, shift) = table(seed, d, 7);
+        let shifts = vec![ViewShift::Sparse(&shift); views];
+        let rows: Vec<u32> = (0..n as u32).map(|r| r * 5 % 7).collect();
+        let batch = Batch { inputs: &inputs, rows: &rows, shifts: &shifts };
+        let (w, b) = (numbers(seed + 1, d * h), numbers(seed + 2, h));
+        let dz = numbers(seed + 3, batch.output_rows() * h);
+        let (ww, bw) = (wide(&w), wide(&b));
+        for activation in [None, Some(Activation::Tanh), Some(Activation::Silu)] {
+            let (mut z, mut slope) = (vec![0.0; dz.len()], vec![0.0; dz.len()]);
+            let layer = Weights { weights: &ww, bias: &bw };
+            gather::plain::gather(&batch, dense, layer, activation, &mut z, &mut slope);
+            for level in Level::available() {
+                let (mut found, mut found_slope) = (vec![f32::NAN; z.len()], vec![0.0; z.len()]);
+                let layer = Weights { weights: &w, bias: &b };
+                f32::gather(level, &batch, dense, layer, activation, &mut found, &mut found_slope);
+                close(level, &found, &z, 2 * d);
+                close(level, &found_slope, &slope, 2 * d);
+            }
+        }
+        let (mut dw, mut db, mut sums) = (ww.clone(), bw.clone(), wide(&dz));
+        scatter::plain::scatter(&batch, dense, &mut sums, &mut dw, &mut db);
+        for level in Level::available() {
+            let (mut found, mut bias, mut dz) = (w.clone(), b.clone(), dz.clone());
+            f32::scatter(level, &batch, dense, &mut dz, &mut found, &mut bias);
+            close(level, &found, &dw, 6 * n);
+            close(level, &bias, &db, 6 * n);
+            if !dense {
+                close(level, &dz[..n * h], &sums[..n * h], views);
+            }
+            let z = numbers(seed + 4, n * h);
+            let (mut moved, mut expected) = (vec![f32::NAN; n * h], vec![0.0; n * h]);
+            f32::shift(level, &rows, &shift, h, &w, &z, &mut moved);
+            gather::plain::shift(&rows, &shift, h, &ww, &wide(&z), &mut expected);
+            close(level, &moved, &expected, 2);
+        }
+    }
+}
+
+/// Samples with the first column dense, the others indicators; a shift that changes two columns
+/// of every second sample.
+fn table(seed: u64, d: usize, samples: usize) -> (Inputs, Shift) {
+    let mut inputs = InputsBuilder::new(d, vec![0], samples).unwrap();
+    let mut shift = ShiftBuilder::new(samples);
+    let x = numbers(seed, samples * d);
+    for (r, x) in x.chunks_exact(d).enumerate() {
+        let hot: Vec<u32> = (1..d as u32).filter(|&c| x[c as usize] > 0.3).collect();
+        inputs.push(&x[..1], &hot).unwrap();
+        let changes = [(0, 0.5), (d as u32 - 1, -1.0)];
+        shift.push(&changes[..2 * (r % 2)]).unwrap();
+    }
+    (inputs.finish(), shift.finish())
 }

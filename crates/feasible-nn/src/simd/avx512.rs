@@ -71,6 +71,11 @@ impl Lanes for Avx512 {
         Self(unsafe { _mm512_fmadd_ps(self.0, a.0, b.0) })
     }
     #[inline(always)]
+    fn minus_product(self, a: Self, b: Self) -> Self {
+        // SAFETY: the CPU has AVX-512F (module doc).
+        Self(unsafe { _mm512_fnmadd_ps(self.0, a.0, b.0) })
+    }
+    #[inline(always)]
     fn max(self, other: Self) -> Self {
         // SAFETY: the CPU has AVX-512F (module doc).
         Self(unsafe { _mm512_max_ps(self.0, other.0) })

@@ -1,8 +1,9 @@
 //! e^x, and the two functions made of it.
 //!
 //! $x = n \ln 2 + r$ with an integer n and |r| ≤ ln2/2, so $e^x = 2^n e^r$, and
-//! $e^r - 1 = r + r^2 q(r)$ with the Taylor polynomial q of degree 5, whose remainder
-//! (|r|⁸/8! ≤ 6·10⁻⁹) is below the rounding of `f32`. Two parts of ln 2 keep r exact.
+//! $e^r - 1 = r + r^2 q(r)$ with the polynomial q of degree 4 that interpolates at the Chebyshev
+//! nodes of that interval; it leaves a relative error of 1.1·10⁻⁸ in $e^r$, below the rounding of
+//! `f32`. Two parts of ln 2 keep r exact.
 //!
 //! Bounds, tested over the whole range at every level: [`exp`] and [`sigmoid`] within
 //! 4·10⁻⁷ relative, [`tanh`] within 5·10⁻⁷ relative. NaN gives NaN.
@@ -15,19 +16,34 @@ use super::Lanes;
 const LN2_HIGH: f32 = 0.693_359_4;
 const LN2_LOW: f32 = -2.121_944_4e-4;
 
+/// q of the module doc.
+const Q: [f32; 5] = [0.5, 0.166_665_76, 0.041_666_556, 0.008_363_203, 0.001_392_621_3];
+
 /// 2ⁿ and e^r − 1.
 #[inline(always)]
 fn reduce<L: Lanes>(x: L) -> (L, L) {
     let (n, power) = x.nearest_power(L::splat(LOG2_E));
     let r = n.fma(L::splat(-LN2_HIGH), x);
     let r = n.fma(L::splat(-LN2_LOW), r);
-    let mut q = L::splat(1.0 / 5040.0);
-    q = q.fma(r, L::splat(1.0 / 720.0));
-    q = q.fma(r, L::splat(1.0 / 120.0));
-    q = q.fma(r, L::splat(1.0 / 24.0));
-    q = q.fma(r, L::splat(1.0 / 6.0));
-    q = q.fma(r, L::splat(0.5));
+    let mut q = L::splat(Q[4]).fma(r, L::splat(Q[3]));
+    q = q.fma(r, L::splat(Q[2]));
+    q = q.fma(r, L::splat(Q[1]));
+    q = q.fma(r, L::splat(Q[0]));
     (power, r.mul(r).fma(q, r))
+}
+
+/// 2ⁿ and −(e^r − 1) for e⁻ˣ: with the signs in the constants, −x is never formed.
+#[inline(always)]
+fn reduce_negated<L: Lanes>(x: L) -> (L, L) {
+    let (n, power) = x.nearest_power(L::splat(-LOG2_E));
+    // −r
+    let s = n.fma(L::splat(LN2_HIGH), x);
+    let s = n.fma(L::splat(LN2_LOW), s);
+    let mut q = L::splat(-Q[4]).fma(s, L::splat(Q[3]));
+    q = q.fma(s, L::splat(-Q[2]));
+    q = q.fma(s, L::splat(Q[1]));
+    q = q.fma(s, L::splat(-Q[0]));
+    (power, s.mul(s).fma(q, s))
 }
 
 /// e^x; beyond [−87, 88] the value at the end of that range, so that the result is always a
@@ -43,8 +59,9 @@ pub(crate) fn exp<L: Lanes>(x: L) -> L {
 #[inline(always)]
 pub(crate) fn sigmoid<L: Lanes>(x: L) -> L {
     let x = L::splat(87.0).min(L::splat(-86.0).max(x));
-    let (power, e) = reduce(L::splat(0.0).sub(x));
-    power.fma(e, power).add(L::splat(1.0)).recip()
+    let (power, e) = reduce_negated(x);
+    // 1 + 2ⁿ − 2ⁿe
+    power.minus_product(e, power.add(L::splat(1.0))).recip()
 }
 
 /// t / (t + 2) with t = e^{2x} − 1, which keeps its digits near 0.

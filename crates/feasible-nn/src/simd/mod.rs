@@ -13,6 +13,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod denormals;
 mod exp;
 mod level;
 mod portable;
@@ -21,6 +22,7 @@ mod portable;
 pub(crate) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
+pub use denormals::FlushDenormals;
 pub(crate) use exp::{exp, sigmoid, tanh};
 pub(crate) use level::Kind;
 pub use level::Level;
@@ -72,6 +74,8 @@ pub(crate) trait Lanes: Copy {
     fn div(self, other: Self) -> Self;
     /// self · a + b, rounded once where the CPU can.
     fn fma(self, a: Self, b: Self) -> Self;
+    /// b − self · a, rounded once where the CPU can.
+    fn minus_product(self, a: Self, b: Self) -> Self;
     /// The larger of the two; `other` if one is NaN, so that `bound.max(x)` passes NaN on.
     fn max(self, other: Self) -> Self;
     /// The smaller of the two; `other` if one is NaN.
