@@ -35,7 +35,7 @@ pub use loss::Loss;
 pub use measurement::{Measurement, Standing};
 pub use model::{Batch, Model, Tape, ViewShift};
 pub use multiplier::Multipliers;
-pub use optimality::{Gap, Kkt};
+pub use optimality::{Gap, Kkt, Optimality};
 pub use optimiser::{Optimiser, OptimiserState};
 pub use outcome::Outcome;
 pub use population::{Population, View};

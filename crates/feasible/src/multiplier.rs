@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
 use crate::measurement::Measurement;
 use crate::problem::Problem;
 
@@ -17,6 +18,30 @@ impl Multipliers {
     /// Each requirement's start value (1 unless the problem says otherwise).
     pub fn start(problem: &Problem) -> Self {
         Self(problem.requirements().iter().map(|r| vec![r.start; r.multipliers()]).collect())
+    }
+
+    /// Given ones, per requirement.
+    ///
+    /// # Errors
+    /// Lengths that do not fit the problem, or a multiplier that is negative or not finite.
+    pub fn new(problem: &Problem, values: Vec<Vec<f64>>) -> Result<Self> {
+        let multipliers = Self(values);
+        if !multipliers.fits(problem) {
+            let lengths = problem.requirements().iter().map(|r| r.multipliers().to_string());
+            return Err(Error::Shape {
+                what: "multipliers".into(),
+                expected: format!("lists of {} entries", lengths.collect::<Vec<_>>().join(", ")),
+                found: multipliers.0.len(),
+            });
+        }
+        match multipliers.0.iter().flatten().find(|m| !(m.is_finite() && **m >= 0.0)) {
+            Some(&m) => Err(Error::Setting {
+                setting: "multiplier".into(),
+                value: m,
+                allowed: "at least 0 and finite".into(),
+            }),
+            None => Ok(multipliers),
+        }
     }
 
     /// All equal.

@@ -19,6 +19,19 @@ use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::real::Real;
 
+/// Everything known about how optimal a (θ, μ, λ) is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Optimality<T> {
+    /// L̂(θ, μ, λ).
+    pub lagrangian: f64,
+    /// ∇_θ L̂.
+    pub gradient: Vec<T>,
+    /// The duality gap, with L̂ at θ as the dual value.
+    pub gap: Gap,
+    /// KKT residuals.
+    pub kkt: Kkt,
+}
+
 /// The duality gap of a pair, relative to the objective.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gap {

@@ -15,8 +15,12 @@
 use std::collections::HashSet;
 
 use crate::error::{Error, Result};
+use crate::lagrangian::Lagrangian;
 use crate::loss::Loss;
+use crate::measurement::Measurement;
 use crate::model::Model;
+use crate::multiplier::Multipliers;
+use crate::optimality::{Gap, Kkt, Optimality};
 use crate::population::Population;
 use crate::requirement::{Requirement, Term};
 use crate::source::{Source, SourceView};
@@ -102,6 +106,42 @@ impl Problem {
     pub fn with_requirements(&self, requirements: Vec<Requirement>) -> Result<Problem> {
         let objective = self.objective.clone();
         Draft { objective, weight_decay: self.weight_decay, requirements }.check()
+    }
+
+    /// Objective and slacks of a given θ: an audit of a model on this problem's populations.
+    ///
+    /// # Errors
+    /// A model that does not fit, or a θ of another length.
+    pub fn measure<M: Model>(&self, model: &M, theta: &[M::Real]) -> Result<Measurement> {
+        if theta.len() != model.parameter_count() {
+            return Err(Error::Shape {
+                what: "theta".into(),
+                expected: format!("the model's {} parameters", model.parameter_count()),
+                found: theta.len(),
+            });
+        }
+        Ok(Lagrangian::new(self, model, 1, 0)?.measure(theta))
+    }
+
+    /// The Lagrangian of any (θ, μ, λ), its gradient in θ, the duality gap and the KKT residuals.
+    ///
+    /// # Errors
+    /// As [`Problem::measure`].
+    pub fn optimality<M: Model>(
+        &self,
+        model: &M,
+        theta: &[M::Real],
+        multipliers: &Multipliers,
+    ) -> Result<Optimality<M::Real>> {
+        let measurement = self.measure(model, theta)?;
+        let mut lagrangian = Lagrangian::new(self, model, 1, 0)?;
+        let kkt = Kkt::new(&mut lagrangian, theta, &measurement, multipliers);
+        Ok(Optimality {
+            lagrangian: measurement.lagrangian(multipliers),
+            gradient: lagrangian.full_gradient(theta, multipliers).to_vec(),
+            gap: Gap::new(&measurement, multipliers, 0.0),
+            kkt,
+        })
     }
 
     /// Each data set with the terms that live on it.

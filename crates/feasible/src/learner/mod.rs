@@ -291,6 +291,11 @@ impl<O> Learner<FirstOrder<O>> {
         self
     }
 
+    /// When the multipliers move.
+    pub fn cadence(&self) -> Cadence {
+        self.strategy.cadence
+    }
+
     /// Epochs (alternating) or batches (simultaneous) between dual steps.
     pub fn dual_period(mut self, period: u64) -> Self {
         self.strategy.cadence = match self.strategy.cadence {

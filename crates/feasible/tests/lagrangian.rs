@@ -1,0 +1,159 @@
+//! The Lagrangian's value and gradient, for every kind of term at once.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::people;
+use feasible::{
+    Adaptive, Loss, Multipliers, Place, Population, Probe, Problem, Requirement, Shift, rho,
+};
+use feasible_nn::{Activation, Mlp};
+
+/// Average, pointwise, subset, "at least", differences of groups, own data set, one and several
+/// counterfactuals, surrogates, per-point levels, weight decay.
+fn everything(people: &Population, others: &Population) -> Problem {
+    let group = people.filter(|s| s.inputs()[0] == 1.0);
+    let rest = people.filter(|s| s.inputs()[0] == 0.0);
+    let flipped = people.counterfactual(rho::flip(0)).unwrap();
+    let inputs = people.samples().inputs();
+    let swaps = [(1, 2), (1, 3)].map(|(a, b)| Arc::new(Shift::new(inputs, rho::swap(a, b)).unwrap()));
+    let swapped = group.counterfactuals(swaps.to_vec()).unwrap();
+    let levels = (0..people.len()).map(|n| 0.1 + n as f64 * 1e-3).collect();
+    Problem::minimise(people, Loss::CrossEntropy)
+        .weight_decay(0.01)
+        .subject_to(Requirement::average("ace", &flipped, Loss::Kl).at_most(0.01))
+        .subject_to(Requirement::pointwise("each", &flipped, Loss::SymmetricKl).at_most_each(levels))
+        .subject_to(Requirement::pointwise("swaps", &swapped, Loss::SquaredDistance).at_most(0.02))
+        .subject_to(Requirement::average("others", others, Loss::Brier).at_most(0.3))
+        .subject_to(
+            Requirement::average("parity", &group, Loss::Probability { class: 1 })
+                .minus(&rest)
+                .measured_by(Loss::Selected { class: 1 })
+                .at_most(0.05),
+        )
+        .subject_to(
+            Requirement::average("floor", &group, Loss::Probability { class: 1 }).at_least(0.4),
+        )
+        .subject_to(Requirement::pointwise("low", &rest, Loss::SmoothedError).at_least(0.1))
+        .check()
+        .unwrap()
+}
+
+fn multipliers(problem: &Problem) -> Multipliers {
+    let of = |i: usize, n: usize| 0.3 + 0.1 * ((i * 7 + n * 3) % 11) as f64;
+    let rows = problem.requirements().iter().enumerate();
+    let values = rows.map(|(i, r)| (0..r.multipliers()).map(|n| of(i, n)).collect()).collect();
+    Multipliers::new(problem, values).unwrap()
+}
+
+#[test]
+fn its_gradient_agrees_with_finite_differences_to_a_millionth() {
+    let problem = everything(&people(40, 1), &people(25, 2));
+    let multipliers = multipliers(&problem);
+    let model = Mlp::new(&[6, 5, 2], Activation::Tanh).unwrap().double();
+    let theta = feasible::Model::initial(&model, 3);
+    let value = |theta: &[f64]| {
+        problem.measure(&model, theta).unwrap().lagrangian(&multipliers)
+    };
+    let gradient = problem.optimality(&model, &theta, &multipliers).unwrap().gradient;
+    // Central differences: truncation h²f'''/6 and rounding 1e-16/h are both near 1e-10 here.
+    let h = 1e-5;
+    let size = gradient.iter().fold(0.0f64, |a, g| a.max(g.abs()));
+    for p in 0..theta.len() {
+        let at = |step: f64| {
+            let mut moved = theta.clone();
+            moved[p] += step;
+            value(&moved)
+        };
+        let numeric = (at(h) - at(-h)) / (2.0 * h);
+        assert!((numeric - gradient[p]).abs() <= 1e-6 * size, "{p}: {numeric} {}", gradient[p]);
+    }
+}
+
+#[test]
+fn the_pointwise_term_is_the_mean_of_lambda_times_slack() {
+    // Trap: a sum over samples, or a mean of a batch, would differ by the factor N.
+    let people = people(40, 1);
+    let flipped = people.counterfactual(rho::flip(0)).unwrap();
+    let problem = Problem::minimise(&people, Loss::CrossEntropy)
+        .subject_to(Requirement::pointwise("each", &flipped, Loss::Kl).at_most(0.01))
+        .check()
+        .unwrap();
+    let model = Mlp::new(&[6, 5, 2], Activation::Tanh).unwrap().double();
+    let theta = feasible::Model::initial(&model, 3);
+    let lambda: Vec<f64> = (0..40).map(|n| n as f64).collect();
+    let multipliers = Multipliers::new(&problem, vec![lambda.clone()]).unwrap();
+    let measured = problem.measure(&model, &theta).unwrap();
+    let slacks = &measured.slacks[0].measured;
+    let by_hand: f64 =
+        measured.objective + slacks.iter().zip(&lambda).map(|(s, l)| l * s).sum::<f64>() / 40.0;
+    assert!((measured.lagrangian(&multipliers) - by_hand).abs() < 1e-12);
+}
+
+#[test]
+fn equal_lambda_makes_a_pointwise_requirement_an_average_one() {
+    let people = people(30, 5);
+    let flipped = people.counterfactual(rho::flip(0)).unwrap();
+    let of = |r: Requirement| {
+        Problem::minimise(&people, Loss::CrossEntropy).subject_to(r.at_most(0.01)).check().unwrap()
+    };
+    let average = of(Requirement::average("r", &flipped, Loss::Kl));
+    let pointwise = of(Requirement::pointwise("r", &flipped, Loss::Kl));
+    let model = Mlp::new(&[6, 4, 2], Activation::Sigmoid).unwrap().double();
+    let theta = feasible::Model::initial(&model, 1);
+    let gradient = |problem: &Problem, m: Vec<f64>| {
+        let multipliers = Multipliers::new(problem, vec![m]).unwrap();
+        problem.optimality(&model, &theta, &multipliers).unwrap().gradient
+    };
+    let (a, p) = (gradient(&average, vec![2.5]), gradient(&pointwise, vec![2.5; 30]));
+    for (a, p) in a.iter().zip(&p) {
+        assert!((a - p).abs() < 1e-14, "{a} {p}");
+    }
+}
+
+/// One step of gradient ascent on the cross-entropy, of a given length per coordinate: enough of an
+/// adversary to see whether the hook works.
+#[derive(Debug)]
+struct OneStep(f32);
+
+impl Adaptive for OneStep {
+    fn shift(&self, probe: &mut dyn Probe, _: Place, shift: &mut [f32]) {
+        let k = probe.output_width();
+        let outputs = probe.outputs(shift).to_vec();
+        let rows = probe.rows().to_vec();
+        let mut seeds = vec![0.0; outputs.len()];
+        for (r, row) in rows.iter().enumerate() {
+            let z = &outputs[r * k..(r + 1) * k];
+            let max = z.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let total: f32 = z.iter().map(|z| (z - max).exp()).sum();
+            for c in 0..k {
+                seeds[r * k + c] = (z[c] - max).exp() / total;
+            }
+            if let feasible::Target::Class(y) = probe.samples().targets().get(*row as usize) {
+                seeds[r * k + y as usize] -= 1.0;
+            }
+        }
+        let mut gradient = vec![0.0; shift.len()];
+        probe.input_gradient(&seeds, &mut gradient);
+        for (s, g) in shift.iter_mut().zip(&gradient) {
+            *s = self.0 * g.signum();
+        }
+    }
+}
+
+#[test]
+fn a_view_that_sees_the_model_raises_the_loss_it_attacks() {
+    let people = people(60, 7);
+    let attacked = |epsilon| people.through(Arc::new(OneStep(epsilon)));
+    let model = Mlp::new(&[6, 8, 2], Activation::Tanh).unwrap();
+    let theta = feasible::Model::initial(&model, 2);
+    let loss = |population: &Population| {
+        let problem = Problem::minimise(population, Loss::CrossEntropy).check().unwrap();
+        problem.measure(&model, &theta).unwrap().objective
+    };
+    let clean = loss(&people);
+    assert!((loss(&attacked(0.0)) - clean).abs() < 1e-7, "ε = 0 is the identity");
+    assert!(loss(&attacked(0.1)) > clean + 0.01);
+    assert!(loss(&attacked(0.3)) > loss(&attacked(0.1)));
+}

@@ -1,0 +1,28 @@
+//! An independent judge for convex problems: the same problem built twice from raw matrices,
+//! once for this crate and once as a conic program for Clarabel.
+//!
+//! Nothing here calls the crate's losses, models or Lagrangian. A [`Program`] is
+//!
+//!     minimise    (1/N₀) Σ φ₀(uₙ(θ)) + α/2 ‖θ‖²
+//!     subject to  (1/Nᵢ) Σ φᵢ(uₙ(θ)) ≤ cᵢ       or       φⱼ(uₙ(θ)) ≤ cⱼₙ for every n,
+//!
+//! with uₙ affine in θ and φ one of four convex [`Curve`]s, which is all that squared, Huber,
+//! logistic, softmax and squared hinge losses and squared distances of outputs need.
+
+#![allow(dead_code)] // Each test that includes this module uses a part of it.
+
+mod conic;
+mod curve;
+mod generate;
+mod machine;
+mod program;
+mod random;
+mod raw;
+
+pub use conic::{Verdict, least_violation, solve};
+pub use curve::Curve;
+pub use generate::{Family, Instance, instance};
+pub use machine::{Machine, Regression};
+pub use program::{Kkt, Point, Program, Rows, Scope};
+pub use random::Random;
+pub use raw::{Features, Raw};
