@@ -44,6 +44,12 @@ impl FirstLayer {
         }
     }
 
+    /// Whether the weights' rows are used often enough, on average once for each view of a sample,
+    /// to be worth copying to whole cache lines.
+    pub fn rows_are_used_often(self, batch: &Batch<'_>) -> bool {
+        batch.output_rows() >= self.d
+    }
+
     /// φ(z) for every view, views × rows × h; z itself without an activation. The slope is as
     /// long, or empty if φ does not keep it.
     #[allow(clippy::too_many_arguments)]
@@ -61,8 +67,7 @@ impl FirstLayer {
         self.check(batch);
         if in_one_pass(batch) {
             let mut layer = Weights { weights, bias };
-            // Rows that are read many times are worth moving to whole cache lines.
-            if batch.output_rows() >= self.d {
+            if self.rows_are_used_often(batch) {
                 let aligned = place(&mut scratch.any, weights.len());
                 aligned.copy_from_slice(weights);
                 layer.weights = aligned;
@@ -137,8 +142,7 @@ impl FirstLayer {
             }
         }
         let by_row = by_row(batch);
-        if batch.output_rows() >= self.d {
-            // As in the forward pass: rows are added to many times, so in whole cache lines.
+        if self.rows_are_used_often(batch) {
             let aligned = place(&mut scratch.any, weights.len());
             aligned.fill(T::ZERO);
             T::scatter(level, batch, by_row, dz, aligned, bias);

@@ -59,15 +59,15 @@
 //! `cargo run --release -p feasible-nn --example step_time` measures them.
 
 mod activation;
-mod affine;
+pub mod affine;
 mod aligned;
 mod first_layer;
 mod initial;
 pub mod kernel;
-mod kernel_expansion;
+pub mod kernel_expansion;
 mod layout;
-mod mlp;
-mod optimiser;
+pub mod mlp;
+pub mod optimiser;
 mod shape;
 mod simd;
 

@@ -119,7 +119,7 @@ impl<T: Kernels> Mlp<T> {
         theta[w.offset..b.range().end].split_at_mut(w.len())
     }
 
-    /// The backward pass of a network with one hidden layer, if there is a kernel for it.
+    /// The backward pass of a network with one hidden layer and few outputs.
     fn backward_in_one_pass(
         &self,
         theta: &[T],
@@ -127,10 +127,11 @@ impl<T: Kernels> Mlp<T> {
         tape: &mut Tape<T>,
         seeds: &[T],
         gradient: &mut [T],
-    ) -> bool {
+    ) {
         let (hidden, output) = gradient.split_at_mut(self.layout[2].offset);
         let (first, bias) = hidden.split_at_mut(self.layout[1].offset);
         let (weights, output_bias) = output.split_at_mut(self.layout[2].len());
+        T::column_sums(self.level, seeds, output_bias);
         let mut any = std::mem::take(&mut tape.slots[ANY]);
         let tail = Tail {
             activation: self.activation,
@@ -139,17 +140,16 @@ impl<T: Kernels> Mlp<T> {
             weights: self.weights(theta, 1).0,
             seeds,
         };
-        // Rows that are added to many times are worth having in whole cache lines.
-        let aligned = place(&mut any, first.len());
-        aligned.fill(T::ZERO);
-        let to = TailGradient { first: aligned, bias, weights };
-        let done = T::backward_tail(self.level, batch, tail, to);
-        if done {
+        if self.first().rows_are_used_often(batch) {
+            let aligned = place(&mut any, first.len());
+            aligned.fill(T::ZERO);
+            let to = TailGradient { first: aligned, bias, weights };
+            T::backward_tail(self.level, batch, tail, to);
             T::column_sums(self.level, aligned, first);
-            T::column_sums(self.level, seeds, output_bias);
+        } else {
+            T::backward_tail(self.level, batch, tail, TailGradient { first, bias, weights });
         }
         tape.slots[ANY] = any;
-        done
     }
 
     /// Pulls the seeds back to the first layer's pre-activations, adding the gradients of the
@@ -274,10 +274,8 @@ impl<T: Kernels> Model for Mlp<T> {
         let _flush = FlushDenormals::new();
         assert_eq!(gradient.len(), self.parameter_count());
         assert_eq!(seeds.len(), batch.output_rows() * self.output_width());
-        if self.layers() == 2
-            && in_one_pass(batch)
-            && self.backward_in_one_pass(theta, batch, tape, seeds, gradient)
-        {
+        if self.layers() == 2 && self.output_width() <= T::TAIL_OUTPUTS && in_one_pass(batch) {
+            self.backward_in_one_pass(theta, batch, tape, seeds, gradient);
             return;
         }
         self.pull_back(theta, tape, seeds, Some(gradient));

@@ -70,15 +70,17 @@ pub trait Kernels: Real {
         bias: &mut [Self],
     );
 
-    /// Adds the gradients of a network with one hidden layer in one pass over the rows, for
-    /// sparse views and dense columns that are added by row. Returns whether there is such a
-    /// kernel for this scalar and this many outputs; if not, nothing is done.
+    /// Up to how many outputs [`Kernels::backward_tail`] takes; 0 if there is no such kernel.
+    const TAIL_OUTPUTS: usize;
+
+    /// Adds the gradients of a network with one hidden layer, except the last bias's, in one pass
+    /// over the rows; for sparse views, and dense columns that are added by row.
     fn backward_tail(
         level: Level,
         batch: &Batch<'_>,
         tail: Tail<'_, Self>,
         gradient: TailGradient<'_, Self>,
-    ) -> bool;
+    );
 
     /// C = A·B + start, where B has n columns.
     fn product(
@@ -174,18 +176,15 @@ macro_rules! kernels {
 impl Kernels for f32 {
     kernels!(simd);
 
+    const TAIL_OUTPUTS: usize = 2;
+
     fn backward_tail(
         level: Level,
         batch: &Batch<'_>,
         tail: Tail<'_, f32>,
         gradient: TailGradient<'_, f32>,
-    ) -> bool {
-        let outputs = tail.weights.len() / gradient.bias.len();
-        let known = outputs <= 2;
-        if known {
-            tail::backward(level, batch, tail, gradient);
-        }
-        known
+    ) {
+        tail::backward(level, batch, tail, gradient);
     }
 
     fn product_with_rows(
@@ -218,8 +217,10 @@ impl Kernels for f32 {
 impl Kernels for f64 {
     kernels!(plain);
 
-    fn backward_tail(_: Level, _: &Batch<'_>, _: Tail<'_, f64>, _: TailGradient<'_, f64>) -> bool {
-        false
+    const TAIL_OUTPUTS: usize = 0;
+
+    fn backward_tail(_: Level, _: &Batch<'_>, _: Tail<'_, f64>, _: TailGradient<'_, f64>) {
+        unreachable!("a network has at least one output");
     }
 
     fn product_with_rows(

@@ -158,8 +158,10 @@ unsafe fn tile<L: Lanes, const R: usize, const V: usize, const FULL: bool>(
     let mut sum = [[L::splat(0.0); V]; R];
     // SAFETY: a's entry (i + R − 1, inner − 1) and columns j.. of b's and c's rows exist.
     unsafe {
-        let mut a_at = a.data.as_ptr().add(i * row);
-        let mut b_at = b.as_ptr().add(j);
+        // Nothing is there if `inner` is 0, and past the end after the last round; `add` must stay
+        // inside even where nothing is read.
+        let mut a_at = a.data.as_ptr().wrapping_add(i * row);
+        let mut b_at = b.as_ptr().wrapping_add(j);
         for _ in 0..a.inner {
             let mut right = [L::splat(0.0); V];
             for v in 0..V {
@@ -171,7 +173,6 @@ unsafe fn tile<L: Lanes, const R: usize, const V: usize, const FULL: bool>(
                     sum[r][v] = left.fma(right[v], sum[r][v]);
                 }
             }
-            // Past the end after the last round, so not `add`, which must stay inside.
             a_at = a_at.wrapping_add(step);
             b_at = b_at.wrapping_add(n);
         }

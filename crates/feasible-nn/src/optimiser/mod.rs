@@ -1,7 +1,7 @@
 //! First-order methods on the flat θ, as PyTorch defines them.
 
-mod adam;
-mod sgd;
+pub mod adam;
+pub mod sgd;
 
 pub use adam::{Adam, AdamW};
 pub use sgd::Sgd;

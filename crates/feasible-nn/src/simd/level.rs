@@ -53,6 +53,7 @@ impl Level {
     }
 
     #[inline(always)]
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn kind(self) -> Kind {
         self.0
     }

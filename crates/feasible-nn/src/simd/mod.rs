@@ -24,6 +24,7 @@ pub(crate) use avx2::Avx2;
 pub(crate) use avx512::Avx512;
 pub use denormals::FlushDenormals;
 pub(crate) use exp::{exp, sigmoid, tanh};
+#[cfg(target_arch = "x86_64")]
 pub(crate) use level::Kind;
 pub use level::Level;
 pub(crate) use portable::Portable;
