@@ -209,7 +209,8 @@ proptest! {
 
     #[test]
     fn two_classes_are_three_with_an_impossible_one(numbers in numbers(), scale in 0.0..20.0f64) {
-        // The plain loops of three classes against the special code for two.
+        // The plain loops of three classes against the special code for two. Differences of
+        // logits up to 20 are rounded to 4e-15, and the slope of KL is at most its square root.
         for loss in [Loss::CrossEntropy, Loss::Kl] {
             let two = point(&loss, 2, scale, &numbers);
             let mut three = two.clone();
@@ -219,9 +220,9 @@ proptest! {
             }
             let (a, by_a) = two.seeds::<f64>(&loss);
             let (b, by_b) = three.seeds::<f64>(&loss);
-            prop_assert!((a - b).abs() <= 1e-12 * a, "{}: {} {}", loss, a, b);
+            prop_assert!((a - b).abs() <= 1e-12 * a + 1e-14 * a.sqrt(), "{}: {} {}", loss, a, b);
             for (j, g) in by_a.iter().enumerate() {
-                prop_assert!((g - by_b[j + j / 2]).abs() <= 1e-11 * norm(&by_a) + 1e-15, "{}: {:?} {:?}", loss, by_a, by_b);
+                prop_assert!((g - by_b[j + j / 2]).abs() <= 1e-12 * norm(&by_a) + 1e-14, "{}: {:?} {:?}", loss, by_a, by_b);
             }
         }
     }
