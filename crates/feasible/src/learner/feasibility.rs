@@ -7,9 +7,9 @@
 //!
 //! Where V is stationary and not zero, w = \[s\]₊ certifies infeasibility of a convex problem: the
 //! sum Σ w s is convex, its gradient there is ∇V = 0, so Σ w s ≥ 2V > 0 everywhere, while a
-//! feasible θ would make it ≤ 0. With a gradient that is only small, V cannot vanish within a
-//! distance V/‖∇V‖; a verdict asks for a distance of a thousand times the size of θ. For
-//! networks the statement is local.
+//! feasible θ would make it ≤ 0. With a gradient that is only small, Σ w s ≥ 2V − ‖∇V‖ r within
+//! a distance r: a feasible θ is at least 2V/‖∇V‖ away. A verdict asks that none is within a
+//! thousand sizes of the θ the search began at. For networks the statement is local.
 
 use crate::lagrangian::{Lagrangian, Scope};
 use crate::learner::augmented::Augmented;
@@ -20,7 +20,7 @@ use crate::multiplier::Multipliers;
 use crate::outcome::Outcome;
 use crate::real::Real;
 
-/// How far away, in sizes of θ, a feasible point must be for a verdict of infeasibility.
+/// How far from the start, in sizes of θ, a feasible point must be for a verdict.
 const FAR: f64 = 1000.0;
 
 /// How hard to look.
@@ -53,16 +53,14 @@ pub(crate) fn infeasibility<M: Model>(
     let start = total_violation(&lagrangian.measure(theta));
     lagrangian.set_scope(Scope::RequirementsOnly);
     let mut violation = Augmented::new(lagrangian, &zero, Some(1.0));
-    let far = |size: f64, norm: f64, value: f64| FAR * (1.0 + size) * norm <= value;
-    // The size of θ changes little on the way; the verdict below uses where it ended.
-    let size = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let radius = FAR * (1.0 + norm(&x));
     let done =
-        |norm: f64, decrement: f64| far(size, norm, 0.1 * start) && decrement <= 1e-9 * start;
+        |norm: f64, decrement: f64| norm * radius <= 0.1 * start && decrement <= 1e-9 * start;
     let target = (effort.hopeful * start).max(0.5 * tolerance * tolerance * f64::EPSILON);
     let limits = Limits { iterations: effort.iterations, done: &done, target };
     let minimum = minimise(&mut violation, &mut x, limits);
     lagrangian.set_scope(Scope::Everything);
-    let size = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let moved: Vec<f64> = x.iter().zip(theta).map(|(x, t)| x - t.to_f64()).collect();
     let end: Vec<M::Real> = x.iter().map(|&x| M::Real::from_f64(x)).collect();
     let measurement = lagrangian.measure(&end);
     let (worst, slack) = measurement
@@ -71,9 +69,14 @@ pub(crate) fn infeasibility<M: Model>(
         .map(|s| s.primal().iter().copied().fold(f64::NEG_INFINITY, f64::max))
         .enumerate()
         .fold((0, f64::NEG_INFINITY), |a, b| if b.1 > a.1 { b } else { a });
-    let decided = slack > tolerance && far(size, minimum.gradient_norm, minimum.value);
+    let reach = minimum.gradient_norm * (radius + norm(&moved));
+    let decided = slack > tolerance && reach <= 2.0 * minimum.value;
     decided.then(|| Outcome::Infeasible {
         requirement: problem.requirements()[worst].name().into(),
         slack,
     })
+}
+
+fn norm(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }

@@ -59,7 +59,10 @@ pub(crate) fn minimise(f: &mut dyn Smooth, x: &mut [f64], limits: Limits<'_>) ->
         inverse_hessian_times(&pairs, &gradient, &mut direction);
         let decrement = 0.5 * dot(&direction, &gradient).max(0.0);
         let minimum = Minimum { value, gradient_norm, decrement };
-        let finished = value <= limits.target || (limits.done)(gradient_norm, decrement);
+        // Before the first step H is the identity and the decrement says nothing: inputs in
+        // small units make a gradient that is small everywhere.
+        let known = !pairs.is_empty() || gradient_norm == 0.0;
+        let finished = value <= limits.target || (known && (limits.done)(gradient_norm, decrement));
         if finished || iterations == limits.iterations || !value.is_finite() {
             return minimum;
         }
