@@ -11,7 +11,7 @@ use feasible_nn::Kernel;
 use super::machine::{Machine, Regression};
 use super::random::{Random, grid};
 use super::raw::{Features, Raw};
-use super::{Program, Rows, Scope};
+use super::{Program, Rows, Scope, Verdict, solve};
 
 /// What is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,14 +31,8 @@ pub enum Family {
 }
 
 impl Family {
-    pub const ALL: [Self; 6] = [
-        Self::Free,
-        Self::Average,
-        Self::Pointwise,
-        Self::Mixed,
-        Self::Inactive,
-        Self::Infeasible,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Free, Self::Average, Self::Pointwise, Self::Mixed, Self::Inactive, Self::Infeasible];
 }
 
 /// A problem, twice.
@@ -206,7 +200,7 @@ impl Generator {
         }
     }
 
-    /// A θ that takes the requirements seriously, or not at all.
+    /// A θ that takes the requirements seriously, or the optimum that ignores them.
     fn reference(&self, random: &mut Random, sketches: &[Sketch], loose: bool) -> Vec<f64> {
         let unlevelled = |s: &Sketch| {
             let none = f64::NAN;
@@ -217,12 +211,15 @@ impl Generator {
             (s.rows.clone(), scope)
         };
         let program = self.program(sketches.iter().map(unlevelled).collect());
-        let mut weights: Vec<Vec<f64>> = sketches
-            .iter()
-            .map(|s| vec![if loose { 0.0 } else { random.between(0.5, 3.0) }; s.multipliers()])
-            .collect();
+        let mut weights: Vec<Vec<f64>> =
+            sketches.iter().map(|s| vec![random.between(0.5, 3.0); s.multipliers()]).collect();
+        if loose {
+            let free = Program { requirements: Vec::new(), ..program };
+            let Verdict::Solved { theta, .. } = solve(&free) else { panic!("a convex problem") };
+            return theta;
+        }
         let theta = program.compromise(&weights);
-        if loose || sketches.iter().all(|s| !s.pointwise) {
+        if sketches.iter().all(|s| !s.pointwise) {
             return theta;
         }
         // The worst points weigh most, so that a common level is worth something.
@@ -327,9 +324,7 @@ fn level(
     match (sketch.pointwise, random.coin()) {
         (false, _) => sketch.at_most((1.0 + room) * mean + bit),
         (true, false) => sketch.at_most((1.0 + room) * worst + bit),
-        (true, true) => {
-            sketch.at_most_each(values.iter().map(|v| v + room * mean + bit).collect())
-        }
+        (true, true) => sketch.at_most_each(values.iter().map(|v| v + room * mean + bit).collect()),
     }
 }
 

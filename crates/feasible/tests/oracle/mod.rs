@@ -9,7 +9,8 @@
 //! with uₙ affine in θ and φ one of four convex [`Curve`]s, which is all that squared, Huber,
 //! logistic, softmax and squared hinge losses and squared distances of outputs need.
 
-#![allow(dead_code)] // Each test that includes this module uses a part of it.
+// Each test that includes this module uses a part of it.
+#![allow(dead_code, unused_imports)]
 
 mod conic;
 mod curve;
