@@ -11,7 +11,7 @@ use crate::first_layer::{FirstLayer, FirstScratch};
 use crate::kernel::Kernels;
 use crate::layout::{Tensor, consecutive};
 use crate::shape::positive;
-use crate::simd::{FlushDenormals, Level};
+use crate::simd::Level;
 
 /// An affine model; see the [module](self).
 ///
@@ -97,12 +97,15 @@ impl<T: Kernels> Model for Affine<T> {
         (self.layer.d + 1) * self.layer.h
     }
 
+    fn is_linear(&self) -> bool {
+        true
+    }
+
     fn initial(&self, _seed: u64) -> Vec<T> {
         vec![T::ZERO; self.parameter_count()]
     }
 
     fn forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
-        let _flush = FlushDenormals::new();
         let (weights, bias) = self.split(theta);
         tape.resize_outputs(batch.output_rows() * self.layer.h);
         let mut scratch = scratch(tape);
@@ -119,7 +122,6 @@ impl<T: Kernels> Model for Affine<T> {
         seeds: &[T],
         gradient: &mut [T],
     ) {
-        let _flush = FlushDenormals::new();
         assert_eq!(gradient.len(), self.parameter_count());
         let (weights, bias) = gradient.split_at_mut(self.layer.d * self.layer.h);
         let mut scratch = scratch(tape);
@@ -137,7 +139,6 @@ impl<T: Kernels> Model for Affine<T> {
         seeds: &[T],
         gradient: &mut [T],
     ) {
-        let _flush = FlushDenormals::new();
         let (weights, _) = self.split(theta);
         let mut scratch = scratch(tape);
         self.layer.input_gradient(self.level, weights, seeds, &mut scratch, gradient);

@@ -17,7 +17,7 @@ use crate::first_layer::{FirstLayer, FirstScratch};
 use crate::kernel::{Kernels, Left, Start};
 use crate::layout::{Tensor, consecutive};
 use crate::shape::positive;
-use crate::simd::{FlushDenormals, Level};
+use crate::simd::Level;
 
 /// κ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -222,12 +222,15 @@ impl<T: Kernels> Model for KernelExpansion<T> {
         self.outputs * (self.centres() + 1)
     }
 
+    fn is_linear(&self) -> bool {
+        true
+    }
+
     fn initial(&self, _seed: u64) -> Vec<T> {
         vec![T::ZERO; self.parameter_count()]
     }
 
     fn forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
-        let _flush = FlushDenormals::new();
         assert_eq!(theta.len(), self.parameter_count());
         let (rows, m, k) = (batch.output_rows(), self.centres(), self.outputs);
         tape.resize_outputs(rows * k);
@@ -254,7 +257,6 @@ impl<T: Kernels> Model for KernelExpansion<T> {
         seeds: &[T],
         gradient: &mut [T],
     ) {
-        let _flush = FlushDenormals::new();
         assert_eq!(gradient.len(), self.parameter_count());
         let (rows, m, k) = (batch.output_rows(), self.centres(), self.outputs);
         let (weights, bias) = gradient.split_at_mut(k * m);
@@ -272,7 +274,6 @@ impl<T: Kernels> Model for KernelExpansion<T> {
         seeds: &[T],
         gradient: &mut [T],
     ) {
-        let _flush = FlushDenormals::new();
         let (rows, m, d, k) = (batch.output_rows(), self.centres(), self.first.d, self.outputs);
         tape.resize_slot(DELTA, rows * m);
         let [_, _, kappa, base, delta, row] = &mut tape.slots[..=ROW] else { unreachable!() };

@@ -77,4 +77,4 @@ pub use kernel_expansion::{Kernel, KernelExpansion};
 pub use layout::Tensor;
 pub use mlp::Mlp;
 pub use optimiser::{Adam, AdamW, Sgd};
-pub use simd::{FlushDenormals, Level};
+pub use simd::Level;

@@ -20,7 +20,7 @@ use crate::initial;
 use crate::kernel::{Kernels, Left, Start, Tail, TailGradient};
 use crate::layout::{Tensor, consecutive};
 use crate::shape::positive;
-use crate::simd::{FlushDenormals, Level};
+use crate::simd::Level;
 
 /// A multilayer perceptron; see the [module](self).
 ///
@@ -230,7 +230,6 @@ impl<T: Kernels> Model for Mlp<T> {
     }
 
     fn forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
-        let _flush = FlushDenormals::new();
         assert_eq!(theta.len(), self.parameter_count());
         let rows = batch.output_rows();
         let (layers, level) = (self.layers(), self.level);
@@ -271,7 +270,6 @@ impl<T: Kernels> Model for Mlp<T> {
         seeds: &[T],
         gradient: &mut [T],
     ) {
-        let _flush = FlushDenormals::new();
         assert_eq!(gradient.len(), self.parameter_count());
         assert_eq!(seeds.len(), batch.output_rows() * self.output_width());
         if self.layers() == 2 && self.output_width() <= T::TAIL_OUTPUTS && in_one_pass(batch) {
@@ -294,7 +292,6 @@ impl<T: Kernels> Model for Mlp<T> {
         seeds: &[T],
         gradient: &mut [T],
     ) {
-        let _flush = FlushDenormals::new();
         assert_eq!(seeds.len(), batch.output_rows() * self.output_width());
         assert_eq!(gradient.len(), batch.output_rows() * self.input_width());
         self.pull_back(theta, tape, seeds, None);

@@ -4,17 +4,21 @@
 //! time on common processors and are of no use to anyone. The processor's control register is
 //! per thread: a guard sets it and puts it back.
 
-/// Puts the thread's floating-point mode back when dropped.
+/// Flushes denormals to zero on this thread for as long as it lives. Learners and
+/// [`Problem::measure`](crate::Problem::measure) hold one; whoever calls a model directly may.
 #[must_use]
 #[derive(Debug)]
-pub(crate) struct FlushGuard {
+pub struct FlushDenormals {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     before: u64,
 }
 
-/// Flushes denormals to zero on this thread for as long as the guard lives.
-pub(crate) fn flush_denormals() -> FlushGuard {
-    imp::flush()
+impl FlushDenormals {
+    /// From now until it is dropped.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        imp::flush()
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -22,7 +26,7 @@ pub(crate) fn flush_denormals() -> FlushGuard {
 mod imp {
     use std::arch::asm;
 
-    use super::FlushGuard;
+    use super::FlushDenormals;
 
     /// Flush results to zero (bit 15) and read denormals as zero (bit 6).
     const FTZ_DAZ: u32 = 1 << 15 | 1 << 6;
@@ -40,13 +44,13 @@ mod imp {
         unsafe { asm!("ldmxcsr [{}]", in(reg) &csr, options(nostack, preserves_flags)) };
     }
 
-    pub(super) fn flush() -> FlushGuard {
+    pub(super) fn flush() -> FlushDenormals {
         let before = read();
         write(before | FTZ_DAZ);
-        FlushGuard { before: u64::from(before) }
+        FlushDenormals { before: u64::from(before) }
     }
 
-    impl Drop for FlushGuard {
+    impl Drop for FlushDenormals {
         fn drop(&mut self) {
             write(self.before as u32);
         }
@@ -58,7 +62,7 @@ mod imp {
 mod imp {
     use std::arch::asm;
 
-    use super::FlushGuard;
+    use super::FlushDenormals;
 
     /// Flush to zero is bit 24 of FPCR.
     const FZ: u64 = 1 << 24;
@@ -68,15 +72,15 @@ mod imp {
         unsafe { asm!("msr fpcr, {}", in(reg) fpcr, options(nomem, nostack)) };
     }
 
-    pub(super) fn flush() -> FlushGuard {
+    pub(super) fn flush() -> FlushDenormals {
         let before: u64;
         // SAFETY: reads the control register.
         unsafe { asm!("mrs {}, fpcr", out(reg) before, options(nomem, nostack)) };
         write(before | FZ);
-        FlushGuard { before }
+        FlushDenormals { before }
     }
 
-    impl Drop for FlushGuard {
+    impl Drop for FlushDenormals {
         fn drop(&mut self) {
             write(self.before);
         }
@@ -85,10 +89,10 @@ mod imp {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod imp {
-    use super::FlushGuard;
+    use super::FlushDenormals;
 
-    pub(super) fn flush() -> FlushGuard {
-        FlushGuard {}
+    pub(super) fn flush() -> FlushDenormals {
+        FlushDenormals {}
     }
 }
 
@@ -105,7 +109,7 @@ mod tests {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn denormals_are_flushed_while_the_guard_lives_and_not_after() {
         assert!(product() > 0.0);
-        let guard = flush_denormals();
+        let guard = FlushDenormals::new();
         assert_eq!(product(), 0.0);
         drop(guard);
         assert!(product() > 0.0);

@@ -161,9 +161,8 @@ fn settings_outside_their_range_are_named() {
         .check()
         .unwrap();
     let model = Mlp::new(&[6, 4, 2], Activation::Relu).unwrap();
-    let solve = |learner: Learner<feasible::FirstOrder<Adam>>| {
-        message(learner.solve(&problem, &model))
-    };
+    let solve =
+        |learner: Learner<feasible::FirstOrder<Adam>>| message(learner.solve(&problem, &model));
     let learner = || Learner::alternating(Adam::new(0.1));
     assert!(solve(learner().batch_size(0)).contains("batch size"));
     assert!(solve(learner().dual_period(0)).contains("dual period"));

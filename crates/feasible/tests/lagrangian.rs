@@ -17,13 +17,16 @@ fn everything(people: &Population, others: &Population) -> Problem {
     let rest = people.filter(|s| s.inputs()[0] == 0.0);
     let flipped = people.counterfactual(rho::flip(0)).unwrap();
     let inputs = people.samples().inputs();
-    let swaps = [(1, 2), (1, 3)].map(|(a, b)| Arc::new(Shift::new(inputs, rho::swap(a, b)).unwrap()));
+    let swaps =
+        [(1, 2), (1, 3)].map(|(a, b)| Arc::new(Shift::new(inputs, rho::swap(a, b)).unwrap()));
     let swapped = group.counterfactuals(swaps.to_vec()).unwrap();
     let levels = (0..people.len()).map(|n| 0.1 + n as f64 * 1e-3).collect();
     Problem::minimise(people, Loss::CrossEntropy)
         .weight_decay(0.01)
         .subject_to(Requirement::average("ace", &flipped, Loss::Kl).at_most(0.01))
-        .subject_to(Requirement::pointwise("each", &flipped, Loss::SymmetricKl).at_most_each(levels))
+        .subject_to(
+            Requirement::pointwise("each", &flipped, Loss::SymmetricKl).at_most_each(levels),
+        )
         .subject_to(Requirement::pointwise("swaps", &swapped, Loss::SquaredDistance).at_most(0.02))
         .subject_to(Requirement::average("others", others, Loss::Brier).at_most(0.3))
         .subject_to(
@@ -53,9 +56,7 @@ fn its_gradient_agrees_with_finite_differences_to_a_millionth() {
     let multipliers = multipliers(&problem);
     let model = Mlp::new(&[6, 5, 2], Activation::Tanh).unwrap().double();
     let theta = feasible::Model::initial(&model, 3);
-    let value = |theta: &[f64]| {
-        problem.measure(&model, theta).unwrap().lagrangian(&multipliers)
-    };
+    let value = |theta: &[f64]| problem.measure(&model, theta).unwrap().lagrangian(&multipliers);
     let gradient = problem.optimality(&model, &theta, &multipliers).unwrap().gradient;
     // Central differences: truncation h²f'''/6 and rounding 1e-16/h are both near 1e-10 here.
     let h = 1e-5;

@@ -119,13 +119,15 @@ fn an_observer_can_stop_a_training() {
     let stop_at_7 = |report: &feasible::EpochReport| {
         if report.epoch == 7 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let solution = learner.solve_observed(&problem, &Affine::new(6, 2).unwrap(), stop_at_7).unwrap();
+    let solution =
+        learner.solve_observed(&problem, &Affine::new(6, 2).unwrap(), stop_at_7).unwrap();
     assert_eq!((solution.outcome, solution.epochs), (Outcome::Interrupted, 7));
 }
 
 #[test]
 fn the_best_feasible_iterate_on_validation_is_returned_if_asked_for() {
-    let (training, validation) = (invariance(&people(300, 2), 2e-3), invariance(&people(300, 3), 2e-3));
+    let (training, validation) =
+        (invariance(&people(300, 2), 2e-3), invariance(&people(300, 3), 2e-3));
     let model = Mlp::new(&[6, 16, 2], Activation::Sigmoid).unwrap();
     // Rates that keep it moving in and out of the feasible region.
     let learner = Learner::alternating(Adam::new(0.3)).epochs(60).dual(Dual::adam(0.3)).seed(5);
@@ -135,7 +137,8 @@ fn the_best_feasible_iterate_on_validation_is_returned_if_asked_for() {
     let solution = learner
         .solve_observed(&training, &model, |report| {
             let validation = report.validation.as_ref().unwrap();
-            if validation.requirements[0].met && best.is_none_or(|(b, _)| validation.objective < b) {
+            if validation.requirements[0].met && best.is_none_or(|(b, _)| validation.objective < b)
+            {
                 best = Some((validation.objective, report.epoch));
             }
             ControlFlow::Continue(())
@@ -154,7 +157,8 @@ fn the_best_feasible_iterate_on_validation_is_returned_if_asked_for() {
 fn without_requirements_the_result_is_plain_empirical_risk_minimisation() {
     let people = people(200, 8);
     let plain = Problem::minimise(&people, Loss::CrossEntropy).check().unwrap();
-    let slack = Requirement::average("loose", &people, Loss::CrossEntropy).at_most(100.0).start(0.0);
+    let slack =
+        Requirement::average("loose", &people, Loss::CrossEntropy).at_most(100.0).start(0.0);
     let loose = plain.with_requirements(vec![slack]).unwrap();
     let model = Mlp::new(&[6, 8, 2], Activation::Tanh).unwrap();
     let learner = Learner::alternating(Adam::new(0.05)).epochs(20).seed(3);

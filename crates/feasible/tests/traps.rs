@@ -5,9 +5,7 @@
 mod common;
 
 use common::people;
-use feasible::{
-    Dual, Learner, Loss, Model, Multipliers, Population, Problem, Requirement, rho,
-};
+use feasible::{Dual, Learner, Loss, Model, Multipliers, Population, Problem, Requirement, rho};
 use feasible_nn::{Activation, Adam, Mlp};
 
 fn invariance(people: &Population, level: f64) -> Problem {
@@ -57,7 +55,8 @@ fn the_gradient_of_a_batch_has_the_scale_of_the_whole_lagrangian() {
     let model = Mlp::new(&[6, 4, 2], Activation::Tanh).unwrap();
     let theta = model.initial(9);
     let rate = 0.5;
-    let learner = Learner::alternating(feasible_nn::Sgd::new(rate)).batch_size(200).epochs(1).seed(9);
+    let learner =
+        Learner::alternating(feasible_nn::Sgd::new(rate)).batch_size(200).epochs(1).seed(9);
     let stepped = learner.solve(&problem, &model).unwrap();
     let multipliers = Multipliers::start(&problem);
     let gradient = problem.optimality(&model, &theta, &multipliers).unwrap().gradient;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{check_decay, check_rate};
 use crate::kernel::{AdamStep, Kernels};
-use crate::simd::{FlushDenormals, Level};
+use crate::simd::Level;
 
 macro_rules! adam {
     ($(#[$doc:meta])* $name:ident, decay $decay:literal $decay_function:literal) => {
@@ -144,7 +144,6 @@ fn apply<T: Kernels>(
     theta: &mut [T],
     gradient: &[T],
 ) {
-    let _flush = FlushDenormals::new();
     let [m, v] = &mut state.slots[..] else {
         panic!("Adam's state has two slots, this one has {}", state.slots.len());
     };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{check_decay, check_rate};
 use crate::kernel::{Kernels, SgdStep};
-use crate::simd::{FlushDenormals, Level};
+use crate::simd::Level;
 
 /// Gradient descent; see the [module](self).
 ///
@@ -86,7 +86,6 @@ impl<T: Kernels> Optimiser<T> for Sgd {
     }
 
     fn step(&self, epoch: f64, state: &mut OptimiserState<T>, theta: &mut [T], gradient: &[T]) {
-        let _flush = FlushDenormals::new();
         state.step += 1;
         let step = SgdStep {
             rate: self.rate * self.schedule.factor(epoch),

@@ -13,7 +13,6 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod denormals;
 mod exp;
 mod level;
 mod portable;
@@ -22,7 +21,6 @@ mod portable;
 pub(crate) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
-pub use denormals::FlushDenormals;
 pub(crate) use exp::{exp, sigmoid, tanh};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use level::Kind;

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use crate::adaptive::Place;
 use crate::error::{Error, Result};
-use crate::flush::flush_denormals;
+use crate::flush::FlushDenormals;
 use crate::measurement::{Measurement, Slacks};
 use crate::model::{Model, ViewShift};
 use crate::multiplier::Multipliers;
@@ -103,7 +103,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         let pool = match threads {
             0 | 1 => None,
             n => {
-                let flushing = |_| std::mem::forget(flush_denormals());
+                let flushing = |_| std::mem::forget(FlushDenormals::new());
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(n).start_handler(flushing);
                 let failed = |_| Error::Setting {
                     setting: "threads".into(),
@@ -150,6 +150,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
 
     /// One pass over `selections`, one per source.
     fn pass(&mut self, theta: &[M::Real], selections: &[Selection<'_>], ask: Ask<'_>) {
+        let _flush = FlushDenormals::new();
         self.chunks.clear();
         for (source, selection) in selections.iter().enumerate() {
             let views = 1 + self.ground.problem.sources()[source].views.len();

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::dual::DualState;
 use crate::error::Result;
-use crate::flush::flush_denormals;
+use crate::flush::FlushDenormals;
 use crate::lagrangian::Lagrangian;
 use crate::learner::progress::Merit;
 use crate::learner::report::{EpochReport, ValidationReport};
@@ -130,7 +130,7 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
             self.state.outcome = Some(self.at_the_end(Outcome::MaxEpochs));
             return None;
         }
-        let _flush = flush_denormals();
+        let _flush = FlushDenormals::new();
         self.lagrangian.place.epoch = self.state.epoch;
         let learner = self.learner;
         let desk = Desk {
@@ -258,7 +258,6 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
 
     /// The result: one model, its multipliers, slacks and residuals.
     pub fn finish(mut self) -> Solution<M::Real> {
-        let _flush = flush_denormals();
         let State { epoch, theta, multipliers, best, outcome, .. } = self.state;
         // A training that converged returns the pair that did.
         let kept = best.filter(|_| outcome != Some(Outcome::Converged));
