@@ -25,5 +25,5 @@ pub use curve::Curve;
 pub use generate::{Family, Instance, instance};
 pub use machine::{Machine, Regression};
 pub use program::{Kkt, Point, Program, Rows, Scope};
-pub use random::Random;
+pub use random::{Random, grid};
 pub use raw::{Features, Raw};
