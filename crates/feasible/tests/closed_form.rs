@@ -5,8 +5,8 @@
 //!     minimise ½(u − 1)² + ½ v²   subject to   (u + 1)² ≤ 1.
 //!
 //! The constraint says −2 ≤ u ≤ 0, so u* = v* = 0 and P* = ½. Stationarity in u,
-//! (u − 1) + 2μ(u + 1) = 0, gives μ* = ½. The dual function is
-//! d(μ) = 2μ/(1 + 2μ) · 2 − μ ... maximal at μ = ½ with d = ½: no gap.
+//! (u − 1) + 2μ(u + 1) = 0, gives μ* = ½. The dual function d(μ) = 4μ/(1 + 2μ) − μ is maximal
+//! there with d(½) = ½: no gap.
 
 use feasible::{
     Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets,
@@ -19,10 +19,14 @@ fn population(x: &[f32], y: &[f32]) -> Population {
 }
 
 fn problem() -> Problem {
+    with_level(1.0)
+}
+
+fn with_level(level: f64) -> Problem {
     Problem::minimise(&population(&[1.0, -1.0], &[1.0, 0.0]), Loss::Squared)
         .subject_to(
             Requirement::average("near −1 at x = 1", &population(&[1.0], &[-1.0]), Loss::Squared)
-                .at_most(1.0),
+                .at_most(level),
         )
         .check()
         .unwrap()
@@ -48,4 +52,14 @@ fn the_papers_dual_ascent_finds_the_same_pair() {
     assert_eq!(solution.outcome, Outcome::Converged, "{solution:?}");
     assert!((solution.multipliers.of(0)[0] - 0.5).abs() < 1e-6);
     assert!((solution.objective() - 0.5).abs() < 1e-6);
+}
+
+#[test]
+fn the_multiplier_is_the_price_of_the_level() {
+    // P(c) = ½(√c − 2)², so the slope at 1 is −½ = −μ*. Central differences of re-solved problems.
+    let model = Affine::new(1, 1).unwrap().double();
+    let optimum = |level| Learner::exact().solve(&with_level(level), &model).unwrap().objective();
+    let slope = (optimum(1.01) - optimum(0.99)) / 0.02;
+    // Truncation: h²/6 times a third derivative of order 1 is 2e-5.
+    assert!((slope + 0.5).abs() < 1e-4, "{slope}");
 }

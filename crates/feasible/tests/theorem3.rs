@@ -15,18 +15,23 @@
 //!   origin. The proof uses the distance from where the algorithm starts, U₀ = ‖μ⁽⁰⁾ − μ*‖² +
 //!   Σ‖λⱼ⁽⁰⁾ − λⱼ*‖². The paper's experiments and this crate start at 1, so that is what counts here.
 //! - **The norm of λ.** The step of λ(n) is η/N, the derivative of L̂ by λ(n) times η, so the
-//!   distance that decreases is the plain one, with weight 1 and not 1/N on each (λ(n) − λ*(n))²:
-//!   the inequality U_t ≤ U_{t−1} + 2η(d̂ − D̂* + ρ) + η²S is asserted below at each step. The price:
-//!   U₀ is a sum over N samples, so the bound on T grows like N. Steps with the raw slack
-//!   (`Dual::ascent`) satisfy the same inequality in the norm (1/N)Σ(λ − λ*)², with Σ(B − cⱼ)² in
-//!   the place of Σ(B − cⱼ)²/Nⱼ: N times fewer steps, to a neighbourhood whose pointwise part is N
-//!   times wider.
+//!   distance that decreases is the plain one, with weight 1 and not 1/N on each (λ(n) − λ*(n))².
+//!   The price: U₀ is a sum over N samples, so the bound on T grows like N. Steps with the raw
+//!   slack (`Dual::ascent`) satisfy the same inequality in the norm (1/N)Σ(λ − λ*)², with
+//!   Σ(B − cⱼ)² in the place of Σ(B − cⱼ)²/Nⱼ: the pointwise part of U₀ is N times smaller, that of
+//!   the neighbourhood N times wider.
+//! - **ρ.** The proof's inequality holds without it: Σ (m − m*) s is exactly L̂(θ, m) − L̂(θ, m*),
+//!   and L̂(θ, m*) ≥ D̂* for every θ, so
+//!
+//!       U_t ≤ U_{t−1} + 2η (L̂(θ, m) − D̂*) + η²S,
+//!
+//!   asserted below at each step. An inexact minimisation costs nothing in the lower bound.
 //! - **S.** A slack lies in [−c, B − c], so its square is at most (B − c)² only if c ≤ B/2. That is
 //!   asserted too; otherwise S needs max(c, B − c)².
 
 mod oracle;
 
-use feasible::{Learner, Loss, Outcome, Problem, Requirement};
+use feasible::{Learner, Problem, Requirement};
 use feasible_nn::Affine;
 use oracle::{Machine, Program, Random, Raw, Regression, Scope, Verdict};
 
@@ -83,10 +88,9 @@ fn case(regression: Regression, samples: usize, bound: f64) -> Case {
     Case { problem, program, inputs, bound }
 }
 
-/// Runs Algorithm 1 until well after the neighbourhood was entered; returns when that was, and
-/// the bound on it.
-#[allow(clippy::print_stdout)]
-fn enters(case: &Case, eta: f64, beta: f64, rho: f64) -> (u64, f64) {
+/// Runs Algorithm 1 until well after the neighbourhood was entered.
+#[allow(clippy::print_stdout)] // The summary is what --nocapture is for.
+fn enters(case: &Case, eta: f64, beta: f64, rho: f64) {
     let Case { problem, program, inputs, bound } = case;
     let verdict = oracle::solve(program);
     let Verdict::Solved { theta, multipliers: optimal } = verdict else { panic!("{verdict:?}") };
@@ -123,7 +127,7 @@ fn enters(case: &Case, eta: f64, beta: f64, rho: f64) -> (u64, f64) {
     let mut before = of(&training);
     assert!(before.iter().flatten().all(|&m| m == 1.0), "multipliers start at 1");
     let limit = distance(&before) / (2.0 * eta * beta) + 1.0;
-    let (mut entered, mut first) = (None, f64::NAN);
+    let (mut entered, mut first, mut largest) = (None, f64::NAN, 0.0f64);
     loop {
         let report = training.advance().expect("nothing stops this training");
         let t = report.epoch;
@@ -133,8 +137,9 @@ fn enters(case: &Case, eta: f64, beta: f64, rho: f64) -> (u64, f64) {
         let theta = &training.state().theta;
         let slacks = program.slacks(theta);
         for (slacks, (c, _)) in slacks.iter().zip(&levels) {
-            assert!(slacks.iter().all(|s| s + c <= *bound), "step {t}: a loss above B = {bound}");
+            largest = slacks.iter().map(|s| s + c).fold(largest, f64::max);
         }
+        assert!(largest <= *bound, "step {t}: a loss of {largest} is above B = {bound}");
         // The reported Lagrangian is that of the pair before the dual step, scaled by 1/N.
         let weighted: f64 = slacks
             .iter()
@@ -146,9 +151,8 @@ fn enters(case: &Case, eta: f64, beta: f64, rho: f64) -> (u64, f64) {
 
         assert!(lagrangian <= dual + inner.value + rounding, "step {t}: above the dual optimum");
         let after = of(&training);
-        // Lyapunov: with d̂ ≥ L̂ − ρ on the right it would be weaker; L̂ ≥ d̂ makes it checkable.
         let (u0, u1) = (distance(&before), distance(&after));
-        let most = u0 + 2.0 * eta * (lagrangian - dual + inner.value) + eta * eta * s;
+        let most = u0 + 2.0 * eta * (lagrangian - dual) + eta * eta * s;
         assert!(u1 <= most + rounding, "step {t}: distance {u0} to {u1}, at most {most}");
 
         if t == 1 {
@@ -167,20 +171,17 @@ fn enters(case: &Case, eta: f64, beta: f64, rho: f64) -> (u64, f64) {
     let entered = entered.expect("the loop ends after it was entered");
     println!(
         "eta {eta:5} beta {beta:5} rho {rho:.0e}: D* {dual:.4}, first L {first:.4}, eta S/2 {:.4}, \
-         entered at {entered} of at most {limit:.0}",
+         largest loss {largest:.2}, entered at {entered} of at most {limit:.0}",
         eta * s / 2.0
     );
-    let _ = Outcome::Converged;
-    (entered, limit)
+    // Otherwise nothing was observed.
+    assert!(entered > 1, "eta {eta}, beta {beta}: the start is already in the neighbourhood");
 }
 
 fn observed(case: &Case) {
-    for eta in [0.001, 0.01, 0.1] {
-        for beta in [0.01, 0.05, 0.25] {
-            for rho in [1e-10, 1e-3] {
-                let (entered, limit) = enters(case, eta, beta, rho);
-                assert!(entered as f64 <= limit);
-            }
+    for eta in [0.002, 0.01, 0.05] {
+        for (beta, rho) in [(0.01, 1e-10), (0.05, 1e-3), (0.25, 1e-10)] {
+            enters(case, eta, beta, rho);
         }
     }
 }
