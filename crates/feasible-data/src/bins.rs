@@ -39,7 +39,12 @@ impl Bins {
         };
         let labels = match &self.labels {
             None => interval_labels(&edges),
-            Some(labels) if labels.len() == edges.len() + 1 => labels.clone(),
+            Some(labels) if labels.len() == edges.len() + 1 => {
+                if let Some(at) = (1..labels.len()).find(|&at| labels[..at].contains(&labels[at])) {
+                    return Err(wrong(format!("label '{}' is given twice", labels[at])));
+                }
+                labels.clone()
+            }
             Some(labels) => {
                 let (found, bins) = (labels.len(), edges.len() + 1);
                 return Err(wrong(format!("{found} labels for {bins} bins (edges {edges:?})")));

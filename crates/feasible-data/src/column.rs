@@ -98,13 +98,24 @@ impl Levels {
     }
 }
 
-/// The cells of a column.
-#[derive(Clone, Debug, PartialEq)]
+/// The cells of a column. Missing cells are equal to one another.
+#[derive(Clone, Debug)]
 pub enum Cells {
     /// Finite numbers; NaN marks a missing cell (the readers let no other NaN pass).
     Numbers(Vec<f64>),
     /// Levels.
     Levels(Levels),
+}
+
+impl PartialEq for Cells {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
+        match (self, other) {
+            (Self::Numbers(a), Self::Numbers(b)) => a.len() == b.len() && a.iter().zip(b).all(same),
+            (Self::Levels(a), Self::Levels(b)) => a == b,
+            _ => false,
+        }
+    }
 }
 
 /// A named column.

@@ -38,6 +38,7 @@ pub mod encoder;
 pub mod error;
 pub mod expression;
 pub mod format;
+mod line_ends;
 mod nearest;
 mod origin;
 #[cfg(feature = "parquet")]

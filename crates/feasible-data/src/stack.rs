@@ -19,7 +19,8 @@ impl Table {
         let Some(mut all) = tables.next() else {
             return Err(Error::Empty { file: name.to_string() });
         };
-        let mut ranges = Vec::from([0..all.rows as u32]);
+        let mut ranges: Vec<Range<u32>> = Vec::new();
+        ranges.push(0..all.rows as u32);
         for table in tables {
             let (first, rows) = (all.rows as u32, table.rows as u32);
             ranges.push(first..first + rows);

@@ -8,6 +8,7 @@ use crate::column::Column;
 use crate::column_builder::{ColumnBuilder, readable};
 use crate::error::{Error, Place, Result};
 use crate::format::Format;
+use crate::line_ends::LineEnds;
 use crate::origin::Origin;
 use crate::source::Source;
 use crate::table::Table;
@@ -72,7 +73,7 @@ fn reread(source: Source<'_>, format: &Format, again: &mut [Option<ColumnBuilder
 struct Rows<'a> {
     file: String,
     format: &'a Format,
-    reader: csv::Reader<Box<dyn BufRead + 'a>>,
+    reader: csv::Reader<LineEnds<Box<dyn BufRead + 'a>>>,
     record: ByteRecord,
     skipped: u64,
 }
@@ -99,7 +100,7 @@ impl<'a> Rows<'a> {
             .delimiter(delimiter)
             .comment(comment)
             .buffer_capacity(1 << 16)
-            .from_reader(text);
+            .from_reader(LineEnds::new(text));
         Ok(Self { file, format, reader, record: ByteRecord::new(), skipped })
     }
 
@@ -120,11 +121,13 @@ impl<'a> Rows<'a> {
             if !more {
                 return Ok(None);
             }
-            let blank = self.record.len() == 1 && self.record[0].trim_ascii().is_empty();
-            if !blank {
-                let line = self.record.position().map_or(0, csv::Position::line);
-                return Ok(Some(line + self.skipped));
+            if self.record.len() == 1 && self.record[0].trim_ascii().is_empty() {
+                continue;
             }
+            // The reader stands on the line after the row.
+            let after = self.reader.position().line();
+            let within = memchr::memchr_iter(b'\n', self.record.as_slice()).count() as u64;
+            return Ok(Some(self.skipped + after.saturating_sub(within + 1)));
         }
     }
 

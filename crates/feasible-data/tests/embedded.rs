@@ -113,10 +113,8 @@ fn adult_encodes_to_the_61_columns_of_the_paper() {
 }
 
 #[test]
-fn adult_groups_have_the_prevalence_of_the_reference() {
-    // Whole training set: married 47.3, non-white 14.6, non-US 10.0, Masters 5.3 %. (The
-    // reference counts Married-civ-spouse and Married-AF-spouse and absent spouses as married,
-    // and everything but United-States and its territories as non-US.)
+fn adult_groups_are_as_large_as_in_the_reference() {
+    // In the whole training set: married 47.3, non-white 14.6, Masters 5.3 %.
     let adult = DataSet::adult();
     let (table, split) = adult.load().unwrap();
     let encoder = Encoder::fit(&table, &split.train, &adult.preprocessing, &["income"]).unwrap();
@@ -125,7 +123,7 @@ fn adult_groups_have_the_prevalence_of_the_reference() {
         let filter = expression.bind(&table, Some(&encoder), UnknownLevels::Reject).unwrap();
         100.0 * filter.select(&split.train).len() as f64 / split.train.len() as f64
     };
-    assert!((share("encoded(marital-status) == 'Married'") - 47.3).abs() < 0.1 + 0.0);
+    assert!((share("encoded(marital-status) == 'Married'") - 47.3).abs() < 0.05);
     assert!((share("race != 'White'") - 14.6).abs() < 0.05);
     assert!((share("education == 'Masters'") - 5.3).abs() < 0.05);
 }
@@ -134,8 +132,10 @@ fn adult_groups_have_the_prevalence_of_the_reference() {
 fn compas_encodes_to_the_23_columns_of_the_paper() {
     let compas = DataSet::compas();
     let (table, split) = compas.load().unwrap();
-    let all = [split.train.clone(), split.test.clone()].concat();
-    let encoder = Encoder::fit(&table, &all, &compas.preprocessing, &["two_year_recid"]).unwrap();
+    let fit = |rows: &[u32]| {
+        Encoder::fit(&table, rows, &compas.preprocessing, &["two_year_recid"]).unwrap()
+    };
+    let encoder = fit(&split.train);
     assert_eq!(
         widths(&encoder),
         [
@@ -155,8 +155,9 @@ fn compas_encodes_to_the_23_columns_of_the_paper() {
         ["African-American", "Caucasian", "Hispanic", "Other"]
     );
     assert!(encoder.names().contains(&"priors_count = more than 4".to_string()));
-    let train = Encoder::fit(&table, &split.train, &compas.preprocessing, &["two_year_recid"]);
-    assert_eq!(train.unwrap().width(), 23);
+    // numpy.quantile of the ages of all 6,172 rows at 0.2, 0.4, 0.6, 0.8.
+    let all = [split.train.clone(), split.test.clone()].concat();
+    assert_eq!(edges(&fit(&all), "age"), [24.0, 29.0, 35.0, 45.0]);
 }
 
 #[test]

@@ -110,18 +110,17 @@ impl<'t> Binder<'_, 't> {
                     Ok(Test::Number { x, comparison: *comparison, value })
                 }
                 Bound::Levels(levels) => {
+                    if !matches!(comparison, Comparison::Equal | Comparison::Unequal) {
+                        let message = format!(
+                            "column '{}' is text, which {} cannot order: use ==, != or in",
+                            subject.name,
+                            comparison.symbol()
+                        );
+                        return Err(self.wrong(subject.at.0, message));
+                    }
                     let mut passes = self.chosen(subject, &levels, std::slice::from_ref(value))?;
-                    match comparison {
-                        Comparison::Equal => {}
-                        Comparison::Unequal => passes.iter_mut().for_each(|pass| *pass = !*pass),
-                        other => {
-                            let symbol = other.symbol();
-                            let message = format!(
-                                "column '{}' is text, which {symbol} cannot order: use ==, != or in",
-                                subject.name
-                            );
-                            return Err(self.wrong(subject.at.0, message));
-                        }
+                    if *comparison == Comparison::Unequal {
+                        passes.iter_mut().for_each(|pass| *pass = !*pass);
                     }
                     Ok(Test::Level { levels, passes })
                 }

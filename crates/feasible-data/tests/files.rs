@@ -1,0 +1,205 @@
+//! Delimiters, compression and Parquet: what a file is, is decided by its content.
+
+use std::io::Write;
+
+use feasible_data::{Error, Format, Table};
+
+const CSV: &[u8] = b"age,gender\n41,Male\n,Female\n23,Male\n";
+
+fn read(bytes: &[u8]) -> Result<Table, Error> {
+    Table::from_bytes("t", bytes, &Format::default())
+}
+
+fn same(bytes: &[u8]) {
+    assert_eq!(read(bytes).unwrap(), read(CSV).unwrap());
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn tabs_and_semicolons_are_recognised() {
+    same(b"age\tgender\n41\tMale\n\tFemale\n23\tMale\n");
+    same(b"age;gender\n41;Male\n;Female\n23;Male\n");
+}
+
+#[test]
+fn gzip_and_zstd_are_recognised_in_one_or_several_pieces() {
+    same(&gzip(CSV));
+    same(&[gzip(&CSV[..20]), gzip(&CSV[20..])].concat());
+    let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 3).unwrap();
+    same(&zstd(CSV));
+    let skippable = [0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9];
+    same(&[zstd(&CSV[..20]), skippable.to_vec(), zstd(&CSV[20..])].concat());
+}
+
+#[test]
+fn damaged_compression_is_an_error() {
+    let long: Vec<u8> =
+        (0..20_000).flat_map(|i| format!("{i},x{}\n", i * i).into_bytes()).collect();
+    for packed in [gzip(&long), zstd::encode_all(long.as_slice(), 3).unwrap()] {
+        let cut = &packed[..packed.len() / 2];
+        assert!(matches!(read(cut), Err(Error::Io { .. })));
+        let mut turned = packed.clone();
+        for at in (10..packed.len()).step_by(packed.len() / 50) {
+            turned[at] ^= 0x55;
+            let _ = read(&turned); // an error or other text, never a panic
+            turned[at] ^= 0x55;
+        }
+    }
+}
+
+#[test]
+fn a_file_and_its_bytes_read_alike() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("misleading.parquet");
+    std::fs::write(&path, gzip(CSV)).unwrap();
+    let table = Table::read(&path, &Format::default()).unwrap();
+    assert_eq!(table.columns(), read(CSV).unwrap().columns());
+}
+
+#[test]
+fn options_out_of_range_are_explained() {
+    for format in [
+        Format { delimiter: Some('→'), ..Format::default() },
+        Format { comment: Some('\n'), ..Format::default() },
+        Format { names: vec!["one".into()], ..Format::default() },
+        Format { columns: Some(vec!["gendr".into()]), ..Format::default() },
+    ] {
+        assert!(Table::from_bytes("t", CSV, &format).is_err(), "{format:?}");
+    }
+}
+
+#[cfg(feature = "parquet")]
+mod parquet_files {
+    use std::sync::Arc;
+
+    use feasible_data::{Cells, Kind};
+    use parquet::basic::{Compression, ZstdLevel};
+    use parquet::data_type::{
+        BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type,
+    };
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    use super::*;
+
+    fn parquet(compression: Compression) -> Vec<u8> {
+        let schema = "message t {
+            required int32 age;
+            optional double pay;
+            optional binary race (UTF8);
+            required boolean married;
+            required int64 price (DECIMAL(10,2));
+        }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let properties = Arc::new(WriterProperties::builder().set_compression(compression).build());
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
+        for _ in 0..2 {
+            let mut group = writer.next_row_group().unwrap();
+            let mut at = 0;
+            while let Some(mut column) = group.next_column().unwrap() {
+                let some = Some([1, 0, 1].as_slice());
+                match at {
+                    0 => column.typed::<Int32Type>().write_batch(&[41, 38, 23], None, None),
+                    1 => column.typed::<DoubleType>().write_batch(&[1.5, 2.5], some, None),
+                    2 => {
+                        let text = [ByteArray::from("White"), ByteArray::from("Black")];
+                        column.typed::<ByteArrayType>().write_batch(&text, some, None)
+                    }
+                    3 => column.typed::<BoolType>().write_batch(&[true, false, true], None, None),
+                    _ => column.typed::<Int64Type>().write_batch(&[123, -5, 0], None, None),
+                }
+                .unwrap();
+                column.close().unwrap();
+                at += 1;
+            }
+            group.close().unwrap();
+        }
+        writer.into_inner().unwrap()
+    }
+
+    #[test]
+    fn parquet_is_read_with_its_types_and_nulls_whatever_the_compression() {
+        for compression in [
+            Compression::UNCOMPRESSED,
+            Compression::SNAPPY,
+            Compression::GZIP(Default::default()),
+            Compression::BROTLI(Default::default()),
+            Compression::LZ4_RAW,
+            Compression::ZSTD(ZstdLevel::default()),
+        ] {
+            let table = read(&parquet(compression)).unwrap();
+            assert_eq!(table.rows(), 6, "{compression}");
+            let age = &table.column("age").unwrap().cells;
+            assert_eq!(*age, Cells::Numbers(vec![41.0, 38.0, 23.0, 41.0, 38.0, 23.0]));
+            assert_eq!(table.column("pay").unwrap().text(2).unwrap(), "2.5");
+            assert_eq!(table.column("pay").unwrap().missing(), 2);
+            assert_eq!(table.column("race").unwrap().text(1), None);
+            assert_eq!(table.column("married").unwrap().text(0).unwrap(), "true");
+            assert_eq!(table.column("price").unwrap().text(0).unwrap(), "1.23");
+        }
+    }
+
+    #[test]
+    fn parquet_columns_can_be_chosen_and_declared() {
+        let format = Format {
+            columns: Some(vec!["age".into()]),
+            kinds: [("age".to_string(), Kind::Categorical)].into(),
+            ..Format::default()
+        };
+        let bytes = parquet(Compression::SNAPPY);
+        let table = Table::from_bytes("t.parquet", &bytes, &format).unwrap();
+        assert_eq!(table.columns().len(), 1);
+        assert_eq!(table.columns()[0].kind(), Kind::Categorical);
+    }
+
+    #[test]
+    fn damaged_parquet_is_an_error() {
+        let bytes = parquet(Compression::SNAPPY);
+        for end in [4, 5, 8, 12, bytes.len() / 2, bytes.len() - 1] {
+            assert!(matches!(read(&bytes[..end]), Err(Error::Parquet { .. })), "{end}");
+        }
+        let mut turned = bytes.clone();
+        for at in 4..bytes.len() {
+            turned[at] ^= 0x55;
+            let _ = read(&turned); // an error or other values, never a panic
+            turned[at] ^= 0x55;
+        }
+    }
+
+    #[test]
+    fn dates_and_nested_columns_are_refused_by_name_unless_left_out() {
+        for (schema, what) in [
+            ("message t { required int32 day (DATE); required int32 a; }", "dates"),
+            ("message t { repeated int32 day; required int32 a; }", "repeated"),
+            ("message t { required group g { required int32 day; } required int32 a; }", "nested"),
+        ] {
+            let schema = Arc::new(parse_message_type(schema).unwrap());
+            let properties = Arc::new(WriterProperties::builder().build());
+            let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
+            let mut group = writer.next_row_group().unwrap();
+            while let Some(mut column) = group.next_column().unwrap() {
+                let levels = what == "repeated";
+                let (def, rep) = ([1_i16], [0_i16]);
+                let typed = column.typed::<Int32Type>();
+                let wrote = match levels {
+                    true => typed.write_batch(&[7], Some(&def), Some(&rep)),
+                    false => typed.write_batch(&[7], None, None),
+                };
+                wrote.unwrap();
+                column.close().unwrap();
+            }
+            group.close().unwrap();
+            let bytes = writer.into_inner().unwrap();
+            let error = read(&bytes).unwrap_err().to_string();
+            assert!(error.contains("day") && error.contains(what), "{error}");
+            let format = Format { columns: Some(vec!["a".into()]), ..Format::default() };
+            assert_eq!(Table::from_bytes("t", &bytes, &format).unwrap().rows(), 1);
+        }
+    }
+}
