@@ -1,5 +1,7 @@
 //! The data sets in the crate are what they claim to be, and encode as the paper says.
 
+#![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
+
 use feasible::Targets;
 use feasible_data::{
     DataSet, Encoder, Encoding, Expression, TargetEncoder, UnknownLevels, samples,

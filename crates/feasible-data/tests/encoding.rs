@@ -1,5 +1,7 @@
 //! Encoders, targets, splits and counterfactuals on small tables worked out by hand.
 
+#![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
+
 use feasible::Targets;
 use feasible_data::{
     Bins, ByColumn, Change, Column, Counterfactual, DataSet, Encoder, Error, Format, Fractions,

@@ -1,5 +1,7 @@
 //! The `where` language: meaning, messages, and that printing and parsing agree.
 
+#![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
+
 use feasible_data::{Bins, Encoder, Expression, Format, Preprocessing, Table, UnknownLevels};
 use proptest::prelude::*;
 

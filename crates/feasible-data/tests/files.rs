@@ -1,5 +1,7 @@
 //! Delimiters, compression and Parquet: what a file is, is decided by its content.
 
+#![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
+
 use std::io::Write;
 
 use feasible_data::{Error, Format, Table};

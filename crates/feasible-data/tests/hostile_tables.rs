@@ -1,5 +1,7 @@
 //! One test per malformation: a typed error that says where, or documented behaviour.
 
+#![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
+
 use feasible_data::{
     Cells, Duplicates, Encoder, Error, Format, Kind, Preprocessing, Table, TargetEncoder,
     TargetSpec, Unseen,
