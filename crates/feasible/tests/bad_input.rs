@@ -1,4 +1,5 @@
 //! Input that cannot be used is refused before any training, with a name and a number.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -7,6 +7,7 @@
 //! The constraint says −2 ≤ u ≤ 0, so u* = v* = 0 and P* = ½. Stationarity in u,
 //! (u − 1) + 2μ(u + 1) = 0, gives μ* = ½. The dual function d(μ) = 4μ/(1 + 2μ) − μ is maximal
 //! there with d(½) = ½: no gap.
+#![allow(clippy::unwrap_used)]
 
 use feasible::{
     Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets,

@@ -5,6 +5,7 @@
 //! families of requirements times ten. A summary is printed by
 //!
 //!     cargo test -p feasible --test convex_oracle -- --nocapture
+#![allow(clippy::unwrap_used)]
 
 mod oracle;
 

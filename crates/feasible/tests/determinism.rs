@@ -1,4 +1,5 @@
 //! Same seed, same bits: for any number of threads, after any interruption, in any row order.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! The Lagrangian's value and gradient, for every kind of term at once.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

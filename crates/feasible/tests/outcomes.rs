@@ -1,4 +1,5 @@
 //! How trainings end, and which iterate is returned.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

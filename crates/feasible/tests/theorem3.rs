@@ -28,6 +28,7 @@
 //!   asserted below at each step. An inexact minimisation costs nothing in the lower bound.
 //! - **S.** A slack lies in [−c, B − c], so its square is at most (B − c)² only if c ≤ B/2. That is
 //!   asserted too; otherwise S needs max(c, B − c)².
+#![allow(clippy::unwrap_used)]
 
 mod oracle;
 

@@ -1,6 +1,7 @@
 //! Mistakes that are easy to make in constrained learning, each with the test that catches it.
 //! (Those about single losses and dual steps have theirs beside the code: cross-entropy fed with
 //! probabilities, KL that underflows, Adam that forgets the slack.)
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

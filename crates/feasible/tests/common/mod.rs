@@ -1,5 +1,5 @@
 //! Small data sets that several tests share.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use feasible::{Inputs, Population, Purpose, Samples, Stream, Targets};
 
