@@ -1,0 +1,79 @@
+//! A saved model held against any table: requirements, flips, accuracy.
+
+use std::sync::Arc;
+
+use feasible_data::{Table, UnknownLevels, Unseen};
+use serde::Serialize;
+
+use crate::clause::Ground;
+use crate::error::Result;
+use crate::evaluate::{Evaluation, Standard};
+use crate::saved_model::SavedModel;
+use crate::summary::evaluations_text;
+
+/// How a saved model does on a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Audit {
+    /// What the problem is called.
+    pub problem: String,
+    /// The table.
+    pub table: String,
+    /// How it does.
+    pub evaluation: Evaluation,
+    /// The classes, in the order of the confusion matrix.
+    pub classes: Vec<String>,
+}
+
+impl SavedModel {
+    /// Evaluates the model on every row of a table.
+    ///
+    /// # Errors
+    /// Columns that are missing, cells that cannot be encoded.
+    pub fn audit(&self, table: &Table, unseen: Option<Unseen>) -> Result<Audit> {
+        let rows = table.all_rows();
+        let encoder = self.encoder(unseen)?;
+        let manifest = self.manifest();
+        let samples = Arc::new(feasible_data::samples(table, &rows, &encoder, &manifest.target)?);
+        let mut ground = Ground::new(table, &rows, &samples, &encoder, UnknownLevels::MatchNothing);
+        let standard = Standard {
+            loss: manifest.objective.losses().0,
+            clauses: self.clauses(),
+            changes: self.changes(),
+            tolerance: manifest.tolerance,
+            classes: manifest.target.classes().map(<[String]>::len),
+            multipliers: None,
+        };
+        Ok(Audit {
+            problem: manifest.problem.clone(),
+            table: table.name().to_string(),
+            evaluation: standard.evaluate(self.network(), self.theta(), &mut ground)?,
+            classes: manifest.target.classes().unwrap_or_default().to_vec(),
+        })
+    }
+}
+
+impl Audit {
+    /// Whether every requirement is met.
+    pub fn met(&self) -> bool {
+        self.evaluation.met
+    }
+
+    /// As a table for people.
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{} on {}\n\n", self.problem, self.table);
+        text += &evaluations_text(&[("table", &self.evaluation)]);
+        if let Some(confusion) = &self.evaluation.confusion {
+            text += "\nconfusion (true class: predicted class)\n";
+            for (class, counts) in self.classes.iter().zip(confusion) {
+                let cells: Vec<String> = self
+                    .classes
+                    .iter()
+                    .zip(counts)
+                    .map(|(predicted, count)| format!("{predicted} {count}"))
+                    .collect();
+                text += &format!("  {class}: {}\n", cells.join(", "));
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,140 @@
+//! A checkpoint: the state of a training in one file.
+//!
+//! | bytes | content |
+//! | --- | --- |
+//! | 8 | `FEASIBLE` |
+//! | 4 | format version, little endian |
+//! | 8 | length n of the payload, little endian |
+//! | 32 | SHA-256 of the payload |
+//! | n | the payload: [`Checkpoint`] in postcard's encoding |
+//!
+//! Every way in which such a file can be wrong is an error of its own, so that a message can say
+//! what happened and what to do.
+
+use feasible::{Outcome, State};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+const MAGIC: &[u8; 8] = b"FEASIBLE";
+/// The version this program writes and reads.
+pub const VERSION: u32 = 1;
+const HEADER: usize = 8 + 4 + 8 + 32;
+
+/// What is saved. See the [module](self).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// The training.
+    pub state: State<f32>,
+    /// How many bytes of the metrics belong to it.
+    pub metrics: u64,
+    /// SHA-256 of the resolved problem, so that the state of one problem is not resumed by another.
+    pub problem: [u8; 32],
+}
+
+/// What is wrong with a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// Not a checkpoint.
+    #[error("this is not a checkpoint: it does not begin as one")]
+    NotACheckpoint,
+    /// Written by a later program.
+    #[error(
+        "this checkpoint has format {found}, this program reads up to {VERSION}: use a newer one"
+    )]
+    Newer {
+        /// Its version.
+        found: u32,
+    },
+    /// The end is missing.
+    #[error("this checkpoint is cut short: {found} bytes of {expected}")]
+    Truncated {
+        /// Its length.
+        found: u64,
+        /// The length it should have.
+        expected: u64,
+    },
+    /// Bytes have changed.
+    #[error("this checkpoint is damaged: its checksum does not fit its content")]
+    Checksum,
+    /// Sound bytes that are no state.
+    #[error("this checkpoint cannot be decoded: {reason}")]
+    Content {
+        /// What the decoder said.
+        reason: String,
+    },
+    /// The state of another problem.
+    #[error("this checkpoint belongs to another problem than the problem file beside it")]
+    OtherProblem,
+}
+
+/// The encoded form. How a training ended is an enum that carries its name, which a compact
+/// encoding cannot read back: it travels as JSON.
+#[derive(Serialize, Deserialize)]
+struct Payload {
+    state: State<f32>,
+    outcome: Option<String>,
+    metrics: u64,
+    problem: [u8; 32],
+}
+
+impl Checkpoint {
+    /// As bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut state = self.state.clone();
+        // An interruption is over once it is resumed.
+        let outcome = state.outcome.take().filter(|outcome| *outcome != Outcome::Interrupted);
+        let outcome = outcome.and_then(|outcome| serde_json::to_string(&outcome).ok());
+        let payload = Payload { state, outcome, metrics: self.metrics, problem: self.problem };
+        // Numbers, lists and text: none of them can fail to encode.
+        let payload = postcard::to_stdvec(&payload).unwrap_or_default();
+        let mut bytes = Vec::with_capacity(HEADER + payload.len());
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&(payload.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&Sha256::digest(&payload));
+        bytes.extend_from_slice(&payload);
+        bytes
+    }
+
+    /// From [`Checkpoint::to_bytes`].
+    ///
+    /// # Errors
+    /// One for each way in which the bytes can be wrong.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, CheckpointError> {
+        let begins = bytes.len().min(MAGIC.len());
+        if bytes[..begins] != MAGIC[..begins] {
+            return Err(CheckpointError::NotACheckpoint);
+        }
+        let truncated = |expected: usize| CheckpointError::Truncated {
+            found: bytes.len() as u64,
+            expected: expected as u64,
+        };
+        let header = bytes.get(..HEADER).ok_or_else(|| truncated(HEADER))?;
+        let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+        if version > VERSION {
+            return Err(CheckpointError::Newer { found: version });
+        }
+        let mut length = [0; 8];
+        length.copy_from_slice(&header[12..20]);
+        let length = u64::from_le_bytes(length);
+        let payload = &bytes[HEADER..];
+        if (payload.len() as u64) < length {
+            let expected = (HEADER as u64).saturating_add(length);
+            return Err(CheckpointError::Truncated { found: bytes.len() as u64, expected });
+        }
+        if payload.len() as u64 != length || Sha256::digest(payload)[..] != header[20..] {
+            return Err(CheckpointError::Checksum);
+        }
+        let content = |reason: String| CheckpointError::Content { reason };
+        let mut payload: Payload =
+            postcard::from_bytes(payload).map_err(|error| content(error.to_string()))?;
+        payload.state.outcome = match payload.outcome {
+            Some(json) => {
+                Some(serde_json::from_str(&json).map_err(|error| content(error.to_string()))?)
+            }
+            None => None,
+        };
+        Ok(Self { state: payload.state, metrics: payload.metrics, problem: payload.problem })
+    }
+}

@@ -1,0 +1,407 @@
+//! From `[[requirement]]` to the core's requirements, on any table.
+//!
+//! In two steps. [`expand`], once, on the training table: `fairness` and `groups` become one
+//! requirement with a `where` for each level and rate. [`Clause::of`], for a fitted encoder and
+//! target: expressions are parsed, each change of a counterfactual becomes a clause, `within`
+//! becomes two. A [`Clause`] then makes a [`Requirement`] of the samples of any table; a saved
+//! model carries the expanded requirements and is audited with the same clauses.
+
+use std::sync::Arc;
+
+use feasible::{Loss, Population, Requirement, Samples, Shift, Targets};
+use feasible_data::{
+    Change, Counterfactual, Encoder, Expression, Table, TargetEncoder, UnknownLevels,
+};
+
+use crate::error::{Error, Result};
+use crate::spec::{Counterfactuals, Kind, Rate, RequirementSpec, Source};
+
+/// A requirement, checked but for the samples it speaks of.
+#[derive(Clone, Debug)]
+pub struct Clause {
+    /// Its name.
+    pub name: String,
+    /// The number of the `[[requirement]]` it comes from.
+    pub from: usize,
+    /// Average or pointwise.
+    pub kind: Kind,
+    /// The loss whose gradient moves θ.
+    pub loss: Loss,
+    /// The loss that moves the multipliers, if it is another one.
+    pub measure: Option<Loss>,
+    /// Whose samples.
+    pub filter: Option<Expression>,
+    /// Only samples of this class.
+    pub class: Option<u32>,
+    /// The difference to the loss of these.
+    pub against: Option<Against>,
+    /// The change under which predictions are compared.
+    pub change: Option<Change>,
+    /// At least or at most.
+    pub bound: Bound,
+    /// The share of points that may violate it.
+    pub all_but: f64,
+    /// Where its multipliers start.
+    pub start: f64,
+}
+
+/// Whom a rate is compared with.
+#[derive(Clone, Debug)]
+pub enum Against {
+    /// All samples (of the clause's class).
+    Everyone,
+    /// Those an expression selects.
+    Where(Expression),
+}
+
+/// The level and its direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// … ≤ c.
+    AtMost(f64),
+    /// … ≥ c.
+    AtLeast(f64),
+}
+
+/// Samples of a table, as clauses see them.
+pub struct Ground<'a> {
+    /// The table.
+    pub table: &'a Table,
+    /// The rows of it that the samples are.
+    pub rows: &'a [u32],
+    /// The samples.
+    pub samples: &'a Arc<Samples>,
+    /// The encoder that made them.
+    pub encoder: &'a Encoder,
+    /// What to do with levels that this table does not have.
+    pub unknown: UnknownLevels,
+    shifts: Vec<(Change, Arc<Shift>)>,
+}
+
+impl<'a> Ground<'a> {
+    /// Samples of rows of a table.
+    pub fn new(
+        table: &'a Table,
+        rows: &'a [u32],
+        samples: &'a Arc<Samples>,
+        encoder: &'a Encoder,
+        unknown: UnknownLevels,
+    ) -> Self {
+        Self { table, rows, samples, encoder, unknown, shifts: Vec::new() }
+    }
+
+    /// What a change does to each row; the same change gives the same shift, so that
+    /// requirements share the forward pass.
+    pub fn shift(&mut self, change: &Change) -> Result<Arc<Shift>> {
+        if let Some((_, shift)) = self.shifts.iter().find(|(known, _)| known == change) {
+            return Ok(shift.clone());
+        }
+        let shift = Arc::new(change.shift(self.samples.inputs())?);
+        self.shifts.push((change.clone(), shift.clone()));
+        Ok(shift)
+    }
+
+    fn population(&self, filter: Option<&Expression>, class: Option<u32>) -> Result<Population> {
+        let everyone = Population::new(self.samples.clone());
+        if filter.is_none() && class.is_none() {
+            return Ok(everyone);
+        }
+        let mut keep = vec![true; self.rows.len()];
+        if let Some(expression) = filter {
+            let mask = expression.bind(self.table, Some(self.encoder), self.unknown)?.mask();
+            for (keep, &row) in keep.iter_mut().zip(self.rows) {
+                *keep = mask[row as usize];
+            }
+        }
+        if let (Some(class), Targets::Classes(classes)) = (class, self.samples.targets()) {
+            for (keep, &y) in keep.iter_mut().zip(classes) {
+                *keep &= y == class;
+            }
+        }
+        Ok(everyone.subset(&keep)?)
+    }
+}
+
+/// Makes one requirement of each level and rate where `groups` and `fairness` ask for it.
+///
+/// # Errors
+/// Keys that do not go together, or an unknown column.
+pub fn expand(
+    source: &Source,
+    specs: &[RequirementSpec],
+    table: &Table,
+    encoder: &Encoder,
+) -> Result<Vec<(usize, RequirementSpec)>> {
+    let mut all = Vec::new();
+    for (at, spec) in specs.iter().enumerate() {
+        let key = |name: &str| format!("requirement[{at}].{name}");
+        if spec.fairness.is_some() && (spec.rate.is_some() || spec.loss.is_some()) {
+            return Err(source.at(&key("fairness"), "give only one of loss, rate and fairness"));
+        }
+        if spec.fairness.is_some() && spec.groups.is_none() {
+            let message = "fairness is between groups: name their column, groups = \"…\"";
+            return Err(source.at(&key("fairness"), message));
+        }
+        let rates: Vec<Option<Rate>> = match spec.fairness {
+            Some(fairness) => fairness.rates().iter().copied().map(Some).collect(),
+            None => vec![spec.rate],
+        };
+        for rate in &rates {
+            let mut one = spec.clone();
+            (one.rate, one.fairness) = (*rate, None);
+            if let (true, Some(rate)) = (rates.len() > 1, rate) {
+                one.name = format!("{}: {}", spec.name, rate.name());
+            }
+            let Some(column) = one.groups.take() else {
+                all.push((at, one));
+                continue;
+            };
+            let levels = group_levels(table, encoder, &column)
+                .map_err(|e| source.about(&key("groups"), e))?;
+            for (level, condition) in levels {
+                let filter = match &one.filter {
+                    Some(filter) => format!("({filter}) and {condition}"),
+                    None => condition,
+                };
+                let name = format!("{}: {level}", one.name);
+                let against = one.against.clone().or(one.within.map(|_| "everyone".into()));
+                all.push((
+                    at,
+                    RequirementSpec { name, filter: Some(filter), against, ..one.clone() },
+                ));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The levels of a column and the expression that selects each: as encoded if it is an input.
+fn group_levels(
+    table: &Table,
+    encoder: &Encoder,
+    column: &str,
+) -> Result<Vec<(String, String)>, feasible_data::Error> {
+    let quote = |level: &str| format!("'{}'", level.replace('\'', "''"));
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let name = if column.chars().all(plain) { column.into() } else { format!("`{column}`") };
+    if let Ok((variable, _)) = encoder.variable(column)
+        && let Some(levels) = variable.levels()
+    {
+        let of = |l: &String| (l.clone(), format!("encoded({name}) == {}", quote(l)));
+        return Ok(levels.iter().map(of).collect());
+    }
+    match &table.column(column)?.cells {
+        feasible_data::Cells::Levels(levels) => {
+            let of = |l: &String| (l.clone(), format!("{name} == {}", quote(l)));
+            Ok(levels.levels.iter().map(of).collect())
+        }
+        feasible_data::Cells::Numbers(_) => Err(feasible_data::Error::Kind {
+            column: column.to_string(),
+            found: "a number".into(),
+            needed: "groups are levels: bin it or declare it categorical".into(),
+        }),
+    }
+}
+
+/// The changes of a list of counterfactuals, each once.
+pub(crate) fn changes(
+    list: &[Counterfactual],
+    encoder: &Encoder,
+) -> Result<Vec<Change>, feasible_data::Error> {
+    let mut all: Vec<Change> = Vec::new();
+    for counterfactual in list {
+        for change in counterfactual.changes(encoder)? {
+            if !all.contains(&change) {
+                all.push(change);
+            }
+        }
+    }
+    Ok(all)
+}
+
+impl Clause {
+    /// The clauses of an expanded requirement.
+    ///
+    /// # Errors
+    /// Keys that are missing, contradict each other or do not fit the target.
+    pub fn of(
+        source: &Source,
+        from: usize,
+        spec: &RequirementSpec,
+        encoder: &Encoder,
+        target: &TargetEncoder,
+    ) -> Result<Vec<Self>> {
+        let key = |name: &str| format!("requirement[{from}].{name}");
+        let wrong = |name: &str, message: &str| Err(source.at(&key(name), message));
+        let (loss, measure, class) = match (spec.loss, spec.rate) {
+            (Some(loss), None) => {
+                let (loss, measure) = loss.losses();
+                (loss, measure, None)
+            }
+            (None, Some(rate)) => rate_losses(source, &key("rate"), rate, target)?,
+            (Some(_), Some(_)) => return wrong("rate", "give only one of loss, rate and fairness"),
+            (None, None) => {
+                return wrong("name", "says nothing yet: give a loss, a rate or fairness");
+            }
+        };
+        let measure = spec
+            .measured_by
+            .map(|loss| {
+                let (loss, measure) = loss.losses();
+                measure.unwrap_or(loss)
+            })
+            .or(measure);
+        let loss = match spec.bound {
+            Some(bound) => {
+                loss.bounded(bound).map_err(|e| source.at(&key("bound"), e.to_string()))?
+            }
+            None => loss,
+        };
+        let parse = |name: &str, text: &str| {
+            Expression::parse(text).map_err(|e| source.at(&key(name), e.to_string()))
+        };
+        let filter = spec.filter.as_deref().map(|text| parse("where", text)).transpose()?;
+        let against = match spec.against.as_deref() {
+            Some("everyone") => Some(Against::Everyone),
+            Some(text) => Some(Against::Where(parse("against", text)?)),
+            None if spec.within.is_some() => Some(Against::Everyone),
+            None => None,
+        };
+        let pointwise = spec.kind == Kind::Pointwise;
+        if pointwise && (against.is_some() || spec.rate.is_some()) {
+            return wrong("kind", "a rate, or a difference of groups, is an average");
+        }
+        if spec.all_but.is_some() && !pointwise {
+            return wrong("all_but", "only pointwise requirements speak of single samples");
+        }
+        let given = spec.counterfactual.as_ref();
+        let changes = match given {
+            Some(Counterfactuals(list)) if list.is_empty() => {
+                return wrong("counterfactual", "the list is empty: give a counterfactual");
+            }
+            Some(Counterfactuals(list)) => {
+                let section = key("counterfactual");
+                let found = changes(list, encoder).map_err(|e| source.about(&section, e))?;
+                found.into_iter().map(Some).collect()
+            }
+            None => vec![None],
+        };
+        // Accuracy is 1 − error: the direction turns with it.
+        let accuracy = spec.rate == Some(Rate::Accuracy);
+        let one = if against.is_some() { 0.0 } else { 1.0 };
+        let bounds = match (spec.at_most, spec.at_least, spec.within) {
+            (Some(c), None, None) if accuracy => vec![Bound::AtLeast(one - c)],
+            (None, Some(c), None) if accuracy => vec![Bound::AtMost(one - c)],
+            (Some(c), None, None) => vec![Bound::AtMost(c)],
+            (None, Some(c), None) => vec![Bound::AtLeast(c)],
+            (None, None, Some(c)) if c >= 0.0 => vec![Bound::AtMost(c), Bound::AtLeast(-c)],
+            (None, None, Some(_)) => return wrong("within", "must be at least 0"),
+            (None, None, None) => {
+                return wrong("name", "has no level: give at_most, at_least or within");
+            }
+            _ => return wrong("at_most", "give only one of at_most, at_least and within"),
+        };
+        let several = changes.len() > 1;
+        let mut clauses = Vec::new();
+        for change in changes {
+            for &bound in &bounds {
+                let mut name = spec.name.clone();
+                if let (true, Some(change)) = (several, &change) {
+                    name = format!("{name}: {}", change.name());
+                }
+                if bounds.len() > 1 {
+                    let above = matches!(bound, Bound::AtMost(_)) != accuracy;
+                    name += if above { " (not above)" } else { " (not below)" };
+                }
+                clauses.push(Self {
+                    name,
+                    from,
+                    kind: spec.kind,
+                    loss: loss.clone(),
+                    measure: measure.clone(),
+                    filter: filter.clone(),
+                    class,
+                    against: against.clone(),
+                    change: change.clone(),
+                    bound,
+                    all_but: spec.all_but.unwrap_or(0.0),
+                    start: spec.start.unwrap_or(1.0),
+                });
+            }
+        }
+        Ok(clauses)
+    }
+
+    /// The requirement on these samples; `None` if no sample is spoken of.
+    ///
+    /// # Errors
+    /// Expressions or changes that do not fit the table.
+    pub fn on(&self, ground: &mut Ground<'_>) -> Result<Option<Requirement>> {
+        let mut population = ground.population(self.filter.as_ref(), self.class)?;
+        if let Some(change) = &self.change {
+            population = population.counterfactuals(vec![ground.shift(change)?])?;
+        }
+        if population.is_empty() {
+            return Ok(None);
+        }
+        let mut requirement = match self.kind {
+            Kind::Average => Requirement::average(&self.name, &population, self.loss.clone()),
+            Kind::Pointwise => Requirement::pointwise(&self.name, &population, self.loss.clone()),
+        };
+        if let Some(against) = &self.against {
+            let filter = match against {
+                Against::Everyone => None,
+                Against::Where(expression) => Some(expression),
+            };
+            let mut other = ground.population(filter, self.class)?;
+            if let Some(change) = &self.change {
+                other = other.counterfactuals(vec![ground.shift(change)?])?;
+            }
+            if other.is_empty() {
+                return Ok(None);
+            }
+            requirement = requirement.minus(&other);
+        }
+        if let Some(measure) = &self.measure {
+            requirement = requirement.measured_by(measure.clone());
+        }
+        requirement = match self.bound {
+            Bound::AtMost(c) => requirement.at_most(c),
+            Bound::AtLeast(c) => requirement.at_least(c),
+        };
+        Ok(Some(requirement.start(self.start).all_but(self.all_but)))
+    }
+
+    /// The source columns its expressions speak of.
+    pub fn columns(&self) -> Vec<&str> {
+        let against = match &self.against {
+            Some(Against::Where(expression)) => Some(expression),
+            _ => None,
+        };
+        self.filter.iter().chain(against).flat_map(Expression::columns).collect()
+    }
+}
+
+/// Surrogate, true loss and class of a rate.
+fn rate_losses(
+    source: &Source,
+    key: &str,
+    rate: Rate,
+    target: &TargetEncoder,
+) -> Result<(Loss, Option<Loss>, Option<u32>), Error> {
+    let Some(classes) = target.classes() else {
+        return Err(source.at(key, "rates are of classes, but a number is predicted: use a loss"));
+    };
+    if classes.len() > 2 && !matches!(rate, Rate::Error | Rate::Accuracy) {
+        let message = "needs two classes: group the target's levels, or use error or accuracy";
+        return Err(source.at(key, message));
+    }
+    let selected = (Loss::Probability { class: 1 }, Some(Loss::Selected { class: 1 }));
+    let (loss, measure, class) = match rate {
+        Rate::Selection => (selected.0, selected.1, None),
+        Rate::Tpr => (selected.0, selected.1, Some(1)),
+        Rate::Fpr => (selected.0, selected.1, Some(0)),
+        Rate::Error | Rate::Accuracy => (Loss::SmoothedError, Some(Loss::Error), None),
+    };
+    Ok((loss, measure, class))
+}

@@ -1,0 +1,313 @@
+//! Tables of a problem: read, hashed, split; target and inputs fitted on the training rows.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use feasible::Samples;
+use feasible_data::{
+    DataSet, Encoder, Expression, Format, Fractions, Preprocessing, Split, Table, TargetEncoder,
+    TargetSpec, UnknownLevels,
+};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+use crate::spec::{DataSpec, Source, SplitSpec};
+
+/// A table of a run and the SHA-256 of its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableHash {
+    /// The file.
+    pub table: String,
+    /// In hexadecimal.
+    pub sha256: String,
+}
+
+/// The data of a problem, ready to be learned from.
+#[derive(Clone, Debug)]
+pub struct Data {
+    /// All rows of all tables.
+    pub table: Table,
+    /// Which rows are for training, validation and test.
+    pub split: Split,
+    /// The inputs.
+    pub encoder: Encoder,
+    /// The target.
+    pub target: TargetEncoder,
+    /// What was read.
+    pub hashes: Vec<TableHash>,
+    /// How tables are written.
+    pub format: Format,
+    /// The embedded set the data are from.
+    pub set: Option<DataSet>,
+    /// The samples of each part; their ids are row numbers of the table.
+    pub train: Arc<Samples>,
+    /// Validation samples, if there are any.
+    pub validation: Option<Arc<Samples>>,
+    /// Test samples, if there are any.
+    pub test: Option<Arc<Samples>>,
+}
+
+/// SHA-256 of bytes, in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn sha256_of_file(path: &Path) -> Result<String> {
+    let name = || path.display().to_string();
+    let failed = |source| Error::Storage { operation: "read", path: name(), source };
+    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        match std::io::Read::read(&mut file, &mut buffer).map_err(failed)? {
+            0 => break,
+            read => hash.update(&buffer[..read]),
+        }
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+struct Read {
+    table: Table,
+    /// Rows by file: training, validation, test; one part if there is one table.
+    parts: Vec<(Part, Vec<u32>)>,
+    hashes: Vec<TableHash>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    All,
+    Train,
+    Validation,
+    Test,
+}
+
+impl Data {
+    /// Reads and prepares what `[data]` says, and completes `spec` with the defaults it used.
+    ///
+    /// # Errors
+    /// Keys that do not go together, files that cannot be read, columns that do not exist.
+    pub fn load(source: &Source, spec: &mut DataSpec) -> Result<Self> {
+        let set = match &spec.source {
+            Some(name) => Some(DataSet::named(name).map_err(|e| source.about("data.source", e))?),
+            None => None,
+        };
+        let format = spec.format.clone().unwrap_or_default();
+        let Read { table, parts, hashes } = read(source, spec, set.as_ref(), &format)?;
+        let set = set.as_ref();
+        if spec.rows.is_none() {
+            spec.rows = set.and_then(|set| set.keep.map(String::from));
+        }
+        let keep = match &spec.rows {
+            Some(text) => {
+                let expression =
+                    Expression::parse(text).map_err(|e| source.at("data.rows", e.to_string()))?;
+                let filter = expression.bind(&table, None, UnknownLevels::Reject);
+                Some(filter.map_err(|e| source.about("data.rows", e))?.mask())
+            }
+            None => None,
+        };
+        let parts: Vec<(Part, Vec<u32>)> = parts
+            .into_iter()
+            .map(|(part, mut rows)| {
+                rows.retain(|&row| keep.as_ref().is_none_or(|keep| keep[row as usize]));
+                (part, rows)
+            })
+            .collect();
+        let split = split(source, spec, set, &table, parts)?;
+        let target_spec = target_spec(source, spec, set)?;
+        let target = TargetEncoder::fit(&table, &split.train, &target_spec)
+            .map_err(|e| source.about("data", e))?;
+        let default = set.map_or_else(Preprocessing::default, |set| set.preprocessing.clone());
+        let preprocessing = spec.preprocessing(&default);
+        let mut apart = vec![target.column()];
+        if let Some(by) = &spec.split_by {
+            apart.push(&by.column);
+        }
+        let encoder = Encoder::fit(&table, &split.train, &preprocessing, &apart)
+            .map_err(|e| source.about("data", e))?;
+        spec.set_preprocessing(&preprocessing);
+        let samples = |rows: &[u32]| -> Result<Arc<Samples>> {
+            Ok(Arc::new(feasible_data::samples(&table, rows, &encoder, &target)?))
+        };
+        let some = |rows: &[u32]| if rows.is_empty() { Ok(None) } else { samples(rows).map(Some) };
+        let train = samples(&split.train)?;
+        let (validation, test) = (some(&split.validation)?, some(&split.test)?);
+        let set = set.cloned();
+        Ok(Self { train, validation, test, table, split, encoder, target, hashes, format, set })
+    }
+}
+
+fn read(source: &Source, spec: &DataSpec, set: Option<&DataSet>, format: &Format) -> Result<Read> {
+    let by_file = [
+        (Part::Train, &spec.train),
+        (Part::Validation, &spec.validation),
+        (Part::Test, &spec.test),
+    ];
+    let any_part = by_file.iter().any(|(_, path)| path.is_some());
+    match (set, &spec.file, any_part) {
+        (Some(set), None, false) => {
+            let (tables, hashes) = match &spec.directory {
+                Some(directory) => {
+                    let hash = |file: &&str| {
+                        let path = directory.join(file);
+                        let sha256 = sha256_of_file(&path)?;
+                        Ok(TableHash { table: path.display().to_string(), sha256 })
+                    };
+                    let hashes = set.original_files().iter().map(hash).collect::<Result<_>>()?;
+                    (set.tables_from(directory)?, hashes)
+                }
+                None => {
+                    let hash = |part: &feasible_data::embedded::Part| TableHash {
+                        table: part.file.to_string(),
+                        sha256: sha256(part.bytes),
+                    };
+                    (set.tables()?, set.parts.iter().map(hash).collect())
+                }
+            };
+            let kinds: &[Part] =
+                if tables.len() == 1 { &[Part::All] } else { &[Part::Train, Part::Test] };
+            stack(set.name, kinds.iter().copied().zip(tables).collect(), hashes)
+        }
+        (None, Some(path), false) => {
+            let hash =
+                TableHash { table: path.display().to_string(), sha256: sha256_of_file(path)? };
+            let table = Table::read(path, format)?;
+            stack(&table.name().to_string(), vec![(Part::All, table)], vec![hash])
+        }
+        (None, None, true) => {
+            if spec.train.is_none() {
+                return Err(source.at("data", "tables are split by file, but `train` is missing"));
+            }
+            let mut tables = Vec::new();
+            let mut hashes = Vec::new();
+            for (part, path) in by_file {
+                if let Some(path) = path {
+                    let table = path.display().to_string();
+                    hashes.push(TableHash { table, sha256: sha256_of_file(path)? });
+                    tables.push((part, Table::read(path, format)?));
+                }
+            }
+            stack("the tables", tables, hashes)
+        }
+        (None, None, false) => Err(source.at(
+            "data",
+            "no data: give `source` (an embedded set), `file`, or `train` with `test`",
+        )),
+        _ => Err(source.at("data", "give only one of `source`, `file`, and `train` with `test`")),
+    }
+}
+
+fn stack(name: &str, tables: Vec<(Part, Table)>, hashes: Vec<TableHash>) -> Result<Read> {
+    let (kinds, tables): (Vec<Part>, Vec<Table>) = tables.into_iter().unzip();
+    let (table, ranges) = Table::stack(name, tables)?;
+    let parts = kinds.into_iter().zip(ranges.into_iter().map(Iterator::collect)).collect();
+    Ok(Read { table, parts, hashes })
+}
+
+/// The split by file, by column or by fractions; training rows give some to validation if asked.
+fn split(
+    source: &Source,
+    spec: &mut DataSpec,
+    set: Option<&DataSet>,
+    table: &Table,
+    parts: Vec<(Part, Vec<u32>)>,
+) -> Result<Split> {
+    if spec.split.is_some() && spec.split_by.is_some() {
+        return Err(source.at("data.split", "give only one of `split` and `split_by`"));
+    }
+    let split_error = |e| source.about("data.split", e);
+    if let [(Part::All, rows)] = &parts[..] {
+        if let Some(by) = &spec.split_by {
+            return Split::by_column(table, rows, by).map_err(|e| source.about("data.split_by", e));
+        }
+        let default = set.and_then(|set| set.split.clone()).unwrap_or_default();
+        let given = spec.split.clone().unwrap_or(SplitSpec {
+            train: Some(default.train),
+            validation: Some(default.validation),
+            test: Some(default.test),
+            seed: default.seed,
+            stratify: default.stratify.clone(),
+        });
+        let validation = given.validation.unwrap_or(0.0);
+        let test = given.test.unwrap_or(default.test);
+        let train = given.train.unwrap_or(round(1.0 - validation - test));
+        let fractions = Fractions {
+            train,
+            validation,
+            test,
+            seed: given.seed,
+            stratify: given.stratify.clone(),
+        };
+        spec.split = Some(SplitSpec {
+            train: Some(train),
+            validation: Some(validation),
+            test: Some(test),
+            ..given
+        });
+        return Split::stratified(table, rows, &fractions).map_err(split_error);
+    }
+    if spec.split_by.is_some() {
+        return Err(source.at("data.split_by", "the tables are already split by file"));
+    }
+    let of = |wanted: Part| -> Vec<u32> {
+        let rows = parts.iter().filter(|(part, _)| *part == wanted);
+        rows.flat_map(|(_, rows)| rows.iter().copied()).collect()
+    };
+    let mut split =
+        Split { train: of(Part::Train), validation: of(Part::Validation), test: of(Part::Test) };
+    if let Some(given) = &spec.split {
+        if given.train.is_some() || given.test.is_some() || !split.validation.is_empty() {
+            return Err(source.at(
+                "data.split",
+                "the tables are split by file: only `validation` (a fraction of the training rows) \
+                 can be given, and only without a validation file",
+            ));
+        }
+        let validation = given.validation.unwrap_or(0.0);
+        let fractions = Fractions {
+            train: round(1.0 - validation),
+            validation,
+            test: 0.0,
+            seed: given.seed,
+            stratify: given.stratify.clone(),
+        };
+        let inner = Split::stratified(table, &split.train, &fractions).map_err(split_error)?;
+        (split.train, split.validation) = (inner.train, inner.validation);
+    }
+    if split.train.is_empty() {
+        return Err(source.at("data", "no row is left to train on: check `rows` and the split"));
+    }
+    Ok(split)
+}
+
+/// 1 − 0.1 − 0.2 is 0.7, whatever binary fractions say.
+fn round(x: f64) -> f64 {
+    (x * 1e12).round() / 1e12
+}
+
+fn target_spec(source: &Source, spec: &mut DataSpec, set: Option<&DataSet>) -> Result<TargetSpec> {
+    let own = spec.target.is_some();
+    let default = set.map(|set| set.target.clone()).filter(|_| !own);
+    let (column, positive, group, task) = match default {
+        Some(t) => (t.column, t.positive, t.group, t.task),
+        None => {
+            let column = spec.target.clone().ok_or_else(|| {
+                source.at("data", "the key 'target' is missing: name the column to predict")
+            })?;
+            (column, None, Default::default(), None)
+        }
+    };
+    let target = TargetSpec {
+        column,
+        positive: spec.positive.clone().or(positive),
+        group: spec.target_group.clone().unwrap_or(group),
+        task: spec.task.or(task),
+    };
+    spec.target = Some(target.column.clone());
+    spec.positive.clone_from(&target.positive);
+    spec.target_group = Some(target.group.clone()).filter(|group| !group.is_empty());
+    spec.task = target.task;
+    Ok(target)
+}

@@ -1,0 +1,158 @@
+//! A plan in mathematical words: what `feasible check` prints.
+
+use std::fmt::Write;
+
+use feasible::{Loss, Model};
+
+use crate::clause::{Against, Bound, Clause};
+use crate::plan::Plan;
+use crate::spec::{Kind, LearnerName};
+use crate::text::{bytes, grouped, short};
+
+impl Plan {
+    /// The resolved problem, the columns fed to the model, and the size of everything.
+    pub fn describe(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = self.write_problem(&mut text);
+        let _ = self.write_columns(&mut text);
+        let _ = self.write_sizes(&mut text);
+        text
+    }
+
+    fn write_problem(&self, out: &mut String) -> std::fmt::Result {
+        let title = self.spec().title.as_deref();
+        writeln!(out, "{}{}", self.name(), title.map_or(String::new(), |t| format!(": {t}")))?;
+        let objective = self.train().objective();
+        let decay = self.train().decay();
+        let penalty =
+            if decay > 0.0 { format!(" + {}/2 ‖θ‖²", short(decay)) } else { String::new() };
+        let target = &self.data().target;
+        let y = match target.classes() {
+            Some(classes) => format!("y = {} in {{{}}}", target.column(), classes.join(", ")),
+            None => format!("y = {}, a number", target.column()),
+        };
+        writeln!(out, "\nminimise over θ   E[ {} ]{penalty}", objective.loss())?;
+        writeln!(out, "                  f_θ: {}; {y}", self.model().describe())?;
+        let clauses = self.clauses();
+        if clauses.is_empty() {
+            writeln!(out, "subject to        nothing")?;
+        }
+        for (i, (clause, requirement)) in
+            clauses.iter().zip(self.train().requirements()).enumerate()
+        {
+            let lead = if i == 0 { "subject to" } else { "" };
+            let points = grouped(requirement.terms()[0].population().points());
+            writeln!(out, "{lead:<18}{}", sentence(clause))?;
+            writeln!(out, "{:<18}  '{}', {points} points", "", clause.name)?;
+        }
+        Ok(())
+    }
+
+    fn write_columns(&self, out: &mut String) -> std::fmt::Result {
+        let encoder = &self.data().encoder;
+        writeln!(out, "\ncolumns fed to the model ({})", encoder.width())?;
+        for variable in encoder.variables() {
+            let names = variable.names();
+            match names.len() {
+                0 => writeln!(out, "  {}: constant in training, left out", variable.column)?,
+                1 => writeln!(out, "  {}", names[0])?,
+                n => writeln!(out, "  {} ({n}): {}", variable.column, names.join(", "))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn write_sizes(&self, out: &mut String) -> std::fmt::Result {
+        let split = &self.data().split;
+        let training = &self.spec().training;
+        let (p, m) = (self.parameters(), self.multipliers());
+        writeln!(out, "\nsizes")?;
+        writeln!(
+            out,
+            "  rows              {} train, {} validation, {} test",
+            grouped(split.train.len()),
+            grouped(split.validation.len()),
+            grouped(split.test.len())
+        )?;
+        writeln!(out, "  parameters        {}", grouped(p))?;
+        writeln!(out, "  multipliers       {}", grouped(m))?;
+        writeln!(out, "  memory, about     {}", bytes(self.memory()))?;
+        let learner = match training.learner {
+            Some(LearnerName::Exact) => "exact (Algorithm 1)",
+            Some(LearnerName::Simultaneous) => "simultaneous",
+            _ => "alternating",
+        };
+        writeln!(
+            out,
+            "  training          {learner}, {} epochs of {} batches, recipe {:?}",
+            training.epochs.unwrap_or(0),
+            split.train.len().div_ceil(training.batch_size.unwrap_or(128).max(1)),
+            training.recipe
+        )
+    }
+
+    /// An estimate of the memory a training takes, in bytes.
+    pub fn memory(&self) -> usize {
+        let data = self.data();
+        let samples: usize = [Some(&data.train), data.validation.as_ref(), data.test.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(|samples| {
+                let inputs = samples.inputs();
+                let hot: usize = (0..inputs.rows()).map(|row| inputs.hot(row).len()).sum();
+                4 * (inputs.rows() * (inputs.dense_columns().len() + 4) + hot)
+            })
+            .sum();
+        let columns: usize = data.table.columns().iter().map(|c| 8 * c.len()).sum();
+        // θ, two moments, gradients of up to 16 lanes; λ with two moments, and copies of both.
+        let p = 4 * self.model().parameter_count() * (3 + 16);
+        let m = 8 * self.multipliers() * 6;
+        samples + columns + p + m
+    }
+}
+
+/// A requirement as a formula.
+fn sentence(clause: &Clause) -> String {
+    let views = match &clause.change {
+        Some(change) => format!(" between x and ρ(x), ρ: {}", change.name()),
+        None => String::new(),
+    };
+    let whose = |filter: Option<String>| {
+        let class = match clause.class {
+            Some(1) => Some("y positive".to_string()),
+            Some(_) => Some("y negative".to_string()),
+            None => None,
+        };
+        let parts: Vec<String> = filter.into_iter().chain(class).collect();
+        if parts.is_empty() { String::new() } else { format!(" | {}", parts.join(", ")) }
+    };
+    let loss = match (&clause.loss, &clause.measure) {
+        (Loss::Probability { .. }, Some(_)) => "predicted positive".to_string(),
+        (loss, Some(measure)) => format!("{measure} (by way of {loss})"),
+        (loss, None) => loss.to_string(),
+    };
+    let here = whose(clause.filter.as_ref().map(ToString::to_string));
+    let (symbol, level) = match clause.bound {
+        Bound::AtMost(c) => ("≤", c),
+        Bound::AtLeast(c) => ("≥", c),
+    };
+    let level = short(level);
+    match (clause.kind, &clause.against) {
+        (Kind::Pointwise, _) => {
+            let but = match clause.all_but {
+                0.0 => String::new(),
+                share => format!(" but {} %", short(100.0 * share)),
+            };
+            format!("{loss}{views} {symbol} {level} for all{but}{here}")
+        }
+        (Kind::Average, None) => format!("E[ {loss}{views}{here} ] {symbol} {level}"),
+        (Kind::Average, Some(against)) => {
+            let there = match against {
+                Against::Everyone => whose(None),
+                Against::Where(expression) => whose(Some(expression.to_string())),
+            };
+            format!("E[ {loss}{views}{here} ] − E[ {loss}{views}{there} ] {symbol} {level}")
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The problems that come with the program: the paper's two fairness experiments.
+
+use crate::error::{Error, Result};
+
+/// A problem file inside the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EmbeddedProblem {
+    /// What it is called: `adult`.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+macro_rules! problems {
+    ($($name:literal),* $(,)?) => {
+        [$(EmbeddedProblem {
+            name: $name,
+            text: include_str!(concat!("../../../problems/", $name, ".toml")),
+        }),*]
+    };
+}
+
+const PROBLEMS: [EmbeddedProblem; 8] = problems![
+    "adult",
+    "adult-unconstrained",
+    "adult-ace",
+    "adult-pointwise",
+    "compas",
+    "compas-unconstrained",
+    "compas-7",
+    "compas-paper",
+];
+
+/// All embedded problems.
+pub fn problems() -> &'static [EmbeddedProblem] {
+    &PROBLEMS
+}
+
+/// The embedded problem of a name.
+///
+/// # Errors
+/// [`Error::UnknownProblem`], with the nearest name.
+pub fn problem(name: &str) -> Result<EmbeddedProblem> {
+    PROBLEMS.iter().find(|problem| problem.name == name).copied().ok_or_else(|| {
+        let names = || PROBLEMS.iter().map(|problem| problem.name);
+        let hint = match feasible_data::nearest(name, names()) {
+            Some(nearest) => format!(": did you mean '{nearest}'?"),
+            None => {
+                let all: Vec<&str> = names().collect();
+                format!(": give a file, or one of {}", all.join(", "))
+            }
+        };
+        Error::UnknownProblem { name: name.to_string(), hint }
+    })
+}

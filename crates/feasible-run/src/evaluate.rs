@@ -1,0 +1,267 @@
+//! How a model does on samples: accuracy, confusion, requirements, flips.
+
+use feasible::requirement::Sense;
+use feasible::{
+    Batch, Loss, Model, Multipliers, Population, Problem, Samples, Tape, Targets, ViewShift,
+};
+use feasible_data::Change;
+use serde::{Deserialize, Serialize};
+
+use crate::clause::{Clause, Ground};
+use crate::error::{Error, Result};
+use crate::network::Network;
+use crate::spec::Kind;
+
+/// Rows per forward pass.
+const CHUNK: usize = 512;
+
+/// How a model does on some rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// Number of rows.
+    pub rows: usize,
+    /// The average loss of the objective.
+    pub objective: f64,
+    /// The share of right predictions (of classes).
+    pub accuracy: Option<f64>,
+    /// `confusion[true][predicted]`, counts.
+    pub confusion: Option<Vec<Vec<u64>>>,
+    /// The root mean squared error (of numbers).
+    pub rmse: Option<f64>,
+    /// The requirements.
+    pub requirements: Vec<Standing>,
+    /// The share of predictions that change under each counterfactual.
+    pub flips: Vec<Flips>,
+    /// Whether every requirement is met.
+    pub met: bool,
+}
+
+/// How one requirement stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Its name.
+    pub name: String,
+    /// Average or pointwise.
+    pub kind: Kind,
+    /// `<=` or `>=`.
+    pub sense: String,
+    /// Its level.
+    pub level: f64,
+    /// The mean of its loss; `None` where no row is spoken of.
+    pub value: Option<f64>,
+    /// The largest slack.
+    pub worst_slack: Option<f64>,
+    /// The share of points over the level.
+    pub violated: Option<f64>,
+    /// Points it speaks of.
+    pub points: usize,
+    /// Whether it is met; a requirement that speaks of no row is.
+    pub met: bool,
+    /// μ or the mean of λ, where they are known.
+    pub multiplier: Option<f64>,
+    /// The largest λ.
+    pub largest_multiplier: Option<f64>,
+    /// The share of multipliers that are 0.
+    pub multipliers_at_zero: Option<f64>,
+}
+
+/// Predictions that change under a counterfactual.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Flips {
+    /// The counterfactual: `Male ↔ Female`.
+    pub counterfactual: String,
+    /// The share of all rows.
+    pub share: f64,
+    /// Rows that it changes at all.
+    pub affected: usize,
+}
+
+/// Outputs of a model on all rows of some samples, view by view (x itself first).
+pub(crate) fn outputs(
+    model: &Network,
+    theta: &[f32],
+    samples: &feasible::Inputs,
+    shifts: &[ViewShift<'_>],
+) -> Vec<Vec<f32>> {
+    let k = model.output_width();
+    let mut views = vec![Vec::with_capacity(samples.rows() * k); 1 + shifts.len()];
+    let rows: Vec<u32> = (0..samples.rows() as u32).collect();
+    let mut tape = Tape::new();
+    for rows in rows.chunks(CHUNK) {
+        let batch = Batch { inputs: samples, rows, shifts };
+        model.forward(theta, &batch, &mut tape);
+        for (v, view) in views.iter_mut().enumerate() {
+            let start = v * rows.len() * k;
+            view.extend_from_slice(&tape.outputs[start..start + rows.len() * k]);
+        }
+    }
+    views
+}
+
+/// The predicted class: the first largest output; of one output, whether it is positive.
+pub(crate) fn class_of(outputs: &[f32]) -> usize {
+    if let [z] = outputs {
+        return usize::from(*z > 0.0);
+    }
+    let mut top = 0;
+    for (j, z) in outputs.iter().enumerate() {
+        if *z > outputs[top] {
+            top = j;
+        }
+    }
+    top
+}
+
+/// Class probabilities.
+pub(crate) fn probabilities(outputs: &[f32]) -> Vec<f64> {
+    if let [z] = outputs {
+        let p = 1.0 / (1.0 + (-f64::from(*z)).exp());
+        return vec![1.0 - p, p];
+    }
+    let largest = outputs.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let e: Vec<f64> = outputs.iter().map(|z| f64::from(z - largest).exp()).collect();
+    let sum: f64 = e.iter().sum();
+    e.into_iter().map(|e| e / sum).collect()
+}
+
+/// What a model is held against.
+pub(crate) struct Standard<'a> {
+    pub(crate) loss: Loss,
+    pub(crate) clauses: &'a [Clause],
+    pub(crate) changes: &'a [Change],
+    pub(crate) tolerance: f64,
+    /// Number of classes; `None` if a number is predicted.
+    pub(crate) classes: Option<usize>,
+    /// The training's multipliers, in the order of the clauses.
+    pub(crate) multipliers: Option<&'a Multipliers>,
+}
+
+impl Standard<'_> {
+    /// Evaluates θ.
+    pub(crate) fn evaluate(
+        &self,
+        model: &Network,
+        theta: &[f32],
+        ground: &mut Ground<'_>,
+    ) -> Result<Evaluation> {
+        let samples = ground.samples.clone();
+        if samples.is_empty() {
+            return Err(Error::unfit("evaluation", "there is no row: give a table with rows"));
+        }
+        let everyone = Population::new(samples.clone());
+        let mut draft = Problem::minimise(&everyone, self.loss.clone());
+        let mut present = Vec::new();
+        for clause in self.clauses {
+            let requirement = clause.on(ground)?;
+            present.push(requirement.as_ref().map(|r| r.multipliers()));
+            if let Some(requirement) = requirement {
+                draft = draft.subject_to(requirement);
+            }
+        }
+        let problem = draft.check()?;
+        let measurement = problem.measure(model, theta)?;
+        let standings =
+            measurement.standings(&problem, &Multipliers::start(&problem), self.tolerance);
+        let mut standings = standings.into_iter();
+        let mut requirements = Vec::new();
+        for (i, (clause, points)) in self.clauses.iter().zip(present).enumerate() {
+            let standing = match points {
+                Some(_) => standings.next(),
+                None => None,
+            };
+            requirements.push(self.standing(i, clause, standing, points.unwrap_or(0)));
+        }
+        let mut evaluation = Evaluation {
+            rows: samples.len(),
+            objective: measurement.objective,
+            accuracy: None,
+            confusion: None,
+            rmse: None,
+            met: requirements.iter().all(|r| r.met),
+            requirements,
+            flips: Vec::new(),
+        };
+        self.predictions(model, theta, &samples, ground, &mut evaluation)?;
+        Ok(evaluation)
+    }
+
+    fn standing(
+        &self,
+        i: usize,
+        clause: &Clause,
+        standing: Option<feasible::Standing>,
+        points: usize,
+    ) -> Standing {
+        let of = self.multipliers.map(|multipliers| multipliers.of(i));
+        let (sense, level) = match clause.bound {
+            crate::clause::Bound::AtMost(c) => (Sense::AtMost, c),
+            crate::clause::Bound::AtLeast(c) => (Sense::AtLeast, c),
+        };
+        Standing {
+            name: clause.name.clone(),
+            kind: clause.kind,
+            sense: if sense == Sense::AtMost { "<=".into() } else { ">=".into() },
+            level,
+            value: standing.as_ref().map(|s| s.value),
+            worst_slack: standing.as_ref().map(|s| s.worst_slack),
+            violated: standing.as_ref().map(|s| s.violated),
+            points,
+            met: standing.as_ref().is_none_or(|s| s.met),
+            multiplier: of.map(|m| m.iter().sum::<f64>() / m.len() as f64),
+            largest_multiplier: of.map(|m| m.iter().copied().fold(0.0, f64::max)),
+            multipliers_at_zero: of
+                .map(|m| m.iter().filter(|&&m| m == 0.0).count() as f64 / m.len() as f64),
+        }
+    }
+
+    fn predictions(
+        &self,
+        model: &Network,
+        theta: &[f32],
+        samples: &Samples,
+        ground: &mut Ground<'_>,
+        evaluation: &mut Evaluation,
+    ) -> Result<()> {
+        let k = model.output_width();
+        match samples.targets() {
+            Targets::Values(values) => {
+                let views = outputs(model, theta, samples.inputs(), &[]);
+                let squares = views[0].chunks_exact(k).zip(values);
+                let sum: f64 = squares.map(|(f, y)| f64::from(f[0] - y).powi(2)).sum();
+                evaluation.rmse = Some((sum / values.len() as f64).sqrt());
+            }
+            Targets::Classes(classes) => {
+                let shifts: Vec<_> = self
+                    .changes
+                    .iter()
+                    .map(|change| ground.shift(change))
+                    .collect::<Result<_>>()?;
+                let views: Vec<_> = shifts.iter().map(|shift| ViewShift::Sparse(shift)).collect();
+                let views = outputs(model, theta, samples.inputs(), &views);
+                let predicted =
+                    |view: &[f32]| -> Vec<usize> { view.chunks_exact(k).map(class_of).collect() };
+                let here = predicted(&views[0]);
+                let count = self.classes.unwrap_or(2);
+                let mut confusion = vec![vec![0; count]; count];
+                for (&p, &y) in here.iter().zip(classes) {
+                    confusion[y as usize][p] += 1;
+                }
+                let right: u64 = (0..count).map(|c| confusion[c][c]).sum();
+                evaluation.accuracy = Some(right as f64 / classes.len() as f64);
+                evaluation.confusion = Some(confusion);
+                for ((change, shift), view) in self.changes.iter().zip(&shifts).zip(&views[1..]) {
+                    let there = predicted(view);
+                    let flips = here.iter().zip(&there).filter(|(a, b)| a != b).count();
+                    let affected =
+                        (0..samples.len()).filter(|&row| !shift.is_identity(row)).count();
+                    evaluation.flips.push(Flips {
+                        counterfactual: change.name().to_string(),
+                        share: flips as f64 / here.len() as f64,
+                        affected,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,170 @@
+//! The files of a run directory.
+
+use feasible::requirement::Kind;
+use feasible::{Measurement, Multipliers, Problem};
+use feasible_data::Split;
+use serde::{Deserialize, Serialize};
+
+use crate::clause::Clause;
+use crate::data::TableHash;
+use crate::plan::Plan;
+
+/// What the run directory is.
+pub const README: &str = "README.txt";
+/// The problem with every default filled in.
+pub const PROBLEM: &str = "problem.toml";
+/// Seed, versions and data hashes.
+pub const RUN: &str = "run.json";
+/// The rows that were trained, validated and tested on.
+pub const ROWS: &str = "rows.json";
+/// One line per epoch.
+pub const METRICS: &str = "metrics.jsonl";
+/// Clock times of the epochs.
+pub const TIMINGS: &str = "timings.jsonl";
+/// The state to resume from.
+pub const CHECKPOINT: &str = "checkpoint.bin";
+/// The trained model.
+pub const MODEL: &str = "model.safetensors";
+/// The final multipliers.
+pub const MULTIPLIERS: &str = "multipliers.csv";
+/// What came of it.
+pub const SUMMARY: &str = "summary.json";
+/// The seeds of a directory that holds several runs.
+pub const SEEDS: &str = "seeds.json";
+
+/// Whether a run writes a file of this name.
+pub fn is_ours(name: &str) -> bool {
+    [README, PROBLEM, RUN, ROWS, METRICS, TIMINGS, CHECKPOINT, MODEL, MULTIPLIERS, SUMMARY, SEEDS]
+        .contains(&name)
+}
+
+pub(crate) const README_TEXT: &str = "\
+A run of feasible.
+
+problem.toml        the problem, every default filled in; `feasible fit problem.toml` runs it again
+run.json            seed, versions, and the SHA-256 of every table that was read
+rows.json           which rows were trained, validated and tested on (ranges of row numbers, both
+                    ends included; row 0 is the first row of the first table, tables one after
+                    the other)
+metrics.jsonl       one line per epoch
+timings.jsonl       clock times of the epochs; the only file that differs between equal runs
+checkpoint.bin      the state to go on from: `feasible resume` with this directory
+model.safetensors   the trained model with its preprocessing and requirements: the one file to
+                    hand over; its metadata entry 'feasible' is readable JSON
+multipliers.csv     the final multipliers: mu of average requirements, lambda of each row of
+                    pointwise ones, with slacks (positive: violated)
+summary.json        how training ended, accuracy, requirements and flips on every part
+";
+
+/// `run.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// Format version of the directory.
+    pub format: u32,
+    /// The version of this program.
+    pub feasible: String,
+    /// What the problem is called.
+    pub problem: String,
+    /// The seed.
+    pub seed: u64,
+    /// Every table that was read.
+    pub tables: Vec<TableHash>,
+    /// Rows in all tables.
+    pub rows: usize,
+    /// Number of parameters.
+    pub parameters: usize,
+    /// Number of multipliers.
+    pub multipliers: usize,
+}
+
+impl RunInfo {
+    pub(crate) fn of(plan: &Plan) -> Self {
+        Self {
+            format: 1,
+            feasible: env!("CARGO_PKG_VERSION").into(),
+            problem: plan.name().into(),
+            seed: plan.seed(),
+            tables: plan.data().hashes.clone(),
+            rows: plan.data().table.rows(),
+            parameters: plan.parameters(),
+            multipliers: plan.multipliers(),
+        }
+    }
+}
+
+/// `rows.json`: rows of each part as ranges, both ends included.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rows {
+    /// Trained on.
+    pub train: Vec<(u32, u32)>,
+    /// Validated on.
+    pub validation: Vec<(u32, u32)>,
+    /// Tested on.
+    pub test: Vec<(u32, u32)>,
+}
+
+impl Rows {
+    /// Of a split.
+    pub fn of(split: &Split) -> Self {
+        fn ranges(rows: &[u32]) -> Vec<(u32, u32)> {
+            let runs = rows.chunk_by(|a, b| a + 1 == *b);
+            runs.map(|run| (run[0], run[run.len() - 1])).collect()
+        }
+        Self {
+            train: ranges(&split.train),
+            validation: ranges(&split.validation),
+            test: ranges(&split.test),
+        }
+    }
+
+    /// As a split.
+    pub fn split(&self) -> Split {
+        let rows = |ranges: &[(u32, u32)]| ranges.iter().flat_map(|&(a, b)| a..=b).collect();
+        Split {
+            train: rows(&self.train),
+            validation: rows(&self.validation),
+            test: rows(&self.test),
+        }
+    }
+}
+
+/// `multipliers.csv`.
+pub(crate) fn multipliers_csv(
+    problem: &Problem,
+    clauses: &[Clause],
+    multipliers: &Multipliers,
+    measurement: &Measurement,
+) -> Vec<u8> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    // Writing to memory cannot fail.
+    let mut record = |fields: [&str; 6]| csv.write_record(fields).is_ok();
+    record(["requirement", "kind", "row", "counterfactual", "multiplier", "slack"]);
+    for (i, (requirement, clause)) in problem.requirements().iter().zip(clauses).enumerate() {
+        let change = clause.change.as_ref().map_or("", |change| change.name());
+        let slacks = &measurement.slacks[i].measured;
+        let values = multipliers.of(i).iter().zip(slacks);
+        match requirement.kind() {
+            Kind::Average => {
+                for (m, s) in values {
+                    let (m, s) = (m.to_string(), s.to_string());
+                    record([requirement.name(), "average", "", change, &m, &s]);
+                }
+            }
+            Kind::Pointwise => {
+                for ((id, _), (m, s)) in requirement.points().into_iter().zip(values) {
+                    let (id, m, s) = (id.to_string(), m.to_string(), s.to_string());
+                    record([requirement.name(), "pointwise", &id, change, &m, &s]);
+                }
+            }
+        }
+    }
+    csv.into_inner().unwrap_or_default()
+}
+
+/// A value as readable JSON.
+pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
+    // Structs of numbers, text and lists cannot fail to serialise.
+    let mut bytes = serde_json::to_vec_pretty(value).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes
+}

@@ -1,0 +1,298 @@
+//! One training: from a plan to a run directory, resumable at any moment.
+//!
+//! ```
+//! use feasible_run::{Interrupt, Memory, Plan, Source, fit_in};
+//! let overrides = ["training.epochs=2".to_string(), "requirement.gender.all_but=1e-3".into()];
+//! let plan = Plan::check(&Source::open("adult")?.with_overrides(&overrides))?;
+//! let files = Memory::new();
+//! let run = fit_in(&plan, &files, &Interrupt::new(), &|_| {})?;
+//! assert_eq!(run.epochs, 2);
+//! assert!(run.summary.is_some_and(|s| s.train.accuracy > Some(0.7)));
+//! # Ok::<(), feasible_run::Error>(())
+//! ```
+//!
+//! After every epoch a line is added to the metrics; a checkpoint says how many bytes of metrics
+//! belong to it and is written after they are on disk. To resume is to cut the metrics to that
+//! length and go on, so a run that was killed ends in the same bytes as one left alone.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use feasible::learner::Strategy;
+use feasible::{Learner, Outcome, Samples, Solution, State};
+use feasible_data::UnknownLevels;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::checkpoint::{Checkpoint, CheckpointError};
+use crate::clause::Ground;
+use crate::error::{Error, Result};
+use crate::evaluate::{Evaluation, Standard};
+use crate::files::{
+    CHECKPOINT, METRICS, MODEL, MULTIPLIERS, PROBLEM, README, README_TEXT, ROWS, RUN, Rows,
+    RunInfo, SUMMARY, TIMINGS, json, multipliers_csv,
+};
+use crate::interrupt::Interrupt;
+use crate::loss::LossName;
+use crate::metrics::{EpochMetrics, EpochTiming, Event, json_line};
+use crate::network::Network;
+use crate::plan::Plan;
+use crate::saved_model::SavedModel;
+use crate::settings::AnyLearner;
+use crate::spec::Source;
+use crate::storage::{Storage, failed, read};
+use crate::summary::Summary;
+
+/// Who is told of progress.
+pub type Observer<'a> = &'a (dyn Fn(&Event) + Sync);
+
+/// A training that ended or was interrupted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fitted {
+    /// The seed.
+    pub seed: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Epochs done.
+    pub epochs: u64,
+    /// What came of it; `None` if it was interrupted and can be resumed.
+    pub summary: Option<Summary>,
+}
+
+/// Trains a plan from the start.
+///
+/// # Errors
+/// Files that cannot be written. The last checkpoint, if there is one, is then still good.
+pub fn fit_in(
+    plan: &Plan,
+    storage: &dyn Storage,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Fitted> {
+    let write = |name: &str, bytes: &[u8]| {
+        storage.write(name, bytes).map_err(failed("write", storage, name))
+    };
+    let problem = plan.spec().to_toml();
+    write(README, README_TEXT.as_bytes())?;
+    write(ROWS, &json(&Rows::of(&plan.data().split)))?;
+    write(RUN, &json(&RunInfo::of(plan)))?;
+    // Last: a directory with a problem is a run that can be resumed.
+    write(PROBLEM, problem.as_bytes())?;
+    drive(plan, problem.as_bytes(), None, storage, interrupt, observer)
+}
+
+/// Goes on with a run.
+///
+/// # Errors
+/// Files that are missing, damaged, from a newer program or of another problem; data that have
+/// changed.
+pub fn resume_in(
+    storage: &dyn Storage,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Fitted> {
+    let path = |name: &str| format!("{}/{name}", storage.location());
+    let needed = |name: &'static str| {
+        read(storage, name)?
+            .ok_or_else(|| Error::NotARun { location: storage.location(), missing: name })
+    };
+    let problem = needed(PROBLEM)?;
+    let info: RunInfo = serde_json::from_slice(&needed(RUN)?)
+        .map_err(|error| Error::Damaged { path: path(RUN), reason: error.to_string() })?;
+    let text = String::from_utf8(problem.clone())
+        .map_err(|error| Error::Damaged { path: path(PROBLEM), reason: error.to_string() })?;
+    let plan = Plan::check(&Source::new(path(PROBLEM), text))?.called(&info.problem);
+    for (then, now) in info.tables.iter().zip(&plan.data().hashes) {
+        if then.sha256 != now.sha256 {
+            return Err(Error::DataChanged {
+                table: now.table.clone(),
+                expected: then.sha256.clone(),
+                found: now.sha256.clone(),
+            });
+        }
+    }
+    let wrong = |reason| Error::Checkpoint { path: path(CHECKPOINT), reason };
+    let checkpoint = match read(storage, CHECKPOINT)? {
+        Some(bytes) => {
+            let checkpoint = Checkpoint::from_bytes(&bytes).map_err(wrong)?;
+            if checkpoint.problem[..] != Sha256::digest(&problem)[..] {
+                return Err(wrong(CheckpointError::OtherProblem));
+            }
+            Some(checkpoint)
+        }
+        // Stopped before the first checkpoint: the start is as good.
+        None => None,
+    };
+    drive(&plan, &problem, checkpoint, storage, interrupt, observer)
+}
+
+fn drive(
+    plan: &Plan,
+    problem: &[u8],
+    checkpoint: Option<Checkpoint>,
+    storage: &dyn Storage,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Fitted> {
+    let (state, metrics) = match checkpoint {
+        Some(checkpoint) => (Some(checkpoint.state), checkpoint.metrics),
+        None => (None, 0),
+    };
+    storage.truncate(METRICS, metrics).map_err(|error| match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => Error::Damaged {
+            path: format!("{}/{METRICS}", storage.location()),
+            reason: "it is shorter than the checkpoint says: start the run again".into(),
+        },
+        _ => failed("truncate", storage, METRICS)(error),
+    })?;
+    let journey = Journey {
+        plan,
+        storage,
+        interrupt,
+        observer,
+        problem: Sha256::digest(problem).into(),
+        metrics,
+    };
+    match plan.learner(plan.seed()) {
+        AnyLearner::FirstOrder(learner) => journey.travel(&learner, state),
+        AnyLearner::Exact(learner) => journey.travel(&learner, state),
+    }
+}
+
+/// A training on its way.
+struct Journey<'a> {
+    plan: &'a Plan,
+    storage: &'a dyn Storage,
+    interrupt: &'a Interrupt,
+    observer: Observer<'a>,
+    problem: [u8; 32],
+    /// Bytes of metrics so far.
+    metrics: u64,
+}
+
+impl Journey<'_> {
+    fn travel<S: Strategy<Network>>(
+        mut self,
+        learner: &Learner<S>,
+        state: Option<State<f32>>,
+    ) -> Result<Fitted> {
+        let plan = self.plan;
+        let seed = plan.seed();
+        let training = &plan.spec().training;
+        let epochs = training.epochs.unwrap_or(0);
+        let cadence = training.checkpoint.unwrap_or_default();
+        let seconds = cadence.seconds.filter(|s| *s >= 0.0 && s.is_finite());
+        let seconds = seconds.map(|s| Duration::from_secs_f64(s.min(1e9)));
+        let mut run = match state {
+            Some(state) => learner.resume(plan.train(), plan.model(), state)?,
+            None => learner.begin(plan.train(), plan.model())?,
+        };
+        self.interrupt.listen(&run.interrupter());
+        (self.observer)(&Event::Started { seed, epoch: run.state().epoch, epochs });
+        let start = Instant::now();
+        let (mut saved_at, mut unsaved) = (start, 0);
+        while let Some(report) = run.advance() {
+            let metrics = EpochMetrics::new(&report);
+            let timing = EpochTiming {
+                epoch: report.epoch,
+                primal: report.primal_time.as_secs_f64(),
+                dual: report.dual_time.as_secs_f64(),
+                elapsed: start.elapsed().as_secs_f64(),
+            };
+            self.append(METRICS, &json_line(&metrics))?;
+            self.append(TIMINGS, &json_line(&timing))?;
+            (self.observer)(&Event::Epoch { seed, epochs, metrics: Box::new(metrics) });
+            unsaved += 1;
+            let due = cadence.epochs.is_some_and(|epochs| unsaved >= epochs.max(1))
+                || seconds.is_some_and(|seconds| saved_at.elapsed() >= seconds);
+            if due {
+                self.save(run.state())?;
+                (saved_at, unsaved) = (Instant::now(), 0);
+            }
+        }
+        self.save(run.state())?;
+        let (done, outcome) = (run.state().epoch, run.state().outcome.clone());
+        let outcome = outcome.unwrap_or(Outcome::Interrupted);
+        let summary = match outcome {
+            Outcome::Interrupted => None,
+            _ => Some(self.arrive(&run.finish())?),
+        };
+        (self.observer)(&Event::Ended { seed, outcome: outcome.clone() });
+        Ok(Fitted { seed, outcome, epochs: done, summary })
+    }
+
+    fn append(&mut self, name: &str, line: &[u8]) -> Result<()> {
+        self.storage.append(name, line).map_err(failed("append to", self.storage, name))?;
+        if name == METRICS {
+            self.metrics += line.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn save(&self, state: &State<f32>) -> Result<()> {
+        self.storage.sync(METRICS).map_err(failed("sync", self.storage, METRICS))?;
+        let checkpoint =
+            Checkpoint { state: state.clone(), metrics: self.metrics, problem: self.problem };
+        self.write(CHECKPOINT, &checkpoint.to_bytes())?;
+        (self.observer)(&Event::Checkpoint { seed: state.seed, epoch: state.epoch });
+        Ok(())
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.storage.write(name, bytes).map_err(failed("write", self.storage, name))
+    }
+
+    /// Writes what came of it.
+    fn arrive(&self, solution: &Solution<f32>) -> Result<Summary> {
+        let plan = self.plan;
+        let summary = summarise(plan, solution)?;
+        let model = SavedModel::new(plan, solution.theta.clone(), summary.clone())?;
+        let csv = multipliers_csv(
+            plan.train(),
+            plan.clauses(),
+            &solution.multipliers,
+            &solution.measurement,
+        );
+        self.write(MODEL, &model.to_bytes()?)?;
+        self.write(MULTIPLIERS, &csv)?;
+        self.write(SUMMARY, &json(&summary))?;
+        Ok(summary)
+    }
+}
+
+/// Evaluates a solution on every part of the plan's data.
+pub fn summarise(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
+    let data = plan.data();
+    let loss = plan.spec().objective.loss.unwrap_or(LossName::CrossEntropy);
+    let standard = |multipliers| Standard {
+        loss: loss.losses().0,
+        clauses: plan.clauses(),
+        changes: plan.changes(),
+        tolerance: plan.spec().training.tolerance.unwrap_or(0.0),
+        classes: data.target.classes().map(<[String]>::len),
+        multipliers,
+    };
+    let part = |samples: &Arc<Samples>, rows: &[u32], multipliers| -> Result<Evaluation> {
+        let mut ground =
+            Ground::new(&data.table, rows, samples, &data.encoder, UnknownLevels::MatchNothing);
+        standard(multipliers).evaluate(plan.model(), &solution.theta, &mut ground)
+    };
+    let other = |samples: &Option<Arc<Samples>>, rows: &[u32]| match samples {
+        Some(samples) => part(samples, rows, None).map(Some),
+        None => Ok(None),
+    };
+    Ok(Summary {
+        problem: plan.name().to_string(),
+        seed: plan.seed(),
+        outcome: solution.outcome.clone(),
+        epochs: solution.epochs,
+        kept_epoch: solution.kept_epoch,
+        parameters: plan.parameters(),
+        multipliers: plan.multipliers(),
+        gap: solution.gap,
+        kkt: solution.kkt,
+        train: part(&data.train, &data.split.train, Some(&solution.multipliers))?,
+        validation: other(&data.validation, &data.split.validation)?,
+        test: other(&data.test, &data.split.test)?,
+    })
+}

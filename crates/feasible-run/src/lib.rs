@@ -1,0 +1,70 @@
+//! A run of Feasible: from a problem file to a trained, saved, resumable model.
+//!
+//! | step | type |
+//! | --- | --- |
+//! | read a problem file | [`Source`] → [`Spec`] |
+//! | hold it against its data | [`Plan`] |
+//! | train it | [`fit`], [`resume`] → [`Fit`], in a [`Directory`] or in [`Memory`] |
+//! | use what came of it | [`SavedModel::predict`], [`SavedModel::audit`] |
+//! | the paper's experiments | [`reproduce`] |
+//!
+//! Nothing here prints or reads a terminal: progress is [`Event`]s, stopping is an
+//! [`Interrupt`], results are values with a `to_text`.
+//!
+//! ```
+//! use feasible_run::{FitOptions, Plan, Source, fit};
+//! let quick = ["training.epochs=3".to_string()];
+//! let plan = Plan::check(&Source::open("compas")?.with_overrides(&quick))?;
+//! assert!(plan.describe().contains("13"));
+//! let fit = fit(&plan, &FitOptions::default(), &|_event| {})?;
+//! assert!(fit.to_text().contains("flips, Male ↔ Female"));
+//! # Ok::<(), feasible_run::Error>(())
+//! ```
+
+pub mod audit;
+pub mod checkpoint;
+pub mod clause;
+pub mod data;
+mod describe;
+pub mod embedded;
+pub mod error;
+pub mod evaluate;
+pub mod files;
+mod fit;
+mod interrupt;
+pub mod loss;
+pub mod metrics;
+pub mod network;
+mod plan;
+pub mod predict;
+pub mod recipe;
+pub mod reproduce;
+pub mod saved_model;
+pub mod schema;
+mod seeds;
+mod settings;
+pub mod spec;
+pub mod starter;
+pub mod storage;
+pub mod summary;
+mod text;
+
+pub use audit::Audit;
+pub use checkpoint::{Checkpoint, CheckpointError};
+pub use embedded::{EmbeddedProblem, problems};
+pub use error::{Error, Place, Result};
+pub use evaluate::{Evaluation, Flips, Standing};
+pub use fit::{Fitted, Observer, fit_in, resume_in, summarise};
+pub use interrupt::Interrupt;
+pub use metrics::{EpochMetrics, Event};
+pub use network::Network;
+pub use plan::Plan;
+pub use predict::{Prediction, Predictions};
+pub use saved_model::{Manifest, SavedModel};
+pub use schema::problem_schema;
+pub use seeds::{Fit, FitOptions, fit, resume, seed_directory};
+pub use settings::{AnyLearner, AnyOptimiser};
+pub use spec::{Source, Spec};
+pub use starter::starter;
+pub use storage::{Directory, Memory, Storage};
+pub use summary::{SeedsSummary, Spread, Summary};

@@ -1,0 +1,156 @@
+//! What an epoch came to: one line of `metrics.jsonl`, and what observers see.
+//!
+//! Clock times are kept apart, in `timings.jsonl`: metrics are the same bytes however often a run
+//! was interrupted.
+
+use feasible::EpochReport;
+use serde::{Deserialize, Serialize};
+
+/// One line of `metrics.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpochMetrics {
+    /// Epochs done.
+    pub epoch: u64,
+    /// The average loss of the objective on the training rows.
+    pub objective: f64,
+    /// α/2 ‖θ‖².
+    pub penalty: f64,
+    /// The Lagrangian.
+    pub lagrangian: f64,
+    /// The relative duality gap.
+    pub gap: f64,
+    /// Whether every requirement is met on the training rows.
+    pub feasible: bool,
+    /// Whether it is the best iterate so far.
+    pub best: bool,
+    /// Every requirement.
+    pub requirements: Vec<RequirementMetrics>,
+    /// The same on the validation rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<ValidationMetrics>,
+}
+
+/// A requirement after an epoch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequirementMetrics {
+    /// Its name.
+    pub name: String,
+    /// The mean of its loss.
+    pub value: f64,
+    /// The largest slack: positive if violated.
+    pub worst_slack: f64,
+    /// The share of points over the level.
+    pub violated: f64,
+    /// Whether it is met.
+    pub met: bool,
+    /// μ or the mean of λ.
+    pub multiplier: f64,
+    /// The share of multipliers that are 0.
+    pub multipliers_at_zero: f64,
+}
+
+/// The validation rows after an epoch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ValidationMetrics {
+    /// The average loss of the objective.
+    pub objective: f64,
+    /// Every requirement.
+    pub requirements: Vec<RequirementMetrics>,
+}
+
+/// One line of `timings.jsonl`, in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpochTiming {
+    /// Epochs done.
+    pub epoch: u64,
+    /// Moving θ.
+    pub primal: f64,
+    /// Measuring slacks and moving multipliers.
+    pub dual: f64,
+    /// Since this process began to train.
+    pub elapsed: f64,
+}
+
+fn rows(standings: &[feasible::Standing]) -> Vec<RequirementMetrics> {
+    let row = |s: &feasible::Standing| RequirementMetrics {
+        name: s.name.clone(),
+        value: s.value,
+        worst_slack: s.worst_slack,
+        violated: s.violated,
+        met: s.met,
+        multiplier: s.multiplier,
+        multipliers_at_zero: s.multipliers_at_zero,
+    };
+    standings.iter().map(row).collect()
+}
+
+impl EpochMetrics {
+    /// Of a report of the core.
+    pub fn new(report: &EpochReport) -> Self {
+        Self {
+            epoch: report.epoch,
+            objective: report.objective,
+            penalty: report.penalty,
+            lagrangian: report.lagrangian,
+            gap: report.gap.relative,
+            feasible: report.requirements.iter().all(|r| r.met),
+            best: report.best,
+            requirements: rows(&report.requirements),
+            validation: report.validation.as_ref().map(|v| ValidationMetrics {
+                objective: v.objective,
+                requirements: rows(&v.requirements),
+            }),
+        }
+    }
+
+    /// The requirement with the largest slack.
+    pub fn worst(&self) -> Option<&RequirementMetrics> {
+        self.requirements.iter().max_by(|a, b| a.worst_slack.total_cmp(&b.worst_slack))
+    }
+}
+
+/// A value as one line of JSON.
+pub(crate) fn json_line(value: &impl Serialize) -> Vec<u8> {
+    // Structs of numbers, text and lists cannot fail to serialise; NaN becomes null.
+    let mut line = serde_json::to_vec(value).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+/// What observers of a fit are told.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// A training starts, or goes on.
+    Started {
+        /// Its seed.
+        seed: u64,
+        /// Epochs already done.
+        epoch: u64,
+        /// Epochs in all.
+        epochs: u64,
+    },
+    /// An epoch is done.
+    Epoch {
+        /// The seed.
+        seed: u64,
+        /// Epochs in all.
+        epochs: u64,
+        /// What it came to.
+        metrics: Box<EpochMetrics>,
+    },
+    /// State was saved.
+    Checkpoint {
+        /// The seed.
+        seed: u64,
+        /// Epochs done.
+        epoch: u64,
+    },
+    /// The training ended.
+    Ended {
+        /// The seed.
+        seed: u64,
+        /// How.
+        outcome: feasible::Outcome,
+    },
+}

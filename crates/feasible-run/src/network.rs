@@ -1,0 +1,216 @@
+//! The model a problem file names, as one type.
+
+use feasible::{Batch, Inputs, Model, Purpose, Stream, Tape};
+use feasible_nn::{Activation, Affine, Kernel, KernelExpansion, Mlp, Tensor};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::spec::{ModelKind, ModelSpec};
+
+/// A model of one of the kinds a problem file can name, computed in `f32`.
+#[derive(Clone, Debug)]
+pub enum Network {
+    /// A multilayer perceptron.
+    Mlp(Mlp),
+    /// An affine model.
+    Affine(Affine),
+    /// A kernel expansion, with its centres (M × d).
+    Kernel(Box<KernelExpansion>, Vec<f32>),
+}
+
+/// All that is needed to make a [`Network`] again, but for its centres.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Shape {
+    /// A multilayer perceptron.
+    Mlp {
+        /// d, h₁, …, k.
+        widths: Vec<usize>,
+        /// φ.
+        activation: Activation,
+    },
+    /// An affine model.
+    Linear {
+        /// d.
+        inputs: usize,
+        /// k.
+        outputs: usize,
+    },
+    /// A kernel expansion.
+    Kernel {
+        /// d.
+        inputs: usize,
+        /// k.
+        outputs: usize,
+        /// κ.
+        kernel: Kernel,
+    },
+}
+
+impl Network {
+    /// The model of a spec for these training inputs.
+    ///
+    /// # Errors
+    /// Settings outside their range.
+    pub fn new(spec: &ModelSpec, inputs: &Inputs, outputs: usize) -> Result<Self> {
+        let width = inputs.width();
+        match spec.kind {
+            ModelKind::Mlp => {
+                let mut widths = vec![width];
+                widths.extend(&spec.hidden);
+                widths.push(outputs);
+                Ok(Self::Mlp(Mlp::new(&widths, spec.activation)?))
+            }
+            ModelKind::Linear => Ok(Self::Affine(Affine::new(width, outputs)?)),
+            ModelKind::Kernel => {
+                let kernel = match spec.degree {
+                    Some(degree) => {
+                        Kernel::Polynomial { offset: spec.offset.unwrap_or(1.0), degree }
+                    }
+                    None => Kernel::Rbf { gamma: spec.gamma.unwrap_or(1.0 / width as f64) },
+                };
+                let count = spec.centres.unwrap_or(200).min(inputs.rows());
+                let mut rows: Vec<u32> = (0..inputs.rows() as u32).collect();
+                let mut draw = Stream::new(spec.seed.unwrap_or(0), Purpose::Initial, u64::MAX, 0);
+                draw.shuffle(&mut rows);
+                rows.truncate(count);
+                rows.sort_unstable();
+                let centres = rows.iter().flat_map(|&row| inputs.row(row as usize)).collect();
+                Self::kernel(centres, width, kernel, outputs)
+            }
+        }
+    }
+
+    fn kernel(centres: Vec<f32>, width: usize, kernel: Kernel, outputs: usize) -> Result<Self> {
+        let inputs = Inputs::dense(centres.clone(), width)?;
+        let model = KernelExpansion::new(&inputs, kernel, outputs)?;
+        Ok(Self::Kernel(Box::new(model), centres))
+    }
+
+    /// The model of a saved shape.
+    ///
+    /// # Errors
+    /// A shape that no model has.
+    pub fn from_shape(shape: &Shape, centres: Option<Vec<f32>>) -> Result<Self> {
+        match shape {
+            Shape::Mlp { widths, activation } => Ok(Self::Mlp(Mlp::new(widths, *activation)?)),
+            Shape::Linear { inputs, outputs } => Ok(Self::Affine(Affine::new(*inputs, *outputs)?)),
+            Shape::Kernel { inputs, outputs, kernel } => {
+                let centres =
+                    centres.ok_or_else(|| Error::unfit("kernel model", "it has no centres"))?;
+                Self::kernel(centres, *inputs, *kernel, *outputs)
+            }
+        }
+    }
+
+    /// Its shape.
+    pub fn shape(&self) -> Shape {
+        let (inputs, outputs) = (self.input_width(), self.output_width());
+        match self {
+            Self::Mlp(model) => {
+                Shape::Mlp { widths: model.widths().to_vec(), activation: model.activation() }
+            }
+            Self::Affine(_) => Shape::Linear { inputs, outputs },
+            Self::Kernel(model, _) => Shape::Kernel { inputs, outputs, kernel: model.kernel() },
+        }
+    }
+
+    /// Where each tensor lies in θ.
+    pub fn layout(&self) -> Vec<Tensor> {
+        match self {
+            Self::Mlp(model) => model.layout(),
+            Self::Affine(model) => model.layout(),
+            Self::Kernel(model, _) => model.layout(),
+        }
+    }
+
+    /// The centres of a kernel expansion.
+    pub fn centres(&self) -> Option<&[f32]> {
+        match self {
+            Self::Kernel(_, centres) => Some(centres),
+            _ => None,
+        }
+    }
+
+    /// In words: `61 → 64 sigmoid → 2`.
+    pub fn describe(&self) -> String {
+        let (d, k) = (self.input_width(), self.output_width());
+        match self {
+            Self::Mlp(model) => {
+                let widths = model.widths();
+                let name = format!("{:?}", model.activation()).to_lowercase();
+                let hidden = &widths[1..widths.len() - 1];
+                let hidden: String = hidden.iter().map(|h| format!("{h} {name} → ")).collect();
+                format!("multilayer perceptron {d} → {hidden}{k}")
+            }
+            Self::Affine(_) => format!("linear {d} → {k}"),
+            Self::Kernel(model, _) => {
+                format!(
+                    "kernel expansion {d} → {} centres → {k} ({:?})",
+                    model.centres(),
+                    model.kernel()
+                )
+            }
+        }
+    }
+}
+
+macro_rules! each {
+    ($self:ident, $model:ident => $body:expr) => {
+        match $self {
+            Self::Mlp($model) => $body,
+            Self::Affine($model) => $body,
+            Self::Kernel($model, _) => $body,
+        }
+    };
+}
+
+impl Model for Network {
+    type Real = f32;
+
+    fn input_width(&self) -> usize {
+        each!(self, m => m.input_width())
+    }
+
+    fn output_width(&self) -> usize {
+        each!(self, m => m.output_width())
+    }
+
+    fn parameter_count(&self) -> usize {
+        each!(self, m => m.parameter_count())
+    }
+
+    fn is_linear(&self) -> bool {
+        each!(self, m => m.is_linear())
+    }
+
+    fn initial(&self, seed: u64) -> Vec<f32> {
+        each!(self, m => m.initial(seed))
+    }
+
+    fn forward(&self, theta: &[f32], batch: &Batch<'_>, tape: &mut Tape<f32>) {
+        each!(self, m => m.forward(theta, batch, tape));
+    }
+
+    fn backward(
+        &self,
+        theta: &[f32],
+        batch: &Batch<'_>,
+        tape: &mut Tape<f32>,
+        seeds: &[f32],
+        gradient: &mut [f32],
+    ) {
+        each!(self, m => m.backward(theta, batch, tape, seeds, gradient));
+    }
+
+    fn input_gradient(
+        &self,
+        theta: &[f32],
+        batch: &Batch<'_>,
+        tape: &mut Tape<f32>,
+        seeds: &[f32],
+        gradient: &mut [f32],
+    ) {
+        each!(self, m => m.input_gradient(theta, batch, tape, seeds, gradient));
+    }
+}

@@ -1,0 +1,266 @@
+//! A checked plan: everything a training needs, held against the data.
+//!
+//! ```
+//! use feasible_run::{Plan, Source};
+//! let plan = Plan::check(&Source::open("compas")?)?;
+//! assert_eq!(plan.train().requirements().len(), 13);
+//! assert_eq!(plan.data().encoder.width(), 23);
+//! # Ok::<(), feasible_run::Error>(())
+//! ```
+
+use std::sync::Arc;
+
+use feasible::{Model, Population, Problem, Samples};
+use feasible_data::{Change, UnknownLevels};
+
+use crate::clause::{Clause, Ground, changes, expand};
+use crate::data::Data;
+use crate::error::{Error, Result};
+use crate::loss::LossName;
+use crate::network::Network;
+use crate::recipe;
+use crate::settings::{AnyLearner, own_duals};
+use crate::spec::{RequirementSpec, Source, Spec};
+
+/// A checked plan. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Plan {
+    name: String,
+    spec: Spec,
+    data: Data,
+    model: Network,
+    clauses: Vec<Clause>,
+    expanded: Vec<(usize, RequirementSpec)>,
+    changes: Vec<Change>,
+    train: Problem,
+    validation: Option<Arc<Problem>>,
+}
+
+impl Plan {
+    /// Reads a problem file and holds it against its data.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the file or the data, with its place.
+    pub fn check(source: &Source) -> Result<Self> {
+        let mut spec = source.parse(&[])?;
+        spec.training = recipe::fill(&spec.training);
+        let data = Data::load(source, &mut spec.data)?;
+        let expanded = expand(source, &spec.requirements, &data.table, &data.encoder)?;
+        let mut clauses = Vec::new();
+        for (from, requirement) in &expanded {
+            clauses.extend(Clause::of(source, *from, requirement, &data.encoder, &data.target)?);
+        }
+        let loss = objective_loss(&mut spec, &data);
+        let outputs = match data.target.classes() {
+            Some(classes) if !loss.wants_one_output() => classes.len(),
+            _ => 1,
+        };
+        let model = Network::new(&spec.model, data.train.inputs(), outputs)
+            .map_err(|error| source.at("model", error.to_string()))?;
+        let build = |samples: &Arc<Samples>, rows: &[u32], part: &str| {
+            let mut ground =
+                Ground::new(&data.table, rows, samples, &data.encoder, UnknownLevels::Reject);
+            let everyone = Population::new(samples.clone());
+            let (loss, _) = loss.losses();
+            let decay = spec.objective.weight_decay.unwrap_or(0.0);
+            let mut draft = Problem::minimise(&everyone, loss).weight_decay(decay);
+            for clause in &clauses {
+                let place = |error: Error| at_clause(source, clause, error);
+                let requirement = clause.on(&mut ground).map_err(place)?.ok_or_else(|| {
+                    let message = format!(
+                        "'{}' speaks of no {part} row: check `where`, or the split",
+                        clause.name
+                    );
+                    source.at(&format!("requirement[{}].where", clause.from), message)
+                })?;
+                draft = draft.subject_to(requirement);
+            }
+            let problem = draft.check().map_err(|error| at_core(source, &clauses, error))?;
+            problem.check_model(&model).map_err(|error| at_core(source, &clauses, error))?;
+            Ok::<Problem, Error>(problem)
+        };
+        let train = build(&data.train, &data.split.train, "training")?;
+        let validation = match &data.validation {
+            Some(samples) => Some(Arc::new(build(samples, &data.split.validation, "validation")?)),
+            None => None,
+        };
+        if let Some(test) = &data.test {
+            // Checked now so that a misspelt level does not come to light after the training.
+            let mut ground = Ground::new(
+                &data.table,
+                &data.split.test,
+                test,
+                &data.encoder,
+                UnknownLevels::MatchNothing,
+            );
+            for clause in &clauses {
+                clause.on(&mut ground)?;
+            }
+        }
+        let changes = reported(source, &spec, &data, &clauses)?;
+        let name = source.name().to_string();
+        let plan = Self { name, spec, data, model, clauses, expanded, changes, train, validation };
+        plan.check_settings(source)?;
+        Ok(plan)
+    }
+
+    /// Settings that only the learner can judge.
+    fn check_settings(&self, source: &Source) -> Result<()> {
+        let wrong = |error: feasible::Error| source.at("training", error.to_string());
+        match self.learner(self.seed()) {
+            AnyLearner::FirstOrder(learner) => {
+                learner.begin(&self.train, &self.model).map_err(wrong)?;
+            }
+            AnyLearner::Exact(learner) => {
+                learner.begin(&self.train, &self.model).map_err(wrong)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the problem is called: its file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same plan under another name.
+    #[must_use]
+    pub fn called(mut self, name: &str) -> Self {
+        self.name = name.to_string();
+        self
+    }
+
+    /// The problem file with every default filled in.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// The data.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Network {
+        &self.model
+    }
+
+    /// The problem on the training samples.
+    pub fn train(&self) -> &Problem {
+        &self.train
+    }
+
+    /// The problem on the validation samples, if there are any.
+    pub fn validation(&self) -> Option<&Arc<Problem>> {
+        self.validation.as_ref()
+    }
+
+    /// The requirements, independent of samples.
+    pub fn clauses(&self) -> &[Clause] {
+        &self.clauses
+    }
+
+    /// The requirements with groups and fairness written out.
+    pub fn expanded(&self) -> Vec<RequirementSpec> {
+        self.expanded.iter().map(|(_, spec)| spec.clone()).collect()
+    }
+
+    /// The changes whose flips are reported.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// The seed of the file.
+    pub fn seed(&self) -> u64 {
+        self.spec.training.seed.unwrap_or(0)
+    }
+
+    /// The same plan with another seed.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.spec.training.seed = Some(seed);
+        self
+    }
+
+    /// The same plan on another number of threads; results do not change.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.spec.training.threads = Some(threads);
+        self
+    }
+
+    /// The learner, started with `seed`.
+    pub fn learner(&self, seed: u64) -> AnyLearner {
+        let mut training = self.spec.training.clone();
+        training.seed = Some(seed);
+        let own = own_duals(
+            self.clauses
+                .iter()
+                .map(|clause| (clause.name.as_str(), &self.spec.requirements[clause.from])),
+        );
+        AnyLearner::new(&training, &own, self.validation.as_ref())
+    }
+
+    /// Number of multipliers.
+    pub fn multipliers(&self) -> usize {
+        self.train.requirements().iter().map(feasible::Requirement::multipliers).sum()
+    }
+
+    /// Number of parameters.
+    pub fn parameters(&self) -> usize {
+        self.model.parameter_count()
+    }
+}
+
+fn objective_loss(spec: &mut Spec, data: &Data) -> LossName {
+    let usual = match data.target.classes() {
+        Some(_) => LossName::CrossEntropy,
+        None => LossName::Squared,
+    };
+    *spec.objective.loss.get_or_insert(usual)
+}
+
+/// The changes to report: those the file names, or those of requirements and of the data set.
+fn reported(source: &Source, spec: &Spec, data: &Data, clauses: &[Clause]) -> Result<Vec<Change>> {
+    if let Some(list) = &spec.evaluation.counterfactual {
+        return changes(&list.0, &data.encoder)
+            .map_err(|error| source.about("evaluation.counterfactual", error));
+    }
+    let mut all: Vec<Change> = Vec::new();
+    if let Some(set) = &data.set {
+        // A file that drops the columns of the set's own counterfactuals simply lacks them.
+        all.extend(changes(&set.counterfactuals, &data.encoder).unwrap_or_default());
+    }
+    for change in clauses.iter().filter_map(|clause| clause.change.as_ref()) {
+        if !all.contains(change) {
+            all.push(change.clone());
+        }
+    }
+    Ok(all)
+}
+
+fn at_clause(source: &Source, clause: &Clause, error: Error) -> Error {
+    let section = format!("requirement[{}]", clause.from);
+    match error {
+        Error::Data(feasible_data::Error::Expression(error)) => {
+            // Which of the two expressions it is, its text says.
+            let given = clause.filter.as_ref().is_some_and(|f| f.to_string() == error.text);
+            let key = if given || clause.against.is_none() { "where" } else { "against" };
+            source.at(&format!("{section}.{key}"), error.to_string())
+        }
+        Error::Data(error) => source.about(&section, error),
+        other => other,
+    }
+}
+
+/// An error of the core, placed at the requirement it names.
+fn at_core(source: &Source, clauses: &[Clause], error: feasible::Error) -> Error {
+    let text = error.to_string();
+    let named = |clause: &&Clause| text.contains(&format!("'{}'", clause.name));
+    let mut found: Vec<&Clause> = clauses.iter().filter(named).collect();
+    match found.pop() {
+        Some(clause) => source.at(&format!("requirement[{}]", clause.from), text),
+        None if text.contains("objective") => source.at("objective", text),
+        None => Error::Core(error),
+    }
+}

@@ -1,0 +1,97 @@
+//! Predictions of a saved model for the rows of a table.
+
+use std::io::Write;
+
+use feasible_data::{Encoder, Table, Unseen};
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::evaluate::{class_of, outputs, probabilities};
+use crate::saved_model::SavedModel;
+
+/// Predictions, one per row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Predictions {
+    /// The classes, in the order of the probabilities; empty if numbers are predicted.
+    pub classes: Vec<String>,
+    /// One per row of the table.
+    pub rows: Vec<Prediction>,
+}
+
+/// The prediction for a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Prediction {
+    /// The row of the table, from 0.
+    pub row: u32,
+    /// The class, if classes are predicted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// Its probabilities, in the order of [`Predictions::classes`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub probabilities: Vec<f64>,
+    /// The number, if numbers are predicted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+}
+
+impl SavedModel {
+    /// Predicts every row; `unseen` says what to do with levels that the training rows did not
+    /// have, if it should be something else than the problem file said.
+    ///
+    /// # Errors
+    /// Columns that are missing, cells that cannot be encoded.
+    pub fn predict(&self, table: &Table, unseen: Option<Unseen>) -> Result<Predictions> {
+        let encoder = self.encoder(unseen)?;
+        let inputs = encoder.transform(table, &table.all_rows())?;
+        let views = outputs(self.network(), self.theta(), &inputs, &[]);
+        let k = feasible::Model::output_width(self.network());
+        let classes = self.manifest().target.classes().unwrap_or_default().to_vec();
+        let one = |(row, outputs): (usize, &[f32])| {
+            let row = row as u32;
+            if classes.is_empty() {
+                let value = Some(f64::from(outputs[0]));
+                return Prediction { row, class: None, probabilities: Vec::new(), value };
+            }
+            let class = Some(classes[class_of(outputs)].clone());
+            Prediction { row, class, probabilities: probabilities(outputs), value: None }
+        };
+        let rows = views[0].chunks_exact(k).enumerate().map(one).collect();
+        Ok(Predictions { classes, rows })
+    }
+
+    /// The encoder with another policy for unseen levels.
+    pub(crate) fn encoder(&self, unseen: Option<Unseen>) -> Result<Encoder> {
+        let encoder = self.manifest().inputs.clone();
+        let Some(unseen) = unseen else { return Ok(encoder) };
+        let wrong = |error: serde_json::Error| Error::unfit("unseen levels", error.to_string());
+        let mut json = serde_json::to_value(&encoder).map_err(wrong)?;
+        json["unseen"] = serde_json::to_value(unseen).map_err(wrong)?;
+        serde_json::from_value(json).map_err(wrong)
+    }
+}
+
+impl Predictions {
+    /// Writes CSV: `row,class,p(<=50K),p(>50K)` or `row,value`.
+    ///
+    /// # Errors
+    /// What the writer says.
+    pub fn write_csv(&self, out: impl Write) -> std::io::Result<()> {
+        let mut csv = csv::Writer::from_writer(out);
+        let mut head = vec!["row".to_string()];
+        if self.classes.is_empty() {
+            head.push("value".into());
+        } else {
+            head.push("class".into());
+            head.extend(self.classes.iter().map(|class| format!("p({class})")));
+        }
+        csv.write_record(&head)?;
+        for row in &self.rows {
+            let mut record = vec![row.row.to_string()];
+            record.extend(row.class.clone());
+            record.extend(row.probabilities.iter().map(f64::to_string));
+            record.extend(row.value.map(|value| value.to_string()));
+            csv.write_record(&record)?;
+        }
+        csv.flush()
+    }
+}

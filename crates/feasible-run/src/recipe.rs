@@ -1,0 +1,126 @@
+//! Recipes: the settings of a training that a problem file leaves open. All numbers are here.
+//!
+//! - `paper`: what the paper's experiments do: Adam at a rate of 0.1, one dual step of Adam an
+//!   epoch, all epochs, the last iterate.
+//! - `feasible`: what meets the requirements: a smaller primal rate that falls to 0 along a cosine,
+//!   so that the last iterates stand still; a dual optimiser that forgets early violations; the
+//!   best feasible iterate.
+
+use crate::spec::{
+    DualMethodName, DualSpec, Keep, LearnerName, OptimiserName, Recipe, ScheduleSpec, TrainingSpec,
+};
+
+/// Seconds between checkpoints, unless told otherwise: a checkpoint of a large table takes a few
+/// hundredths of a second, so this costs less than 1 % of the time and a crash at most ten seconds.
+pub const CHECKPOINT_SECONDS: f64 = 10.0;
+
+/// The settings of a recipe.
+struct Settings {
+    learner: LearnerName,
+    epochs: u64,
+    batch_size: usize,
+    optimiser: OptimiserName,
+    rate: f64,
+    schedule: ScheduleSpec,
+    dual_method: DualMethodName,
+    dual_rate: f64,
+    dual_beta1: f64,
+    dual_beta2: f64,
+    dual_schedule: ScheduleSpec,
+    keep: Keep,
+    patience: u64,
+}
+
+const PAPER: Settings = Settings {
+    learner: LearnerName::Alternating,
+    epochs: 300,
+    batch_size: 128,
+    optimiser: OptimiserName::Adam,
+    rate: 0.1,
+    schedule: ScheduleSpec::Constant,
+    dual_method: DualMethodName::Adam,
+    dual_rate: 0.01,
+    dual_beta1: 0.9,
+    dual_beta2: 0.999,
+    dual_schedule: ScheduleSpec::Constant,
+    keep: Keep::Last,
+    patience: 0,
+};
+
+const FEASIBLE: Settings = Settings {
+    learner: LearnerName::Alternating,
+    epochs: 150,
+    batch_size: 128,
+    optimiser: OptimiserName::Adam,
+    rate: 0.003,
+    schedule: ScheduleSpec::Cosine { over: None, floor: 0.0 },
+    dual_method: DualMethodName::Adam,
+    dual_rate: 0.1,
+    dual_beta1: 0.9,
+    dual_beta2: 0.9,
+    dual_schedule: ScheduleSpec::Constant,
+    keep: Keep::Best,
+    patience: 0,
+};
+
+/// Outer iterations of the exact learner, whose step is a whole minimisation.
+const EXACT_ITERATIONS: u64 = 100;
+
+impl Recipe {
+    fn settings(self) -> &'static Settings {
+        match self {
+            Self::Paper => &PAPER,
+            Self::Feasible => &FEASIBLE,
+        }
+    }
+}
+
+/// `spec` with everything that it leaves open filled in.
+pub fn fill(spec: &TrainingSpec) -> TrainingSpec {
+    let recipe = spec.recipe.settings();
+    let learner = spec.learner.unwrap_or(recipe.learner);
+    let exact = learner == LearnerName::Exact;
+    let given = spec.dual.unwrap_or_default();
+    let checkpoint = spec.checkpoint.unwrap_or_default();
+    TrainingSpec {
+        recipe: spec.recipe,
+        learner: Some(learner),
+        epochs: Some(spec.epochs.unwrap_or(if exact { EXACT_ITERATIONS } else { recipe.epochs })),
+        batch_size: Some(spec.batch_size.unwrap_or(recipe.batch_size)),
+        optimiser: Some(spec.optimiser.unwrap_or(recipe.optimiser)),
+        rate: Some(spec.rate.unwrap_or(recipe.rate)),
+        momentum: spec.momentum,
+        seed: Some(spec.seed.unwrap_or(0)),
+        threads: Some(spec.threads.unwrap_or(1)),
+        keep: Some(spec.keep.unwrap_or(if exact { Keep::Last } else { recipe.keep })),
+        patience: Some(spec.patience.unwrap_or(recipe.patience)),
+        stop_when_feasible: Some(spec.stop_when_feasible.unwrap_or(false)),
+        tolerance: spec.tolerance.or((!exact).then_some(0.0)),
+        look_for_infeasibility: Some(spec.look_for_infeasibility.unwrap_or(true)),
+        schedule: Some(spec.schedule.unwrap_or(recipe.schedule)),
+        // The exact learner's default is the proximal step, which has no rate of its own.
+        dual: if exact { spec.dual } else { Some(fill_dual(spec.recipe, &given)) },
+        checkpoint: Some(crate::spec::CheckpointSpec {
+            epochs: checkpoint.epochs,
+            seconds: Some(checkpoint.seconds.unwrap_or(CHECKPOINT_SECONDS)),
+        }),
+    }
+}
+
+/// `given` with everything that it leaves open filled in.
+pub fn fill_dual(recipe: Recipe, given: &DualSpec) -> DualSpec {
+    let recipe = recipe.settings();
+    let method = given.method.unwrap_or(recipe.dual_method);
+    let adam = method == DualMethodName::Adam;
+    let pi = method == DualMethodName::NuPi;
+    DualSpec {
+        method: Some(method),
+        rate: Some(given.rate.unwrap_or(recipe.dual_rate)),
+        beta1: given.beta1.or(adam.then_some(recipe.dual_beta1)),
+        beta2: given.beta2.or(adam.then_some(recipe.dual_beta2)),
+        proportional: given.proportional.or(pi.then_some(1.0)),
+        nu: given.nu.or(pi.then_some(0.0)),
+        every: Some(given.every.unwrap_or(1)),
+        schedule: Some(given.schedule.unwrap_or(recipe.dual_schedule)),
+    }
+}

@@ -1,0 +1,66 @@
+//! The paper's two fairness experiments, each as one call.
+//!
+//! Every variant is an embedded problem file trained with several seeds; figures of the paper
+//! stand beside ours.
+
+mod adult;
+mod compas;
+
+use crate::error::{Error, Result};
+use crate::fit::{Observer, fit_in};
+use crate::interrupt::Interrupt;
+use crate::plan::Plan;
+use crate::seeds::at_once;
+use crate::spec::Source;
+use crate::storage::Memory;
+use crate::summary::{SeedsSummary, Summary};
+
+pub use adult::{AdultRow, AdultTable, adult};
+pub use compas::{CompasRow, CompasTable, Multiplier, compas};
+
+/// How to reproduce.
+#[derive(Clone, Debug)]
+pub struct Reproduction {
+    /// The seeds; 1 to 5 by default.
+    pub seeds: Vec<u64>,
+    /// Trainings at the same time; 2 by default.
+    pub workers: usize,
+    /// Overrides on every problem file: `training.epochs=10`.
+    pub overrides: Vec<String>,
+    /// Stops it.
+    pub interrupt: Interrupt,
+}
+
+impl Default for Reproduction {
+    fn default() -> Self {
+        let (seeds, interrupt) = ((1..=5).collect(), Interrupt::new());
+        Self { seeds, workers: 2, overrides: Vec::new(), interrupt }
+    }
+}
+
+/// Trains every problem with every seed, as many at a time as there are workers.
+fn train(
+    problems: &[&str],
+    how: &Reproduction,
+    observer: Observer<'_>,
+) -> Result<Vec<SeedsSummary>> {
+    let plans = problems
+        .iter()
+        .map(|name| Plan::check(&Source::open(name)?.with_overrides(&how.overrides)))
+        .collect::<Result<Vec<Plan>>>()?;
+    let jobs: Vec<(usize, u64)> =
+        (0..plans.len()).flat_map(|p| how.seeds.iter().map(move |&seed| (p, seed))).collect();
+    let job = |(p, seed): (usize, u64)| -> Result<Summary> {
+        let plan = plans[p].clone().with_seed(seed);
+        let run = fit_in(&plan, &Memory::new(), &how.interrupt, observer)?;
+        run.summary.ok_or_else(|| Error::unfit("reproduction", "it was interrupted"))
+    };
+    let mut runs = at_once(&jobs, how.workers, job)?.into_iter();
+    Ok(problems
+        .iter()
+        .map(|name| SeedsSummary {
+            problem: name.to_string(),
+            runs: runs.by_ref().take(how.seeds.len()).collect(),
+        })
+        .collect())
+}

@@ -1,0 +1,267 @@
+//! A trained model in one file: safetensors weights, and a JSON manifest in their metadata that
+//! holds all that is needed to use it: preprocessing, classes, requirements, how it was trained.
+//!
+//! Any safetensors reader shows the manifest: it is the metadata entry `feasible`.
+
+use std::collections::{BTreeMap, HashMap};
+
+use feasible::Model;
+use feasible_data::{Counterfactual, Encoder, Format, Kind, TargetEncoder};
+use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, TensorView};
+use serde::{Deserialize, Serialize};
+
+use crate::clause::Clause;
+use crate::error::{Error, Result};
+use crate::loss::LossName;
+use crate::network::{Network, Shape};
+use crate::plan::Plan;
+use crate::spec::{RequirementSpec, Source};
+use crate::summary::Summary;
+
+const ENTRY: &str = "feasible";
+const CENTRES: &str = "centres";
+/// The manifest version this program writes and reads.
+const VERSION: u32 = 1;
+
+/// The manifest of a saved model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Format version.
+    pub version: u32,
+    /// The program that wrote it.
+    pub written_by: String,
+    /// What the problem is called.
+    pub problem: String,
+    /// The shape of the network.
+    pub model: Shape,
+    /// The fitted target.
+    pub target: TargetEncoder,
+    /// The fitted inputs.
+    pub inputs: Encoder,
+    /// The columns the model sees.
+    pub columns: Vec<String>,
+    /// Options for reading text tables like those it was trained on.
+    pub format: Format,
+    /// Kinds of the columns that expressions of requirements speak of.
+    pub expression_columns: BTreeMap<String, Kind>,
+    /// The loss of the objective.
+    pub objective: LossName,
+    /// The requirements, groups written out.
+    pub requirements: Vec<RequirementSpec>,
+    /// The counterfactuals whose flips are reported.
+    pub counterfactuals: Vec<Counterfactual>,
+    /// Slack up to which a requirement counts as met.
+    pub tolerance: f64,
+    /// How it was trained and what it achieved.
+    pub training: Summary,
+}
+
+/// A model that was trained and saved.
+#[derive(Clone, Debug)]
+pub struct SavedModel {
+    manifest: Manifest,
+    network: Network,
+    theta: Vec<f32>,
+    clauses: Vec<Clause>,
+    changes: Vec<feasible_data::Change>,
+}
+
+impl SavedModel {
+    /// The model of a plan with its θ.
+    ///
+    /// # Errors
+    /// None for a θ of the plan's model.
+    pub fn new(plan: &Plan, theta: Vec<f32>, training: Summary) -> Result<Self> {
+        let data = plan.data();
+        let spec = plan.spec();
+        let counterfactuals = match &spec.evaluation.counterfactual {
+            Some(list) => list.0.clone(),
+            None => {
+                let set = data.set.as_ref().map(|set| set.counterfactuals.clone());
+                let set = set.filter(|list| crate::clause::changes(list, &data.encoder).is_ok());
+                let own = spec.requirements.iter().filter_map(|r| r.counterfactual.clone());
+                set.into_iter().flatten().chain(own.flat_map(|list| list.0)).collect()
+            }
+        };
+        let mentioned = plan.clauses().iter().flat_map(Clause::columns);
+        let expression_columns = mentioned
+            .filter_map(|name| Some((name.to_string(), data.table.column(name).ok()?.kind())))
+            .collect();
+        let format = Format {
+            names: Vec::new(),
+            columns: None,
+            kinds: BTreeMap::new(),
+            ..data.format.clone()
+        };
+        let manifest = Manifest {
+            version: VERSION,
+            written_by: format!("feasible {}", env!("CARGO_PKG_VERSION")),
+            problem: plan.name().to_string(),
+            model: plan.model().shape(),
+            target: data.target.clone(),
+            inputs: data.encoder.clone(),
+            columns: data.encoder.names(),
+            format,
+            expression_columns,
+            objective: spec.objective.loss.unwrap_or(LossName::CrossEntropy),
+            requirements: plan.expanded(),
+            counterfactuals,
+            tolerance: spec.training.tolerance.unwrap_or(0.0),
+            training,
+        };
+        Self::assemble("the plan", manifest, plan.model().clone(), theta)
+    }
+
+    fn assemble(path: &str, manifest: Manifest, network: Network, theta: Vec<f32>) -> Result<Self> {
+        let wrong = |reason: String| Error::Model { path: path.into(), reason };
+        if network.input_width() != manifest.inputs.width() {
+            return Err(wrong("its network does not fit its inputs".into()));
+        }
+        let text = Source::new(path, "");
+        let mut clauses = Vec::new();
+        for (at, spec) in manifest.requirements.iter().enumerate() {
+            let of = Clause::of(&text, at, spec, &manifest.inputs, &manifest.target);
+            clauses.extend(of.map_err(|error| wrong(error.to_string()))?);
+        }
+        let changes = crate::clause::changes(&manifest.counterfactuals, &manifest.inputs)
+            .map_err(|error| wrong(error.to_string()))?;
+        Ok(Self { manifest, network, theta, clauses, changes })
+    }
+
+    /// As the bytes of a safetensors file.
+    ///
+    /// # Errors
+    /// None for a model that was made or read by this type.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let wrong = |reason: String| Error::Model { path: "the model".into(), reason };
+        // One entry only: a map with several would be written in any order.
+        let manifest = serde_json::to_string(&self.manifest).map_err(|e| wrong(e.to_string()))?;
+        let metadata = HashMap::from([(ENTRY.to_string(), manifest)]);
+        let bytes = |x: &[f32]| -> Vec<u8> { x.iter().flat_map(|x| x.to_le_bytes()).collect() };
+        let mut tensors: Vec<(String, Vec<usize>, Vec<u8>)> = self
+            .network
+            .layout()
+            .into_iter()
+            .map(|tensor| {
+                let part = bytes(&self.theta[tensor.range()]);
+                (tensor.name, tensor.shape, part)
+            })
+            .collect();
+        if let Some(centres) = self.network.centres() {
+            let width = self.network.input_width();
+            tensors.push((CENTRES.into(), vec![centres.len() / width, width], bytes(centres)));
+        }
+        let views = tensors
+            .iter()
+            .map(|(name, shape, bytes)| {
+                let view = TensorView::new(Dtype::F32, shape.clone(), bytes);
+                Ok((name.as_str(), view.map_err(|error| wrong(error.to_string()))?))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        safetensors::serialize(views, Some(metadata)).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// From the bytes of a file; `path` stands for it in messages.
+    ///
+    /// # Errors
+    /// Bytes that are not safetensors, or not one of ours.
+    pub fn from_bytes(path: &str, bytes: &[u8]) -> Result<Self> {
+        let wrong = |reason: String| Error::Model { path: path.into(), reason };
+        let (_, metadata) =
+            SafeTensors::read_metadata(bytes).map_err(|error| wrong(error.to_string()))?;
+        let manifest = metadata
+            .metadata()
+            .as_ref()
+            .and_then(|metadata| metadata.get(ENTRY))
+            .ok_or_else(|| wrong("its metadata has no entry 'feasible'".into()))?;
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let parsed: Version =
+            serde_json::from_str(manifest).map_err(|error| wrong(error.to_string()))?;
+        if parsed.version > VERSION {
+            let found = parsed.version;
+            return Err(wrong(format!(
+                "it has format {found}, this program reads up to {VERSION}: use a newer one"
+            )));
+        }
+        let manifest: Manifest =
+            serde_json::from_str(manifest).map_err(|error| wrong(error.to_string()))?;
+        let tensors = SafeTensors::deserialize(bytes).map_err(|error| wrong(error.to_string()))?;
+        let numbers = |name: &str, shape: Option<&[usize]>| -> Result<Vec<f32>> {
+            let tensor = tensors.tensor(name).map_err(|error| wrong(error.to_string()))?;
+            if tensor.dtype() != Dtype::F32 || shape.is_some_and(|shape| tensor.shape() != shape) {
+                return Err(wrong(format!(
+                    "tensor '{name}' is not of the shape the manifest says"
+                )));
+            }
+            let number = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+            Ok(tensor.data().chunks_exact(4).map(number).collect())
+        };
+        let centres = match manifest.model {
+            Shape::Kernel { .. } => Some(numbers(CENTRES, None)?),
+            _ => None,
+        };
+        let network = Network::from_shape(&manifest.model, centres)
+            .map_err(|error| wrong(error.to_string()))?;
+        let mut theta = vec![0.0; network.parameter_count()];
+        for tensor in network.layout() {
+            theta[tensor.range()].copy_from_slice(&numbers(&tensor.name, Some(&tensor.shape))?);
+        }
+        Self::assemble(path, manifest, network, theta)
+    }
+
+    /// From a model file, or from the model of a run directory.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no model.
+    pub fn open(path: &std::path::Path) -> Result<Self> {
+        let file = if path.is_dir() { path.join(crate::files::MODEL) } else { path.to_path_buf() };
+        let name = file.display().to_string();
+        let bytes = std::fs::read(&file).map_err(|source| Error::Storage {
+            operation: "read",
+            path: name.clone(),
+            source,
+        })?;
+        Self::from_bytes(&name, &bytes)
+    }
+
+    /// The manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// θ.
+    pub fn theta(&self) -> &[f32] {
+        &self.theta
+    }
+
+    /// Its requirements.
+    pub fn clauses(&self) -> &[Clause] {
+        &self.clauses
+    }
+
+    /// The changes whose flips are reported.
+    pub fn changes(&self) -> &[feasible_data::Change] {
+        &self.changes
+    }
+
+    /// How to read a table to predict: the kinds of the input columns are those of the training.
+    pub fn input_format(&self) -> Format {
+        Format { kinds: self.manifest.inputs.kinds(), ..self.manifest.format.clone() }
+    }
+
+    /// How to read a table to audit: also the columns that requirements speak of.
+    pub fn audit_format(&self) -> Format {
+        let mut format = self.input_format();
+        format.kinds.extend(self.manifest.expression_columns.clone());
+        format
+    }
+}

@@ -1,0 +1,130 @@
+//! The JSON schema of the problem file, for editors that complete and check it.
+//!
+//! It is generated from the types; those of `feasible-data` are described here.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
+
+use crate::spec::Spec;
+
+/// The schema of the problem file as JSON text.
+pub fn problem_schema() -> String {
+    let schema = schemars::schema_for!(Spec);
+    // A JSON value cannot fail to serialise.
+    let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn strings() -> Value {
+    json!({ "type": "array", "items": { "type": "string" } })
+}
+
+fn one_of(words: &[&str]) -> Value {
+    json!({ "type": "string", "enum": words })
+}
+
+pub(crate) fn task(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["classify", "regress"] })
+}
+
+pub(crate) fn activation(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["sigmoid", "tanh", "relu", "silu"] })
+}
+
+pub(crate) fn standardise(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [{ "type": "boolean" }, strings()] })
+}
+
+pub(crate) fn missing(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["reject", "level", "impute"] })
+}
+
+pub(crate) fn missing_in(_: &mut SchemaGenerator) -> Schema {
+    let values = one_of(&["reject", "level", "impute"]);
+    json_schema!({ "type": "object", "additionalProperties": values })
+}
+
+pub(crate) fn unseen(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["error", "other"] })
+}
+
+pub(crate) fn bins(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "additionalProperties": {
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {
+                "quantiles": {
+                    "type": "integer", "minimum": 2,
+                    "description": "Number of bins with about as many training rows each."
+                },
+                "edges": {
+                    "type": "array", "items": { "type": "number" },
+                    "description": "Edges, ascending; bins are closed on the right."
+                },
+                "labels": strings()
+            }
+        }
+    })
+}
+
+pub(crate) fn format(_: &mut SchemaGenerator) -> Schema {
+    let character = json!({ "type": "string", "minLength": 1, "maxLength": 1 });
+    let kinds = one_of(&["numeric", "categorical"]);
+    json_schema!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "delimiter": character, "header": { "type": "boolean" }, "names": strings(),
+            "trim": { "type": "boolean" }, "comment": character,
+            "skip_lines": { "type": "integer", "minimum": 0 }, "missing": strings(),
+            "thousands": character, "strip_suffix": { "type": "string" },
+            "duplicates": one_of(&["reject", "number"]), "columns": strings(),
+            "kinds": { "type": "object", "additionalProperties": kinds }
+        }
+    })
+}
+
+pub(crate) fn by_column(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["column"],
+        "properties": {
+            "column": { "type": "string" }, "train": strings(), "validation": strings(),
+            "test": strings()
+        }
+    })
+}
+
+/// One counterfactual or a list of them.
+pub(crate) fn counterfactuals() -> Schema {
+    let pair =
+        json!({ "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2 });
+    let set = json!({ "anyOf": [{ "type": "number" }, { "type": "string" }] });
+    let one = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "swap": {
+                "type": "object", "additionalProperties": pair,
+                "description": "Column → the two levels to exchange."
+            },
+            "set": {
+                "type": "object", "additionalProperties": set,
+                "description": "Column → the level or number to give it."
+            },
+            "pairs": {
+                "type": "string",
+                "description": "A column: one change for every pair of its levels."
+            },
+            "crosses": {
+                "type": "array", "items": { "type": "string" }, "minItems": 2,
+                "description": "Columns: every pair of the one at once with every pair of the other."
+            }
+        }
+    });
+    json_schema!({ "anyOf": [one, { "type": "array", "items": one }] })
+}

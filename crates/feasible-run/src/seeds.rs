@@ -1,0 +1,248 @@
+//! Fitting into a directory: one seed, or several at once, each in a subdirectory of its own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use feasible::Outcome;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::files::{PROBLEM, README, SEEDS, SUMMARY, is_ours, json};
+use crate::fit::{Fitted, Observer, fit_in, resume_in};
+use crate::interrupt::Interrupt;
+use crate::plan::Plan;
+use crate::spec::Source;
+use crate::storage::{Directory, Memory, Storage, failed, read};
+use crate::summary::{SeedsSummary, Summary};
+
+/// How to fit.
+#[derive(Clone, Debug)]
+pub struct FitOptions {
+    /// Where the run goes; `None` leaves nothing behind.
+    pub directory: Option<PathBuf>,
+    /// Replace a run that is already there.
+    pub force: bool,
+    /// The seeds; the plan's own if there are none.
+    pub seeds: Vec<u64>,
+    /// Seeds fitted at the same time.
+    pub workers: usize,
+    /// Stops it.
+    pub interrupt: Interrupt,
+}
+
+impl Default for FitOptions {
+    fn default() -> Self {
+        let (directory, seeds) = (None, Vec::new());
+        Self { directory, force: false, seeds, workers: 1, interrupt: Interrupt::new() }
+    }
+}
+
+/// What came of a fit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fit {
+    /// One seed.
+    One(Fitted),
+    /// Several seeds.
+    Seeds(Vec<Fitted>),
+}
+
+impl Fit {
+    /// Every training.
+    pub fn runs(&self) -> &[Fitted] {
+        match self {
+            Self::One(run) => std::slice::from_ref(run),
+            Self::Seeds(runs) => runs,
+        }
+    }
+
+    /// Whether any training was interrupted.
+    pub fn is_interrupted(&self) -> bool {
+        self.runs().iter().any(|run| run.outcome == Outcome::Interrupted)
+    }
+
+    /// Whether every requirement is met on the rows the models are judged by.
+    pub fn met(&self) -> bool {
+        self.runs().iter().all(|run| run.summary.as_ref().is_some_and(Summary::met))
+    }
+
+    /// Several seeds summed up; `None` for one, or if any was interrupted.
+    pub fn seeds_summary(&self) -> Option<SeedsSummary> {
+        let Self::Seeds(runs) = self else { return None };
+        let runs: Vec<Summary> =
+            runs.iter().map(|run| run.summary.clone()).collect::<Option<_>>()?;
+        Some(SeedsSummary { problem: runs.first()?.problem.clone(), runs })
+    }
+
+    /// As a table for people.
+    pub fn to_text(&self) -> String {
+        match (self.seeds_summary(), self) {
+            (Some(summary), _) => summary.to_text(),
+            (None, fit) => {
+                let text = |run: &Fitted| match &run.summary {
+                    Some(summary) => summary.to_text(),
+                    None => {
+                        format!("seed {}: {} after {} epochs\n", run.seed, run.outcome, run.epochs)
+                    }
+                };
+                fit.runs().iter().map(text).collect()
+            }
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Seeds {
+    problem: String,
+    seeds: Vec<u64>,
+    workers: usize,
+}
+
+/// Fits a plan.
+///
+/// # Errors
+/// A directory that is not empty (unless forced) or cannot be written.
+pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<Fit> {
+    let interrupt = &options.interrupt;
+    let mut seeds = options.seeds.clone();
+    seeds.sort_unstable();
+    seeds.dedup();
+    let open = |path: &Path| {
+        if options.force { Directory::replace(path, is_ours) } else { Directory::create(path) }
+    };
+    if seeds.len() < 2 {
+        let plan = plan.clone().with_seed(seeds.first().copied().unwrap_or(plan.seed()));
+        let fitted = match &options.directory {
+            Some(path) => fit_in(&plan, &open(path)?, interrupt, observer)?,
+            None => fit_in(&plan, &Memory::new(), interrupt, observer)?,
+        };
+        return Ok(Fit::One(fitted));
+    }
+    let Some(path) = &options.directory else {
+        let train =
+            |seed| fit_in(&plan.clone().with_seed(seed), &Memory::new(), interrupt, observer);
+        return Ok(Fit::Seeds(at_once(&seeds, options.workers, train)?));
+    };
+    if options.force {
+        remove_seed_directories(path)?;
+    }
+    let top = open(path)?;
+    let write =
+        |name: &str, bytes: &[u8]| top.write(name, bytes).map_err(failed("write", &top, name));
+    write(README, SEEDS_README.as_bytes())?;
+    let listed =
+        Seeds { problem: plan.name().into(), seeds: seeds.clone(), workers: options.workers };
+    write(SEEDS, &json(&listed))?;
+    write(PROBLEM, plan.spec().to_toml().as_bytes())?;
+    let train = |seed| {
+        let directory = Directory::create(&path.join(seed_directory(seed)))?;
+        fit_in(&plan.clone().with_seed(seed), &directory, interrupt, observer)
+    };
+    sum_up(&top, Fit::Seeds(at_once(&seeds, options.workers, train)?))
+}
+
+/// Goes on with the run, or the runs of several seeds, in a directory.
+///
+/// # Errors
+/// As [`resume_in`].
+pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Result<Fit> {
+    let top = Directory::open(path)?;
+    let Some(bytes) = read(&top, SEEDS)? else {
+        return Ok(Fit::One(resume_in(&top, interrupt, observer)?));
+    };
+    let damaged = |name: &str, reason: String| Error::Damaged {
+        path: path.join(name).display().to_string(),
+        reason,
+    };
+    let listed: Seeds =
+        serde_json::from_slice(&bytes).map_err(|e| damaged(SEEDS, e.to_string()))?;
+    let plan = Mutex::new(None);
+    let train = |seed| {
+        let inner = path.join(seed_directory(seed));
+        if inner.join(PROBLEM).is_file() {
+            return resume_in(&Directory::open(&inner)?, interrupt, observer);
+        }
+        // Killed before this seed was begun.
+        let mut cached = plan.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if cached.is_none() {
+            let bytes = read(&top, PROBLEM)?.unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let source = Source::new(path.join(PROBLEM).display().to_string(), text);
+            *cached = Some(Plan::check(&source)?.called(&listed.problem));
+        }
+        let fresh = cached.clone();
+        drop(cached);
+        let directory = Directory::replace(&inner, is_ours)?;
+        match fresh {
+            Some(fresh) => fit_in(&fresh.with_seed(seed), &directory, interrupt, observer),
+            None => Err(damaged(PROBLEM, "it is missing".into())),
+        }
+    };
+    let runs = at_once(&listed.seeds, listed.workers, train)?;
+    sum_up(&top, Fit::Seeds(runs))
+}
+
+fn sum_up(top: &Directory, fit: Fit) -> Result<Fit> {
+    if let Some(summary) = fit.seeds_summary() {
+        top.write(SUMMARY, &json(&summary)).map_err(failed("write", top, SUMMARY))?;
+    }
+    Ok(fit)
+}
+
+/// The subdirectory of a seed.
+pub fn seed_directory(seed: u64) -> String {
+    format!("seed-{seed}")
+}
+
+fn remove_seed_directories(path: &Path) -> Result<()> {
+    let Ok(entries) = std::fs::read_dir(path) else { return Ok(()) };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let numbered = name.strip_prefix("seed-").is_some_and(|n| n.parse::<u64>().is_ok());
+        if numbered && entry.path().is_dir() {
+            drop(Directory::replace(&entry.path(), is_ours)?);
+            std::fs::remove_dir_all(entry.path()).map_err(|source| Error::Storage {
+                operation: "remove",
+                path: entry.path().display().to_string(),
+                source,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs `job` for every item, `workers` at a time; results in the order of the items.
+pub(crate) fn at_once<I: Copy + Sync, T: Send>(
+    items: &[I],
+    workers: usize,
+    job: impl Fn(I) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let next = AtomicUsize::new(0);
+    let slots: Vec<Mutex<Option<Result<T>>>> = items.iter().map(|_| Mutex::new(None)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..workers.clamp(1, items.len().max(1)) {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let (Some(item), Some(slot)) = (items.get(at), slots.get(at)) else { break };
+                    let result = job(*item);
+                    if let Ok(mut slot) = slot.lock() {
+                        *slot = Some(result);
+                    }
+                }
+            });
+        }
+    });
+    let lost = || Err(Error::unfit("worker", "a thread ended without a result"));
+    slots.into_iter().map(|slot| slot.into_inner().ok().flatten().unwrap_or_else(lost)).collect()
+}
+
+const SEEDS_README: &str = "\
+Runs of feasible: one problem, several seeds.
+
+problem.toml   the problem, every default filled in
+seeds.json     the seeds
+seed-N/        the run of seed N, with a README.txt of its own
+summary.json   all runs' summaries
+";

@@ -1,0 +1,174 @@
+//! `[data]`: where the samples come from and how they are prepared.
+//!
+//! | key | default | meaning |
+//! | --- | --- | --- |
+//! | `source` | none | an embedded data set, whose target, preparation and split are the defaults |
+//! | `directory` | none | read the embedded set's original files from here instead |
+//! | `file` | none | one table, split by `split` or `split_by` |
+//! | `train`, `validation`, `test` | none | tables that are split by file |
+//! | `format` | read from the file | how text tables are written |
+//! | `target`, `positive`, `target_group`, `task` | | what is predicted |
+//! | `rows` | all | an expression: which rows are used at all |
+//! | `split` | 80 % train, 20 % test | fractions and a seed |
+//! | `split_by` | none | a column whose levels say which part a row is in |
+//! | others | | see [`feasible_data::Preprocessing`] |
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use feasible_data::{Bins, ByColumn, Format, Missing, Preprocessing, Standardise, Task, Unseen};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::schema;
+
+/// `[data]`. See the [module](self).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DataSpec {
+    /// The name of an embedded data set: `adult` or `compas`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// A directory with the embedded set's original files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
+    /// One table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+    /// A table to train on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub train: Option<PathBuf>,
+    /// A table to choose the model by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<PathBuf>,
+    /// A table to judge by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<PathBuf>,
+    /// The column to predict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The level of the target that is class 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub positive: Option<String>,
+    /// Classes or a number; by default what the column is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::task")]
+    pub task: Option<Task>,
+    /// An expression: the rows to use at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<String>,
+    /// The columns to use, in this order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Vec<String>>,
+    /// Columns not to use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drop: Option<Vec<String>>,
+    /// Numeric columns whose numbers are levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub categorical: Option<Vec<String>>,
+    /// Levels in fewer training rows than this become `(other)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rare: Option<usize>,
+    /// Which numeric columns to scale to mean 0 and standard deviation 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::standardise")]
+    pub standardise: Option<Standardise>,
+    /// What to do with missing cells: `reject`, `level` or `impute`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::missing")]
+    pub missing: Option<Missing>,
+    /// What to do with levels that training rows do not have: `error` or `other`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::unseen")]
+    pub unseen: Option<Unseen>,
+    /// A column with more levels is an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_levels: Option<usize>,
+    /// New class → the old levels of the target it stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_group: Option<BTreeMap<String, Vec<String>>>,
+    /// Column → new level → the old levels it stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<BTreeMap<String, BTreeMap<String, Vec<String>>>>,
+    /// Column → its levels, in order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels: Option<BTreeMap<String, Vec<String>>>,
+    /// Numeric columns cut into intervals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::bins")]
+    pub bin: Option<BTreeMap<String, Bins>>,
+    /// What to do with missing cells of single columns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::missing_in")]
+    pub missing_in: Option<BTreeMap<String, Missing>>,
+    /// How text tables are written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::format")]
+    pub format: Option<Format>,
+    /// Fractions of the rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<SplitSpec>,
+    /// A column that says which part a row is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::by_column")]
+    pub split_by: Option<ByColumn>,
+}
+
+/// Fractions of the rows of one table; of the training rows where tables are split by file (then
+/// only `validation` and the seed apply).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SplitSpec {
+    /// Default what the others leave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub train: Option<f64>,
+    /// Default 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<f64>,
+    /// Default 0.2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<f64>,
+    /// Default 0.
+    pub seed: u64,
+    /// A column whose levels have about the same share in every part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stratify: Option<String>,
+}
+
+impl DataSpec {
+    /// The preprocessing, keys that are not given taken from `default`.
+    pub fn preprocessing(&self, default: &Preprocessing) -> Preprocessing {
+        let default = default.clone();
+        Preprocessing {
+            columns: self.columns.clone().or(default.columns),
+            drop: self.drop.clone().unwrap_or(default.drop),
+            categorical: self.categorical.clone().unwrap_or(default.categorical),
+            group: self.group.clone().unwrap_or(default.group),
+            levels: self.levels.clone().unwrap_or(default.levels),
+            rare: self.rare.unwrap_or(default.rare),
+            bin: self.bin.clone().unwrap_or(default.bin),
+            standardise: self.standardise.clone().unwrap_or(default.standardise),
+            missing: self.missing.unwrap_or(default.missing),
+            missing_in: self.missing_in.clone().unwrap_or(default.missing_in),
+            unseen: self.unseen.unwrap_or(default.unseen),
+            max_levels: self.max_levels.unwrap_or(default.max_levels),
+        }
+    }
+
+    /// Writes a preprocessing into the keys.
+    pub(crate) fn set_preprocessing(&mut self, p: &Preprocessing) {
+        let p = p.clone();
+        self.columns = p.columns;
+        self.drop = Some(p.drop);
+        self.categorical = Some(p.categorical);
+        self.group = Some(p.group);
+        self.levels = Some(p.levels);
+        self.rare = Some(p.rare);
+        self.bin = Some(p.bin);
+        self.standardise = Some(p.standardise);
+        self.missing = Some(p.missing);
+        self.missing_in = Some(p.missing_in);
+        self.unseen = Some(p.unseen);
+        self.max_levels = Some(p.max_levels);
+    }
+}

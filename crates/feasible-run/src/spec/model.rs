@@ -1,0 +1,73 @@
+//! `[model]`: the model f_θ.
+//!
+//! | key | default | meaning |
+//! | --- | --- | --- |
+//! | `kind` | `mlp` | or `linear`, or `kernel` |
+//! | `hidden` | `[64]` | `mlp`: widths of the hidden layers |
+//! | `activation` | `sigmoid` | `mlp`: or `tanh`, `relu`, `silu` |
+//! | `centres` | 200 | `kernel`: training rows drawn as centres |
+//! | `gamma` | 1 / inputs | `kernel`: of exp(−γ‖x − z‖²) |
+//! | `degree`, `offset` | none, 1 | `kernel`: (⟨x, z⟩ + offset)^degree instead |
+//! | `seed` | 0 | `kernel`: of the draw of the centres |
+
+use feasible_nn::Activation;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::schema;
+
+/// `[model]`. See the [module](self).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelSpec {
+    /// The kind of model. Default `mlp`.
+    pub kind: ModelKind,
+    /// `mlp`: widths of the hidden layers. Default `[64]`.
+    pub hidden: Vec<usize>,
+    /// `mlp`: the nonlinearity. Default `sigmoid`.
+    #[schemars(schema_with = "schema::activation")]
+    pub activation: Activation,
+    /// `kernel`: number of centres. Default 200.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub centres: Option<usize>,
+    /// `kernel`: γ of exp(−γ‖x − z‖²). Default 1 / number of inputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gamma: Option<f64>,
+    /// `kernel`: the degree of a polynomial kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub degree: Option<u32>,
+    /// `kernel`: the offset of a polynomial kernel. Default 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<f64>,
+    /// `kernel`: seed of the draw of the centres. Default 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+impl Default for ModelSpec {
+    fn default() -> Self {
+        Self {
+            kind: ModelKind::Mlp,
+            hidden: vec![64],
+            activation: Activation::Sigmoid,
+            centres: None,
+            gamma: None,
+            degree: None,
+            offset: None,
+            seed: None,
+        }
+    }
+}
+
+/// The kind of model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelKind {
+    /// A multilayer perceptron.
+    #[default]
+    Mlp,
+    /// Linear, logistic or softmax regression.
+    Linear,
+    /// A finite kernel expansion.
+    Kernel,
+}

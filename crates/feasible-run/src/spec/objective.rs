@@ -1,0 +1,29 @@
+//! `[objective]`: what is minimised; `[evaluation]`: what is reported besides.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::requirement::Counterfactuals;
+use crate::loss::LossName;
+
+/// `[objective]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ObjectiveSpec {
+    /// The loss. Default `cross-entropy` for classes, `squared` for numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossName>,
+    /// α of α/2 ‖θ‖². Default 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight_decay: Option<f64>,
+}
+
+/// `[evaluation]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EvaluationSpec {
+    /// Counterfactuals whose flips are reported. Default those of the requirements and of the
+    /// embedded data set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counterfactual: Option<Counterfactuals>,
+}

@@ -1,0 +1,223 @@
+//! `[[requirement]]`: what must hold. A requirement is a few lines that read like a sentence.
+//!
+//! ```toml
+//! [[requirement]]                     # nobody's prediction may depend on gender
+//! name = "gender"
+//! loss = "kl"
+//! kind = "pointwise"
+//! at_most = 1e-3
+//! counterfactual = { swap = { gender = ["Male", "Female"] } }
+//!
+//! [[requirement]]                     # the true positive rate of each race, against everyone's
+//! name = "opportunity"
+//! fairness = "equal-opportunity"
+//! groups = "race"
+//! within = 0.05
+//!
+//! [[requirement]]                     # few errors among older people
+//! name = "older"
+//! rate = "error"
+//! where = "age > 60"
+//! at_most = 0.1
+//! ```
+//!
+//! | key | meaning |
+//! | --- | --- |
+//! | `name` | identifies it and its multipliers |
+//! | `kind` | `average` (the default) or `pointwise` |
+//! | `loss` | a loss; or |
+//! | `rate` | `selection`, `tpr`, `fpr`, `error` or `accuracy`: a smooth surrogate moves θ, the true rate the multiplier; or |
+//! | `fairness` | `demographic-parity`, `equal-opportunity` or `equalised-odds`: the rates of each of `groups` |
+//! | `at_most`, `at_least` | the level c; or |
+//! | `within` | the difference to `against` is at most this, either way |
+//! | `where` | an expression: whose samples |
+//! | `groups` | a column: one requirement for each of its levels |
+//! | `against` | `everyone` or an expression: the difference to their rate |
+//! | `counterfactual` | one or a list: one requirement for each change |
+//! | `all_but` | `pointwise`: the share of samples that may violate it; 0 |
+//! | `start` | where its multipliers start; 1 |
+//! | `bound` | the loss is kept below this |
+//! | `measured_by` | another loss that moves the multipliers |
+//! | `dual` | a dual optimiser of its own |
+
+use feasible_data::Counterfactual;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::training::DualSpec;
+use crate::loss::LossName;
+use crate::schema;
+
+/// `[[requirement]]`. See the [module](self).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequirementSpec {
+    /// Its name.
+    pub name: String,
+    /// On average or for every sample. Default `average`.
+    #[serde(default)]
+    pub kind: Kind,
+    /// The loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossName>,
+    /// A rate instead of a loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Rates of groups instead of a loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fairness: Option<Fairness>,
+    /// It is at most this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<f64>,
+    /// It is at least this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// It differs by at most this from that of `against`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<f64>,
+    /// An expression: whose samples. Default everyone's.
+    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+    /// A column: one requirement for each of its levels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<String>,
+    /// `everyone`, or an expression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
+    /// The share of samples that may violate a pointwise requirement. Default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_but: Option<f64>,
+    /// Where its multipliers start. Default 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<f64>,
+    /// The loss is kept below this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
+    /// The loss that moves the multipliers, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_by: Option<LossName>,
+    /// The change or changes under which predictions are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counterfactual: Option<Counterfactuals>,
+    /// A dual optimiser of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dual: Option<DualSpec>,
+}
+
+/// On average over the samples, or for each of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// One multiplier μ.
+    #[default]
+    Average,
+    /// One multiplier λ(n) per sample.
+    Pointwise,
+}
+
+/// A rate of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rate {
+    /// P(predicted positive).
+    Selection,
+    /// P(predicted positive | positive).
+    Tpr,
+    /// P(predicted positive | negative).
+    Fpr,
+    /// P(predicted ≠ true).
+    Error,
+    /// P(predicted = true).
+    Accuracy,
+}
+
+/// A notion of fairness between groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fairness {
+    /// Equal selection rates.
+    DemographicParity,
+    /// Equal true positive rates.
+    EqualOpportunity,
+    /// Equal true and false positive rates.
+    EqualisedOdds,
+}
+
+impl Fairness {
+    /// The rates it speaks of.
+    pub fn rates(self) -> &'static [Rate] {
+        match self {
+            Self::DemographicParity => &[Rate::Selection],
+            Self::EqualOpportunity => &[Rate::Tpr],
+            Self::EqualisedOdds => &[Rate::Tpr, Rate::Fpr],
+        }
+    }
+}
+
+impl Rate {
+    /// What it is called in names and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Selection => "selection rate",
+            Self::Tpr => "true positive rate",
+            Self::Fpr => "false positive rate",
+            Self::Error => "error rate",
+            Self::Accuracy => "accuracy",
+        }
+    }
+}
+
+/// One counterfactual or a list of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counterfactuals(pub Vec<Counterfactual>);
+
+impl Serialize for Counterfactuals {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Counterfactuals {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMany;
+        impl<'de> serde::de::Visitor<'de> for OneOrMany {
+            type Value = Counterfactuals;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(
+                    "a counterfactual { swap, set, pairs or crosses = … } or a list of them",
+                )
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                map: A,
+            ) -> Result<Self::Value, A::Error> {
+                let map = serde::de::value::MapAccessDeserializer::new(map);
+                Ok(Counterfactuals(vec![Counterfactual::deserialize(map)?]))
+            }
+
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                self,
+                mut seq: A,
+            ) -> Result<Self::Value, A::Error> {
+                let mut all = Vec::new();
+                while let Some(one) = seq.next_element()? {
+                    all.push(one);
+                }
+                Ok(Counterfactuals(all))
+            }
+        }
+        deserializer.deserialize_any(OneOrMany)
+    }
+}
+
+impl JsonSchema for Counterfactuals {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Counterfactuals".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schema::counterfactuals()
+    }
+}

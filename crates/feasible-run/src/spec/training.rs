@@ -1,0 +1,205 @@
+//! `[training]`: how the problem is solved. What is not given is taken from the
+//! [recipe](crate::recipe).
+//!
+//! | key | meaning |
+//! | --- | --- |
+//! | `recipe` | `feasible` (the default) or `paper` |
+//! | `learner` | `alternating`, `simultaneous` or `exact` |
+//! | `epochs` | epochs, or outer iterations of `exact` |
+//! | `batch_size` | rows per batch |
+//! | `optimiser` | `adam`, `adamw` or `sgd` |
+//! | `rate`, `schedule` | primal step size, and how it changes |
+//! | `momentum` | of `sgd` |
+//! | `dual` | `{ method, rate, schedule, every, … }` |
+//! | `seed` | start and shuffles; 0 |
+//! | `threads` | changes nothing but the time; 1 |
+//! | `keep` | the iterate that is returned: `last` or `best` (on validation rows, if any) |
+//! | `patience` | end after so many epochs without a better iterate |
+//! | `stop_when_feasible` | end at the first feasible iterate |
+//! | `tolerance` | slack up to which a requirement counts as met |
+//! | `look_for_infeasibility` | name a problem that cannot be solved; true |
+//! | `checkpoint` | `{ epochs, seconds }`: when state is saved |
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `[training]`. See the [module](self).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainingSpec {
+    /// Where settings that are not given come from. Default `feasible`.
+    pub recipe: Recipe,
+    /// When the multipliers move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learner: Option<LearnerName>,
+    /// Epochs, or outer iterations of the exact learner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<u64>,
+    /// Rows per batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch_size: Option<usize>,
+    /// The primal optimiser.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub optimiser: Option<OptimiserName>,
+    /// The primal step size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// Momentum of `sgd`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub momentum: Option<f64>,
+    /// Seed of start and shuffles. Default 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Threads; results do not depend on it. Default 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<usize>,
+    /// Which iterate is returned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep: Option<Keep>,
+    /// End after so many epochs without a better iterate; 0 for never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patience: Option<u64>,
+    /// End at the first feasible iterate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_when_feasible: Option<bool>,
+    /// Slack up to which a requirement counts as met.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+    /// Whether to look for proof that a problem cannot be solved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub look_for_infeasibility: Option<bool>,
+    /// How the primal step size changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ScheduleSpec>,
+    /// The dual optimiser.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dual: Option<DualSpec>,
+    /// When state is saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<CheckpointSpec>,
+}
+
+/// Where settings that are not given come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recipe {
+    /// Ours: meets the requirements.
+    #[default]
+    Feasible,
+    /// The paper's experiments.
+    Paper,
+}
+
+/// When the multipliers move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LearnerName {
+    /// Once an epoch, on the slacks of everyone.
+    Alternating,
+    /// With every batch, on the slacks it showed.
+    Simultaneous,
+    /// After minimising the Lagrangian (Algorithm 1).
+    Exact,
+}
+
+/// A primal optimiser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OptimiserName {
+    /// Adam.
+    Adam,
+    /// Adam with decoupled weight decay.
+    Adamw,
+    /// Gradient descent.
+    Sgd,
+}
+
+/// The iterate that is returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// The last one.
+    Last,
+    /// The best feasible one, on validation rows if there are any.
+    Best,
+}
+
+/// How a step size changes over the epochs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ScheduleSpec {
+    /// Not at all.
+    Constant,
+    /// factor^⌊epoch / every⌋.
+    Step {
+        /// In (0, 1].
+        factor: f64,
+        /// Epochs.
+        every: f64,
+    },
+    /// From 1 to `floor` along half a cosine.
+    Cosine {
+        /// Length in epochs. Default all of them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        over: Option<f64>,
+        /// Where it ends. Default 0.
+        #[serde(default)]
+        floor: f64,
+    },
+}
+
+/// A dual optimiser. What is not given is taken from the recipe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DualSpec {
+    /// The method.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<DualMethodName>,
+    /// The step size η.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// `adam`: decay of the first moment. Default 0.9.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta1: Option<f64>,
+    /// `adam`: decay of the second moment. Default 0.999.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta2: Option<f64>,
+    /// `nu-pi`: the proportional gain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proportional: Option<f64>,
+    /// `nu-pi`: the smoothing of the proportional part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nu: Option<f64>,
+    /// Epochs (or batches, of the simultaneous learner) between dual steps. Default 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub every: Option<u64>,
+    /// How the step size changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ScheduleSpec>,
+}
+
+/// A dual method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DualMethodName {
+    /// Adam.
+    Adam,
+    /// Projected ascent on the raw slacks.
+    Ascent,
+    /// Projected ascent as Algorithm 1 writes it: η/N for pointwise requirements.
+    Algorithm1,
+    /// Proportional-integral control.
+    NuPi,
+}
+
+/// When state is saved: after so many epochs or so many seconds, whichever comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CheckpointSpec {
+    /// Epochs. Default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epochs: Option<u64>,
+    /// Seconds. Default 10.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+}

@@ -1,0 +1,104 @@
+//! A first problem file for a table: what `feasible init` writes.
+
+use feasible_data::{Cells, Column, Table};
+
+use crate::error::Result;
+
+/// Levels above which a categorical column is taken for an identifier and dropped.
+const TOO_MANY_LEVELS: usize = 50;
+
+/// A commented problem file for a table; `file` is how it will be named in it, `target` the
+/// column to predict (by default the last one).
+///
+/// # Errors
+/// A target that is not a column.
+pub fn starter(table: &Table, file: &str, target: Option<&str>) -> Result<String> {
+    let columns = table.columns();
+    let target = match target {
+        Some(name) => table.column(name)?,
+        None => &columns[columns.len() - 1],
+    };
+    let mut text = format!(
+        "# A problem file for {file} ({} rows, {} columns).\n\
+         # `feasible check` says what it means, `feasible fit` trains it.\n\n[data]\n\
+         file = {}\ntarget = {}\n",
+        table.rows(),
+        columns.len(),
+        quoted(file),
+        quoted(&target.name),
+    );
+    if let Cells::Levels(levels) = &target.cells
+        && let [_, positive] = &levels.levels[..]
+    {
+        text += &format!("positive = {}   # the level that is class 1\n", quoted(positive));
+    }
+    let others = || columns.iter().filter(|column| column.name != target.name);
+    let identifiers: Vec<String> =
+        others().filter(|c| is_identifier(c)).map(|c| quoted(&c.name)).collect();
+    if identifiers.is_empty() {
+        text += "# drop = [\"id\"]\n";
+    } else {
+        text += &format!("drop = [{}]   # too many levels to learn from\n", identifiers.join(", "));
+    }
+    if others().any(|column| column.missing() > 0) {
+        text += "missing = \"impute\"   # or \"level\": its own level; \"reject\": an error\n";
+    }
+    text += "split = { validation = 0.1, test = 0.2, seed = 0 }\n\n# The columns:\n";
+    for column in others() {
+        text += &format!("#   {}\n", glance(column));
+    }
+    text += "\n[model]\nkind = \"mlp\"          # or \"linear\", \"kernel\"\nhidden = [64]\n\
+             activation = \"sigmoid\" # or \"tanh\", \"relu\", \"silu\"\n\n";
+    let candidate = others().find_map(|column| match &column.cells {
+        Cells::Levels(levels) if levels.levels.len() == 2 && !is_identifier(column) => {
+            Some((column.name.as_str(), [levels.levels[0].as_str(), levels.levels[1].as_str()]))
+        }
+        _ => None,
+    });
+    text += "# What must hold. Remove the # to require it.\n";
+    let (column, [a, b]) = candidate.unwrap_or(("column", ["one level", "another level"]));
+    let name = quoted(column);
+    text += &format!(
+        "# [[requirement]]       # each prediction is (nearly) the same had {column} been different\n\
+         # name = {name}\n# loss = \"kl\"\n# kind = \"pointwise\"\n# at_most = 1e-3\n\
+         # counterfactual = {{ swap = {{ {name} = [{}, {}] }} }}\n\n\
+         # [[requirement]]       # equal true positive rates\n# name = \"opportunity\"\n\
+         # fairness = \"equal-opportunity\"\n# groups = {name}\n# within = 0.05\n\n",
+        quoted(a),
+        quoted(b),
+    );
+    text += "[training]\nrecipe = \"feasible\"\nseed = 0\n";
+    Ok(text)
+}
+
+fn is_identifier(column: &Column) -> bool {
+    matches!(&column.cells, Cells::Levels(levels) if levels.levels.len() > TOO_MANY_LEVELS)
+}
+
+fn quoted(text: &str) -> String {
+    toml_edit::Value::from(text).to_string().trim().to_string()
+}
+
+fn glance(column: &Column) -> String {
+    let missing = match column.missing() {
+        0 => String::new(),
+        n => format!(", {n} missing"),
+    };
+    let name: String = column.name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match &column.cells {
+        Cells::Numbers(values) => {
+            let known = || values.iter().copied().filter(|x| !x.is_nan());
+            let (low, high) =
+                (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
+            format!("{name}: numbers from {low} to {high}{missing}")
+        }
+        Cells::Levels(levels) => {
+            let line = |level: &String| -> String {
+                level.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect()
+            };
+            let shown: Vec<String> = levels.levels.iter().take(8).map(line).collect();
+            let more = if levels.levels.len() > 8 { ", …" } else { "" };
+            format!("{name}: {} levels: {}{more}{missing}", levels.levels.len(), shown.join(", "))
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What came of a training: as JSON for programs, as a table for people.
+
+use feasible::{Gap, Kkt, Outcome};
+use serde::{Deserialize, Serialize};
+
+use crate::evaluate::{Evaluation, Standing};
+use crate::text::{Align, Grid, percent, short};
+
+/// What came of a training. No clock time is in it, so that it is the same bytes however often
+/// the run was interrupted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// What the problem is called.
+    pub problem: String,
+    /// The seed.
+    pub seed: u64,
+    /// How training ended.
+    pub outcome: Outcome,
+    /// Epochs done.
+    pub epochs: u64,
+    /// The epoch the model is from.
+    pub kept_epoch: u64,
+    /// Number of parameters.
+    pub parameters: usize,
+    /// Number of multipliers.
+    pub multipliers: usize,
+    /// The duality gap on the training rows.
+    pub gap: Gap,
+    /// KKT residuals on the training rows.
+    pub kkt: Kkt,
+    /// On the training rows, with the multipliers.
+    pub train: Evaluation,
+    /// On the validation rows.
+    pub validation: Option<Evaluation>,
+    /// On the test rows.
+    pub test: Option<Evaluation>,
+}
+
+impl Summary {
+    /// The rows a model is judged by: test rows if there are any, else validation, else training.
+    pub fn judged(&self) -> (&'static str, &Evaluation) {
+        match (&self.test, &self.validation) {
+            (Some(test), _) => ("test", test),
+            (None, Some(validation)) => ("validation", validation),
+            (None, None) => ("train", &self.train),
+        }
+    }
+
+    /// Whether every requirement is met on the rows the model is judged by.
+    pub fn met(&self) -> bool {
+        self.judged().1.met
+    }
+
+    /// The parts, by name.
+    pub fn parts(&self) -> Vec<(&'static str, &Evaluation)> {
+        let mut parts = vec![("train", &self.train)];
+        parts.extend(self.validation.as_ref().map(|e| ("validation", e)));
+        parts.extend(self.test.as_ref().map(|e| ("test", e)));
+        parts
+    }
+
+    /// As a table for people.
+    pub fn to_text(&self) -> String {
+        let mut text = format!(
+            "{}, seed {}: {} (epoch {} of {} kept)\n\n",
+            self.problem, self.seed, self.outcome, self.kept_epoch, self.epochs
+        );
+        text += &evaluations_text(&self.parts());
+        text
+    }
+}
+
+/// Evaluations side by side.
+pub(crate) fn evaluations_text(parts: &[(&'static str, &Evaluation)]) -> String {
+    let mut text = String::new();
+    let mut grid = Grid::new();
+    grid.row(std::iter::once("".to_string()).chain(parts.iter().map(|(name, _)| name.to_string())));
+    grid.row(cells("rows", parts, |e| e.rows.to_string()));
+    if parts.iter().any(|(_, e)| e.accuracy.is_some()) {
+        grid.row(cells("accuracy", parts, |e| e.accuracy.map_or("".into(), percent)));
+    }
+    if parts.iter().any(|(_, e)| e.rmse.is_some()) {
+        grid.row(cells("root mean squared error", parts, |e| e.rmse.map_or("".into(), short)));
+    }
+    grid.row(cells("objective", parts, |e| short(e.objective)));
+    let flips = parts.first().map_or(&[][..], |(_, e)| &e.flips);
+    for (at, flip) in flips.iter().enumerate() {
+        let label = format!("flips, {}", flip.counterfactual);
+        grid.row(cells(&label, parts, |e| e.flips.get(at).map_or("".into(), |f| percent(f.share))));
+    }
+    text += &grid.to_text(&[Align::Left, Align::Right]);
+    let Some((_, first)) = parts.first().filter(|(_, e)| !e.requirements.is_empty()) else {
+        return text;
+    };
+    text += "\n";
+    let mut grid = Grid::new();
+    let mut head = vec!["requirement".to_string(), "level".into()];
+    for (name, _) in parts {
+        head.extend([format!("{name} mean"), "violated".into(), "".into()]);
+    }
+    let with_multipliers = first.requirements.iter().any(|r| r.multiplier.is_some());
+    if with_multipliers {
+        head.extend(["multiplier".into(), "at 0".into()]);
+    }
+    grid.row(head);
+    for (at, requirement) in first.requirements.iter().enumerate() {
+        let mut row = vec![
+            requirement.name.clone(),
+            format!(
+                "{} {}",
+                requirement.sense.replace("<=", "≤").replace(">=", "≥"),
+                short(requirement.level)
+            ),
+        ];
+        for (_, evaluation) in parts {
+            let s: &Standing = &evaluation.requirements[at];
+            row.push(s.value.map_or("no rows".into(), short));
+            row.push(s.violated.map_or("".into(), percent));
+            row.push(if s.met { "met".into() } else { "NOT MET".into() });
+        }
+        if with_multipliers {
+            row.push(requirement.multiplier.map_or("".into(), short));
+            row.push(requirement.multipliers_at_zero.map_or("".into(), percent));
+        }
+        grid.row(row);
+    }
+    text += &grid.to_text(&[Align::Left, Align::Right]);
+    text
+}
+
+fn cells(
+    label: &str,
+    parts: &[(&'static str, &Evaluation)],
+    cell: impl Fn(&Evaluation) -> String,
+) -> Vec<String> {
+    std::iter::once(label.to_string()).chain(parts.iter().map(|(_, e)| cell(e))).collect()
+}
+
+/// Mean and standard deviation over seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation, of a sample (n − 1).
+    pub sd: f64,
+    /// How many.
+    pub n: usize,
+}
+
+impl Spread {
+    /// Of some numbers; `None` if there are none.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let values: Vec<f64> = values.into_iter().collect();
+        let n = values.len();
+        if n == 0 {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
+        let sd = if n > 1 { (squares / (n - 1) as f64).sqrt() } else { 0.0 };
+        Some(Self { mean, sd, n })
+    }
+
+    /// `82.4 ± 0.6 %`.
+    pub fn as_percent(&self, digits: usize) -> String {
+        let mean = 100.0 * self.mean;
+        if self.n == 1 {
+            return format!("{mean:.digits$} %");
+        }
+        format!("{mean:.digits$} ± {:.digits$} %", 100.0 * self.sd)
+    }
+
+    /// `0.31 ± 0.02`.
+    pub fn as_number(&self) -> String {
+        if self.n == 1 {
+            short(self.mean)
+        } else {
+            format!("{} ± {}", short(self.mean), short(self.sd))
+        }
+    }
+}
+
+/// Several seeds of one problem.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeedsSummary {
+    /// What the problem is called.
+    pub problem: String,
+    /// Every run.
+    pub runs: Vec<Summary>,
+}
+
+impl SeedsSummary {
+    /// Whether every run meets every requirement.
+    pub fn met(&self) -> bool {
+        self.runs.iter().all(Summary::met)
+    }
+
+    /// Mean and spread of something over the runs.
+    pub fn spread(&self, of: impl Fn(&Summary) -> Option<f64>) -> Option<Spread> {
+        Spread::of(self.runs.iter().filter_map(of))
+    }
+
+    /// As a table for people: mean ± sd.
+    pub fn to_text(&self) -> String {
+        let Some(first) = self.runs.first() else { return String::new() };
+        let seeds: Vec<String> = self.runs.iter().map(|run| run.seed.to_string()).collect();
+        let mut text = format!(
+            "{}, {} seeds ({}): mean ± sd\n\n",
+            self.problem,
+            seeds.len(),
+            seeds.join(", ")
+        );
+        let names: Vec<&str> = first.parts().iter().map(|(name, _)| *name).collect();
+        let mut grid = Grid::new();
+        grid.row(std::iter::once("").chain(names.iter().copied()).map(String::from));
+        let part = |run: &'_ Summary, at: usize| run.parts().get(at).map(|(_, e)| (*e).clone());
+        let mut line =
+            |label: String, of: &dyn Fn(&Evaluation) -> Option<f64>, share: bool| {
+                let mut row = vec![label];
+                for at in 0..names.len() {
+                    let spread = self.spread(|run| part(run, at).as_ref().and_then(of));
+                    row.push(spread.map_or("".into(), |s| {
+                        if share { s.as_percent(2) } else { s.as_number() }
+                    }));
+                }
+                grid.row(row);
+            };
+        if first.train.accuracy.is_some() {
+            line("accuracy".into(), &|e| e.accuracy, true);
+        }
+        if first.train.rmse.is_some() {
+            line("root mean squared error".into(), &|e| e.rmse, false);
+        }
+        line("objective".into(), &|e| Some(e.objective), false);
+        for (at, flip) in first.train.flips.iter().enumerate() {
+            let label = format!("flips, {}", flip.counterfactual);
+            line(label, &|e| e.flips.get(at).map(|f| f.share), true);
+        }
+        for (at, requirement) in first.train.requirements.iter().enumerate() {
+            let name = &requirement.name;
+            line(format!("{name}, mean"), &|e| e.requirements[at].value, false);
+            line(format!("{name}, violated"), &|e| e.requirements[at].violated, true);
+            let met = |e: &Evaluation| Some(f64::from(u8::from(e.requirements[at].met)));
+            line(format!("{name}, met"), &met, true);
+        }
+        text += &grid.to_text(&[Align::Left, Align::Right]);
+        text
+    }
+}
