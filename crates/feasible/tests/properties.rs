@@ -99,9 +99,10 @@ fn eliminate(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
 fn people(seed: u64, order: &[usize]) -> Population {
     let mut random = Random::new(4, seed);
     let rows: Vec<([f32; 3], u32)> = (0..order.len())
-        .map(|_| {
+        .map(|n| {
             let (a, b) = (random.datum() as f32, random.datum() as f32);
-            let group = f32::from(u8::from(random.coin()));
+            // The group has a member at least.
+            let group = f32::from(u8::from(random.coin() || n == 0));
             let noise = random.normal() as f32;
             ([group, a, b], u32::from(group + a - 0.5 * b + noise > 0.5))
         })
@@ -193,7 +194,11 @@ fn orders() -> impl Strategy<Value = Vec<usize>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     /// Both problems have the same Lagrangian at (μ, λ) and (μ/a, λ/b), so the same θ*. KKT
     /// residuals of 1e-8 leave errors of about 1e-6 in θ and multipliers of size up to 30; the
@@ -209,11 +214,11 @@ proptest! {
         let (everyone, others) = (numbers(&mut random, 15, 1.0), numbers(&mut random, 20, 0.4));
         let everyone = everyone.population(Regression::Number);
         let others = others.population(Regression::Number);
-        // What both achieve when they are equally important: strictly feasible, and binding.
+        // Below what the unconstrained optimum achieves: both bind.
         let loose = scaled(&everyone, &others, (1e3, 1e3), 1.0, 1.0);
         let free = solve(&loose);
         let level = |r: usize| free.measurement.slacks[r].worst() + 1e3;
-        let levels = (0.9 * level(0), 1.05 * level(1));
+        let levels = (0.9 * level(0), 0.95 * level(1));
         let plain = solve(&scaled(&everyone, &others, levels, 1.0, 1.0));
         let other = solve(&scaled(&everyone, &others, levels, a, b));
         prop_assume!(plain.outcome == Outcome::Converged);
