@@ -149,6 +149,17 @@ impl Source {
             _ => return Error::Data(error),
         };
         let message = error.to_string();
+        // An override that mentions the name comes after the file, and is to blame.
+        if let Some(given) = named.as_ref().and_then(|name| {
+            let mentions =
+                |given: &&String| given.split_once('=').is_some_and(|(_, v)| v.contains(name));
+            self.overrides.iter().rev().find(mentions)
+        }) {
+            let key = overrides::path_of(given, &self.text).unwrap_or_else(|| section.to_string());
+            let set_by = Some(given.clone());
+            let place = Place { file: self.name.clone(), at: None, key, set_by };
+            return Error::Problem { place, message };
+        }
         match named.and_then(|name| self.places.mention(section, &name)) {
             Some((path, byte)) => self.wrong(&path, Some(byte), message),
             None => self.at(section, message),

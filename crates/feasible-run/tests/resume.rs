@@ -1,0 +1,125 @@
+//! A run that is interrupted, anywhere and as often as one likes, ends in the same bytes.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{GENDER, assert_same, plan};
+use feasible::Outcome;
+use feasible_run::{Checkpoint, Event, Interrupt, Memory, Plan, Storage, files, fit_in, resume_in};
+
+fn whole(plan: &Plan) -> Memory {
+    let files = Memory::new();
+    let run = fit_in(plan, &files, &Interrupt::new(), &|_| {}).unwrap();
+    assert_ne!(run.outcome, Outcome::Interrupted);
+    files
+}
+
+#[test]
+fn interrupted_after_any_epoch_a_run_ends_in_the_same_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    for training in [
+        "epochs = 6\nrate = 0.05\n",
+        "epochs = 6\nkeep = \"best\"\nlearner = \"simultaneous\"\ncheckpoint = { epochs = 2 }\n",
+        "epochs = 6\nlearner = \"exact\"\n",
+    ] {
+        let plan = plan(directory.path(), GENDER, training);
+        let expected = whole(&plan);
+        for stop in 0..6 {
+            let files = Memory::new();
+            let interrupt = Interrupt::new();
+            let observer = |event: &Event| {
+                let epoch = match event {
+                    Event::Started { epoch, .. } => *epoch,
+                    Event::Epoch { metrics, .. } => metrics.epoch,
+                    _ => return,
+                };
+                if epoch == stop {
+                    interrupt.raise();
+                }
+            };
+            let run = fit_in(&plan, &files, &interrupt, &observer).unwrap();
+            if run.outcome == Outcome::Interrupted {
+                assert!(run.summary.is_none());
+                assert!(files.read(files::MODEL).is_err(), "no model of an unfinished run");
+            }
+            resume_in(&files, &Interrupt::new(), &|_| {}).unwrap();
+            assert_same(&files, &expected, &format!("{training:?} stopped after {stop}"));
+        }
+    }
+}
+
+#[test]
+fn interrupted_within_an_epoch_a_run_ends_in_the_same_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let training = "epochs = 3\nbatch_size = 1\nkeep = \"best\"\n";
+    let plan = plan(directory.path(), GENDER, training).with_seed(5);
+    let expected = whole(&plan);
+    let mut within = 0;
+    for attempt in 0..200 {
+        let files = Memory::new();
+        let mut run = None;
+        // Interrupted again and again until it is through.
+        for again in 0..50 {
+            let interrupt = Interrupt::new();
+            let delay = Duration::from_micros(50 + 97 * (attempt % 23) + 40 * again);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(delay);
+                    interrupt.raise();
+                });
+                run = Some(match run {
+                    None => fit_in(&plan, &files, &interrupt, &|_| {}).unwrap(),
+                    Some(_) => resume_in(&files, &interrupt, &|_| {}).unwrap(),
+                });
+            });
+            let bytes = files.read(files::CHECKPOINT).unwrap();
+            within += u32::from(Checkpoint::from_bytes(&bytes).unwrap().state.batch > 0);
+            if run.as_ref().is_some_and(|run| run.outcome != Outcome::Interrupted) {
+                break;
+            }
+        }
+        resume_in(&files, &Interrupt::new(), &|_| {}).unwrap();
+        assert_same(&files, &expected, &format!("attempt {attempt}"));
+        if within > 20 {
+            return;
+        }
+    }
+    panic!("only {within} interruptions fell within an epoch");
+}
+
+#[test]
+fn a_finished_run_can_be_resumed_and_stays_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = plan(directory.path(), GENDER, "epochs = 2\n");
+    let files = whole(&plan);
+    let run = resume_in(&files, &Interrupt::new(), &|_| {}).unwrap();
+    assert!(run.summary.is_some());
+    assert_same(&files, &whole(&plan), "resumed when finished");
+}
+
+#[test]
+fn threads_change_nothing_but_the_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = plan(directory.path(), GENDER, "epochs = 2\nbatch_size = 180\n");
+    let (one, two) = (whole(&plan), whole(&plan.with_threads(3)));
+    for name in [files::METRICS, files::MULTIPLIERS, files::MODEL, files::SUMMARY] {
+        assert_eq!(one.read(name).unwrap(), two.read(name).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn changed_data_are_noticed() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = plan(directory.path(), GENDER, "epochs = 1\n");
+    let files = whole(&plan);
+    common::write(directory.path(), "people.csv", &common::people(301));
+    let error = resume_in(&files, &Interrupt::new(), &|_| {}).unwrap_err().to_string();
+    assert!(error.contains("people.csv has changed since the run was started"), "{error}");
+}
+
+#[test]
+fn a_directory_without_a_problem_is_no_run() {
+    let error = resume_in(&Memory::new(), &Interrupt::new(), &|_| {}).unwrap_err().to_string();
+    assert_eq!(error, "memory is not a run directory: it has no problem.toml");
+}
