@@ -19,7 +19,7 @@
 //! | `dual_period` | 1 | epochs or batches between dual steps |
 //! | `stop_when_feasible` | off | end at the first feasible iterate |
 //! | `stop_at_gap` | off | end at a relative duality gap, if feasible |
-//! | `stop_at_kkt` | off (`exact`: 1e-7) | end at a KKT residual |
+//! | `stop_at_kkt` | off (`exact`: 1e-8) | end at a KKT residual (at least 64 ε of the model's scalar) |
 //! | `patience` | off | end after so many epochs without a better iterate |
 //! | `keep_last`, `keep_best`, `keep_best_on` | last | which iterate is returned |
 //! | `look_for_infeasibility` | on | name a problem that cannot be solved |
@@ -138,7 +138,8 @@ impl<S> Learner<S> {
         self
     }
 
-    /// Ends when the KKT residual is at most this. Costs a full gradient per epoch.
+    /// Ends when the KKT residual is at most this, or at most 64 ε of the model's scalar, below
+    /// which it is rounding. Costs a full gradient per epoch.
     pub fn stop_at_kkt(mut self, residual: f64) -> Self {
         self.stop.kkt = Some(residual);
         self
@@ -310,7 +311,7 @@ impl Learner<Exact> {
     /// Algorithm 1: minimise the Lagrangian, then one dual step. See [`Exact`].
     pub fn exact() -> Self {
         let learner = Self::new(Exact::default());
-        learner.tolerance(1e-6).stop_at_kkt(1e-7)
+        learner.tolerance(1e-6).stop_at_kkt(1e-8)
     }
 
     /// The paper's dual ascent at rate η (η/N for pointwise requirements) instead of the

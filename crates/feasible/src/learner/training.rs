@@ -51,6 +51,8 @@ pub struct Training<'a, M: Model, S> {
     sound: (Vec<M::Real>, Multipliers),
     orders: Vec<Vec<u32>>,
     interrupt: Arc<AtomicBool>,
+    /// The KKT residual to stop at, no smaller than rounding.
+    kkt_limit: Option<f64>,
 }
 
 impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
@@ -92,8 +94,17 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
             },
         };
         let sound = (state.theta.clone(), state.multipliers.clone());
-        let interrupt = Arc::default();
-        Ok(Self { learner, lagrangian, validation, state, sound, orders: Vec::new(), interrupt })
+        let rounding = 64.0 * M::Real::EPSILON.to_f64();
+        Ok(Self {
+            learner,
+            lagrangian,
+            validation,
+            state,
+            sound,
+            orders: Vec::new(),
+            interrupt: Arc::default(),
+            kkt_limit: learner.stop.kkt.map(|limit| limit.max(rounding)),
+        })
     }
 
     /// The state, to be saved. Between calls of [`Training::advance`] it is always sound.
@@ -140,7 +151,7 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
             interrupt: &self.interrupt,
             rules: Rules {
                 tolerance: learner.tolerance,
-                kkt: learner.stop.kkt,
+                kkt: self.kkt_limit,
                 look_for_infeasibility: learner.look_for_infeasibility,
             },
         };
@@ -193,16 +204,15 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
         }
         let pair = against.as_ref().unwrap_or(&self.state.multipliers);
         let gap = Gap::new(&measurement, pair, rho.map_or(0.0, |r| r.value));
-        let kkt = learner
-            .stop
-            .kkt
+        let kkt = self
+            .kkt_limit
             .is_some()
             .then(|| Kkt::new(&mut self.lagrangian, &self.state.theta, &measurement, pair));
         let lagrangian = measurement.lagrangian(pair);
         let feasible = measurement.is_feasible(problem, tolerance);
         let stop = &learner.stop;
         let converged = stop.gap.is_some_and(|gap_limit| feasible && gap.relative <= gap_limit)
-            || stop.kkt.zip(kkt).is_some_and(|(limit, kkt)| kkt.residual() <= limit);
+            || self.kkt_limit.zip(kkt).is_some_and(|(limit, kkt)| kkt.residual() <= limit);
         let last = self.state.progress.best.map_or(0, |(_, epoch)| epoch);
         let out_of_patience = stop.patience.is_some_and(|n| self.state.epoch >= last + n);
         if converged {
