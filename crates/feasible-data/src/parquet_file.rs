@@ -5,6 +5,9 @@
 //! columns are refused by name: convert them, or leave them out with
 //! [`Format::columns`](crate::Format::columns).
 //!
+//! Pages may be plain or compressed with Snappy, gzip, LZ4 or zstd; Brotli is left out for its
+//! compile time.
+//!
 //! The columns are read with the format's own typed column readers, one row group at a time;
 //! nothing of Arrow is needed.
 

@@ -131,7 +131,6 @@ mod parquet_files {
             Compression::UNCOMPRESSED,
             Compression::SNAPPY,
             Compression::GZIP(Default::default()),
-            Compression::BROTLI(Default::default()),
             Compression::LZ4_RAW,
             Compression::ZSTD(ZstdLevel::default()),
         ] {
