@@ -39,6 +39,8 @@ pub struct Clause {
     pub change: Option<Change>,
     /// At least or at most.
     pub bound: Bound,
+    /// The user spoke of an accuracy, that is of this minus the error: 1, or 0 for a difference.
+    pub accuracy_is: Option<f64>,
     /// The share of points that may violate it.
     pub all_but: f64,
     /// Where its multipliers start.
@@ -324,6 +326,7 @@ impl Clause {
                     against: against.clone(),
                     change: change.clone(),
                     bound,
+                    accuracy_is: accuracy.then_some(one),
                     all_but: spec.all_but.unwrap_or(0.0),
                     start: spec.start.unwrap_or(1.0),
                 });

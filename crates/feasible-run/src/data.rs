@@ -174,7 +174,7 @@ fn read(source: &Source, spec: &DataSpec, set: Option<&DataSet>, format: &Format
             let hash =
                 TableHash { table: path.display().to_string(), sha256: sha256_of_file(path)? };
             let table = Table::read(path, format)?;
-            stack(&table.name().to_string(), vec![(Part::All, table)], vec![hash])
+            stack(&hash.table.clone(), vec![(Part::All, table)], vec![hash])
         }
         (None, None, true) => {
             if spec.train.is_none() {

@@ -129,13 +129,16 @@ fn sentence(clause: &Clause) -> String {
     };
     let loss = match (&clause.loss, &clause.measure) {
         (Loss::Probability { .. }, Some(_)) => "predicted positive".to_string(),
+        _ if clause.accuracy_is.is_some() => "right prediction".to_string(),
         (loss, Some(measure)) => format!("{measure} (by way of {loss})"),
         (loss, None) => loss.to_string(),
     };
     let here = whose(clause.filter.as_ref().map(ToString::to_string));
-    let (symbol, level) = match clause.bound {
-        Bound::AtMost(c) => ("≤", c),
-        Bound::AtLeast(c) => ("≥", c),
+    let (symbol, level) = match (clause.bound, clause.accuracy_is) {
+        (Bound::AtMost(c), None) => ("≤", c),
+        (Bound::AtLeast(c), None) => ("≥", c),
+        (Bound::AtMost(c), Some(one)) => ("≥", one - c),
+        (Bound::AtLeast(c), Some(one)) => ("≤", one - c),
     };
     let level = short(level);
     match (clause.kind, &clause.against) {

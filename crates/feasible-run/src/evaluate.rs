@@ -1,13 +1,12 @@
 //! How a model does on samples: accuracy, confusion, requirements, flips.
 
-use feasible::requirement::Sense;
 use feasible::{
     Batch, Loss, Model, Multipliers, Population, Problem, Samples, Tape, Targets, ViewShift,
 };
 use feasible_data::Change;
 use serde::{Deserialize, Serialize};
 
-use crate::clause::{Clause, Ground};
+use crate::clause::{Bound, Clause, Ground};
 use crate::error::{Error, Result};
 use crate::network::Network;
 use crate::spec::Kind;
@@ -193,16 +192,19 @@ impl Standard<'_> {
         points: usize,
     ) -> Standing {
         let of = self.multipliers.map(|multipliers| multipliers.of(i));
-        let (sense, level) = match clause.bound {
-            crate::clause::Bound::AtMost(c) => (Sense::AtMost, c),
-            crate::clause::Bound::AtLeast(c) => (Sense::AtLeast, c),
+        let (at_most, level) = match clause.bound {
+            Bound::AtMost(c) => (true, c),
+            Bound::AtLeast(c) => (false, c),
         };
+        // As the user put it: an accuracy, where the core sees an error.
+        let spoken = |x: f64| clause.accuracy_is.map_or(x, |one| one - x);
+        let at_most = at_most != clause.accuracy_is.is_some();
         Standing {
             name: clause.name.clone(),
             kind: clause.kind,
-            sense: if sense == Sense::AtMost { "<=".into() } else { ">=".into() },
-            level,
-            value: standing.as_ref().map(|s| s.value),
+            sense: if at_most { "<=".into() } else { ">=".into() },
+            level: spoken(level),
+            value: standing.as_ref().map(|s| spoken(s.value)),
             worst_slack: standing.as_ref().map(|s| s.worst_slack),
             violated: standing.as_ref().map(|s| s.violated),
             points,

@@ -50,6 +50,11 @@ impl Plan {
         for (from, requirement) in &expanded {
             clauses.extend(Clause::of(source, *from, requirement, &data.encoder, &data.target)?);
         }
+        for clause in &mut clauses {
+            let own = spec.requirements[clause.from].start;
+            let usual = recipe::start(&spec.training, clause.loss.compares_views());
+            clause.start = own.or(spec.training.start).unwrap_or(usual);
+        }
         let loss = objective_loss(&mut spec, &data);
         let outputs = match data.target.classes() {
             Some(classes) if !loss.wants_one_output() => classes.len(),

@@ -3,8 +3,10 @@
 //! - `paper`: what the paper's experiments do: Adam at a rate of 0.1, one dual step of Adam an
 //!   epoch, all epochs, the last iterate.
 //! - `feasible`: what meets the requirements: a smaller primal rate that falls to 0 along a cosine,
-//!   so that the last iterates stand still; a dual optimiser that forgets early violations; the
-//!   best feasible iterate.
+//!   so that the last iterates stand still; multipliers of invariance that start large, so that
+//!   the model never learns what it would have to unlearn (a constant model is invariant, so this
+//!   starts from what is feasible; rates have no such start), and a dual optimiser that forgets
+//!   early violations, so that they come down again; the best feasible iterate.
 
 use crate::spec::{
     DualMethodName, DualSpec, Keep, LearnerName, OptimiserName, Recipe, ScheduleSpec, TrainingSpec,
@@ -27,6 +29,10 @@ struct Settings {
     dual_beta1: f64,
     dual_beta2: f64,
     dual_schedule: ScheduleSpec,
+    /// Where multipliers start.
+    start: f64,
+    /// The same for losses between two views.
+    start_of_invariance: f64,
     keep: Keep,
     patience: u64,
 }
@@ -43,13 +49,15 @@ const PAPER: Settings = Settings {
     dual_beta1: 0.9,
     dual_beta2: 0.999,
     dual_schedule: ScheduleSpec::Constant,
+    start: 1.0,
+    start_of_invariance: 1.0,
     keep: Keep::Last,
     patience: 0,
 };
 
 const FEASIBLE: Settings = Settings {
     learner: LearnerName::Alternating,
-    epochs: 150,
+    epochs: 100,
     batch_size: 128,
     optimiser: OptimiserName::Adam,
     rate: 0.003,
@@ -59,6 +67,8 @@ const FEASIBLE: Settings = Settings {
     dual_beta1: 0.9,
     dual_beta2: 0.9,
     dual_schedule: ScheduleSpec::Constant,
+    start: 1.0,
+    start_of_invariance: 30.0,
     keep: Keep::Best,
     patience: 0,
 };
@@ -90,6 +100,7 @@ pub fn fill(spec: &TrainingSpec) -> TrainingSpec {
         optimiser: Some(spec.optimiser.unwrap_or(recipe.optimiser)),
         rate: Some(spec.rate.unwrap_or(recipe.rate)),
         momentum: spec.momentum,
+        start: spec.start,
         seed: Some(spec.seed.unwrap_or(0)),
         threads: Some(spec.threads.unwrap_or(1)),
         keep: Some(spec.keep.unwrap_or(if exact { Keep::Last } else { recipe.keep })),
@@ -104,6 +115,16 @@ pub fn fill(spec: &TrainingSpec) -> TrainingSpec {
             epochs: checkpoint.epochs,
             seconds: Some(checkpoint.seconds.unwrap_or(CHECKPOINT_SECONDS)),
         }),
+    }
+}
+
+/// Where the multipliers of a requirement start, unless told otherwise.
+pub fn start(spec: &TrainingSpec, compares_views: bool) -> f64 {
+    let recipe = spec.recipe.settings();
+    match spec.learner {
+        Some(LearnerName::Exact) => 1.0,
+        _ if compares_views => recipe.start_of_invariance,
+        _ => recipe.start,
     }
 }
 

@@ -38,23 +38,16 @@ impl Default for FitOptions {
     }
 }
 
-/// What came of a fit.
+/// What came of a fit: one training for each seed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fit {
-    /// One seed.
-    One(Fitted),
-    /// Several seeds.
-    Seeds(Vec<Fitted>),
+pub struct Fit {
+    runs: Vec<Fitted>,
 }
 
 impl Fit {
-    /// Every training.
+    /// Every training, by seed.
     pub fn runs(&self) -> &[Fitted] {
-        match self {
-            Self::One(run) => std::slice::from_ref(run),
-            Self::Seeds(runs) => runs,
-        }
+        &self.runs
     }
 
     /// Whether any training was interrupted.
@@ -69,26 +62,24 @@ impl Fit {
 
     /// Several seeds summed up; `None` for one, or if any was interrupted.
     pub fn seeds_summary(&self) -> Option<SeedsSummary> {
-        let Self::Seeds(runs) = self else { return None };
+        if self.runs.len() < 2 {
+            return None;
+        }
         let runs: Vec<Summary> =
-            runs.iter().map(|run| run.summary.clone()).collect::<Option<_>>()?;
+            self.runs.iter().map(|run| run.summary.clone()).collect::<Option<_>>()?;
         Some(SeedsSummary { problem: runs.first()?.problem.clone(), runs })
     }
 
     /// As a table for people.
     pub fn to_text(&self) -> String {
-        match (self.seeds_summary(), self) {
-            (Some(summary), _) => summary.to_text(),
-            (None, fit) => {
-                let text = |run: &Fitted| match &run.summary {
-                    Some(summary) => summary.to_text(),
-                    None => {
-                        format!("seed {}: {} after {} epochs\n", run.seed, run.outcome, run.epochs)
-                    }
-                };
-                fit.runs().iter().map(text).collect()
-            }
+        if let Some(summary) = self.seeds_summary() {
+            return summary.to_text();
         }
+        let text = |run: &Fitted| match &run.summary {
+            Some(summary) => summary.to_text(),
+            None => format!("seed {}: {} after {} epochs\n", run.seed, run.outcome, run.epochs),
+        };
+        self.runs.iter().map(text).collect()
     }
 }
 
@@ -111,22 +102,22 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
     let open = |path: &Path| {
         if options.force { Directory::replace(path, is_ours) } else { Directory::create(path) }
     };
+    if let (true, Some(path)) = (options.force, &options.directory) {
+        remove_seed_directories(path)?;
+    }
     if seeds.len() < 2 {
         let plan = plan.clone().with_seed(seeds.first().copied().unwrap_or(plan.seed()));
         let fitted = match &options.directory {
             Some(path) => fit_in(&plan, &open(path)?, interrupt, observer)?,
             None => fit_in(&plan, &Memory::new(), interrupt, observer)?,
         };
-        return Ok(Fit::One(fitted));
+        return Ok(Fit { runs: vec![fitted] });
     }
     let Some(path) = &options.directory else {
         let train =
             |seed| fit_in(&plan.clone().with_seed(seed), &Memory::new(), interrupt, observer);
-        return Ok(Fit::Seeds(at_once(&seeds, options.workers, train)?));
+        return Ok(Fit { runs: at_once(&seeds, options.workers, train)? });
     };
-    if options.force {
-        remove_seed_directories(path)?;
-    }
     let top = open(path)?;
     let write =
         |name: &str, bytes: &[u8]| top.write(name, bytes).map_err(failed("write", &top, name));
@@ -139,7 +130,7 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
         let directory = Directory::create(&path.join(seed_directory(seed)))?;
         fit_in(&plan.clone().with_seed(seed), &directory, interrupt, observer)
     };
-    sum_up(&top, Fit::Seeds(at_once(&seeds, options.workers, train)?))
+    sum_up(&top, Fit { runs: at_once(&seeds, options.workers, train)? })
 }
 
 /// Goes on with the run, or the runs of several seeds, in a directory.
@@ -149,7 +140,7 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
 pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Result<Fit> {
     let top = Directory::open(path)?;
     let Some(bytes) = read(&top, SEEDS)? else {
-        return Ok(Fit::One(resume_in(&top, interrupt, observer)?));
+        return Ok(Fit { runs: vec![resume_in(&top, interrupt, observer)?] });
     };
     let damaged = |name: &str, reason: String| Error::Damaged {
         path: path.join(name).display().to_string(),
@@ -180,7 +171,7 @@ pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
         }
     };
     let runs = at_once(&listed.seeds, listed.workers, train)?;
-    sum_up(&top, Fit::Seeds(runs))
+    sum_up(&top, Fit { runs })
 }
 
 fn sum_up(top: &Directory, fit: Fit) -> Result<Fit> {
@@ -195,7 +186,11 @@ pub fn seed_directory(seed: u64) -> String {
     format!("seed-{seed}")
 }
 
+/// The runs of a directory of several seeds; nothing of any other directory.
 fn remove_seed_directories(path: &Path) -> Result<()> {
+    if !path.join(SEEDS).is_file() {
+        return Ok(());
+    }
     let Ok(entries) = std::fs::read_dir(path) else { return Ok(()) };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();

@@ -1,4 +1,5 @@
 //! One test for each way in which a checkpoint can be wrong.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Problem files: what is read, and how errors say where and what.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
@@ -198,4 +199,12 @@ fn a_description_says_the_problem_in_mathematical_words() {
     ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
+}
+
+#[test]
+fn the_data_sets_are_listed_with_their_problems() {
+    let sets = feasible_run::data_sets();
+    assert_eq!(sets.iter().map(|set| set.rows).collect::<Vec<_>>(), [48_842, 7_214]);
+    assert_eq!(sets[1].problems.len(), 4);
+    assert!(feasible_run::listing::to_text(&sets).contains("CC BY 4.0"));
 }

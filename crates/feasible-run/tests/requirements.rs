@@ -1,4 +1,5 @@
 //! Rates, groups and counterfactuals, checked against counting by hand.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
@@ -73,11 +74,12 @@ fn rates_are_those_one_counts() {
     };
     let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
     close(value("error"), (fp + fn_) / n);
-    close(value("accuracy"), (fp + fn_) / n);
+    close(value("accuracy"), (tp + tn) / n);
     close(value("selected"), (fp + tp) / n);
     close(value("tpr"), tp / (tp + fn_));
     close(value("fpr"), fp / (fp + tn));
     close(test.accuracy.unwrap(), (tp + tn) / n);
+    assert!(plan.describe().contains("E[ right prediction ] ≥ 0\n"), "{}", plan.describe());
     assert!(value("gap") > 0.1, "men are selected more often in these data");
 }
 

@@ -1,8 +1,10 @@
 //! A run that is interrupted, anywhere and as often as one likes, ends in the same bytes.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use common::{GENDER, assert_same, plan};
 use feasible::Outcome;
@@ -62,15 +64,28 @@ fn interrupted_within_an_epoch_a_run_ends_in_the_same_bytes() {
         // Interrupted again and again until it is through.
         for again in 0..50 {
             let interrupt = Interrupt::new();
-            let delay = Duration::from_micros(50 + 97 * (attempt % 23) + 40 * again);
+            let delay = Duration::from_micros(7 + 29 * (attempt % 23) + 11 * again);
+            let started = AtomicBool::new(false);
+            let observer = |event: &Event| {
+                if matches!(event, Event::Started { .. }) {
+                    started.store(true, Ordering::SeqCst);
+                }
+            };
             std::thread::scope(|scope| {
                 scope.spawn(|| {
-                    std::thread::sleep(delay);
+                    // Epochs here take less time than a sleep: wait by looking at the clock.
+                    while !started.load(Ordering::SeqCst) {
+                        std::hint::spin_loop();
+                    }
+                    let start = Instant::now();
+                    while start.elapsed() < delay {
+                        std::hint::spin_loop();
+                    }
                     interrupt.raise();
                 });
                 run = Some(match run {
-                    None => fit_in(&plan, &files, &interrupt, &|_| {}).unwrap(),
-                    Some(_) => resume_in(&files, &interrupt, &|_| {}).unwrap(),
+                    None => fit_in(&plan, &files, &interrupt, &observer).unwrap(),
+                    Some(_) => resume_in(&files, &interrupt, &observer).unwrap(),
                 });
             });
             let bytes = files.read(files::CHECKPOINT).unwrap();

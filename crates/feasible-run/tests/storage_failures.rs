@@ -1,4 +1,5 @@
 //! Every operation on files may fail; the error is clear and nothing that was good is lost.
+#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -35,7 +35,7 @@
 //! | `against` | `everyone` or an expression: the difference to their rate |
 //! | `counterfactual` | one or a list: one requirement for each change |
 //! | `all_but` | `pointwise`: the share of samples that may violate it; 0 |
-//! | `start` | where its multipliers start; 1 |
+//! | `start` | where its multipliers start; as `training` says |
 //! | `bound` | the loss is kept below this |
 //! | `measured_by` | another loss that moves the multipliers |
 //! | `dual` | a dual optimiser of its own |
@@ -87,7 +87,7 @@ pub struct RequirementSpec {
     /// The share of samples that may violate a pointwise requirement. Default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_but: Option<f64>,
-    /// Where its multipliers start. Default 1.
+    /// Where its multipliers start. Default `training.start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<f64>,
     /// The loss is kept below this.

@@ -11,7 +11,8 @@
 //! | `rate`, `schedule` | primal step size, and how it changes |
 //! | `momentum` | of `sgd` |
 //! | `dual` | `{ method, rate, schedule, every, … }` |
-//! | `seed` | start and shuffles; 0 |
+//! | `start` | where the multipliers of all requirements start |
+//! | `seed` | first parameters and shuffles; 0 |
 //! | `threads` | changes nothing but the time; 1 |
 //! | `keep` | the iterate that is returned: `last` or `best` (on validation rows, if any) |
 //! | `patience` | end after so many epochs without a better iterate |
@@ -47,6 +48,9 @@ pub struct TrainingSpec {
     /// Momentum of `sgd`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub momentum: Option<f64>,
+    /// Where the multipliers of all requirements start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<f64>,
     /// Seed of start and shuffles. Default 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
