@@ -1,0 +1,325 @@
+//! The arguments, as clap reads them. Every help text begins with what the command is for and
+//! ends with an example.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done; every requirement is met on the rows the model is judged by
+  1    trained or audited, but a requirement is not met
+  2    the input is wrong
+  3    the machine or the program failed
+  130  interrupted; `feasible resume` goes on
+
+Environment:
+  FEASIBLE_THREADS, FEASIBLE_SEED, FEASIBLE_DATA stand for --threads, --seed, --data-dir;
+  NO_COLOR turns colours off. Flags win over the environment, the environment over the file.
+
+Example:
+  feasible fit adult -o runs/adult
+  feasible predict runs/adult people.csv > predictions.csv";
+
+/// Train models that must meet requirements
+///
+/// Say in a problem file what to predict and what must hold, for everyone or for groups, on
+/// average or for each person. `feasible fit` finds a model that is good and meets the
+/// requirements, and says whether it does on rows it has not seen.
+#[derive(Debug, Parser)]
+#[command(name = "feasible", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub struct Arguments {
+    /// What to say.
+    #[command(flatten)]
+    pub terminal: TerminalArguments,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// How much to say, and in what form.
+#[derive(Clone, Debug, Args)]
+pub struct TerminalArguments {
+    /// Print the result as JSON
+    #[arg(long, global = true, help_heading = "Output")]
+    pub json: bool,
+    /// Say nothing but results and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Output")]
+    pub quiet: bool,
+    /// Say more: every epoch, every checkpoint, times
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub verbose: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Train the model of a problem file
+    ///
+    /// Reads the problem file and its data, trains, and writes a run directory: the model, its
+    /// multipliers, metrics of every epoch, and a checkpoint to resume from. Prints how the model
+    /// does on training, validation and test rows. Ctrl-C saves and stops; `feasible resume` goes
+    /// on. Ends with 0 if every requirement is met on the test rows (or validation or training
+    /// rows, if there are no others), with 1 if not.
+    #[command(after_help = "Example:\n  \
+        feasible fit adult --set requirement.gender.at_most=1e-4 --seeds 5 -o runs/strict")]
+    Fit(FitArguments),
+    /// Go on with a run that was interrupted or killed
+    ///
+    /// Starts from the last checkpoint. The result is the same, byte for byte, as if the run had
+    /// never been stopped. A run that is already done is only reported.
+    #[command(after_help = "Example:\n  feasible resume runs/adult")]
+    Resume(ResumeArguments),
+    /// Predict the rows of a table with a trained model
+    ///
+    /// Applies the preprocessing stored with the model and prints one line of CSV for each row:
+    /// its number, the class and the probability of each class (or the value, if numbers are
+    /// predicted).
+    #[command(after_help = "Example:\n  feasible predict runs/adult people.csv > predictions.csv")]
+    Predict(PredictArguments),
+    /// Hold a trained model against any table
+    ///
+    /// Prints accuracy, every requirement the model was trained for, and how many predictions
+    /// change under each counterfactual, on all rows of the table (which must have the target).
+    /// Ends with 0 if every requirement is met, with 1 if not.
+    #[command(after_help = "Example:\n  feasible audit runs/adult this-year.csv && ./deploy")]
+    Audit(AuditArguments),
+    /// Say what a problem file means, without training
+    ///
+    /// Reads the problem file and its data and prints the problem in mathematical words, the
+    /// columns the model is fed and the size of everything.
+    #[command(after_help = "Example:\n  feasible check problem.toml")]
+    Check(CheckArguments),
+    /// Write a first problem file for a table
+    ///
+    /// Looks at the table's columns and writes a problem file with comments, ready to be edited.
+    /// The name of an embedded problem (adult, compas, …) writes that problem's file.
+    #[command(
+        after_help = "Example:\n  feasible init people.csv --target income && feasible check people.toml"
+    )]
+    Init(InitArguments),
+    /// List, show or export the data sets that come with the program
+    ///
+    /// Adult and COMPAS are embedded, with the paper's preprocessing; nothing is downloaded.
+    #[command(after_help = "Example:\n  feasible data export adult data/")]
+    Data(DataArguments),
+    /// Repeat an experiment of the paper, its figures beside ours
+    ///
+    /// Trains every variant with several seeds and prints one table. Nothing is written. Ends
+    /// with 0 when the experiment is done, whatever it shows.
+    #[command(after_help = "Example:\n  feasible reproduce adult --seeds 3")]
+    Reproduce(ReproduceArguments),
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  \
+        feasible completions bash > ~/.local/share/bash-completion/completions/feasible")]
+    Completions(CompletionsArguments),
+    /// Print the manual page, or write those of all commands
+    #[command(after_help = "Example:\n  feasible man | man -l -")]
+    Man(ManArguments),
+    /// Print the JSON schema of the problem file, for editors that complete and check it
+    #[command(after_help = "Example:\n  feasible schema > problem.schema.json")]
+    Schema,
+}
+
+/// What is put on top of a problem file.
+#[derive(Clone, Debug, Args)]
+pub struct Overrides {
+    /// Set a key of the problem file; may be repeated
+    ///
+    /// The value is TOML, or else text. A requirement goes by its name:
+    /// requirement.gender.at_most=1e-4
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Read an embedded data set's original files from this directory [env: FEASIBLE_DATA]
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+}
+
+/// `fit`.
+#[derive(Debug, Args)]
+pub struct FitArguments {
+    /// A problem file, or an embedded problem: adult, compas, …
+    #[arg(value_name = "FILE|adult|compas")]
+    pub problem: String,
+    /// The run directory; by default runs/NAME, or runs/NAME-2, … if it exists
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Replace the run that is in the directory
+    #[arg(long)]
+    pub force: bool,
+    /// The seed of the start and of the shuffles
+    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
+    pub seed: Option<u64>,
+    /// Train so many seeds, from --seed on, and report mean ± sd; every run is kept
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub seeds: Option<u64>,
+    /// Threads: of one training, or seeds trained at once; results do not depend on it
+    #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
+          value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub threads: Option<u64>,
+    /// Settings.
+    #[command(flatten)]
+    pub overrides: Overrides,
+}
+
+/// `resume`.
+#[derive(Debug, Args)]
+pub struct ResumeArguments {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+}
+
+/// What to do with levels that the training rows did not have.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Unseen {
+    /// Stop and say where.
+    Error,
+    /// Take them as '(other)'.
+    Other,
+}
+
+impl From<Unseen> for feasible_data::Unseen {
+    fn from(unseen: Unseen) -> Self {
+        match unseen {
+            Unseen::Error => Self::Error,
+            Unseen::Other => Self::Other,
+        }
+    }
+}
+
+/// `predict`.
+#[derive(Debug, Args)]
+pub struct PredictArguments {
+    /// A run directory or a model file
+    #[arg(value_name = "DIR_OR_MODEL")]
+    pub model: PathBuf,
+    /// A table: CSV, TSV or Parquet; - reads from standard input
+    #[arg(value_name = "TABLE")]
+    pub table: PathBuf,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// What to do with levels the training rows did not have, if not as the problem file says
+    #[arg(long)]
+    pub unseen: Option<Unseen>,
+}
+
+/// `audit`.
+#[derive(Debug, Args)]
+pub struct AuditArguments {
+    /// A run directory or a model file
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+    /// A table with the target: CSV, TSV or Parquet; - reads from standard input
+    #[arg(value_name = "TABLE")]
+    pub table: PathBuf,
+    /// What to do with levels the training rows did not have, if not as the problem file says
+    #[arg(long)]
+    pub unseen: Option<Unseen>,
+}
+
+/// `check`.
+#[derive(Debug, Args)]
+pub struct CheckArguments {
+    /// A problem file, or an embedded problem: adult, compas, …
+    #[arg(value_name = "FILE")]
+    pub problem: String,
+    /// Print the problem file with every default filled in instead
+    #[arg(long)]
+    pub resolved: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub overrides: Overrides,
+}
+
+/// `init`.
+#[derive(Debug, Args)]
+pub struct InitArguments {
+    /// A table: CSV, TSV or Parquet
+    #[arg(value_name = "TABLE")]
+    pub table: PathBuf,
+    /// The column to predict; by default the last one
+    #[arg(long, value_name = "COLUMN")]
+    pub target: Option<String>,
+    /// The problem file to write; by default the table's name with .toml; - for standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace the problem file if it exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `data`.
+#[derive(Debug, Args)]
+pub struct DataArguments {
+    /// Read the original files from this directory [env: FEASIBLE_DATA]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub data_dir: Option<PathBuf>,
+    /// What to do; `list` by default.
+    #[command(subcommand)]
+    pub command: Option<DataCommand>,
+}
+
+/// What to do with embedded data.
+#[derive(Debug, Subcommand)]
+pub enum DataCommand {
+    /// List the data sets
+    #[command(after_help = "Example:\n  feasible data list")]
+    List,
+    /// Show where a data set comes from, its licence, files and columns
+    #[command(after_help = "Example:\n  feasible data show compas")]
+    Show {
+        /// The data set
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Write the tables of a data set as CSV
+    #[command(after_help = "Example:\n  feasible data export adult data/")]
+    Export {
+        /// The data set
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Where to
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
+        /// Replace files that exist
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+/// `reproduce`.
+#[derive(Debug, Args)]
+pub struct ReproduceArguments {
+    /// The experiment
+    #[arg(value_parser = PossibleValuesParser::new(["adult", "compas"]))]
+    pub experiment: String,
+    /// Seeds: 1 to N
+    #[arg(long, value_name = "N", default_value_t = 5,
+          value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub seeds: u64,
+    /// Trainings at once; by default as many as there are cores
+    #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
+          value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub threads: Option<u64>,
+    /// Settings.
+    #[command(flatten)]
+    pub overrides: Overrides,
+}
+
+/// `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArguments {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// `man`.
+#[derive(Debug, Args)]
+pub struct ManArguments {
+    /// Write the pages of all commands into this directory
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}

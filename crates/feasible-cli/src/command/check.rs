@@ -1,0 +1,56 @@
+//! `feasible check`.
+
+use feasible_run::{Plan, Spec};
+use serde::Serialize;
+
+use super::source;
+use crate::arguments::CheckArguments;
+use crate::exit::{Exit, Result};
+use crate::terminal::Terminal;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    problem: &'a str,
+    rows: Rows,
+    columns: Vec<String>,
+    parameters: usize,
+    multipliers: usize,
+    /// An estimate, in bytes.
+    memory: usize,
+    /// The requirements, groups and changes written out.
+    requirements: Vec<&'a str>,
+    /// The problem file with every default filled in.
+    resolved: &'a Spec,
+}
+
+#[derive(Serialize)]
+struct Rows {
+    train: usize,
+    validation: usize,
+    test: usize,
+}
+
+/// Says what a problem file means.
+pub fn check(arguments: &CheckArguments, terminal: &Terminal) -> Result<Exit> {
+    let plan = Plan::check(&source(&arguments.problem, &[], &arguments.overrides)?)?;
+    let split = &plan.data().split;
+    let report = Report {
+        problem: plan.name(),
+        rows: Rows {
+            train: split.train.len(),
+            validation: split.validation.len(),
+            test: split.test.len(),
+        },
+        columns: plan.data().encoder.names(),
+        parameters: plan.parameters(),
+        multipliers: plan.multipliers(),
+        memory: plan.memory(),
+        requirements: plan.clauses().iter().map(|clause| clause.name.as_str()).collect(),
+        resolved: plan.spec(),
+    };
+    terminal.result(&report, || {
+        if arguments.resolved { plan.spec().to_toml() } else { plan.describe() }
+    })?;
+    Ok(Exit::Met)
+}

@@ -1,0 +1,199 @@
+//! `feasible data`.
+
+use std::fs::OpenOptions;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use feasible_data::{Cells, Column, DataSet, Table};
+use serde::Serialize;
+
+use super::data_dir;
+use crate::arguments::{DataArguments, DataCommand};
+use crate::exit::{Exit, Failure, Result};
+use crate::terminal::Terminal;
+
+#[derive(Serialize)]
+struct Listed {
+    name: &'static str,
+    title: &'static str,
+    rows: usize,
+    bytes: usize,
+    licence: &'static str,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    name: &'static str,
+    title: &'static str,
+    source: &'static str,
+    licence: &'static str,
+    files: Vec<FileShown>,
+    /// The distributor's files, as --data-dir looks for them.
+    original_files: Vec<&'static str>,
+    rows_used: Option<&'static str>,
+    target: String,
+    columns: Vec<ColumnShown>,
+}
+
+#[derive(Serialize)]
+struct FileShown {
+    file: String,
+    rows: usize,
+    sha256: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct ColumnShown {
+    name: String,
+    kind: String,
+    missing: usize,
+    levels: Option<Vec<String>>,
+    range: Option<(f64, f64)>,
+}
+
+#[derive(Serialize)]
+struct Exported {
+    files: Vec<PathBuf>,
+}
+
+/// Lists, shows or exports embedded data.
+pub fn data(arguments: &DataArguments, terminal: &Terminal) -> Result<Exit> {
+    let directory = data_dir(&arguments.data_dir);
+    let tables = |set: &DataSet| match &directory {
+        Some(directory) => set.tables_from(directory),
+        None => set.tables(),
+    };
+    match arguments.command.as_ref().unwrap_or(&DataCommand::List) {
+        DataCommand::List => list(terminal)?,
+        DataCommand::Show { name } => {
+            let set = DataSet::named(name)?;
+            let shown = shown(&set, &tables(&set)?, directory.is_none());
+            terminal.result(&shown, || show(&shown))?;
+        }
+        DataCommand::Export { name, directory, force } => {
+            let set = DataSet::named(name)?;
+            export(&set, &tables(&set)?, directory, *force, terminal)?;
+        }
+    }
+    Ok(Exit::Met)
+}
+
+fn list(terminal: &Terminal) -> Result<()> {
+    let listed = |set: &DataSet| Listed {
+        name: set.name,
+        title: set.title,
+        rows: set.parts.iter().map(|part| part.rows).sum(),
+        bytes: set.parts.iter().map(|part| part.bytes.len()).sum(),
+        licence: set.licence,
+    };
+    let all: Vec<Listed> = DataSet::all().iter().map(listed).collect();
+    let line = |set: &Listed| format!("{:<8}{:>6} rows  {}\n", set.name, set.rows, set.title);
+    Ok(terminal.result(&all, || all.iter().map(line).collect())?)
+}
+
+fn shown(set: &DataSet, tables: &[Table], embedded: bool) -> Shown {
+    let file = |(at, table): (usize, &Table)| {
+        let part = set.parts.get(at).filter(|_| embedded);
+        FileShown {
+            file: part.map_or_else(|| table.name().to_string(), |part| part.file.to_string()),
+            rows: table.rows(),
+            sha256: part.map(|part| part.sha256),
+        }
+    };
+    let columns = tables.first().map_or(&[][..], Table::columns);
+    Shown {
+        name: set.name,
+        title: set.title,
+        source: set.source,
+        licence: set.licence,
+        files: tables.iter().enumerate().map(file).collect(),
+        original_files: set.original_files(),
+        rows_used: set.keep,
+        target: set.target.column.clone(),
+        columns: columns.iter().map(column).collect(),
+    }
+}
+
+fn column(column: &Column) -> ColumnShown {
+    let (levels, range) = match &column.cells {
+        Cells::Levels(levels) => (Some(levels.levels.clone()), None),
+        Cells::Numbers(values) => {
+            let known = || values.iter().copied().filter(|x| !x.is_nan());
+            let low = known().reduce(f64::min);
+            (None, low.zip(known().reduce(f64::max)))
+        }
+    };
+    let (name, kind) = (column.name.clone(), column.kind().to_string());
+    ColumnShown { name, kind, missing: column.missing(), levels, range }
+}
+
+fn show(set: &Shown) -> String {
+    let mut text = format!(
+        "{}: {}\nsource   {}\nlicence  {}\ntarget   {}\n",
+        set.name, set.title, set.source, set.licence, set.target
+    );
+    if let Some(rows) = set.rows_used {
+        text += &format!("rows     {rows}\n");
+    }
+    text += "\nfiles\n";
+    for file in &set.files {
+        let hash = file.sha256.map_or(String::new(), |hash| format!(", SHA-256 {hash}"));
+        text += &format!("  {}: {} rows{hash}\n", file.file, file.rows);
+    }
+    text += &format!("  originals (for --data-dir): {}\n", set.original_files.join(", "));
+    text += "\ncolumns of the first\n";
+    for column in &set.columns {
+        let what = match (&column.levels, column.range) {
+            (Some(levels), _) => {
+                let shown: Vec<&str> = levels.iter().take(6).map(String::as_str).collect();
+                let more = if levels.len() > 6 { ", …" } else { "" };
+                format!("{} levels: {}{more}", levels.len(), shown.join(", "))
+            }
+            (None, Some((low, high))) => format!("numbers from {low} to {high}"),
+            (None, None) => "empty".into(),
+        };
+        let missing = match column.missing {
+            0 => String::new(),
+            n => format!(", {n} missing"),
+        };
+        text += &format!("  {}: {what}{missing}\n", column.name);
+    }
+    text
+}
+
+fn export(
+    set: &DataSet,
+    tables: &[Table],
+    directory: &Path,
+    force: bool,
+    terminal: &Terminal,
+) -> Result<()> {
+    let failed = |path: &Path| {
+        let path = path.to_path_buf();
+        move |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Failure::input(format!(
+                "{} exists: give another directory, or --force to replace it",
+                path.display()
+            )),
+            _ => Failure::file("write", &path, &error),
+        }
+    };
+    std::fs::create_dir_all(directory).map_err(failed(directory))?;
+    let mut files = Vec::new();
+    for (table, part) in tables.iter().zip(set.parts) {
+        let name = part.file.strip_suffix(".zst").unwrap_or(part.file);
+        let path = directory.join(name);
+        let mut how = OpenOptions::new();
+        how.write(true).create(true).truncate(true);
+        if !force {
+            how.create_new(true);
+        }
+        let mut out = BufWriter::new(how.open(&path).map_err(failed(&path))?);
+        table.write_csv(&mut out)?;
+        out.flush().map_err(failed(&path))?;
+        files.push(path);
+    }
+    let lines = |files: &[PathBuf]| files.iter().map(|f| format!("{}\n", f.display())).collect();
+    let exported = Exported { files };
+    Ok(terminal.result(&exported, || lines(&exported.files))?)
+}

@@ -1,0 +1,126 @@
+//! `feasible fit` and `feasible resume`.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use feasible_run::{Fit, FitOptions, Fitted, Plan, SeedsSummary};
+use serde::Serialize;
+
+use super::source;
+use crate::arguments::{FitArguments, ResumeArguments};
+use crate::exit::{Exit, Failure, Result};
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::terminal::Terminal;
+
+/// Trains a problem.
+pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
+    let start = Instant::now();
+    let mut settings = Vec::new();
+    settings.extend(arguments.seed.map(|seed| format!("training.seed={seed}")));
+    let several = arguments.seeds.is_some_and(|n| n > 1);
+    if !several {
+        settings.extend(arguments.threads.map(|n| format!("training.threads={n}")));
+    }
+    let count = arguments.seeds.unwrap_or(1);
+    let progress = Arc::new(Progress::new(count as usize, terminal));
+    let interrupt = interrupt::on_signal(&progress);
+    let plan = Plan::check(&source(&arguments.problem, &settings, &arguments.overrides)?)?;
+    terminal.detail(&format!("planned in {:.0} ms", start.elapsed().as_secs_f64() * 1e3));
+    let directory = arguments.output.clone().unwrap_or_else(|| unused(plan.name()));
+    let first = plan.seed();
+    let last = first.checked_add(count - 1).ok_or_else(|| {
+        Failure::input(format!("--seeds {count}: there are not so many after seed {first}"))
+    })?;
+    let options = FitOptions {
+        directory: Some(directory.clone()),
+        force: arguments.force,
+        seeds: (first..=last).collect(),
+        workers: workers(arguments.threads),
+        interrupt,
+    };
+    let fit = feasible_run::fit(&plan, &options, &|event| progress.observe(event));
+    progress.clear();
+    report(&fit?, &directory, terminal)
+}
+
+/// Goes on with a run.
+pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> {
+    let directory = &arguments.directory;
+    let progress = Arc::new(Progress::new(1, terminal));
+    let interrupt = interrupt::on_signal(&progress);
+    let fit = feasible_run::resume(directory, &interrupt, &|event| progress.observe(event));
+    progress.clear();
+    report(&fit?, directory, terminal)
+}
+
+/// The first of runs/NAME, runs/NAME-2, … that does not exist.
+fn unused(problem: &str) -> PathBuf {
+    let stem = Path::new(problem).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let numbered = (2..).map(|n: u32| format!("{stem}-{n}"));
+    let mut names = std::iter::once(stem.clone()).chain(numbered);
+    let free = |name: &String| !Path::new("runs").join(name).exists();
+    Path::new("runs").join(names.find(free).unwrap_or(stem))
+}
+
+/// How many trainings to run at once.
+pub(super) fn workers(threads: Option<u64>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    threads.map_or_else(cores, |n| n as usize)
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    directory: &'a Path,
+    /// Whether every requirement is met on the rows the models are judged by.
+    met: bool,
+    /// Whether it was interrupted and can be resumed.
+    interrupted: bool,
+    runs: &'a [Fitted],
+}
+
+fn report(fit: &Fit, directory: &Path, terminal: &Terminal) -> Result<Exit> {
+    let (met, interrupted) = (fit.met(), fit.is_interrupted());
+    let report = Report { directory, met, interrupted, runs: fit.runs() };
+    let shown = directory.display();
+    if interrupted {
+        if terminal.json {
+            terminal.result(&report, String::new)?;
+        }
+        let epochs: u64 = fit.runs().iter().map(|run| run.epochs).sum();
+        return Err(Failure::interrupted(format!(
+            "interrupted after {epochs} epochs: `feasible resume {shown}` goes on from there"
+        )));
+    }
+    terminal.result(&report, || format!("{}\n{}\n", fit.to_text(), verdict(fit)))?;
+    terminal.note(&format!("the run is in {shown}"));
+    Ok(Exit::met(met))
+}
+
+/// One line: are the requirements met?
+fn verdict(fit: &Fit) -> String {
+    let summaries: Vec<_> = fit.runs().iter().filter_map(|run| run.summary.clone()).collect();
+    let Some(first) = summaries.first() else { return String::new() };
+    let (part, evaluation) = first.judged();
+    if evaluation.requirements.is_empty() {
+        return "There are no requirements.".into();
+    }
+    if summaries.len() > 1 {
+        let all = SeedsSummary { problem: first.problem.clone(), runs: summaries };
+        let met = all.runs.iter().filter(|run| run.met()).count();
+        let n = all.runs.len();
+        return format!("{met} of {n} runs meet every requirement on the {part} rows.");
+    }
+    let missed: Vec<&str> =
+        evaluation.requirements.iter().filter(|r| !r.met).map(|r| r.name.as_str()).collect();
+    match &missed[..] {
+        [] => format!("Every requirement is met on the {part} rows."),
+        [one] => format!("'{one}' is not met on the {part} rows."),
+        [one, rest @ ..] => {
+            format!("'{one}' and {} more are not met on the {part} rows.", rest.len())
+        }
+    }
+}

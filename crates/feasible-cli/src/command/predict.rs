@@ -1,0 +1,37 @@
+//! `feasible predict`.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use super::{model, table};
+use crate::arguments::PredictArguments;
+use crate::exit::{Exit, Failure, Result};
+use crate::terminal::Terminal;
+
+/// Predicts the rows of a table.
+pub fn predict(arguments: &PredictArguments, terminal: &Terminal) -> Result<Exit> {
+    let model = model(&arguments.model)?;
+    let table = table(&arguments.table, &model.input_format())?;
+    let predictions = model.predict(&table, arguments.unseen.map(Into::into))?;
+    let write = |out: &mut dyn Write| {
+        if terminal.json {
+            serde_json::to_writer(&mut *out, &predictions)?;
+            out.write_all(b"\n")
+        } else {
+            predictions.write_csv(out)
+        }
+    };
+    match &arguments.output {
+        None => terminal.write(write)?,
+        Some(path) => {
+            let written = File::create(path).and_then(|file| {
+                let mut out = BufWriter::new(file);
+                write(&mut out)?;
+                out.flush()
+            });
+            written.map_err(|error| Failure::file("write", path, &error))?;
+            terminal.note(&format!("{} rows in {}", predictions.rows.len(), path.display()));
+        }
+    }
+    Ok(Exit::Met)
+}

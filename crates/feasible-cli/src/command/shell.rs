@@ -1,0 +1,55 @@
+//! `feasible completions`, `man` and `schema`: what the program says of itself.
+
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+use serde::Serialize;
+
+use crate::arguments::{Arguments, CompletionsArguments, ManArguments};
+use crate::exit::{Exit, Failure, Result};
+use crate::terminal::Terminal;
+
+/// Prints a completion script.
+pub fn completions(arguments: &CompletionsArguments, terminal: &Terminal) -> Result<Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Arguments::command(), "feasible", &mut script);
+    terminal.print(&script)?;
+    Ok(Exit::Met)
+}
+
+/// Prints the manual page, or writes all of them.
+pub fn man(arguments: &ManArguments, terminal: &Terminal) -> Result<Exit> {
+    #[derive(Serialize)]
+    struct Written {
+        files: Vec<PathBuf>,
+    }
+    let Some(directory) = &arguments.output else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(Arguments::command()).render(&mut page)?;
+        terminal.print(&page)?;
+        return Ok(Exit::Met);
+    };
+    let failed = |error: std::io::Error| Failure::file("write", directory, &error);
+    std::fs::create_dir_all(directory).map_err(failed)?;
+    clap_mangen::generate_to(Arguments::command(), directory).map_err(failed)?;
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("feasible") && name.ends_with(".1") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    let written = Written { files };
+    terminal.result(&written, || {
+        written.files.iter().map(|file| format!("{}\n", file.display())).collect()
+    })?;
+    Ok(Exit::Met)
+}
+
+/// Prints the schema of the problem file.
+pub fn schema(terminal: &Terminal) -> Result<Exit> {
+    terminal.print(feasible_run::problem_schema().as_bytes())?;
+    Ok(Exit::Met)
+}

@@ -1,0 +1,141 @@
+//! How the program ends.
+//!
+//! | code | meaning |
+//! | --- | --- |
+//! | 0 | done; every requirement is met on the rows the model is judged by |
+//! | 1 | trained or audited, but a requirement is not met |
+//! | 2 | the input is wrong |
+//! | 3 | the machine (a disk that is full) or the program (a bug) failed |
+//! | 130 | interrupted; a run can be resumed |
+
+use std::io;
+use std::process::ExitCode;
+
+use crate::terminal::warn;
+
+/// An exit code. See the [module](self).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Done, and all requirements met.
+    Met = 0,
+    /// A requirement is not met.
+    NotMet = 1,
+    /// Wrong input.
+    Input = 2,
+    /// The machine or the program failed.
+    Internal = 3,
+    /// Interrupted.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// 0 or 1.
+    pub fn met(met: bool) -> Self {
+        if met { Self::Met } else { Self::NotMet }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command could not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    exit: Exit,
+    message: String,
+}
+
+/// A result whose error is a [`Failure`].
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+impl Failure {
+    /// Wrong input.
+    pub fn input(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Input, message: message.into() }
+    }
+
+    /// Interrupted.
+    pub fn interrupted(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Interrupted, message: message.into() }
+    }
+
+    /// A file that cannot be read or written.
+    pub fn file(operation: &str, path: &std::path::Path, error: &io::Error) -> Self {
+        let message = format!("cannot {operation} {}: {error}", path.display());
+        Self { exit: of_system(error), message }
+    }
+
+    /// The exit code.
+    pub fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// What to say.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+/// A path that leads nowhere is wrong input; a disk that fails is not.
+fn of_system(error: &io::Error) -> Exit {
+    use io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::NotFound
+        | Kind::PermissionDenied
+        | Kind::AlreadyExists
+        | Kind::NotADirectory
+        | Kind::IsADirectory
+        | Kind::InvalidFilename
+        | Kind::InvalidInput
+        | Kind::InvalidData
+        | Kind::UnexpectedEof
+        | Kind::ReadOnlyFilesystem => Exit::Input,
+        _ => Exit::Internal,
+    }
+}
+
+impl From<feasible_run::Error> for Failure {
+    fn from(error: feasible_run::Error) -> Self {
+        let exit = match &error {
+            feasible_run::Error::Storage { source, .. } => of_system(source),
+            error if error.is_input() => Exit::Input,
+            _ => Exit::Internal,
+        };
+        Self { exit, message: error.to_string() }
+    }
+}
+
+impl From<feasible_data::Error> for Failure {
+    fn from(error: feasible_data::Error) -> Self {
+        Self::from(feasible_run::Error::from(error))
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self { exit: of_system(&error), message: format!("cannot write the result: {error}") }
+    }
+}
+
+/// A panic is our bug: says so in a few lines, and ends with 3 whichever thread it was in.
+pub fn report_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let what = panic.payload_as_str().unwrap_or("no message");
+        let place = panic.location().map_or(String::new(), |at| format!(" ({at})"));
+        let version = env!("CARGO_PKG_VERSION");
+        warn(&format!(
+            "feasible {version} failed: {what}{place}\n\
+             This is a bug in feasible, not a fault of yours. Please report it with this message, \
+             the command\nand, if you can share it, the problem file. A run that was being \
+             trained can be resumed."
+        ));
+        if std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0") {
+            warn(&std::backtrace::Backtrace::force_capture().to_string());
+        }
+        std::process::exit(Exit::Internal as i32);
+    }));
+}

@@ -1,0 +1,47 @@
+//! The `feasible` program: arguments in, calls out.
+//!
+//! Results go to standard output, everything else to standard error. What the exit code says is a
+//! contract; see [`exit`].
+
+mod arguments;
+mod command;
+mod exit;
+mod interrupt;
+mod progress;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::{Arguments, Command};
+use crate::terminal::Terminal;
+
+fn main() -> ExitCode {
+    exit::report_panics();
+    let Arguments { terminal, command } = Arguments::parse();
+    let terminal = Terminal::new(&terminal);
+    if cfg!(debug_assertions) && std::env::var_os("FEASIBLE_PANIC").is_some() {
+        panic!("asked to by FEASIBLE_PANIC");
+    }
+    let ended = match &command {
+        Command::Fit(arguments) => command::fit::fit(arguments, &terminal),
+        Command::Resume(arguments) => command::fit::resume(arguments, &terminal),
+        Command::Predict(arguments) => command::predict::predict(arguments, &terminal),
+        Command::Audit(arguments) => command::audit::audit(arguments, &terminal),
+        Command::Check(arguments) => command::check::check(arguments, &terminal),
+        Command::Init(arguments) => command::init::init(arguments, &terminal),
+        Command::Data(arguments) => command::data::data(arguments, &terminal),
+        Command::Reproduce(arguments) => command::reproduce::reproduce(arguments, &terminal),
+        Command::Completions(arguments) => command::shell::completions(arguments, &terminal),
+        Command::Man(arguments) => command::shell::man(arguments, &terminal),
+        Command::Schema => command::shell::schema(&terminal),
+    };
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            terminal.error(failure.message());
+            failure.exit().into()
+        }
+    }
+}

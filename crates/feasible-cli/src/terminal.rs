@@ -1,0 +1,97 @@
+//! What the program says: results on standard output, the rest on standard error.
+//!
+//! A reader that has seen enough (`| head`) is no failure: what it does not read is dropped.
+
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+
+use crate::arguments::TerminalArguments;
+
+const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+
+/// How much to say, and in what form.
+#[derive(Clone, Copy, Debug)]
+pub struct Terminal {
+    /// Results as JSON.
+    pub json: bool,
+    /// Nothing but results and errors.
+    pub quiet: bool,
+    /// More than usual.
+    pub verbose: bool,
+}
+
+impl Terminal {
+    /// As the arguments say.
+    pub fn new(arguments: &TerminalArguments) -> Self {
+        Self { json: arguments.json, quiet: arguments.quiet, verbose: arguments.verbose }
+    }
+
+    /// A result: `text` for people or `value` for programs.
+    ///
+    /// # Errors
+    /// What the system says, unless the reader has gone.
+    pub fn result(&self, value: &impl Serialize, text: impl FnOnce() -> String) -> io::Result<()> {
+        if !self.json {
+            return self.print(text().as_bytes());
+        }
+        self.write(|out| {
+            serde_json::to_writer_pretty(&mut *out, value)?;
+            out.write_all(b"\n")
+        })
+    }
+
+    /// Bytes on standard output.
+    ///
+    /// # Errors
+    /// As [`Terminal::result`].
+    pub fn print(&self, bytes: &[u8]) -> io::Result<()> {
+        self.write(|out| out.write_all(bytes))
+    }
+
+    /// Writes to standard output.
+    ///
+    /// # Errors
+    /// As [`Terminal::result`].
+    pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        match write(&mut out).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                // What is still in the buffer has no reader: it is not written when dropped.
+                drop(out.into_parts());
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    /// Something to know besides the result.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            warn(text);
+        }
+    }
+
+    /// Something to know for those who asked for more.
+    pub fn detail(&self, text: &str) {
+        if self.verbose {
+            warn(text);
+        }
+    }
+
+    /// What went wrong.
+    pub fn error(&self, message: &str) {
+        let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {message}");
+    }
+
+    /// Whether standard error is a terminal.
+    pub fn is_interactive(&self) -> bool {
+        io::stderr().is_terminal()
+    }
+}
+
+/// A line on standard error; that it cannot be written is no reason to stop.
+#[allow(clippy::print_stderr, reason = "said in one place; nothing else in the crate prints")]
+pub fn warn(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
