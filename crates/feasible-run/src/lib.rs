@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | read a problem file | [`Source`] → [`Spec`] |
 //! | hold it against its data | [`Plan`] |
-//! | train it | [`fit`], [`resume`] → [`Fit`], in a [`Directory`] or in [`Memory`] |
+//! | train it | [`fit()`], [`resume`] → [`Fit`], in a [`Directory`] or in [`Memory`] |
 //! | use what came of it | [`SavedModel::predict`], [`SavedModel::audit`] |
 //! | the paper's experiments | [`reproduce`] |
 //!
@@ -30,13 +30,13 @@ pub mod embedded;
 pub mod error;
 pub mod evaluate;
 pub mod files;
-mod fit;
+pub mod fit;
 mod interrupt;
 pub mod listing;
 pub mod loss;
 pub mod metrics;
 pub mod network;
-mod plan;
+pub mod plan;
 pub mod predict;
 pub mod recipe;
 pub mod reproduce;

@@ -20,7 +20,7 @@ use crate::loss::LossName;
 use crate::network::Network;
 use crate::recipe;
 use crate::settings::{AnyLearner, own_duals};
-use crate::spec::{RequirementSpec, Source, Spec};
+use crate::spec::{Kind, RequirementSpec, Source, Spec};
 
 /// A checked plan. See the [module](self).
 #[derive(Clone, Debug)]
@@ -52,7 +52,8 @@ impl Plan {
         }
         for clause in &mut clauses {
             let own = spec.requirements[clause.from].start;
-            let usual = recipe::start(&spec.training, clause.loss.compares_views());
+            let pointwise = clause.kind == Kind::Pointwise;
+            let usual = recipe::start(&spec.training, pointwise && clause.loss.compares_views());
             clause.start = own.or(spec.training.start).unwrap_or(usual);
         }
         let loss = objective_loss(&mut spec, &data);

@@ -3,9 +3,9 @@
 //! - `paper`: what the paper's experiments do: Adam at a rate of 0.1, one dual step of Adam an
 //!   epoch, all epochs, the last iterate.
 //! - `feasible`: what meets the requirements: a smaller primal rate that falls to 0 along a cosine,
-//!   so that the last iterates stand still; multipliers of invariance that start large, so that
-//!   the model never learns what it would have to unlearn (a constant model is invariant, so this
-//!   starts from what is feasible; rates have no such start), and a dual optimiser that forgets
+//!   so that the last iterates stand still; multipliers of pointwise invariance that start large,
+//!   so that the model never learns what it would have to unlearn (a constant model is invariant,
+//!   so this starts from what is feasible; rates have no such start), and a dual optimiser that forgets
 //!   early violations, so that they come down again; the best feasible iterate.
 
 use crate::spec::{
@@ -31,8 +31,8 @@ struct Settings {
     dual_schedule: ScheduleSpec,
     /// Where multipliers start.
     start: f64,
-    /// The same for losses between two views.
-    start_of_invariance: f64,
+    /// The same for pointwise requirements between two views.
+    start_of_pointwise_invariance: f64,
     keep: Keep,
     patience: u64,
 }
@@ -50,7 +50,7 @@ const PAPER: Settings = Settings {
     dual_beta2: 0.999,
     dual_schedule: ScheduleSpec::Constant,
     start: 1.0,
-    start_of_invariance: 1.0,
+    start_of_pointwise_invariance: 1.0,
     keep: Keep::Last,
     patience: 0,
 };
@@ -68,7 +68,7 @@ const FEASIBLE: Settings = Settings {
     dual_beta2: 0.9,
     dual_schedule: ScheduleSpec::Constant,
     start: 1.0,
-    start_of_invariance: 30.0,
+    start_of_pointwise_invariance: 30.0,
     keep: Keep::Best,
     patience: 0,
 };
@@ -119,11 +119,11 @@ pub fn fill(spec: &TrainingSpec) -> TrainingSpec {
 }
 
 /// Where the multipliers of a requirement start, unless told otherwise.
-pub fn start(spec: &TrainingSpec, compares_views: bool) -> f64 {
+pub fn start(spec: &TrainingSpec, pointwise_invariance: bool) -> f64 {
     let recipe = spec.recipe.settings();
     match spec.learner {
         Some(LearnerName::Exact) => 1.0,
-        _ if compares_views => recipe.start_of_invariance,
+        _ if pointwise_invariance => recipe.start_of_pointwise_invariance,
         _ => recipe.start,
     }
 }

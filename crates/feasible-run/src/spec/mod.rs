@@ -22,21 +22,21 @@
 //!
 //! let wrong = feasible_run::Source::new("my.toml", text.replace("at_most", "atmost"));
 //! let error = wrong.parse(&[]).unwrap_err().to_string();
-//! assert!(error.starts_with("my.toml:13:1: requirement[0]: unknown key 'atmost': did you mean 'at_most'?"), "{error}");
+//! assert!(error.starts_with("my.toml:13:1: requirement[0].atmost: unknown key 'atmost': did you mean 'at_most'?"), "{error}");
 //! # Ok::<(), feasible_run::Error>(())
 //! ```
 //!
 //! A [`Spec`] is what the user wrote; [`Plan::check`](crate::Plan::check) holds it against the
 //! data, and only a plan can be trained.
 
-mod data;
+pub mod data;
 mod locate;
-mod model;
-mod objective;
+pub mod model;
+pub mod objective;
 mod overrides;
-mod requirement;
+pub mod requirement;
 mod source;
-mod training;
+pub mod training;
 
 use std::path::Path;
 
