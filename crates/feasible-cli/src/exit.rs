@@ -105,7 +105,17 @@ impl From<feasible_run::Error> for Failure {
             error if error.is_input() => Exit::Input,
             _ => Exit::Internal,
         };
-        Self { exit, message: error.to_string() }
+        let message = match &error {
+            feasible_run::Error::NotEmpty { directory } => {
+                let shown = directory.display();
+                format!(
+                    "{shown} is not empty: give another directory; `feasible resume {shown}` goes \
+                     on with a run, --force replaces it"
+                )
+            }
+            error => error.to_string(),
+        };
+        Self { exit, message }
     }
 }
 

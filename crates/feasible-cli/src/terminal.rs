@@ -54,15 +54,9 @@ impl Terminal {
     /// # Errors
     /// As [`Terminal::result`].
     pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        match write(&mut out).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                // What is still in the buffer has no reader: it is not written when dropped.
-                drop(out.into_parts());
-                Ok(())
-            }
-            done => done,
-        }
+        let mut out = io::BufWriter::new(WhileRead { out: io::stdout().lock(), gone: false });
+        write(&mut out)?;
+        out.flush()
     }
 
     /// Something to know besides the result.
@@ -90,8 +84,43 @@ impl Terminal {
     }
 }
 
+/// Passes bytes on for as long as there is a reader.
+struct WhileRead<W> {
+    out: W,
+    gone: bool,
+}
+
+impl<W: Write> WhileRead<W> {
+    fn unless_gone<T>(&mut self, done: io::Result<T>, otherwise: T) -> io::Result<T> {
+        match done {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.gone = true;
+                Ok(otherwise)
+            }
+            done => done,
+        }
+    }
+}
+
+impl<W: Write> Write for WhileRead<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.gone {
+            return Ok(bytes.len());
+        }
+        let written = self.out.write(bytes);
+        self.unless_gone(written, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.gone {
+            return Ok(());
+        }
+        let flushed = self.out.flush();
+        self.unless_gone(flushed, ())
+    }
+}
+
 /// A line on standard error; that it cannot be written is no reason to stop.
-#[allow(clippy::print_stderr, reason = "said in one place; nothing else in the crate prints")]
 pub fn warn(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

@@ -49,7 +49,7 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
 /// Goes on with a run.
 pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> {
     let directory = &arguments.directory;
-    let progress = Arc::new(Progress::new(1, terminal));
+    let progress = Arc::new(Progress::new(seeds_in(directory), terminal));
     let interrupt = interrupt::on_signal(&progress);
     let fit = feasible_run::resume(directory, &interrupt, &|event| progress.observe(event));
     progress.clear();
@@ -63,6 +63,13 @@ fn unused(problem: &str) -> PathBuf {
     let mut names = std::iter::once(stem.clone()).chain(numbered);
     let free = |name: &String| !Path::new("runs").join(name).exists();
     Path::new("runs").join(names.find(free).unwrap_or(stem))
+}
+
+/// How many seeds a run directory is for.
+fn seeds_in(directory: &Path) -> usize {
+    let listed = std::fs::read(directory.join(feasible_run::files::SEEDS)).unwrap_or_default();
+    let listed: serde_json::Value = serde_json::from_slice(&listed).unwrap_or_default();
+    listed["seeds"].as_array().map_or(1, Vec::len)
 }
 
 /// How many trainings to run at once.

@@ -1,0 +1,253 @@
+//! Every command does what it is for.
+
+mod support;
+
+use support::{IMPOSSIBLE, PROBLEM, Scratch, assert_same_run};
+
+#[test]
+fn fit_writes_a_run_and_says_that_requirements_are_met() {
+    let scratch = Scratch::new();
+    let ran = scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);
+    assert!(ran.out.contains("Every requirement is met on the test rows."), "{}", ran.out);
+    assert!(ran.err.contains("the run is in run\n"), "{}", ran.err);
+    for file in ["model.safetensors", "multipliers.csv", "metrics.jsonl", "summary.json"] {
+        assert!(scratch.path("run").join(file).is_file(), "{file}");
+    }
+    assert_eq!(scratch.read("run/metrics.jsonl").lines().count(), 20);
+}
+
+#[test]
+fn fit_ends_with_1_when_a_requirement_is_not_met() {
+    let scratch = Scratch::new();
+    scratch.write("problem.toml", &format!("{PROBLEM}{IMPOSSIBLE}"));
+    let ran = scratch.expect(1, &["fit", "problem.toml", "-o", "run"]);
+    assert!(ran.out.contains("'perfect' is not met on the test rows."), "{}", ran.out);
+    assert!(scratch.path("run/model.safetensors").is_file());
+}
+
+#[test]
+fn fit_without_requirements_ends_with_0() {
+    let scratch = Scratch::new();
+    let (data, _) = PROBLEM.split_once("[[requirement]]").unwrap();
+    scratch.write("plain.toml", data);
+    let ran = scratch.expect(0, &["fit", "plain.toml", "--set", "training.epochs=2"]);
+    assert!(ran.out.contains("There are no requirements."), "{}", ran.out);
+}
+
+#[test]
+fn fit_without_output_never_touches_an_earlier_run() {
+    let scratch = Scratch::new();
+    for directory in ["runs/problem", "runs/problem-2", "runs/problem-3"] {
+        let ran = scratch.expect(0, &["fit", "problem.toml", "--set", "training.epochs=1"]);
+        assert!(ran.err.ends_with(&format!("the run is in {directory}\n")), "{}", ran.err);
+    }
+}
+
+#[test]
+fn fit_replaces_a_run_only_when_forced() {
+    let scratch = Scratch::new();
+    let fit = ["fit", "problem.toml", "-o", "run", "--set", "training.epochs=1"];
+    scratch.expect(0, &fit);
+    let error = scratch.refuse(&fit);
+    assert!(error.contains("run is not empty") && error.contains("--force"), "{error}");
+    let mut forced = fit.to_vec();
+    forced.push("--force");
+    scratch.expect(0, &forced);
+    scratch.write("run/thesis.tex", "years of work");
+    scratch.refuse(&forced);
+    assert_eq!(scratch.read("run/thesis.tex"), "years of work");
+}
+
+#[test]
+fn several_seeds_are_summed_up_and_every_run_is_kept() {
+    let scratch = Scratch::new();
+    let fit = ["fit", "problem.toml", "-o", "run", "--seed", "4", "--seeds", "3"];
+    let ran = scratch.expect(0, &fit);
+    assert!(ran.out.contains("3 seeds (4, 5, 6): mean ± sd"), "{}", ran.out);
+    assert!(ran.out.contains("3 of 3 runs meet every requirement on the test rows."));
+    for seed in 4..7 {
+        assert!(scratch.path(&format!("run/seed-{seed}/model.safetensors")).is_file());
+    }
+    // A seed among others and alone: the same run.
+    scratch.expect(0, &["fit", "problem.toml", "-o", "alone", "--seed", "5"]);
+    assert_same_run(&scratch.path("run/seed-5"), &scratch.path("alone"), "seed 5");
+}
+
+#[test]
+fn results_do_not_depend_on_threads() {
+    let scratch = Scratch::new();
+    for threads in ["1", "3"] {
+        scratch.expect(0, &["fit", "problem.toml", "-o", threads, "--threads", threads]);
+    }
+    for file in ["multipliers.csv", "metrics.jsonl", "summary.json", "model.safetensors"] {
+        let bytes = |run: &str| std::fs::read(scratch.path(run).join(file)).unwrap();
+        assert!(bytes("1") == bytes("3"), "{file}");
+    }
+}
+
+#[test]
+fn fit_of_the_embedded_problems_needs_no_files() {
+    let scratch = Scratch::new();
+    let ran = scratch.run(&["fit", "adult", "-o", "a", "--set", "training.epochs=1"]);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
+    assert!(ran.out.contains("32561"), "{}", ran.out);
+    let ran = scratch.run(&["fit", "compas", "-o", "c", "--set", "training.epochs=1"]);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
+    assert!(ran.out.contains("4937"), "{}", ran.out);
+}
+
+#[test]
+fn resume_of_a_finished_run_reports_it_again() {
+    let scratch = Scratch::new();
+    let fitted = scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);
+    let resumed = scratch.expect(0, &["resume", "run"]);
+    assert_eq!(resumed.out, fitted.out);
+}
+
+#[test]
+fn predict_prints_one_line_of_csv_for_each_row() {
+    let scratch = Scratch::new();
+    scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);
+    scratch.write("new.csv", "city,age,gender\nLyon,70,Male\nTurin,20,Female\n");
+    let ran = scratch.expect(0, &["predict", "run", "new.csv"]);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(lines[0], "row,class,p(low),p(high)");
+    assert!(lines[1].starts_with("0,high,") && lines[2].starts_with("1,low,"), "{}", ran.out);
+    assert_eq!((lines.len(), ran.err.as_str()), (3, ""));
+    // The model file alone is enough, and a file gets the same bytes.
+    let model = "run/model.safetensors";
+    assert_eq!(scratch.expect(0, &["predict", model, "new.csv"]).out, ran.out);
+    let written = scratch.expect(0, &["predict", "run", "new.csv", "-o", "p.csv"]);
+    assert_eq!((written.out.as_str(), scratch.read("p.csv")), ("", ran.out));
+}
+
+#[test]
+fn predict_reads_standard_input() {
+    let scratch = Scratch::new();
+    scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);
+    scratch.write("new.csv", "city,age,gender\nLyon,70,Male\n");
+    let input = std::fs::File::open(scratch.path("new.csv")).unwrap();
+    let piped = scratch.command(&["predict", "run", "-"]).stdin(input).output().unwrap();
+    assert_eq!(support::Ran::of(piped).out, scratch.expect(0, &["predict", "run", "new.csv"]).out);
+}
+
+#[test]
+fn audit_ends_with_what_the_requirements_come_to() {
+    let scratch = Scratch::new();
+    scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);
+    let ran = scratch.expect(0, &["audit", "run", "people.csv"]);
+    assert!(
+        ran.out.contains("accuracy") && ran.out.contains("flips, Male ↔ Female"),
+        "{}",
+        ran.out
+    );
+    scratch.write("problem.toml", &format!("{PROBLEM}{IMPOSSIBLE}"));
+    scratch.expect(1, &["fit", "problem.toml", "-o", "strict"]);
+    let ran = scratch.expect(1, &["audit", "strict", "people.csv"]);
+    assert!(ran.out.contains("NOT MET"), "{}", ran.out);
+}
+
+#[test]
+fn check_says_what_the_file_means_and_trains_nothing() {
+    let scratch = Scratch::new();
+    let ran = scratch.expect(0, &["check", "problem.toml"]);
+    assert!(ran.out.contains("minimise over θ") && ran.out.contains("subject to"), "{}", ran.out);
+    assert!(!scratch.path("runs").exists());
+    // What is resolved is a problem file of its own, and means the same.
+    let resolved = scratch.expect(0, &["check", "problem.toml", "--resolved"]).out;
+    scratch.write("resolved.toml", &resolved);
+    assert_eq!(scratch.expect(0, &["check", "resolved.toml", "--resolved"]).out, resolved);
+}
+
+#[test]
+fn init_writes_a_file_that_check_and_fit_accept() {
+    let scratch = Scratch::new();
+    let ran = scratch.expect(0, &["init", "people.csv"]);
+    assert!(ran.out.starts_with("wrote people.toml"), "{}", ran.out);
+    scratch.expect(0, &["check", "people.toml"]);
+    scratch.expect(0, &["fit", "people.toml", "--set", "training.epochs=2"]);
+    let error = scratch.refuse(&["init", "people.csv"]);
+    assert!(error.contains("people.toml exists"), "{error}");
+    scratch.expect(0, &["init", "people.csv", "--force", "--target", "city"]);
+    assert!(scratch.read("people.toml").contains("target = \"city\""));
+    let printed = scratch.expect(0, &["init", "people.csv", "--target", "city", "-o", "-"]).out;
+    assert_eq!(printed, scratch.read("people.toml"));
+}
+
+#[test]
+fn init_of_an_embedded_problem_writes_its_file() {
+    let scratch = Scratch::new();
+    scratch.expect(0, &["init", "compas", "-o", "mine.toml"]);
+    assert!(scratch.read("mine.toml").contains("crosses = [\"sex\", \"race\"]"));
+    scratch.expect(0, &["check", "mine.toml"]);
+}
+
+#[test]
+fn data_lists_shows_and_exports() {
+    let scratch = Scratch::new();
+    let list = scratch.expect(0, &["data", "list"]).out;
+    assert!(list.contains("adult") && list.contains("compas"), "{list}");
+    assert_eq!(scratch.expect(0, &["data"]).out, list);
+    let show = scratch.expect(0, &["data", "show", "adult"]).out;
+    assert!(show.contains("licence") && show.contains("SHA-256"), "{show}");
+    let export = scratch.expect(0, &["data", "export", "compas", "out"]).out;
+    assert_eq!(export.lines().count(), 1, "{export}");
+    assert_eq!(scratch.read(export.trim_end()).lines().count(), 7_215);
+    let error = scratch.refuse(&["data", "export", "compas", "out"]);
+    assert!(error.contains("exists"), "{error}");
+    scratch.expect(0, &["data", "export", "compas", "out", "--force"]);
+}
+
+#[test]
+fn a_directory_of_original_files_stands_in_for_the_embedded_set() {
+    let scratch = Scratch::new();
+    scratch.expect(0, &["data", "export", "compas", "out"]);
+    std::fs::create_dir(scratch.path("full")).unwrap();
+    std::fs::rename(
+        scratch.path("out/compas.csv"),
+        scratch.path("full/compas-scores-two-years.csv"),
+    )
+    .unwrap();
+    let embedded = scratch.expect(0, &["check", "compas"]).out;
+    let flag = scratch.expect(0, &["check", "compas", "--data-dir", "full"]).out;
+    assert_eq!(flag, embedded);
+    let resolved = ["check", "compas", "--resolved"];
+    let environment = scratch.command(&resolved).env("FEASIBLE_DATA", "full").output().unwrap();
+    let environment = support::Ran::of(environment);
+    assert_eq!(environment.code, Some(0), "{}", environment.err);
+    assert!(environment.out.contains("directory = "), "{}", environment.out);
+    let missing = scratch.refuse(&["check", "compas", "--data-dir", "nowhere"]);
+    assert!(missing.contains("nowhere"), "{missing}");
+    let own = scratch.refuse(&["check", "problem.toml", "--data-dir", "full"]);
+    assert!(own.contains("names its own files"), "{own}");
+}
+
+#[test]
+fn reproduce_prints_the_papers_figures_beside_ours() {
+    let scratch = Scratch::new();
+    let quick = ["--seeds", "1", "--set", "training.epochs=1"];
+    let mut adult = vec!["reproduce", "adult"];
+    adult.extend(quick);
+    let ran = scratch.expect(0, &adult);
+    assert!(ran.out.contains("paper") && ran.out.contains("unconstrained"), "{}", ran.out);
+    let mut compas = vec!["reproduce", "compas"];
+    compas.extend(quick);
+    let ran = scratch.expect(0, &compas);
+    assert!(ran.out.contains("28.84 %") && ran.out.contains("multipliers"), "{}", ran.out);
+}
+
+#[test]
+fn the_program_describes_itself() {
+    let scratch = Scratch::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = scratch.expect(0, &["completions", shell]).out;
+        assert!(script.contains("reproduce"), "{shell}");
+    }
+    let page = scratch.expect(0, &["man"]).out;
+    assert!(page.contains(".TH feasible 1"), "{page}");
+    let pages = scratch.expect(0, &["man", "-o", "pages"]).out;
+    assert!(pages.contains("feasible-data-export.1"), "{pages}");
+    assert!(scratch.read("pages/feasible-fit.1").contains("Example"));
+    let schema = scratch.expect(0, &["schema"]).json();
+    assert_eq!(schema["title"], "Feasible problem file");
+}
