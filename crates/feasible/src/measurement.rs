@@ -24,12 +24,19 @@ pub struct Slacks {
     pub measured: Vec<f64>,
     /// By the loss the primal follows, where that is another one.
     pub surrogate: Option<Vec<f64>>,
+    /// How much stricter the level is in training: added to a slack there.
+    pub margin: f64,
 }
 
 impl Slacks {
-    /// The slacks whose gradient the Lagrangian has.
-    pub fn primal(&self) -> &[f64] {
-        self.surrogate.as_deref().unwrap_or(&self.measured)
+    /// The slacks whose gradient the Lagrangian has, margin included.
+    pub fn primal(&self) -> impl Iterator<Item = f64> + '_ {
+        self.surrogate.as_ref().unwrap_or(&self.measured).iter().map(|s| s + self.margin)
+    }
+
+    /// The slacks that move the multipliers, margin included.
+    pub fn dual(&self) -> impl Iterator<Item = f64> + '_ {
+        self.measured.iter().map(|s| s + self.margin)
     }
 
     /// The largest slack: positive if anything is violated.
@@ -75,7 +82,7 @@ impl Measurement {
 
     /// Whether all numbers are finite.
     pub fn is_finite(&self) -> bool {
-        let finite = |s: &Slacks| s.measured.iter().chain(s.primal()).all(|s| s.is_finite());
+        let finite = |s: &Slacks| s.dual().chain(s.primal()).all(f64::is_finite);
         self.value().is_finite() && self.slacks.iter().all(finite)
     }
 
@@ -134,9 +141,9 @@ pub struct Standing {
     pub multipliers_at_zero: f64,
 }
 
-pub(crate) fn weighted(slacks: &[f64], multipliers: &[f64]) -> f64 {
-    let sum: f64 = slacks.iter().zip(multipliers).map(|(s, m)| m * s).sum();
-    sum / slacks.len() as f64
+/// The mean of multipliers times slacks.
+pub(crate) fn weighted(slacks: impl Iterator<Item = f64>, multipliers: &[f64]) -> f64 {
+    slacks.zip(multipliers).map(|(s, m)| m * s).sum::<f64>() / multipliers.len() as f64
 }
 
 fn is_met(requirement: &Requirement, slacks: &Slacks, tolerance: f64) -> bool {

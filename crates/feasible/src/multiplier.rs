@@ -52,7 +52,7 @@ impl Multipliers {
     /// \[m + r s\]₊ for every multiplier, s by the loss the primal follows.
     pub(crate) fn stepped(&self, rate: f64, measurement: &Measurement) -> Self {
         let rows = self.0.iter().zip(&measurement.slacks);
-        let step = |(m, s): (&f64, &f64)| (m + rate * s).max(0.0);
+        let step = |(m, s): (&f64, f64)| (m + rate * s).max(0.0);
         Self(rows.map(|(m, slacks)| m.iter().zip(slacks.primal()).map(step).collect()).collect())
     }
 

@@ -78,10 +78,9 @@ impl Kkt {
         let mut violation: f64 = 0.0;
         let mut complementarity: f64 = 0.0;
         for (slacks, multipliers) in measurement.slacks.iter().zip(multipliers.iter()) {
-            let slacks = slacks.primal();
-            violation = slacks.iter().copied().fold(violation, f64::max);
-            let sizes: Vec<f64> = slacks.iter().map(|s| s.abs()).collect();
-            complementarity = complementarity.max(weighted(&sizes, multipliers));
+            violation = slacks.primal().fold(violation, f64::max);
+            let sizes = slacks.primal().map(f64::abs);
+            complementarity = complementarity.max(weighted(sizes, multipliers));
         }
         Self { stationarity, violation, complementarity }
     }

@@ -162,6 +162,7 @@ pub struct Requirement {
     pub(crate) level: Level,
     pub(crate) start: f64,
     pub(crate) all_but: f64,
+    pub(crate) margin: f64,
 }
 
 impl Requirement {
@@ -174,6 +175,7 @@ impl Requirement {
             level: Level::Common(f64::NAN),
             start: 1.0,
             all_but: 0.0,
+            margin: 0.0,
         }
     }
 
@@ -236,6 +238,14 @@ impl Requirement {
     /// (the paper's "for all but ε of the population"); 0 by default. Training is not changed.
     pub fn all_but(mut self, share: f64) -> Self {
         self.all_but = share;
+        self
+    }
+
+    /// Trains against a level stricter by this much than the one it is judged by, so that the
+    /// model has room where it is used; 0 by default. Multipliers and the Lagrangian belong to the
+    /// stricter level, slacks and verdicts to the stated one.
+    pub fn margin(mut self, margin: f64) -> Self {
+        self.margin = margin;
         self
     }
 
@@ -322,6 +332,8 @@ impl Requirement {
         }
         let start_ok = self.start >= 0.0 && self.start.is_finite();
         Error::unless(start_ok, &format!("{who}: start"), self.start, "at least 0 and finite")?;
+        let margin_ok = self.margin >= 0.0 && self.margin.is_finite();
+        Error::unless(margin_ok, &format!("{who}: margin"), self.margin, "at least 0 and finite")?;
         let share_ok = (0.0..1.0).contains(&self.all_but);
         Error::unless(share_ok, &format!("{who}: all_but"), self.all_but, "in [0, 1)")
     }

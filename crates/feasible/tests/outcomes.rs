@@ -202,3 +202,32 @@ fn accuracy(people: &Population, model: &Affine, theta: &[f32]) -> f64 {
     let audit = audit.check().unwrap();
     -audit.measure(model, theta).unwrap().slacks[0].measured[0]
 }
+
+#[test]
+fn a_margin_trains_like_a_stricter_level_and_is_judged_by_the_stated_one() {
+    let people = people(300, 8);
+    let flipped = people.counterfactual(rho::flip(0)).unwrap();
+    let of = |level: f64, margin: f64| {
+        let each = Requirement::pointwise("each", &flipped, Loss::Kl).at_most(level);
+        let mean = Requirement::average("mean", &people, Loss::CrossEntropy).at_most(level + 0.5);
+        Problem::minimise(&people, Loss::CrossEntropy)
+            .subject_to(each.margin(margin))
+            .subject_to(mean.margin(margin))
+            .check()
+            .unwrap()
+    };
+    let (strict, margin) = (of(0.25, 0.0), of(0.5, 0.25));
+    let model = Mlp::new(&[6, 8, 2], Activation::Tanh).unwrap();
+    let optimiser = Adam::new(0.05);
+    for learner in [Learner::alternating(optimiser), Learner::simultaneous(optimiser)] {
+        let learner = learner.epochs(20).dual(Dual::ascent(0.5));
+        let a = learner.solve(&strict, &model).unwrap();
+        let b = learner.solve(&margin, &model).unwrap();
+        assert_eq!((&a.theta, &a.multipliers), (&b.theta, &b.multipliers));
+        assert_eq!((a.kkt, a.gap), (b.kkt, b.gap));
+        for (a, b) in a.measurement.slacks.iter().zip(&b.measurement.slacks) {
+            // The levels differ by 0.25, which is exact in binary.
+            assert!(a.measured.iter().zip(&b.measured).all(|(a, b)| (a - b - 0.25).abs() < 1e-15));
+        }
+    }
+}

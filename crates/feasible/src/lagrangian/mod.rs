@@ -221,8 +221,8 @@ impl<'a, M: Model> Lagrangian<'a, M> {
     }
 
     /// As [`Lagrangian::gradient`], and lists the slacks of what the batch showed as
-    /// (requirement, multiplier, slack): for average requirements the batch's estimate, for
-    /// pointwise ones each point seen.
+    /// (requirement, multiplier, slack with margin): for average requirements the batch's
+    /// estimate, for pointwise ones each point seen.
     pub(crate) fn gradient_and_slacks(
         &mut self,
         theta: &[M::Real],
@@ -236,11 +236,15 @@ impl<'a, M: Model> Lagrangian<'a, M> {
             if requirement.kind() == Kind::Average
                 && let Some(slack) = self.average_slack(i)
             {
-                slacks.push((i, 0, slack.measured));
+                slacks.push((i, 0, slack.measured + requirement.margin));
             }
         }
         let seen = &self.lanes[0].seen;
-        slacks.extend(seen.iter().map(|s| (s.requirement as usize, s.point as usize, s.measured)));
+        let requirements = self.ground.problem.requirements();
+        slacks.extend(seen.iter().map(|s| {
+            let i = s.requirement as usize;
+            (i, s.point as usize, s.measured + requirements[i].margin)
+        }));
         self.decayed(theta)
     }
 
@@ -288,15 +292,20 @@ impl<'a, M: Model> Lagrangian<'a, M> {
             .enumerate()
             .map(|(i, requirement)| {
                 let differs = requirement.terms()[0].measure.is_some();
+                let margin = requirement.margin;
                 match requirement.kind() {
                     Kind::Average => {
                         let slack = self.average_slack(i).unwrap_or(Total::UNKNOWN);
                         let surrogate = differs.then(|| vec![slack.primal]);
-                        Slacks { measured: vec![slack.measured], surrogate }
+                        Slacks { measured: vec![slack.measured], surrogate, margin }
                     }
                     Kind::Pointwise => {
                         let empty = vec![f64::NAN; requirement.multipliers()];
-                        Slacks { surrogate: differs.then(|| empty.clone()), measured: empty }
+                        Slacks {
+                            surrogate: differs.then(|| empty.clone()),
+                            measured: empty,
+                            margin,
+                        }
                     }
                 }
             })

@@ -35,7 +35,7 @@ impl<'l, 'a, M: Model> Augmented<'l, 'a, M> {
             Scope::RequirementsOnly => 0.0,
         };
         let Some(r) = self.penalty else { return measurement.lagrangian(self.multipliers) };
-        let term = |(m, s): (&f64, &f64)| {
+        let term = |(m, s): (&f64, f64)| {
             let shifted = (m + r * s).max(0.0);
             (shifted * shifted - m * m) / (2.0 * r)
         };

@@ -161,7 +161,7 @@ impl<M: Model> Strategy<M> for Exact {
 /// How far slacks and multipliers are from complementary: max |max(s, −m/r)|.
 fn unsettled(measurement: &Measurement, multipliers: &Multipliers, penalty: f64) -> f64 {
     let rows = measurement.slacks.iter().zip(multipliers.iter());
-    rows.flat_map(|(slacks, m)| slacks.primal().iter().zip(m))
+    rows.flat_map(|(slacks, m)| slacks.primal().zip(m))
         .map(|(s, m)| s.max(-m / penalty).abs())
         .fold(0.0, f64::max)
 }

@@ -14,7 +14,7 @@
 use crate::lagrangian::{Lagrangian, Scope};
 use crate::learner::augmented::Augmented;
 use crate::learner::lbfgs::{Limits, minimise};
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, Slacks};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::outcome::Outcome;
@@ -33,11 +33,11 @@ pub(crate) struct Effort {
 
 /// V of a measured θ.
 pub(crate) fn total_violation(measurement: &Measurement) -> f64 {
-    let of = |slacks: &[f64]| {
-        let squares = slacks.iter().map(|s| s.max(0.0) * s.max(0.0));
-        0.5 * squares.sum::<f64>() / slacks.len() as f64
+    let of = |slacks: &Slacks| {
+        let squares = slacks.primal().map(|s| s.max(0.0) * s.max(0.0));
+        0.5 * squares.sum::<f64>() / slacks.measured.len() as f64
     };
-    measurement.slacks.iter().map(|slacks| of(slacks.primal())).sum()
+    measurement.slacks.iter().map(of).sum()
 }
 
 /// Looks for a θ that meets the requirements, from `theta`; `Some` if there is none near.
@@ -48,6 +48,10 @@ pub(crate) fn infeasibility<M: Model>(
     effort: Effort,
 ) -> Option<Outcome> {
     let problem = lagrangian.problem();
+    // What is out of reach within a margin may be feasible as stated.
+    if problem.requirements().iter().any(|r| r.margin > 0.0) {
+        return None;
+    }
     let zero = Multipliers::constant(problem, 0.0);
     let mut x: Vec<f64> = theta.iter().map(|t| t.to_f64()).collect();
     let start = total_violation(&lagrangian.measure(theta));
@@ -66,7 +70,7 @@ pub(crate) fn infeasibility<M: Model>(
     let (worst, slack) = measurement
         .slacks
         .iter()
-        .map(|s| s.primal().iter().copied().fold(f64::NEG_INFINITY, f64::max))
+        .map(|s| s.primal().fold(f64::NEG_INFINITY, f64::max))
         .enumerate()
         .fold((0, f64::NEG_INFINITY), |a, b| if b.1 > a.1 { b } else { a });
     let reach = minimum.gradient_norm * (radius + norm(&moved));
