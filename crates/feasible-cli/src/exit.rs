@@ -134,7 +134,10 @@ impl From<io::Error> for Failure {
 /// A panic is our bug: says so in a few lines, and ends with 3 whichever thread it was in.
 pub fn report_panics() {
     std::panic::set_hook(Box::new(|panic| {
-        let what = panic.payload_as_str().unwrap_or("no message");
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let what = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let what = what.unwrap_or("no message");
         let place = panic.location().map_or(String::new(), |at| format!(" ({at})"));
         let version = env!("CARGO_PKG_VERSION");
         warn(&format!(

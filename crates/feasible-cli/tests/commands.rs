@@ -1,4 +1,5 @@
 //! Every command does what it is for.
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Results on standard output, the rest on standard error; JSON, colours, verbosity, precedence.
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 mod support;
 

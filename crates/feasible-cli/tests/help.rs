@@ -1,4 +1,5 @@
 //! Help texts: as they were read and found good.
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 mod support;
 

@@ -1,5 +1,6 @@
 //! Ctrl-C saves, says how to go on, and ends with 130 in about a second.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 mod support;
 

@@ -3,6 +3,7 @@
 //! `FEASIBLE_KILLS=5000 cargo test --release -p feasible-cli --test kill` kills it as often as
 //! you like; `FEASIBLE_KILL_SEED` chooses other moments.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Wrong input ends with 2, nothing on standard output, and a message that helps.
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 mod support;
 
@@ -81,8 +82,19 @@ fn a_directory_that_is_not_a_run_is_left_as_it_is() {
     assert!(error.contains("thesis is not a run directory"), "{error}");
     let error = scratch.refuse(&["predict", "thesis", "people.csv"]);
     assert!(error.contains("thesis is not a run directory"), "{error}");
+    assert_eq!(std::fs::read_dir(scratch.path("thesis")).unwrap().count(), 0);
     let error = scratch.refuse(&["resume", "nowhere"]);
     assert!(error.contains("nowhere"), "{error}");
+}
+
+#[test]
+fn a_run_that_had_not_begun_is_started_again() {
+    let scratch = Scratch::new();
+    scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);
+    std::fs::remove_file(scratch.path("run/problem.toml")).unwrap();
+    let error = scratch.refuse(&["resume", "run"]);
+    assert!(error.contains("had not begun") && error.contains("--force"), "{error}");
+    scratch.expect(0, &["fit", "problem.toml", "-o", "run", "--force"]);
 }
 
 #[test]

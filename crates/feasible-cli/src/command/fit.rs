@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use feasible_run::{Fit, FitOptions, Fitted, Plan, SeedsSummary};
+use feasible_run::{Fit, FitOptions, Fitted, Plan, SeedsSummary, files};
 use serde::Serialize;
 
 use super::source;
@@ -49,6 +49,7 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
 /// Goes on with a run.
 pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> {
     let directory = &arguments.directory;
+    is_run(directory)?;
     let progress = Arc::new(Progress::new(seeds_in(directory), terminal));
     let interrupt = interrupt::on_signal(&progress);
     let fit = feasible_run::resume(directory, &interrupt, &|event| progress.observe(event));
@@ -65,9 +66,25 @@ fn unused(problem: &str) -> PathBuf {
     Path::new("runs").join(names.find(free).unwrap_or(stem))
 }
 
+/// Looks before anything is written: a lock has no business in a directory that is no run.
+fn is_run(directory: &Path) -> Result<()> {
+    let shown = directory.display();
+    let has = |file: &str| directory.join(file).is_file();
+    if has(files::PROBLEM) || has(files::SEEDS) || !directory.is_dir() {
+        return Ok(());
+    }
+    Err(Failure::input(if has(files::README) {
+        format!(
+            "{shown} holds a run that had not begun: start it again with `feasible fit --force`"
+        )
+    } else {
+        format!("{shown} is not a run directory: it has no {}", files::PROBLEM)
+    }))
+}
+
 /// How many seeds a run directory is for.
 fn seeds_in(directory: &Path) -> usize {
-    let listed = std::fs::read(directory.join(feasible_run::files::SEEDS)).unwrap_or_default();
+    let listed = std::fs::read(directory.join(files::SEEDS)).unwrap_or_default();
     let listed: serde_json::Value = serde_json::from_slice(&listed).unwrap_or_default();
     listed["seeds"].as_array().map_or(1, Vec::len)
 }
