@@ -45,6 +45,8 @@ pub struct Clause {
     pub all_but: f64,
     /// Where its multipliers start.
     pub start: f64,
+    /// How much stricter it is in training than stated.
+    pub margin: f64,
 }
 
 /// Whom a rate is compared with.
@@ -63,6 +65,15 @@ pub enum Bound {
     AtMost(f64),
     /// … ≥ c.
     AtLeast(f64),
+}
+
+impl Bound {
+    /// The level c.
+    pub fn level(self) -> f64 {
+        match self {
+            Self::AtMost(c) | Self::AtLeast(c) => c,
+        }
+    }
 }
 
 /// Samples of a table, as clauses see them.
@@ -276,6 +287,9 @@ impl Clause {
         if spec.all_but.is_some() && !pointwise {
             return wrong("all_but", "only pointwise requirements speak of single samples");
         }
+        if spec.margin.is_some_and(|share| !(0.0..1.0).contains(&share)) {
+            return wrong("margin", "is a share of the level: at least 0 and below 1");
+        }
         let given = spec.counterfactual.as_ref();
         let changes = match given {
             Some(Counterfactuals(list)) if list.is_empty() => {
@@ -329,6 +343,7 @@ impl Clause {
                     accuracy_is: accuracy.then_some(one),
                     all_but: spec.all_but.unwrap_or(0.0),
                     start: spec.start.unwrap_or(1.0),
+                    margin: spec.margin.unwrap_or(0.0) * bound.level().abs(),
                 });
             }
         }
@@ -372,7 +387,7 @@ impl Clause {
             Bound::AtMost(c) => requirement.at_most(c),
             Bound::AtLeast(c) => requirement.at_least(c),
         };
-        Ok(Some(requirement.start(self.start).all_but(self.all_but)))
+        Ok(Some(requirement.start(self.start).all_but(self.all_but).margin(self.margin)))
     }
 
     /// The source columns its expressions speak of.

@@ -20,7 +20,7 @@ use crate::loss::LossName;
 use crate::network::Network;
 use crate::recipe;
 use crate::settings::{AnyLearner, own_duals};
-use crate::spec::{Kind, RequirementSpec, Source, Spec};
+use crate::spec::{RequirementSpec, Source, Spec};
 
 /// A checked plan. See the [module](self).
 #[derive(Clone, Debug)]
@@ -43,6 +43,9 @@ impl Plan {
     /// Whatever is wrong with the file or the data, with its place.
     pub fn check(source: &Source) -> Result<Self> {
         let mut spec = source.parse(&[])?;
+        for requirement in &mut spec.requirements {
+            recipe::fill_requirement(&spec.training, requirement);
+        }
         spec.training = recipe::fill(&spec.training);
         let data = Data::load(source, &mut spec.data)?;
         let expanded = expand(source, &spec.requirements, &data.table, &data.encoder)?;
@@ -52,9 +55,7 @@ impl Plan {
         }
         for clause in &mut clauses {
             let own = spec.requirements[clause.from].start;
-            let pointwise = clause.kind == Kind::Pointwise;
-            let usual = recipe::start(&spec.training, pointwise && clause.loss.compares_views());
-            clause.start = own.or(spec.training.start).unwrap_or(usual);
+            clause.start = own.or(spec.training.start).unwrap_or(1.0);
         }
         let loss = objective_loss(&mut spec, &data);
         let outputs = match data.target.classes() {

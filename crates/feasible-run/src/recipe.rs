@@ -3,13 +3,12 @@
 //! - `paper`: what the paper's experiments do: Adam at a rate of 0.1, one dual step of Adam an
 //!   epoch, all epochs, the last iterate.
 //! - `feasible`: what meets the requirements: a smaller primal rate that falls to 0 along a cosine,
-//!   so that the last iterates stand still; multipliers of pointwise invariance that start large,
-//!   so that the model never learns what it would have to unlearn (a constant model is invariant,
-//!   so this starts from what is feasible; rates have no such start), and a dual optimiser that forgets
-//!   early violations, so that they come down again; the best feasible iterate.
+//!   so that the last iterates stand still; a dual optimiser that forgets early violations; the
+//!   best feasible iterate. Pointwise invariance is treated apart ([`Invariance`]).
 
 use crate::spec::{
-    DualMethodName, DualSpec, Keep, LearnerName, OptimiserName, Recipe, ScheduleSpec, TrainingSpec,
+    DualMethodName, DualSpec, Keep, Kind, LearnerName, OptimiserName, Recipe, RequirementSpec,
+    ScheduleSpec, TrainingSpec,
 };
 
 /// Seconds between checkpoints, unless told otherwise: a checkpoint of a large table takes a few
@@ -29,12 +28,22 @@ struct Settings {
     dual_beta1: f64,
     dual_beta2: f64,
     dual_schedule: ScheduleSpec,
-    /// Where multipliers start.
-    start: f64,
-    /// The same for pointwise requirements between two views.
-    start_of_pointwise_invariance: f64,
     keep: Keep,
     patience: u64,
+    invariance: Option<Invariance>,
+}
+
+/// How a recipe treats pointwise requirements between two views.
+///
+/// A constant model is invariant, so multipliers may start large: the model then never learns what
+/// it would have to unlearn. They come down by ascent, whose steps are proportional to the slacks,
+/// so that what is left of them says who was hard. A margin of nearly the whole level keeps the
+/// many samples on the safe side of it, in use as in training.
+struct Invariance {
+    start: f64,
+    margin: f64,
+    /// By how much a multiplier falls in a dual step where the loss is 0.
+    fall: f64,
 }
 
 const PAPER: Settings = Settings {
@@ -49,15 +58,14 @@ const PAPER: Settings = Settings {
     dual_beta1: 0.9,
     dual_beta2: 0.999,
     dual_schedule: ScheduleSpec::Constant,
-    start: 1.0,
-    start_of_pointwise_invariance: 1.0,
     keep: Keep::Last,
     patience: 0,
+    invariance: None,
 };
 
 const FEASIBLE: Settings = Settings {
     learner: LearnerName::Alternating,
-    epochs: 100,
+    epochs: 80,
     batch_size: 128,
     optimiser: OptimiserName::Adam,
     rate: 0.003,
@@ -67,10 +75,9 @@ const FEASIBLE: Settings = Settings {
     dual_beta1: 0.9,
     dual_beta2: 0.9,
     dual_schedule: ScheduleSpec::Constant,
-    start: 1.0,
-    start_of_pointwise_invariance: 30.0,
     keep: Keep::Best,
     patience: 0,
+    invariance: Some(Invariance { start: 30.0, margin: 0.98, fall: 0.6 }),
 };
 
 /// Outer iterations of the exact learner, whose step is a whole minimisation.
@@ -118,13 +125,30 @@ pub fn fill(spec: &TrainingSpec) -> TrainingSpec {
     }
 }
 
-/// Where the multipliers of a requirement start, unless told otherwise.
-pub fn start(spec: &TrainingSpec, pointwise_invariance: bool) -> f64 {
-    let recipe = spec.recipe.settings();
-    match spec.learner {
-        Some(LearnerName::Exact) => 1.0,
-        _ if pointwise_invariance => recipe.start_of_pointwise_invariance,
-        _ => recipe.start,
+/// Fills in what a requirement leaves open. `training` is as the file gives it: a start or a
+/// dual optimiser given there is kept to.
+pub fn fill_requirement(training: &TrainingSpec, requirement: &mut RequirementSpec) {
+    let between_views = requirement.loss.is_some_and(|loss| loss.losses().0.compares_views());
+    let pointwise_invariance = requirement.kind == Kind::Pointwise && between_views;
+    let exact = training.learner == Some(LearnerName::Exact);
+    let (Some(invariance), Some(level)) =
+        (&training.recipe.settings().invariance, requirement.at_most)
+    else {
+        return;
+    };
+    if !pointwise_invariance || exact || level <= 0.0 {
+        return;
+    }
+    let margin = *requirement.margin.get_or_insert(invariance.margin);
+    if training.start.is_none() {
+        requirement.start.get_or_insert(invariance.start);
+    }
+    if training.dual.is_none() {
+        requirement.dual.get_or_insert(DualSpec {
+            method: Some(DualMethodName::Ascent),
+            rate: Some(invariance.fall / ((1.0 - margin) * level)),
+            ..DualSpec::default()
+        });
     }
 }
 

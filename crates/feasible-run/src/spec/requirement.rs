@@ -36,6 +36,7 @@
 //! | `counterfactual` | one or a list: one requirement for each change |
 //! | `all_but` | `pointwise`: the share of samples that may violate it; 0 |
 //! | `start` | where its multipliers start; as `training` says |
+//! | `margin` | the share of the level given up in training, so that the model has room where it is used |
 //! | `bound` | the loss is kept below this |
 //! | `measured_by` | another loss that moves the multipliers |
 //! | `dual` | a dual optimiser of its own |
@@ -90,6 +91,10 @@ pub struct RequirementSpec {
     /// Where its multipliers start. Default `training.start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<f64>,
+    /// The share of the level that is given up in training: it trains against
+    /// (1 − margin) · level and is judged by the level. Default as the recipe says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
     /// The loss is kept below this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
