@@ -141,7 +141,7 @@ fn sentence(clause: &Clause) -> String {
         (Bound::AtLeast(c), Some(one)) => ("≤", one - c),
     };
     let level = short(level);
-    match (clause.kind, &clause.against) {
+    let sentence = match (clause.kind, &clause.against) {
         (Kind::Pointwise, _) => {
             let but = match clause.all_but {
                 0.0 => String::new(),
@@ -157,5 +157,9 @@ fn sentence(clause: &Clause) -> String {
             };
             format!("E[ {loss}{views}{here} ] − E[ {loss}{views}{there} ] {symbol} {level}")
         }
+    };
+    match clause.margin {
+        0.0 => sentence,
+        margin => format!("{sentence} (trained stricter by {})", short(margin)),
     }
 }
