@@ -44,7 +44,7 @@ impl Progress {
     pub fn new(trainings: usize, terminal: &Terminal) -> Self {
         let bar = (terminal.is_interactive() && !terminal.quiet).then(|| {
             let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template("{bar:24} {msg}");
+            let style = ProgressStyle::with_template("{bar:12} {wide_msg}");
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         let state = State {
@@ -157,17 +157,14 @@ impl Progress {
             1 => String::new(),
             n => format!("{ended} of {n} trained, seed {seed}, "),
         };
-        text += &format!(
-            "epoch {}/{epochs}, objective {}",
-            metrics.epoch,
-            significant(metrics.objective)
-        );
+        text += &format!("epoch {}/{epochs}, ", metrics.epoch);
+        if let Some(left) = left {
+            text += &format!("{} left, ", shown(left));
+        }
+        text += &format!("objective {}", significant(metrics.objective));
         if let Some(worst) = metrics.worst() {
             let name: String = worst.name.chars().take(32).collect();
             text += &format!(", worst slack {} ({name})", significant(worst.worst_slack));
-        }
-        if let Some(left) = left {
-            text += &format!(", {} left", shown(left));
         }
         text
     }

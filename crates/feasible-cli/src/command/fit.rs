@@ -70,7 +70,8 @@ fn unused(problem: &str) -> PathBuf {
 fn is_run(directory: &Path) -> Result<()> {
     let shown = directory.display();
     let has = |file: &str| directory.join(file).is_file();
-    if has(files::PROBLEM) || has(files::SEEDS) || !directory.is_dir() {
+    // The problem is the last file to be written before a run begins.
+    if has(files::PROBLEM) || !directory.is_dir() {
         return Ok(());
     }
     Err(Failure::input(if has(files::README) {

@@ -51,7 +51,12 @@ at_least = 1.0
 
 impl Scratch {
     pub fn new() -> Self {
-        let scratch = Self { directory: tempfile::tempdir().unwrap() };
+        Self::under(&std::env::temp_dir())
+    }
+
+    /// In a directory of this one.
+    pub fn under(directory: &Path) -> Self {
+        let scratch = Self { directory: tempfile::tempdir_in(directory).unwrap() };
         scratch.write("people.csv", &people(400));
         scratch.write("problem.toml", PROBLEM);
         scratch
