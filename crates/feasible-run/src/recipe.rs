@@ -4,7 +4,7 @@
 //!   epoch, all epochs, the last iterate.
 //! - `feasible`: what meets the requirements: a smaller primal rate that falls to 0 along a cosine,
 //!   so that the last iterates stand still; a dual optimiser that forgets early violations; the
-//!   best feasible iterate. Pointwise invariance is treated apart ([`Invariance`]).
+//!   best feasible iterate. Pointwise invariance is treated apart, see `Invariance`.
 
 use crate::spec::{
     DualMethodName, DualSpec, Keep, Kind, LearnerName, OptimiserName, Recipe, RequirementSpec,
@@ -30,6 +30,9 @@ struct Settings {
     dual_schedule: ScheduleSpec,
     keep: Keep,
     patience: u64,
+    /// The margin of average requirements between two views: on other rows an average is
+    /// a little larger as often as a little smaller.
+    average_margin: f64,
     invariance: Option<Invariance>,
 }
 
@@ -60,6 +63,7 @@ const PAPER: Settings = Settings {
     dual_schedule: ScheduleSpec::Constant,
     keep: Keep::Last,
     patience: 0,
+    average_margin: 0.0,
     invariance: None,
 };
 
@@ -77,6 +81,7 @@ const FEASIBLE: Settings = Settings {
     dual_schedule: ScheduleSpec::Constant,
     keep: Keep::Best,
     patience: 0,
+    average_margin: 0.5,
     invariance: Some(Invariance { start: 30.0, margin: 0.98, fall: 0.6 }),
 };
 
@@ -129,16 +134,17 @@ pub fn fill(spec: &TrainingSpec) -> TrainingSpec {
 /// dual optimiser given there is kept to.
 pub fn fill_requirement(training: &TrainingSpec, requirement: &mut RequirementSpec) {
     let between_views = requirement.loss.is_some_and(|loss| loss.losses().0.compares_views());
-    let pointwise_invariance = requirement.kind == Kind::Pointwise && between_views;
     let exact = training.learner == Some(LearnerName::Exact);
-    let (Some(invariance), Some(level)) =
-        (&training.recipe.settings().invariance, requirement.at_most)
-    else {
+    let recipe = training.recipe.settings();
+    let Some(level) = requirement.at_most.filter(|&c| c > 0.0 && between_views && !exact) else {
         return;
     };
-    if !pointwise_invariance || exact || level <= 0.0 {
-        return;
+    if requirement.kind == Kind::Average && recipe.average_margin > 0.0 {
+        requirement.margin.get_or_insert(recipe.average_margin);
     }
+    let (Some(invariance), Kind::Pointwise) = (&recipe.invariance, requirement.kind) else {
+        return;
+    };
     let margin = *requirement.margin.get_or_insert(invariance.margin);
     if training.start.is_none() {
         requirement.start.get_or_insert(invariance.start);

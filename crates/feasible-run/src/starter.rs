@@ -43,6 +43,9 @@ pub fn starter(table: &Table, file: &str, target: Option<&str>) -> Result<String
     if others().any(|column| column.missing() > 0) {
         text += "missing = \"impute\"   # or \"level\": its own level; \"reject\": an error\n";
     }
+    if others().any(|column| matches!(column.cells, Cells::Levels(_))) {
+        text += "unseen = \"other\"     # levels the training rows lack; \"error\" refuses them\n";
+    }
     text += "split = { validation = 0.1, test = 0.2, seed = 0 }\n\n# The columns:\n";
     for column in others() {
         text += &format!("#   {}\n", glance(column));

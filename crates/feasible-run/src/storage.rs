@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::error::{Error, Result};
+use crate::files;
 
 /// Named files.
 pub trait Storage: Send + Sync {
@@ -87,6 +88,12 @@ pub struct Directory {
 const LOCK: &str = ".lock";
 const SCRATCH: &str = ".scratch-";
 
+/// Files in the order they are removed: what makes a directory a run comes first.
+fn by_removal(mut names: Vec<String>) -> Vec<String> {
+    names.sort_by_key(|name| ![files::PROBLEM, files::SEEDS].contains(&name.as_str()));
+    names
+}
+
 impl Directory {
     /// A new directory, or an empty one.
     ///
@@ -108,11 +115,12 @@ impl Directory {
     /// [`Error::NotEmpty`] if it holds anything else; [`Error::InUse`].
     pub fn replace(path: &Path, ours: impl Fn(&str) -> bool) -> Result<Self> {
         let directory = Self::lock(path, true)?;
-        let files = directory.list().map_err(Self::failed("list", path))?;
-        if !files.iter().all(|name| ours(name)) {
+        let names = directory.list().map_err(Self::failed("list", path))?;
+        if !names.iter().all(|name| ours(name)) {
             return Err(Error::NotEmpty { directory: path.to_path_buf() });
         }
-        for name in files {
+        // The problem first: without it nobody takes what is left for a run.
+        for name in by_removal(names) {
             fs::remove_file(path.join(&name)).map_err(Self::failed("remove", &path.join(&name)))?;
         }
         Ok(directory)

@@ -11,7 +11,7 @@
 //!    \qquad \text{multipliers } \lambda_{j,n} \ge 0 . $$
 //!
 //! "At least" is the same with both sides negated. An average requirement may weigh several
-//! populations against each other, Σ aₜ E over 𝔇ₜ [ℓₜ] ≤ c: the selection rate of one group
+//! populations against each other, Σ aₜ E over 𝔇ₜ of ℓₜ ≤ c: the selection rate of one group
 //! minus that of another, for instance.
 
 use serde::{Deserialize, Serialize};

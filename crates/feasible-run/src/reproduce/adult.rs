@@ -104,20 +104,25 @@ impl AdultTable {
             let share = |spread: &Option<Spread>, digits| {
                 spread.as_ref().map_or("".into(), |s| s.as_percent(digits))
             };
+            // An average is over its level or not: count the runs.
+            let over = |spread: &Option<Spread>| match (spread, &row.multipliers_at_zero) {
+                (Some(runs), None) => format!("{:.0} of {n} runs", runs.mean * n as f64),
+                (spread, _) => share(spread, 3),
+            };
             grid.row([
                 row.variant.clone(),
                 share(&row.accuracy, 2),
                 share(&row.flips, 3),
                 row.paper_flips.clone().unwrap_or_default(),
-                share(&row.violated_train, 3),
-                share(&row.violated_test, 3),
+                over(&row.violated_train),
+                over(&row.violated_test),
                 share(&row.multipliers_at_zero, 1),
                 row.paper_at_zero.clone().unwrap_or_default(),
             ]);
         }
         text += &grid.to_text(&[Align::Left, Align::Right]);
-        text += "\nover c: share of rows over the level (pointwise), share of runs whose average is \
-                 over it (average effect).\nThe paper gives no accuracy.\n";
+        text += "\nover c: share of rows over the level (pointwise), runs whose average is over it \
+                 (average effect).\nThe paper gives no accuracy.\n";
         text
     }
 }

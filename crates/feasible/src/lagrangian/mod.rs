@@ -320,7 +320,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         Measurement { objective, penalty: 0.5 * problem.decay() * square, slacks }
     }
 
-    /// Σ aₜ Ê over 𝔇ₜ [ℓₜ] over the terms of one owner, by the means over the points of the
+    /// Σ aₜ Ê over 𝔇ₜ of ℓₜ over the terms of one owner, by the means over the points of the
     /// pass; `None` if a population had no point in it.
     fn total(&self, owner: Owner) -> Option<Total> {
         let mut total = Total { primal: 0.0, measured: 0.0 };

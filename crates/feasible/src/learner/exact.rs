@@ -3,7 +3,7 @@
 //!
 //! Two kinds of dual step:
 //!
-//! - **ascent** ([`Exact::ascent`]), Algorithm 1 to the letter: μ ← \[μ + η s\]₊ and
+//! - **ascent** (`Learner::ascent`), Algorithm 1 to the letter: μ ← \[μ + η s\]₊ and
 //!   λ ← \[λ + (η/N) s\]₊ after each minimisation of the Lagrangian. Theorem 3 bounds the
 //!   number of steps to a neighbourhood whose size is proportional to η.
 //! - **proximal** (the default), the same step on the augmented Lagrangian (method of

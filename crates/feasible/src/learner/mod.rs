@@ -34,9 +34,9 @@ use crate::problem::Problem;
 use crate::solution::Solution;
 
 mod augmented;
-mod exact;
+pub mod exact;
 mod feasibility;
-mod first_order;
+pub mod first_order;
 mod lbfgs;
 mod progress;
 mod report;
