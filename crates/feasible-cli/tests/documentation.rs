@@ -1,4 +1,4 @@
-//! What the chapter on the program shows can be done as it is shown.
+//! What the README and the chapter on the program show can be done as it is shown.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 mod support;
@@ -7,7 +7,12 @@ use support::Scratch;
 
 /// The blocks of a language in the chapter.
 fn blocks(language: &str) -> Vec<String> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/program.md");
+    blocks_of("docs/program.md", language)
+}
+
+/// The blocks of a language in a file of the repository.
+fn blocks_of(file: &str, language: &str) -> Vec<String> {
+    let path = format!("{}/../../{file}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let fence = format!("```{language}\n");
     let blocks = text.split(&fence).skip(1).map(|rest| rest.split_once("```").unwrap().0);
@@ -24,6 +29,36 @@ fn the_quick_start_runs() {
         scratch.expect(0, &words[1..]);
     }
     assert_eq!(scratch.read("predictions.csv").lines().count(), 16_282);
+}
+
+/// Numbers become #: their last digits are the processor's.
+fn shape(text: &str) -> Vec<String> {
+    let word = |word: &str| match word.parse::<f64>() {
+        Ok(_) => "#".to_string(),
+        Err(_) => word.to_string(),
+    };
+    let line = |line: &str| line.split_whitespace().map(word).collect::<Vec<_>>().join(" ");
+    text.lines().map(line).filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn the_first_command_of_the_readme_prints_what_the_readme_says() {
+    let scratch = Scratch::new();
+    let commands = &blocks_of("README.md", "sh")[0];
+    let first = commands.lines().next().unwrap().split('#').next().unwrap();
+    let arguments = first.strip_prefix("cargo run --release -- ").unwrap();
+    let words: Vec<&str> = arguments.split_whitespace().collect();
+    let printed = scratch.expect(0, &words).out;
+    assert_eq!(shape(&printed), shape(&blocks_of("README.md", "text")[0]));
+}
+
+#[test]
+fn the_problem_file_of_the_readme_meets_its_requirements() {
+    let scratch = Scratch::new();
+    scratch.expect(0, &["data", "export", "adult", "."]);
+    std::fs::rename(scratch.path("adult-train.csv"), scratch.path("people.csv")).unwrap();
+    scratch.write("problem.toml", &blocks_of("README.md", "toml")[0]);
+    scratch.expect(0, &["fit", "problem.toml", "-q"]);
 }
 
 #[test]
