@@ -4,14 +4,14 @@
 mod common;
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use common::{bits, people};
 use feasible::learner::{Cadence, Strategy};
 use feasible::{
-    Dual, FirstOrder, Inputs, Learner, Loss, Optimiser, OptimiserState, Outcome, Population,
-    Problem, Requirement, Samples, Solution, State, Targets, rho,
+    Batch, Dual, FirstOrder, Inputs, Learner, Loss, Model, Optimiser, OptimiserState, Outcome,
+    Population, Problem, Requirement, Samples, Solution, State, Tape, Targets, rho,
 };
 use feasible_nn::{Activation, Adam, Mlp};
 
@@ -139,6 +139,86 @@ fn interruptions_inside_epochs_change_nothing() {
         assert_eq!((stops, inside), (12, 12));
         same(&whole, &training.finish());
     }
+}
+
+/// A network that pulls the interrupt flag with every so many forward passes.
+struct Pulling {
+    network: Mlp,
+    every: u64,
+    passes: AtomicU64,
+    flag: Mutex<Arc<AtomicBool>>,
+}
+
+impl Model for Pulling {
+    type Real = f32;
+
+    fn input_width(&self) -> usize {
+        self.network.input_width()
+    }
+
+    fn output_width(&self) -> usize {
+        self.network.output_width()
+    }
+
+    fn parameter_count(&self) -> usize {
+        self.network.parameter_count()
+    }
+
+    fn initial(&self, seed: u64) -> Vec<f32> {
+        self.network.initial(seed)
+    }
+
+    fn forward(&self, theta: &[f32], batch: &Batch<'_>, tape: &mut Tape<f32>) {
+        if (self.passes.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(self.every) {
+            self.flag.lock().unwrap().store(true, Ordering::Relaxed);
+        }
+        self.network.forward(theta, batch, tape);
+    }
+
+    fn backward(
+        &self,
+        theta: &[f32],
+        batch: &Batch<'_>,
+        tape: &mut Tape<f32>,
+        seeds: &[f32],
+        gradient: &mut [f32],
+    ) {
+        self.network.backward(theta, batch, tape, seeds, gradient);
+    }
+
+    fn input_gradient(
+        &self,
+        theta: &[f32],
+        batch: &Batch<'_>,
+        tape: &mut Tape<f32>,
+        seeds: &[f32],
+        gradient: &mut [f32],
+    ) {
+        self.network.input_gradient(theta, batch, tape, seeds, gradient);
+    }
+}
+
+#[test]
+fn interruptions_inside_a_minimisation_of_the_exact_learner_change_nothing() {
+    let problem = problem(&people(300, 3));
+    let learner = Learner::exact().epochs(4).inner_iterations(40).look_for_infeasibility(false);
+    let whole = learner.solve(&problem, &model()).unwrap();
+    let pulling =
+        Pulling { network: model(), every: 700, passes: AtomicU64::new(0), flag: Mutex::default() };
+    let mut training = learner.begin(&problem, &pulling).unwrap();
+    let mut stops = 0;
+    loop {
+        *pulling.flag.lock().unwrap() = training.interrupter();
+        if training.advance().is_none() {
+            if training.state().outcome != Some(Outcome::Interrupted) {
+                break;
+            }
+            stops += 1;
+            training = learner.resume(&problem, &pulling, saved(training.state())).unwrap();
+        }
+    }
+    assert!(stops > 0, "no interruption happened");
+    same(&whole, &training.finish());
 }
 
 #[test]

@@ -14,6 +14,7 @@
 //! The inner minimisation is L-BFGS on the full populations: smooth losses, and views that do
 //! not depend on the model.
 
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use crate::dual::Dual;
@@ -53,8 +54,9 @@ impl Default for Exact {
 }
 
 impl Exact {
-    /// Minimises over θ; returns ρ.
-    fn minimise<M: Model>(&self, desk: &mut Desk<'_, '_, M>, penalty: Option<f64>) -> Rho {
+    /// Minimises over θ; returns ρ. `None` if interrupted on the way: θ is then where it was, and
+    /// the minimisation starts again when the training goes on.
+    fn minimise<M: Model>(&self, desk: &mut Desk<'_, '_, M>, penalty: Option<f64>) -> Option<Rho> {
         let problem = desk.lagrangian.problem();
         let alpha = problem.decay();
         let proven = alpha > 0.0 && problem.is_convex(desk.lagrangian.model());
@@ -62,16 +64,22 @@ impl Exact {
             if proven { norm * norm / (2.0 * alpha) } else { decrement }
         };
         let smallest = desk.rules.kkt.unwrap_or(f64::INFINITY);
-        let done =
-            |norm: f64, decrement: f64| rho(norm, decrement) <= self.rho && norm <= 0.5 * smallest;
+        let interrupt = desk.interrupt;
+        let done = |norm: f64, decrement: f64| {
+            let small = rho(norm, decrement) <= self.rho && norm <= 0.5 * smallest;
+            small || interrupt.load(Ordering::Relaxed)
+        };
         let mut x: Vec<f64> = desk.state.theta.iter().map(|t| t.to_f64()).collect();
         let limits = Limits { iterations: self.iterations, done: &done, target: f64::NEG_INFINITY };
         let mut function = Augmented::new(desk.lagrangian, &desk.state.multipliers, penalty);
         let minimum = minimise(&mut function, &mut x, limits);
+        if desk.is_interrupted() {
+            return None;
+        }
         for (theta, x) in desk.state.theta.iter_mut().zip(&x) {
             *theta = M::Real::from_f64(*x);
         }
-        Rho { value: rho(minimum.gradient_norm, minimum.decrement), proven }
+        Some(Rho { value: rho(minimum.gradient_norm, minimum.decrement), proven })
     }
 
     /// Raises the penalty while violation and complementarity shrink too slowly.
@@ -118,7 +126,7 @@ impl<M: Model> Strategy<M> for Exact {
             Some(_) => None,
             None => Some(desk.state.penalty),
         };
-        let rho = self.minimise(&mut desk, penalty);
+        let rho = self.minimise(&mut desk, penalty)?;
         let primal_time = primal.elapsed();
         let dual = Instant::now();
         let measurement = desk.lagrangian.measure(&desk.state.theta);
