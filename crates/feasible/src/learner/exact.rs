@@ -31,7 +31,7 @@ use crate::problem::Problem;
 use crate::real::Real;
 
 /// Where the penalty of the augmented Lagrangian starts, unless told.
-pub(crate) const FIRST_PENALTY: f64 = 10.0;
+const FIRST_PENALTY: f64 = 10.0;
 const LARGEST_PENALTY: f64 = 1e9;
 
 /// The strategy of Algorithm 1. See the [module](self).
@@ -114,6 +114,10 @@ impl<M: Model> Strategy<M> for Exact {
 
     fn optimiser_slots(&self) -> usize {
         0
+    }
+
+    fn first_penalty(&self) -> f64 {
+        self.penalty
     }
 
     fn epoch(&self, mut desk: Desk<'_, '_, M>) -> Option<Moved> {

@@ -63,7 +63,6 @@ pub struct Learner<S> {
     stop: Stop,
     keep: Keep,
     look_for_infeasibility: bool,
-    first_penalty: f64,
 }
 
 /// When to stop before the epochs are over.
@@ -97,7 +96,6 @@ impl<S> Learner<S> {
             stop: Stop::default(),
             keep: Keep::Last,
             look_for_infeasibility: true,
-            first_penalty: exact::FIRST_PENALTY,
         }
     }
 
@@ -323,7 +321,7 @@ impl Learner<Exact> {
 
     /// Where the penalty of the proximal steps starts; 10 by default.
     pub fn penalty(mut self, penalty: f64) -> Self {
-        (self.strategy.penalty, self.first_penalty) = (penalty, penalty);
+        self.strategy.penalty = penalty;
         self
     }
 

@@ -27,6 +27,11 @@ pub trait Strategy<M: Model>: Send + Sync {
     /// How many vectors the primal optimiser remembers.
     fn optimiser_slots(&self) -> usize;
 
+    /// Where the penalty of the augmented Lagrangian starts; 0 if there is none.
+    fn first_penalty(&self) -> f64 {
+        0.0
+    }
+
     /// One epoch: moves θ, measures, moves the multipliers. `None` if interrupted on the way,
     /// in which case the state is where it stopped and can go on from there.
     #[doc(hidden)]

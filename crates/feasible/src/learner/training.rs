@@ -87,7 +87,7 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
                 ),
                 multipliers: Multipliers::start(problem),
                 duals: DualState::all(problem, &learner.strategy.duals(problem)),
-                penalty: learner.first_penalty,
+                penalty: learner.strategy.first_penalty(),
                 best: None,
                 progress: Default::default(),
                 outcome: None,
