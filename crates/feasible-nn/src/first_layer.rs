@@ -15,7 +15,7 @@ use crate::simd::Level;
 
 /// Up to this many dense columns are added row by row like the indicators; more become a
 /// matrix product.
-const DENSE_BY_ROW: usize = 12;
+pub(crate) const DENSE_BY_ROW: usize = 12;
 
 /// d inputs, h outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +175,7 @@ impl FirstLayer {
 }
 
 /// Whether every view is a sum of rows of the weights, and no part of it a matrix product.
-pub(crate) fn in_one_pass(batch: &Batch<'_>) -> bool {
+fn in_one_pass(batch: &Batch<'_>) -> bool {
     by_row(batch) && batch.shifts.iter().all(|s| matches!(s, ViewShift::Sparse(_)))
 }
 

@@ -15,9 +15,9 @@ use feasible::{Batch, Error, Model, Result, Tape};
 
 use crate::activation::Activation;
 use crate::aligned::{place, placed, placed_mut};
-use crate::first_layer::{FirstLayer, FirstScratch, in_one_pass};
+use crate::first_layer::{DENSE_BY_ROW, FirstLayer, FirstScratch};
 use crate::initial;
-use crate::kernel::{Kernels, Left, Start, Tail, TailGradient};
+use crate::kernel::{Hidden, Kernels, Left, Shallow, ShallowGradient, Start, is_even};
 use crate::layout::{Tensor, consecutive};
 use crate::shape::positive;
 use crate::simd::Level;
@@ -119,8 +119,40 @@ impl<T: Kernels> Mlp<T> {
         theta[w.offset..b.range().end].split_at_mut(w.len())
     }
 
-    /// The backward pass of a network with one hidden layer and few outputs.
-    fn backward_in_one_pass(
+    /// Whether there are kernels for this network, and the batch is such that they pay.
+    fn is_shallow(&self, batch: &Batch<'_>) -> bool {
+        self.layers() == 2
+            && self.output_width() <= T::SHALLOW_OUTPUTS
+            && batch.inputs.dense_columns().len() <= DENSE_BY_ROW
+            && self.first().rows_are_used_often(batch)
+            && is_even(batch)
+    }
+
+    fn shallow<'a>(&self, theta: &'a [T], first: &'a [T]) -> Shallow<'a, T> {
+        let (_, bias) = self.weights(theta, 0);
+        let (head, head_bias) = self.weights(theta, 1);
+        Shallow { activation: self.activation, first, bias, head, head_bias }
+    }
+
+    /// The forward pass of a network with one hidden layer and few outputs.
+    fn shallow_forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
+        let all = batch.output_rows();
+        let hidden = all * self.widths[1];
+        tape.resize_outputs(all * self.output_width());
+        tape.resize_slot(HIDDEN + 1, 0);
+        let [_, any, _, _, a, slope] = &mut tape.slots[..HIDDEN + 2] else { unreachable!() };
+        let (weights, _) = self.weights(theta, 0);
+        let first = place(any, weights.len() + self.widths[1]);
+        first[..weights.len()].copy_from_slice(weights);
+        first[weights.len()..].fill(T::ZERO);
+        let keeps_slope = self.activation.keeps_slope();
+        let (a, slope) = (place(a, hidden), place(slope, if keeps_slope { hidden } else { 0 }));
+        let net = self.shallow(theta, first);
+        T::shallow_forward(self.level, batch, net, a, slope, &mut tape.outputs);
+    }
+
+    /// Its backward pass.
+    fn shallow_backward(
         &self,
         theta: &[T],
         batch: &Batch<'_>,
@@ -130,26 +162,16 @@ impl<T: Kernels> Mlp<T> {
     ) {
         let (hidden, output) = gradient.split_at_mut(self.layout[2].offset);
         let (first, bias) = hidden.split_at_mut(self.layout[1].offset);
-        let (weights, output_bias) = output.split_at_mut(self.layout[2].len());
-        T::column_sums(self.level, seeds, output_bias);
-        let mut any = std::mem::take(&mut tape.slots[ANY]);
-        let tail = Tail {
-            activation: self.activation,
-            a: placed(&tape.slots[HIDDEN]),
-            slope: placed(&tape.slots[HIDDEN + 1]),
-            weights: self.weights(theta, 1).0,
-            seeds,
-        };
-        if self.first().rows_are_used_often(batch) {
-            let aligned = place(&mut any, first.len());
-            aligned.fill(T::ZERO);
-            let to = TailGradient { first: aligned, bias, weights };
-            T::backward_tail(self.level, batch, tail, to);
-            T::column_sums(self.level, aligned, first);
-        } else {
-            T::backward_tail(self.level, batch, tail, TailGradient { first, bias, weights });
-        }
-        tape.slots[ANY] = any;
+        let (head, head_bias) = output.split_at_mut(self.layout[2].len());
+        T::column_sums(self.level, seeds, head_bias);
+        let [_, any, _, _, a, slope] = &mut tape.slots[..HIDDEN + 2] else { unreachable!() };
+        let hidden = Hidden { a: placed(a), slope: placed(slope) };
+        let aligned = place(any, first.len() + bias.len());
+        aligned.fill(T::ZERO);
+        let to = ShallowGradient { first: &mut *aligned, bias, head };
+        let net = self.shallow(theta, &[]);
+        T::shallow_backward(self.level, batch, net, hidden, seeds, to);
+        T::column_sums(self.level, &aligned[..first.len()], first);
     }
 
     /// Pulls the seeds back to the first layer's pre-activations, adding the gradients of the
@@ -231,6 +253,11 @@ impl<T: Kernels> Model for Mlp<T> {
 
     fn forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
         assert_eq!(theta.len(), self.parameter_count());
+        assert_eq!(batch.inputs.width(), self.widths[0]);
+        if self.is_shallow(batch) {
+            self.shallow_forward(theta, batch, tape);
+            return;
+        }
         let rows = batch.output_rows();
         let (layers, level) = (self.layers(), self.level);
         tape.resize_outputs(rows * self.output_width());
@@ -272,8 +299,8 @@ impl<T: Kernels> Model for Mlp<T> {
     ) {
         assert_eq!(gradient.len(), self.parameter_count());
         assert_eq!(seeds.len(), batch.output_rows() * self.output_width());
-        if self.layers() == 2 && self.output_width() <= T::TAIL_OUTPUTS && in_one_pass(batch) {
-            self.backward_in_one_pass(theta, batch, tape, seeds, gradient);
+        if self.is_shallow(batch) {
+            self.shallow_backward(theta, batch, tape, seeds, gradient);
             return;
         }
         self.pull_back(theta, tape, seeds, Some(gradient));

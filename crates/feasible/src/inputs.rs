@@ -17,6 +17,7 @@
 //! ```
 
 use crate::error::{Error, Result};
+use crate::lists::Lists;
 
 /// A matrix of inputs, one row per sample. See the [module](self).
 #[derive(Clone, Debug, PartialEq)]
@@ -27,9 +28,9 @@ pub struct Inputs {
     dense_columns: Vec<u32>,
     /// `rows × dense_columns.len()`, row by row.
     dense: Vec<f32>,
-    /// Row r's indicators are `hot[starts[r]..starts[r + 1]]`.
-    starts: Vec<u32>,
-    /// Column numbers whose value is 1, ascending within a row.
+    lists: Lists,
+    /// Column numbers whose value is 1, ascending within a row; where lists are even, filled up
+    /// with `width`.
     hot: Vec<u32>,
 }
 
@@ -73,7 +74,7 @@ impl Inputs {
             width,
             dense_columns: (0..width as u32).collect(),
             dense: values,
-            starts: vec![0; rows + 1],
+            lists: Lists::Even { length: 0 },
             hot: Vec::new(),
         })
     }
@@ -121,7 +122,25 @@ impl Inputs {
     /// The indicator columns that are 1 in row `r`, ascending.
     #[inline(always)]
     pub fn hot(&self, r: usize) -> &[u32] {
-        &self.hot[self.starts[r] as usize..self.starts[r + 1] as usize]
+        let mut hot = &self.hot[self.lists.range(r)];
+        while let [rest @ .., last] = hot
+            && *last as usize == self.width
+        {
+            hot = rest;
+        }
+        hot
+    }
+
+    /// As [`Inputs::hot`], if all rows' lists are kept at one length: shorter ones are filled up
+    /// with the number of columns, so that a loop over them has no end to guess.
+    #[inline(always)]
+    pub fn even_hot(&self, r: usize) -> Option<&[u32]> {
+        matches!(self.lists, Lists::Even { .. }).then(|| &self.hot[self.lists.range(r)])
+    }
+
+    /// Whether [`Inputs::even_hot`] gives lists.
+    pub fn is_even(&self) -> bool {
+        matches!(self.lists, Lists::Even { .. })
     }
 
     /// Writes row `r` in full into `out`, which has [`Inputs::width`] entries.
@@ -170,10 +189,9 @@ impl InputsBuilder {
         for &c in &dense_columns {
             is_dense[c as usize] = true;
         }
-        let mut starts = Vec::with_capacity(rows + 1);
-        starts.push(0);
         let dense = Vec::with_capacity(rows * dense_columns.len());
-        let inputs = Inputs { rows: 0, width, dense_columns, dense, starts, hot: Vec::new() };
+        let lists = Lists::ragged(rows);
+        let inputs = Inputs { rows: 0, width, dense_columns, dense, lists, hot: Vec::new() };
         Ok(Self { inputs, is_dense })
     }
 
@@ -207,13 +225,18 @@ impl InputsBuilder {
         }
         self.inputs.dense.extend_from_slice(dense);
         self.inputs.hot.extend_from_slice(hot);
-        self.inputs.starts.push(self.inputs.hot.len() as u32);
+        self.inputs.lists.end_at(self.inputs.hot.len());
         self.inputs.rows += 1;
         Ok(())
     }
 
     /// The finished matrix.
     pub fn finish(self) -> Inputs {
-        self.inputs
+        let mut inputs = self.inputs;
+        if let Some(even) = inputs.lists.even() {
+            even.fill_up(&inputs.lists, &mut inputs.hot, inputs.width as u32);
+            inputs.lists = even;
+        }
+        inputs
     }
 }

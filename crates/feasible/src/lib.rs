@@ -97,6 +97,7 @@ mod flush;
 pub mod inputs;
 mod lagrangian;
 pub mod learner;
+mod lists;
 pub mod loss;
 pub mod measurement;
 pub mod model;

@@ -15,12 +15,15 @@
 
 use crate::error::{Error, Result};
 use crate::inputs::Inputs;
+use crate::lists::Lists;
 use crate::rho::Rho;
 
 /// The changes ρ(x) − x, sparse, one list per row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shift {
-    starts: Vec<u32>,
+    rows: usize,
+    lists: Lists,
+    /// Where lists are even, filled up with changes of column 0 by 0.
     columns: Vec<u32>,
     deltas: Vec<f32>,
 }
@@ -54,19 +57,33 @@ impl Shift {
 
     /// Number of rows.
     pub fn rows(&self) -> usize {
-        self.starts.len() - 1
+        self.rows
     }
 
     /// The changes of row `r`: column and difference.
     #[inline(always)]
     pub fn row(&self, r: usize) -> impl Iterator<Item = (u32, f32)> + '_ {
-        let range = self.starts[r] as usize..self.starts[r + 1] as usize;
-        self.columns[range.clone()].iter().copied().zip(self.deltas[range].iter().copied())
+        let range = self.lists.range(r);
+        let changes = self.columns[range.clone()].iter().zip(&self.deltas[range]);
+        changes.map(|(&column, &delta)| (column, delta)).take_while(|&(_, delta)| delta != 0.0)
+    }
+
+    /// Columns and differences of row `r`, if all rows' lists are kept at one length: shorter ones
+    /// are filled up with differences of 0.
+    #[inline(always)]
+    pub fn even_row(&self, r: usize) -> Option<(&[u32], &[f32])> {
+        let range = self.lists.range(r);
+        self.is_even().then(|| (&self.columns[range.clone()], &self.deltas[range]))
+    }
+
+    /// Whether [`Shift::even_row`] gives lists.
+    pub fn is_even(&self) -> bool {
+        matches!(self.lists, Lists::Even { .. })
     }
 
     /// Whether ρ leaves row `r` as it is.
     pub fn is_identity(&self, r: usize) -> bool {
-        self.starts[r] == self.starts[r + 1]
+        self.row(r).next().is_none()
     }
 
     /// The largest column number changed in any row.
@@ -84,9 +101,8 @@ pub struct ShiftBuilder {
 impl ShiftBuilder {
     /// Empty; `rows` is a hint for the allocation.
     pub fn new(rows: usize) -> Self {
-        let mut starts = Vec::with_capacity(rows + 1);
-        starts.push(0);
-        Self { shift: Shift { starts, columns: Vec::new(), deltas: Vec::new() } }
+        let lists = Lists::ragged(rows);
+        Self { shift: Shift { rows: 0, lists, columns: Vec::new(), deltas: Vec::new() } }
     }
 
     /// Adds the changes of the next row.
@@ -99,15 +115,24 @@ impl ShiftBuilder {
                 let row = self.shift.rows();
                 return Err(Error::NonFiniteInput { row, column: column as usize, value });
             }
-            self.shift.columns.push(column);
-            self.shift.deltas.push(value);
+            if value != 0.0 {
+                self.shift.columns.push(column);
+                self.shift.deltas.push(value);
+            }
         }
-        self.shift.starts.push(self.shift.columns.len() as u32);
+        self.shift.lists.end_at(self.shift.columns.len());
+        self.shift.rows += 1;
         Ok(())
     }
 
     /// The finished shift.
     pub fn finish(self) -> Shift {
-        self.shift
+        let mut shift = self.shift;
+        if let Some(even) = shift.lists.even() {
+            even.fill_up(&shift.lists, &mut shift.columns, 0);
+            even.fill_up(&shift.lists, &mut shift.deltas, 0.0);
+            shift.lists = even;
+        }
+        shift
     }
 }

@@ -13,8 +13,8 @@ mod gather;
 mod product;
 mod rows;
 mod scatter;
+mod shallow;
 mod step;
-mod tail;
 #[cfg(test)]
 mod tests;
 
@@ -22,8 +22,8 @@ use feasible::{Batch, Real, Shift};
 
 pub use gather::Weights;
 pub use product::{Left, Start};
+pub use shallow::{Hidden, Shallow, ShallowGradient, is_even};
 pub use step::{AdamStep, SgdStep};
-pub use tail::{Tail, TailGradient};
 
 use crate::activation::Activation;
 use crate::simd::Level;
@@ -70,16 +70,29 @@ pub trait Kernels: Real {
         bias: &mut [Self],
     );
 
-    /// Up to how many outputs [`Kernels::backward_tail`] takes; 0 if there is no such kernel.
-    const TAIL_OUTPUTS: usize;
+    /// Up to how many outputs the two kernels for networks with one hidden layer take; 0 if there
+    /// are none for this scalar.
+    const SHALLOW_OUTPUTS: usize;
 
-    /// Adds the gradients of a network with one hidden layer, except the last bias's, in one pass
-    /// over the rows; for sparse views, and dense columns that are added by row.
-    fn backward_tail(
+    /// Activations and outputs of a network with one hidden layer, for every view of a
+    /// batch that [`is_even`].
+    fn shallow_forward(
         level: Level,
         batch: &Batch<'_>,
-        tail: Tail<'_, Self>,
-        gradient: TailGradient<'_, Self>,
+        net: Shallow<'_, Self>,
+        a: &mut [Self],
+        slope: &mut [Self],
+        outputs: &mut [Self],
+    );
+
+    /// Adds its gradients, except the last bias's, in one pass over the rows.
+    fn shallow_backward(
+        level: Level,
+        batch: &Batch<'_>,
+        net: Shallow<'_, Self>,
+        hidden: Hidden<'_, Self>,
+        seeds: &[Self],
+        gradient: ShallowGradient<'_, Self>,
     );
 
     /// C = A·B + start, where B has n columns.
@@ -176,15 +189,28 @@ macro_rules! kernels {
 impl Kernels for f32 {
     kernels!(simd);
 
-    const TAIL_OUTPUTS: usize = 2;
+    const SHALLOW_OUTPUTS: usize = 2;
 
-    fn backward_tail(
+    fn shallow_forward(
         level: Level,
         batch: &Batch<'_>,
-        tail: Tail<'_, f32>,
-        gradient: TailGradient<'_, f32>,
+        net: Shallow<'_, f32>,
+        a: &mut [f32],
+        slope: &mut [f32],
+        outputs: &mut [f32],
     ) {
-        tail::backward(level, batch, tail, gradient);
+        shallow::forward(level, batch, net, a, slope, outputs);
+    }
+
+    fn shallow_backward(
+        level: Level,
+        batch: &Batch<'_>,
+        net: Shallow<'_, f32>,
+        hidden: Hidden<'_, f32>,
+        seeds: &[f32],
+        gradient: ShallowGradient<'_, f32>,
+    ) {
+        shallow::backward(level, batch, net, hidden, seeds, gradient);
     }
 
     fn product_with_rows(
@@ -217,9 +243,27 @@ impl Kernels for f32 {
 impl Kernels for f64 {
     kernels!(plain);
 
-    const TAIL_OUTPUTS: usize = 0;
+    const SHALLOW_OUTPUTS: usize = 0;
 
-    fn backward_tail(_: Level, _: &Batch<'_>, _: Tail<'_, f64>, _: TailGradient<'_, f64>) {
+    fn shallow_forward(
+        _: Level,
+        _: &Batch<'_>,
+        _: Shallow<'_, f64>,
+        _: &mut [f64],
+        _: &mut [f64],
+        _: &mut [f64],
+    ) {
+        unreachable!("a network has at least one output");
+    }
+
+    fn shallow_backward(
+        _: Level,
+        _: &Batch<'_>,
+        _: Shallow<'_, f64>,
+        _: Hidden<'_, f64>,
+        _: &[f64],
+        _: ShallowGradient<'_, f64>,
+    ) {
         unreachable!("a network has at least one output");
     }
 

@@ -92,7 +92,7 @@ unsafe fn adam_one<L: Lanes, const FULL: bool>(
         first.store_if::<FULL>(m, n);
         second.store_if::<FULL>(v, n);
         let scale = second.sqrt().fma(L::splat(step.root as f32), L::splat(step.epsilon as f32));
-        L::splat(-step.rate as f32).mul(first).div(scale).add(t).store_if::<FULL>(theta, n);
+        L::splat(-step.rate as f32).mul(first).fma(scale.recip(), t).store_if::<FULL>(theta, n);
     }
 }
 

@@ -105,7 +105,7 @@ impl Lanes for Avx2 {
         // SAFETY: the CPU has AVX2 (module doc).
         let power =
             unsafe { _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_castps_si256(t.0))) };
-        (t.sub(rounder), Self(power))
+        (rounder.sub(t), Self(power))
     }
     #[inline(always)]
     fn where_positive(self, value: Self) -> Self {

@@ -87,8 +87,17 @@ impl Lanes for Avx512 {
     }
     #[inline(always)]
     fn sqrt(self) -> Self {
+        // 14 bits of 1/√x from the table, and one Newton step y + y(1 − xy²)/2 times x: a third of
+        // the time of a square root. 1/√x of a number below 2⁻¹²⁶ is not used.
         // SAFETY: the CPU has AVX-512F (module doc).
-        Self(unsafe { _mm512_sqrt_ps(self.0) })
+        unsafe {
+            let normal = _mm512_cmp_ps_mask::<_CMP_NLT_UQ>(self.0, _mm512_set1_ps(f32::MIN_POSITIVE));
+            let y = _mm512_maskz_rsqrt14_ps(normal, self.0);
+            let root = _mm512_mul_ps(self.0, y);
+            let half = _mm512_mul_ps(y, _mm512_set1_ps(0.5));
+            let error = _mm512_fnmadd_ps(root, root, self.0);
+            Self(_mm512_fmadd_ps(error, half, root))
+        }
     }
     #[inline(always)]
     fn recip(self) -> Self {
@@ -108,7 +117,7 @@ impl Lanes for Avx512 {
         // SAFETY: the CPU has AVX-512F (module doc).
         let power =
             unsafe { _mm512_castsi512_ps(_mm512_slli_epi32::<23>(_mm512_castps_si512(t.0))) };
-        (t.sub(rounder), Self(power))
+        (rounder.sub(t), Self(power))
     }
     #[inline(always)]
     fn where_positive(self, value: Self) -> Self {

@@ -79,11 +79,11 @@ pub(crate) trait Lanes: Copy {
     fn max(self, other: Self) -> Self;
     /// The smaller of the two; `other` if one is NaN.
     fn min(self, other: Self) -> Self;
-    /// Square root, correctly rounded.
+    /// Square root within 2 units in the last place; 0 below 2⁻¹²⁶.
     fn sqrt(self) -> Self;
     /// 1 / self within 2 units in the last place, for self in [2⁻¹²⁵, 2¹²⁵].
     fn recip(self) -> Self;
-    /// The integer n nearest to self · factor, and 2ⁿ, for n in [−126, 127]. Adding
+    /// −n and 2ⁿ for the integer n nearest to self · factor, n in [−126, 127]. Adding
     /// [`ROUNDER`] rounds and leaves n + 127 in the low bits, the exponent of 2ⁿ.
     fn nearest_power(self, factor: Self) -> (Self, Self);
     /// `value` where self > 0, else 0.

@@ -71,13 +71,13 @@ impl Lanes for Portable {
     }
     #[inline(always)]
     fn nearest_power(self, factor: Self) -> (Self, Self) {
-        let (mut n, mut power) = ([0.0; N], [0.0; N]);
+        let (mut minus_n, mut power) = ([0.0; N], [0.0; N]);
         for i in 0..N {
             let t = self.0[i] * factor.0[i] + ROUNDER;
-            n[i] = t - ROUNDER;
+            minus_n[i] = ROUNDER - t;
             power[i] = f32::from_bits(t.to_bits() << 23);
         }
-        (Self(n), Self(power))
+        (Self(minus_n), Self(power))
     }
     #[inline(always)]
     fn zip(self, other: Self) -> (Self, Self) {

@@ -1,0 +1,95 @@
+//! Where the list of each row lies among all lists.
+//!
+//! Lists of nearly one length are filled up to it: then no places need to be kept, and a loop over a
+//! list always has the same number of rounds. With lists of seven to nine indicators a processor
+//! that guesses the end wrongly loses as much time as adding them up takes.
+
+use std::ops::Range;
+
+/// The places of the rows' lists.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Lists {
+    /// Row r's list is `starts[r]..starts[r + 1]`.
+    Ragged { starts: Vec<u32> },
+    /// All lists have this length.
+    Even { length: usize },
+}
+
+impl Lists {
+    /// No list yet; `rows` is a hint for the allocation.
+    pub(crate) fn ragged(rows: usize) -> Self {
+        let mut starts = Vec::with_capacity(rows + 1);
+        starts.push(0);
+        Self::Ragged { starts }
+    }
+
+    /// Adds the list that ends at `end`.
+    pub(crate) fn end_at(&mut self, end: usize) {
+        if let Self::Ragged { starts } = self {
+            starts.push(end as u32);
+        }
+    }
+
+    /// The place of row `r`'s list.
+    #[inline(always)]
+    pub(crate) fn range(&self, r: usize) -> Range<usize> {
+        match self {
+            Self::Ragged { starts } => starts[r] as usize..starts[r + 1] as usize,
+            Self::Even { length } => r * length..(r + 1) * length,
+        }
+    }
+
+    /// The even lists these can be filled up to, if that takes no more memory than the places of
+    /// the ragged ones and half as much again.
+    pub(crate) fn even(&self) -> Option<Self> {
+        let Self::Ragged { starts } = self else { return None };
+        let (rows, total) = (starts.len() - 1, starts[starts.len() - 1] as usize);
+        let length = (0..rows).map(|r| self.range(r).len()).max().unwrap_or(0);
+        (length * rows <= total + total / 2 + rows).then_some(Self::Even { length })
+    }
+
+    /// Moves lists that lie as `from` says to where these lie, and fills them up.
+    pub(crate) fn fill_up<T: Copy>(&self, from: &Self, lists: &mut Vec<T>, filling: T) {
+        let Self::Ragged { starts } = from else { return };
+        let rows = starts.len() - 1;
+        lists.resize(rows * self.range(0).len(), filling);
+        // From the last row on: no list moves to the front, so none is overwritten.
+        for r in (0..rows).rev() {
+            let (from, to) = (from.range(r), self.range(r));
+            let end = to.start + from.len();
+            lists.copy_within(from, to.start);
+            lists[end..to.end].fill(filling);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ragged(lengths: &[usize]) -> Lists {
+        let mut lists = Lists::ragged(0);
+        let mut end = 0;
+        for length in lengths {
+            end += length;
+            lists.end_at(end);
+        }
+        lists
+    }
+
+    #[test]
+    fn lists_of_nearly_one_length_are_filled_up_where_they_lie() {
+        let lists = ragged(&[2, 3, 0, 3]);
+        let even = lists.even().unwrap();
+        assert_eq!(even, Lists::Even { length: 3 });
+        let mut numbers = vec![1, 2, 3, 4, 5, 6, 7, 8];
+        even.fill_up(&lists, &mut numbers, 0);
+        assert_eq!(numbers, [1, 2, 0, 3, 4, 5, 0, 0, 0, 6, 7, 8]);
+    }
+
+    #[test]
+    fn lists_of_different_lengths_stay_as_they_are() {
+        assert_eq!(ragged(&[1, 1, 1, 40]).even(), None);
+        assert_eq!(ragged(&[]).even(), Some(Lists::Even { length: 0 }));
+    }
+}
