@@ -76,9 +76,6 @@ fn steps(name: &str, model: &Mlp, inputs: &Inputs, shifts: &[ViewShift<'_>], bat
     let count = if model.parameter_count() > 10_000 { 2 } else { 40 };
     let forward = time(count, || model.forward(&theta, &next(), &mut tape));
     let fixed = next();
-    let same=time(count, || model.forward(&theta, &fixed, &mut tape));
-    let pack=0.0;
-    println!("same batch {same:.2} pack {pack:.2}");
     model.forward(&theta, &fixed, &mut tape);
     let backward = time(count, || {
         model.backward(&theta, &fixed, &mut tape, &seeds, &mut gradient);
@@ -123,10 +120,6 @@ fn main() {
         }
         let flip = flip.finish();
         let model = Mlp::new(&[61, 64, 2], Activation::Sigmoid).expect("widths").with_level(level);
-        let relu = Mlp::new(&[61, 64, 2], Activation::Relu).expect("widths").with_level(level);
-        steps("  relu", &relu, &inputs, &[ViewShift::Sparse(&flip)], 128);
-        steps("  relu one view", &relu, &inputs, &[], 128);
-        steps("  sig one view", &model, &inputs, &[], 128);
         steps("  Adult 61-64-2, 2 views", &model, &inputs, &[ViewShift::Sparse(&flip)], 128);
 
         let values: Vec<f32> =

@@ -17,7 +17,9 @@ use crate::activation::Activation;
 use crate::aligned::{place, placed, placed_mut};
 use crate::first_layer::{DENSE_BY_ROW, FirstLayer, FirstScratch};
 use crate::initial;
-use crate::kernel::{Hidden, Kernels, Left, Shallow, ShallowGradient, Start, is_even};
+use crate::kernel::{
+    Hidden, Kernels, Left, Shallow, ShallowGradient, Start, is_even, partial_sums,
+};
 use crate::layout::{Tensor, consecutive};
 use crate::shape::positive;
 use crate::simd::Level;
@@ -140,7 +142,8 @@ impl<T: Kernels> Mlp<T> {
         let hidden = all * self.widths[1];
         tape.resize_outputs(all * self.output_width());
         tape.resize_slot(HIDDEN + 1, 0);
-        let [_, any, _, _, a, slope] = &mut tape.slots[..HIDDEN + 2] else { unreachable!() };
+        let [_, any, partial, _, a, slope] = &mut tape.slots[..HIDDEN + 2] else { unreachable!() };
+        let partial = place(partial, partial_sums(batch.views(), self.output_width()));
         let (weights, _) = self.weights(theta, 0);
         let first = place(any, weights.len() + self.widths[1]);
         first[..weights.len()].copy_from_slice(weights);
@@ -148,7 +151,7 @@ impl<T: Kernels> Mlp<T> {
         let keeps_slope = self.activation.keeps_slope();
         let (a, slope) = (place(a, hidden), place(slope, if keeps_slope { hidden } else { 0 }));
         let net = self.shallow(theta, first);
-        T::shallow_forward(self.level, batch, net, a, slope, &mut tape.outputs);
+        T::shallow_forward(self.level, batch, net, a, slope, &mut tape.outputs, partial);
     }
 
     /// Its backward pass.

@@ -56,7 +56,8 @@ fn each<L: Lanes, const F: u8>(z: &mut [f32], slope: &mut [f32]) {
     }
 }
 
-/// Stores φ of V vectors to `to`, and for SiLU φ' to `slope`; or of n entries if not FULL.
+/// Stores φ of V vectors to `to`, and for SiLU φ' to `slope`; or of n entries if not FULL. Gives φ
+/// back; beyond the n entries it means nothing.
 ///
 /// # Safety
 /// `to`, and for SiLU `slope`, can be written for that many numbers.
@@ -66,7 +67,8 @@ pub(super) unsafe fn finish<L: Lanes, const F: u8, const V: usize, const FULL: b
     to: *mut f32,
     slope: *mut f32,
     n: usize,
-) {
+) -> [L; V] {
+    let mut all = x;
     for v in 0..V {
         let x = x[v];
         let a = match F {
@@ -87,7 +89,9 @@ pub(super) unsafe fn finish<L: Lanes, const F: u8, const V: usize, const FULL: b
         };
         // SAFETY: the caller's promise.
         unsafe { a.store_if::<FULL>(to.add(v * L::N), n) };
+        all[v] = a;
     }
+    all
 }
 
 dispatch!(activate_back => back_lanes(

@@ -22,7 +22,7 @@ use feasible::{Batch, Real, Shift};
 
 pub use gather::Weights;
 pub use product::{Left, Start};
-pub use shallow::{Hidden, Shallow, ShallowGradient, is_even};
+pub use shallow::{Hidden, Shallow, ShallowGradient, is_even, partial_sums};
 pub use step::{AdamStep, SgdStep};
 
 use crate::activation::Activation;
@@ -75,7 +75,7 @@ pub trait Kernels: Real {
     const SHALLOW_OUTPUTS: usize;
 
     /// Activations and outputs of a network with one hidden layer, for every view of a
-    /// batch that [`is_even`].
+    /// batch that [`is_even`]; `partial` is memory for [`partial_sums`].
     fn shallow_forward(
         level: Level,
         batch: &Batch<'_>,
@@ -83,6 +83,7 @@ pub trait Kernels: Real {
         a: &mut [Self],
         slope: &mut [Self],
         outputs: &mut [Self],
+        partial: &mut [Self],
     );
 
     /// Adds its gradients, except the last bias's, in one pass over the rows.
@@ -198,8 +199,9 @@ impl Kernels for f32 {
         a: &mut [f32],
         slope: &mut [f32],
         outputs: &mut [f32],
+        partial: &mut [f32],
     ) {
-        shallow::forward(level, batch, net, a, slope, outputs);
+        shallow::forward(level, batch, net, a, slope, outputs, partial);
     }
 
     fn shallow_backward(
@@ -249,6 +251,7 @@ impl Kernels for f64 {
         _: Level,
         _: &Batch<'_>,
         _: Shallow<'_, f64>,
+        _: &mut [f64],
         _: &mut [f64],
         _: &mut [f64],
         _: &mut [f64],

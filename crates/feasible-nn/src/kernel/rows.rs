@@ -14,7 +14,7 @@ dispatch!(dots => dots_lanes(
 
 /// C = ABᵀ + b by dot products; A has `inner` columns, B is n × `inner`.
 #[inline(always)]
-pub(super) fn dots_lanes<L: Lanes>(
+fn dots_lanes<L: Lanes>(
     a: &[f32],
     b: &[f32],
     inner: usize,

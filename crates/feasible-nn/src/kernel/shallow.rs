@@ -5,7 +5,7 @@
 //!
 //! Forward, for each row: $z = b + \sum_{c\ \mathrm{hot}} W_c + \sum_{c\ \mathrm{dense}} x_c W_c$ in
 //! registers, $z_v = z + \sum_c \Delta_c W_c$ for each counterfactual view, $a = \varphi(z)$, and the
-//! outputs $U a + u$ while a is still in the first cache.
+//! outputs $U a + u$ while a is still in registers.
 //!
 //! Backward, for each row and view: $\mathrm{d}a = \sum_j s_j U_j$,
 //! $\mathrm{d}z = \mathrm{d}a\,\varphi'(z)$, then as in [`super::scatter`]; and
@@ -16,10 +16,9 @@
 use feasible::{Batch, Inputs, Shift, ViewShift};
 
 use super::activation::{RELU, SIGMOID, SILU, TANH, finish, slope_of};
-use super::rows::dots_lanes;
 use super::scatter::add;
 use crate::activation::Activation;
-use crate::simd::{Lanes, dispatch};
+use crate::simd::{Lanes, MAX_LANES, dispatch, sums};
 
 /// The parameters.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +55,7 @@ pub struct ShallowGradient<'a, T> {
     pub head: &'a mut [T],
 }
 
-/// Rows whose outputs are computed together: enough for whole vectors of outputs.
+/// Rows whose outputs are added up together: enough for whole vectors of outputs.
 const BLOCK: usize = 16;
 
 dispatch!(forward => forward_lanes(
@@ -65,6 +64,7 @@ dispatch!(forward => forward_lanes(
     a: &mut [f32],
     slope: &mut [f32],
     outputs: &mut [f32],
+    partial: &mut [f32],
 ));
 
 #[inline(always)]
@@ -74,60 +74,93 @@ fn forward_lanes<L: Lanes>(
     a: &mut [f32],
     slope: &mut [f32],
     outputs: &mut [f32],
+    partial: &mut [f32],
 ) {
     let (h, k) = (net.bias.len(), net.head_bias.len());
-    let (all, rows) = (batch.output_rows(), batch.rows.len());
+    let all = batch.output_rows();
     assert!(is_even(batch) && net.first.len() == (batch.inputs.width() + 1) * h);
     assert!(a.len() == all * h && outputs.len() == all * k && net.head.len() == k * h);
     assert!(net.activation != Activation::Silu || slope.len() == a.len());
+    assert!(partial.len() >= partial_sums(batch.views(), k));
+    match (k, net.activation) {
+        (1, Activation::Sigmoid) => rows::<L, 1, SIGMOID>(batch, net, a, slope, outputs, partial),
+        (1, Activation::Tanh) => rows::<L, 1, TANH>(batch, net, a, slope, outputs, partial),
+        (1, Activation::Relu) => rows::<L, 1, RELU>(batch, net, a, slope, outputs, partial),
+        (1, Activation::Silu) => rows::<L, 1, SILU>(batch, net, a, slope, outputs, partial),
+        (2, Activation::Sigmoid) => rows::<L, 2, SIGMOID>(batch, net, a, slope, outputs, partial),
+        (2, Activation::Tanh) => rows::<L, 2, TANH>(batch, net, a, slope, outputs, partial),
+        (2, Activation::Relu) => rows::<L, 2, RELU>(batch, net, a, slope, outputs, partial),
+        (2, Activation::Silu) => rows::<L, 2, SILU>(batch, net, a, slope, outputs, partial),
+        _ => panic!("one or two outputs"),
+    }
+}
+
+/// Numbers the forward pass needs for sums that are not added up yet.
+pub fn partial_sums(views: usize, k: usize) -> usize {
+    views * BLOCK * k * MAX_LANES
+}
+
+#[inline(always)]
+fn rows<L: Lanes, const K: usize, const F: u8>(
+    batch: &Batch<'_>,
+    net: Shallow<'_, f32>,
+    a: &mut [f32],
+    slope: &mut [f32],
+    outputs: &mut [f32],
+    partial: &mut [f32],
+) {
+    let (h, rows) = (net.bias.len(), batch.rows.len());
     let mut start = 0;
     while start < rows {
         let end = (start + BLOCK).min(rows);
-        match net.activation {
-            Activation::Sigmoid => gather::<L, SIGMOID>(batch, start, end, net, a, slope),
-            Activation::Tanh => gather::<L, TANH>(batch, start, end, net, a, slope),
-            Activation::Relu => gather::<L, RELU>(batch, start, end, net, a, slope),
-            Activation::Silu => gather::<L, SILU>(batch, start, end, net, a, slope),
+        for r in start..end {
+            let at = r - start;
+            let mut j = 0;
+            while j + 4 * L::N <= h {
+                gather::<L, K, F, 4, true>(batch, r, j, 0, net, a, slope, partial, at);
+                j += 4 * L::N;
+            }
+            while j + L::N <= h {
+                gather::<L, K, F, 1, true>(batch, r, j, 0, net, a, slope, partial, at);
+                j += L::N;
+            }
+            if j < h {
+                gather::<L, K, F, 1, false>(batch, r, j, h - j, net, a, slope, partial, at);
+            }
         }
         for view in 0..batch.views() {
-            let (from, to) = (view * rows + start, view * rows + end);
-            let (a, outputs) = (&a[from * h..to * h], &mut outputs[from * k..to * k]);
-            dots_lanes::<L>(a, net.head, h, k, Some(net.head_bias), outputs);
+            let outputs = &mut outputs[(view * rows + start) * K..(view * rows + end) * K];
+            add_up::<L>(&partial[view * BLOCK * K * L::N..], outputs);
         }
         start = end;
     }
 }
 
+/// outputs[i] = the sum of the lanes of vector i.
 #[inline(always)]
-fn gather<L: Lanes, const F: u8>(
-    batch: &Batch<'_>,
-    start: usize,
-    end: usize,
-    net: Shallow<'_, f32>,
-    a: &mut [f32],
-    slope: &mut [f32],
-) {
-    let h = net.bias.len();
-    for r in start..end {
-        let mut j = 0;
-        while j + 4 * L::N <= h {
-            gather_block::<L, F, 4, true>(batch, r, j, 0, net, a, slope);
-            j += 4 * L::N;
+fn add_up<L: Lanes>(vectors: &[f32], outputs: &mut [f32]) {
+    assert!(vectors.len() >= outputs.len() * L::N);
+    let mut at = 0;
+    while at < outputs.len() {
+        let count = (outputs.len() - at).min(L::N);
+        let mut sum = [L::splat(0.0); MAX_LANES];
+        // SAFETY: there are `outputs.len()` vectors and as many outputs, of which `count` from `at`.
+        unsafe {
+            for i in 0..L::N {
+                if i < count {
+                    sum[i] = L::load(vectors.as_ptr().add((at + i) * L::N));
+                }
+            }
+            sums(sum).store_part(outputs.as_mut_ptr().add(at), count);
         }
-        while j + L::N <= h {
-            gather_block::<L, F, 1, true>(batch, r, j, 0, net, a, slope);
-            j += L::N;
-        }
-        if j < h {
-            gather_block::<L, F, 1, false>(batch, r, j, h - j, net, a, slope);
-        }
+        at += count;
     }
 }
 
 /// Entries j.. of every view of row r: V vectors, or if not FULL the `n` entries that are left.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn gather_block<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
+fn gather<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool>(
     batch: &Batch<'_>,
     r: usize,
     j: usize,
@@ -135,13 +168,15 @@ fn gather_block<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
     net: Shallow<'_, f32>,
     a: &mut [f32],
     slope: &mut [f32],
+    partial: &mut [f32],
+    place: usize,
 ) {
     let (h, rows, row) = (net.bias.len(), batch.rows.len(), batch.rows[r] as usize);
     debug_assert!(j + if FULL { V * L::N } else { n } <= h);
     let mut sum = [L::splat(0.0); V];
-    // SAFETY: the bias, every row of the weights and every row of a (and for SiLU of the slopes)
-    // have h entries (checked by `forward_lanes`), of which j.. are V vectors, or n entries (checked
-    // by `gather`). `weights_at` checks that the row of the weights exists.
+    // SAFETY: the bias, every row of the weights, of U and of a (and for SiLU of the slopes) have h
+    // entries (checked by `forward_lanes`), of which j.. are V vectors, or n entries (checked by
+    // `rows`). `weights_at` checks that the row of the weights exists.
     unsafe {
         for v in 0..V {
             sum[v] = L::load_if::<FULL>(net.bias.as_ptr().add(j + v * L::N), n);
@@ -161,7 +196,8 @@ fn gather_block<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
         }
         let at = r * h + j;
         let (z, kept) = (a.as_mut_ptr().add(at), slope.as_mut_ptr().wrapping_add(at));
-        finish::<L, F, V, FULL>(sum, z, kept, n);
+        let active = finish::<L, F, V, FULL>(sum, z, kept, n);
+        output::<L, K, V, FULL>(active, net, j, n, &mut partial[place * K * L::N..][..K * L::N]);
         for (view, shift) in batch.shifts.iter().enumerate() {
             let ViewShift::Sparse(shift) = shift else { continue };
             let mut moved = sum;
@@ -175,7 +211,45 @@ fn gather_block<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
             }
             let at = ((view + 1) * rows + r) * h + j;
             let (z, kept) = (a.as_mut_ptr().add(at), slope.as_mut_ptr().wrapping_add(at));
-            finish::<L, F, V, FULL>(moved, z, kept, n);
+            let active = finish::<L, F, V, FULL>(moved, z, kept, n);
+            let place = (view + 1) * BLOCK + place;
+            output::<L, K, V, FULL>(
+                active,
+                net,
+                j,
+                n,
+                &mut partial[place * K * L::N..][..K * L::N],
+            );
+        }
+    }
+}
+
+/// Adds U_o a over the hidden units j.. to the vector of output o; the first of them starts it with
+/// u_o.
+///
+/// # Safety
+/// The K rows of U have h entries, of which j.. are V vectors, or n entries if not FULL.
+#[inline(always)]
+unsafe fn output<L: Lanes, const K: usize, const V: usize, const FULL: bool>(
+    a: [L; V],
+    net: Shallow<'_, f32>,
+    j: usize,
+    n: usize,
+    partial: &mut [f32],
+) {
+    let h = net.bias.len();
+    assert!(partial.len() == K * L::N && net.head_bias.len() == K);
+    for o in 0..K {
+        let to = partial[o * L::N..].as_mut_ptr();
+        // SAFETY: `partial` has K vectors, the bias K numbers; U by the caller's promise.
+        unsafe {
+            let mut sum =
+                if j == 0 { L::load_part(&raw const net.head_bias[o], 1) } else { L::load(to) };
+            for v in 0..V {
+                let u = L::load_if::<FULL>(net.head.as_ptr().add(o * h + j + v * L::N), n);
+                sum = a[v].fma(u, sum);
+            }
+            sum.store(to);
         }
     }
 }
@@ -312,7 +386,8 @@ fn block<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool
                     let unit = at * h + j + v * L::N;
                     let a = L::load_if::<FULL>(hidden.a.as_ptr().add(unit), n);
                     for o in 0..K {
-                        d[v] = if o == 0 { s[o].mul(head[o][v]) } else { s[o].fma(head[o][v], d[v]) };
+                        d[v] =
+                            if o == 0 { s[o].mul(head[o][v]) } else { s[o].fma(head[o][v], d[v]) };
                         outer[o][v] = s[o].fma(a, outer[o][v]);
                     }
                     let known = if F == SILU {

@@ -75,11 +75,6 @@ impl Lanes for Avx2 {
         Self(unsafe { _mm256_fmadd_ps(self.0, a.0, b.0) })
     }
     #[inline(always)]
-    fn minus_product(self, a: Self, b: Self) -> Self {
-        // SAFETY: the CPU has FMA (module doc).
-        Self(unsafe { _mm256_fnmadd_ps(self.0, a.0, b.0) })
-    }
-    #[inline(always)]
     fn max(self, other: Self) -> Self {
         // SAFETY: the CPU has AVX2 (module doc).
         Self(unsafe { _mm256_max_ps(self.0, other.0) })

@@ -71,11 +71,6 @@ impl Lanes for Avx512 {
         Self(unsafe { _mm512_fmadd_ps(self.0, a.0, b.0) })
     }
     #[inline(always)]
-    fn minus_product(self, a: Self, b: Self) -> Self {
-        // SAFETY: the CPU has AVX-512F (module doc).
-        Self(unsafe { _mm512_fnmadd_ps(self.0, a.0, b.0) })
-    }
-    #[inline(always)]
     fn max(self, other: Self) -> Self {
         // SAFETY: the CPU has AVX-512F (module doc).
         Self(unsafe { _mm512_max_ps(self.0, other.0) })
@@ -91,7 +86,8 @@ impl Lanes for Avx512 {
         // the time of a square root. 1/√x of a number below 2⁻¹²⁶ is not used.
         // SAFETY: the CPU has AVX-512F (module doc).
         unsafe {
-            let normal = _mm512_cmp_ps_mask::<_CMP_NLT_UQ>(self.0, _mm512_set1_ps(f32::MIN_POSITIVE));
+            let normal =
+                _mm512_cmp_ps_mask::<_CMP_NLT_UQ>(self.0, _mm512_set1_ps(f32::MIN_POSITIVE));
             let y = _mm512_maskz_rsqrt14_ps(normal, self.0);
             let root = _mm512_mul_ps(self.0, y);
             let half = _mm512_mul_ps(y, _mm512_set1_ps(0.5));

@@ -73,8 +73,6 @@ pub(crate) trait Lanes: Copy {
     fn div(self, other: Self) -> Self;
     /// self · a + b, rounded once where the CPU can.
     fn fma(self, a: Self, b: Self) -> Self;
-    /// b − self · a, rounded once where the CPU can.
-    fn minus_product(self, a: Self, b: Self) -> Self;
     /// The larger of the two; `other` if one is NaN, so that `bound.max(x)` passes NaN on.
     fn max(self, other: Self) -> Self;
     /// The smaller of the two; `other` if one is NaN.

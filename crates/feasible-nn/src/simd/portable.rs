@@ -62,7 +62,6 @@ impl Lanes for Portable {
         mul(a, other = b) a * b;
         div(a, other = b) a / b;
         fma(x, a = m, b = c) x * m + c;
-        minus_product(x, a = m, b = c) c - x * m;
         max(a, other = b) if a > b { a } else { b };
         min(a, other = b) if a < b { a } else { b };
         sqrt(a) a.sqrt();
