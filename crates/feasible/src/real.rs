@@ -53,6 +53,9 @@ pub trait Real:
     fn to_f32(self) -> f32;
     /// e^x.
     fn exp(self) -> Self;
+    /// e^x for x ≤ 0, in a form that loops over arrays can be vectorised with.
+    #[doc(hidden)]
+    fn exp_of_negative(self) -> Self;
     /// e^x − 1, accurate near 0.
     fn exp_m1(self) -> Self;
     /// Natural logarithm.
@@ -74,7 +77,7 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($t:ty) => {
+    ($t:ty, $exp_of_negative:path) => {
         impl Real for $t {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -94,6 +97,10 @@ macro_rules! real {
             #[inline(always)]
             fn to_f32(self) -> f32 {
                 self as f32
+            }
+            #[inline(always)]
+            fn exp_of_negative(self) -> Self {
+                $exp_of_negative(self)
             }
             real!(@unary $t: exp exp_m1 ln ln_1p sqrt abs tanh);
             #[inline(always)]
@@ -118,5 +125,5 @@ macro_rules! real {
     )*};
 }
 
-real!(f32);
-real!(f64);
+real!(f32, crate::loss::exp_of_negative_f32);
+real!(f64, f64::exp);

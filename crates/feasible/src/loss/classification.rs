@@ -1,8 +1,7 @@
 //! Losses of logits against a class.
 
 use super::row::{Row, RowLoss};
-use super::series;
-use super::softmax::{LogSoftmax, Logits, add, add_contrast};
+use super::softmax::{LogSoftmax, Logits, add};
 use crate::real::Real;
 
 /// −log p_y.
@@ -11,22 +10,12 @@ pub(super) struct CrossEntropy;
 impl<T: Real> RowLoss<T> for CrossEntropy {
     #[inline(always)]
     fn value(&self, row: Row<'_, T>) -> T {
-        let (z, y) = (Logits(row.at), row.class());
-        match z.contrast() {
-            Some(contrast) => logistic(margin(contrast, y)).0,
-            None => -LogSoftmax::new(z).log(y),
-        }
+        -LogSoftmax::new(Logits(row.at)).log(row.class())
     }
 
     #[inline(always)]
     fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], _: &mut [T]) -> T {
-        let (z, y) = (Logits(row.at), row.class());
-        if let Some(contrast) = z.contrast() {
-            let (value, slope) = logistic(margin(contrast, y));
-            add_contrast(at, margin(weight * slope, y));
-            return value;
-        }
-        let p = LogSoftmax::new(z);
+        let (p, y) = (LogSoftmax::new(Logits(row.at)), row.class());
         for j in 0..p.classes() {
             add(at, j, weight * if j == y { p.minus_one(j) } else { p.probability(j) });
         }
@@ -39,14 +28,6 @@ impl<T: Real> RowLoss<T> for CrossEntropy {
 #[inline(always)]
 fn margin<T: Real>(x: T, y: usize) -> T {
     if y == 1 { x } else { -x }
-}
-
-/// log(1 + e^{−m}) and its derivative −1/(1 + e^m).
-#[inline(always)]
-fn logistic<T: Real>(m: T) -> (T, T) {
-    let e = (-m.abs()).exp();
-    let (overshoot, tail) = if m >= T::ZERO { (T::ZERO, e) } else { (-m, T::ONE) };
-    (overshoot + series::ln_1p(e), -tail / (T::ONE + e))
 }
 
 /// max(0, 1 − m) with m = ±z, and its square.

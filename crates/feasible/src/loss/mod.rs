@@ -79,6 +79,7 @@ use crate::samples::Targets;
 mod bounded;
 mod check;
 mod classification;
+mod contrast;
 mod custom;
 mod floor;
 mod name;
@@ -95,6 +96,7 @@ mod tests;
 pub use bounded::Bounded;
 pub use custom::CustomLoss;
 pub use properties::Properties;
+pub(crate) use series::exp_of_negative_f32;
 
 use row::Pass;
 
@@ -255,6 +257,9 @@ impl Loss {
     /// Chooses the row function, once for all rows.
     fn dispatch<T: Real>(&self, width: usize, pass: impl Pass<T>) {
         match self {
+            Self::CrossEntropy | Self::Logistic if width <= 2 => {
+                pass.over_contrasts(&contrast::BinaryCrossEntropy);
+            }
             Self::CrossEntropy | Self::Logistic => pass.over(&classification::CrossEntropy),
             Self::Squared => pass.over(&regression::Squared),
             Self::Absolute => pass.over(&regression::Absolute),
@@ -268,6 +273,7 @@ impl Loss {
             }
             Self::Error => pass.over(&rate::Error),
             Self::Selected { class } => pass.over(&rate::Selected { class: *class as usize }),
+            Self::Kl if width <= 2 => pass.over_contrasts(&contrast::BinaryKl),
             Self::Kl => pass.over(&pair::Kl),
             Self::SymmetricKl => pass.over(&pair::SymmetricKl),
             Self::TotalVariation { smoothing } => {

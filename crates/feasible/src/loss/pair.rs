@@ -2,7 +2,7 @@
 
 use super::row::{Row, RowLoss};
 use super::series;
-use super::softmax::{Comparison, Logits, add, add_contrast, divergence_term, remember};
+use super::softmax::{Comparison, Logits, add, divergence_term, remember};
 use crate::real::Real;
 
 /// KL(p ‖ q) = Σ p_j d_j, d = log p − log q.
@@ -16,20 +16,11 @@ impl<T: Real> RowLoss<T> for Kl {
 
     #[inline(always)]
     fn value(&self, row: Row<'_, T>) -> T {
-        match bernoulli(row) {
-            Some(pair) => pair.kl().0,
-            None => kl(&Comparison::new(row.at, row.against)),
-        }
+        kl(&Comparison::new(row.at, row.against))
     }
 
     #[inline(always)]
     fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], against: &mut [T]) -> T {
-        if let Some(pair) = bernoulli(row) {
-            let (value, by_a, by_b) = pair.kl();
-            add_contrast(at, weight * by_a);
-            add_contrast(against, weight * by_b);
-            return value;
-        }
         let views = Comparison::new(row.at, row.against);
         let value = kl(&views);
         for j in 0..views.classes() {
@@ -57,47 +48,50 @@ fn reverse_kl<T: Real>(views: &Comparison<'_, T>) -> T {
 
 /// Two classes: log-odds a of p and b of q, and a − b, from differences between the views where they
 /// nearly agree, so that no digits are lost.
-struct Bernoulli<T> {
-    a: T,
-    b: T,
-    change: T,
-}
-
-#[inline(always)]
-fn bernoulli<T: Real>(row: Row<'_, T>) -> Option<Bernoulli<T>> {
-    let (z, u) = (Logits(row.at), Logits(row.against));
-    let (a, b) = (z.contrast()?, u.contrast()?);
-    let (zeroth, first) = (z.get(0) - u.get(0), z.get(1) - u.get(1));
-    let change = if zeroth.abs() <= T::ONE { first - zeroth } else { a - b };
-    Some(Bernoulli { a, b, change })
+pub(super) struct Bernoulli<T> {
+    pub a: T,
+    pub b: T,
+    pub change: T,
 }
 
 impl<T: Real> Bernoulli<T> {
-    /// KL(p ‖ q) and its derivatives by a, p₀p₁(a − b), and by b, q₁ − p₁.
+    /// From the logits of two classes; zero for more.
     #[inline(always)]
-    fn kl(&self) -> (T, T, T) {
-        let Self { a, b, change } = *self;
-        let eb = (-b.abs()).exp();
-        let (q1, q0) = sigmoids(b, eb);
-        if change.abs() <= T::from_f64(0.5) {
-            // p from q: p₁ = q₁e^{a−b}/s, p₀ = q₀/s with s = q₀ + q₁e^{a−b}; log s = shift.
-            let excess = q1 * series::exp_m1(change);
-            let scale = T::ONE / (T::ONE + excess);
-            let (p1, p0) = ((q1 + excess) * scale, q0 * scale);
-            let shift = series::ln_1p(excess);
-            let value = divergence_term(p1, q1, change - shift) + divergence_term(p0, q0, -shift);
-            (value, p1 * p0 * change, -excess * q0 * scale)
-        } else {
-            let ea = (-a.abs()).exp();
-            let (p1, p0) = sigmoids(a, ea);
-            let shift = series::ln_1p(eb) - series::ln_1p(ea);
-            let d1 = (T::ZERO.max(-b) - T::ZERO.max(-a)) + shift;
-            let d0 = (T::ZERO.max(b) - T::ZERO.max(a)) + shift;
-            let value = divergence_term(p1, q1, d1) + divergence_term(p0, q0, d0);
-            // Of the two forms, the one that subtracts the smaller numbers.
-            (value, p1 * p0 * change, if a > T::ZERO { p0 - q0 } else { q1 - p1 })
-        }
+    pub fn new(z: Logits<'_, T>, u: Logits<'_, T>) -> Self {
+        let (a, b) = (z.contrast().unwrap_or_default(), u.contrast().unwrap_or_default());
+        let (zeroth, first) = (z.get(0) - u.get(0), z.get(1) - u.get(1));
+        let change = if zeroth.abs() <= T::ONE { first - zeroth } else { a - b };
+        Self { a, b, change }
     }
+}
+
+/// KL(p ‖ q) and its derivatives by a, p₀p₁(a − b), and by b, q₁ − p₁, for |a − b| ≤ 1/2.
+///
+/// p from q: p₁ = q₁e^{a−b}/s, p₀ = q₀/s with s = q₀ + q₁e^{a−b}; log s = shift.
+#[inline(always)]
+pub(super) fn close<T: Real>(b: T, change: T) -> (T, T, T) {
+    let (q1, q0) = sigmoids(b, series::exp_of_negative(-b.abs()));
+    let excess = q1 * series::exp_m1(change);
+    let scale = T::ONE / (T::ONE + excess);
+    let (p1, p0) = ((q1 + excess) * scale, q0 * scale);
+    let shift = series::ln_1p(excess);
+    // Both log-ratios are at most 1/2: the series of the divergence's terms serve.
+    let value = p1 * series::exp_m1_plus(change - shift) + p0 * series::exp_m1_plus(-shift);
+    (value, p1 * p0 * change, -excess * q0 * scale)
+}
+
+/// The same for any a and b; accurate where they are not close.
+#[inline(always)]
+pub(super) fn far<T: Real>(a: T, b: T, change: T) -> (T, T, T) {
+    let (ea, eb) = (series::exp_of_negative(-a.abs()), series::exp_of_negative(-b.abs()));
+    let ((p1, p0), (q1, q0)) = (sigmoids(a, ea), sigmoids(b, eb));
+    let shift = series::ln_1p(eb) - series::ln_1p(ea);
+    let d1 = (T::ZERO.max(-b) - T::ZERO.max(-a)) + shift;
+    let d0 = (T::ZERO.max(b) - T::ZERO.max(a)) + shift;
+    let value = divergence_term(p1, q1, d1) + divergence_term(p0, q0, d0);
+    // Of the two forms, the one that subtracts the smaller numbers.
+    let by_b = if a > T::ZERO { p0 - q0 } else { q1 - p1 };
+    (value, p1 * p0 * change, by_b)
 }
 
 /// 1/(1 + e^{−a}) and 1/(1 + e^a), given e^{−|a|}.
@@ -105,7 +99,8 @@ impl<T: Real> Bernoulli<T> {
 fn sigmoids<T: Real>(a: T, e: T) -> (T, T) {
     let large = T::ONE / (T::ONE + e);
     let small = e * large;
-    if a >= T::ZERO { (large, small) } else { (small, large) }
+    let positive = a >= T::ZERO;
+    (if positive { large } else { small }, if positive { small } else { large })
 }
 
 /// ½ (KL(p ‖ q) + KL(q ‖ p)).

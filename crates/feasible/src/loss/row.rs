@@ -5,6 +5,7 @@
 //! the row function is compiled into the loop for widths 1, 2 and any.
 
 use super::Rows;
+use super::contrast::OfContrasts;
 use crate::real::Real;
 use crate::samples::Target;
 
@@ -55,6 +56,9 @@ pub(super) trait RowLoss<T: Real> {
 /// Something done with a loss at every row.
 pub(super) trait Pass<T: Real> {
     fn over<L: RowLoss<T>>(self, loss: &L);
+
+    /// The same for one or two outputs, of which the loss sees the contrast.
+    fn over_contrasts<L: OfContrasts<T>>(self, loss: &L);
 }
 
 /// Fills `values[i]` with the loss at `positions[i]`.
@@ -80,6 +84,10 @@ impl<T: Real> Pass<T> for Values<'_, T> {
             width => self.run(loss, width),
         }
     }
+
+    fn over_contrasts<L: OfContrasts<T>>(self, loss: &L) {
+        self.of_contrasts(loss);
+    }
 }
 
 impl<T: Real> Values<'_, T> {
@@ -98,6 +106,10 @@ impl<T: Real> Pass<T> for Seeds<'_, T> {
             2 => self.run(loss, 2),
             width => self.run(loss, width),
         }
+    }
+
+    fn over_contrasts<L: OfContrasts<T>>(self, loss: &L) {
+        self.of_contrasts(loss);
     }
 }
 

@@ -40,6 +40,31 @@ pub(super) fn ln_1p<T: Real>(x: T) -> T {
     t * polynomial(&const { twice_odd_reciprocals() }, t * t)
 }
 
+/// e^x for x ≤ 0: 2ⁿ e^r with |r| ≤ ln2/2. In `f32` 0 below −87, where numbers stop being
+/// normal.
+#[inline(always)]
+pub(super) fn exp_of_negative<T: Real>(x: T) -> T {
+    T::exp_of_negative(x)
+}
+
+/// The same in `f32`, without a branch or a call.
+#[inline(always)]
+pub(crate) fn exp_of_negative_f32(x: f32) -> f32 {
+    // The sum has no fraction bits, and n + 127 in its last ones; NaN stays NaN.
+    const ROUNDER: f32 = 12_583_039.0;
+    // ln 2 in two parts, the first of 12 bits so that n times it is exact.
+    const LN2: (f32, f32) = (0.693_359_4, -2.121_944_4e-4);
+    let vanishes = x < -87.0;
+    let x = if vanishes { -87.0 } else { x };
+    let shifted = x * std::f32::consts::LOG2_E + ROUNDER;
+    let n = shifted - ROUNDER;
+    let r = (x - n * LN2.0) - n * LN2.1;
+    // 1 + r (1 + r/2 + …): half of the exponentials' error is that of the last sum.
+    let e = 1.0 + exp_m1(r);
+    let y = e * f32::from_bits(shifted.to_bits() << 23);
+    if vanishes { 0.0 } else { y }
+}
+
 /// 1/(n + start)!.
 const fn reciprocal_factorials(start: usize) -> [f64; 16] {
     let (mut table, mut n, mut factorial) = ([0.0; 16], 0, 1.0);
@@ -68,6 +93,19 @@ const fn twice_odd_reciprocals() -> [f64; 16] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_exponential_of_a_negative_number_is_good_to_two_roundings() {
+        for i in 0..=870_000 {
+            let x = -(i as f32) / 10_000.0;
+            let (ours, exact) = (exp_of_negative_f32(x), f64::from(x).exp());
+            let error = (f64::from(ours) / exact - 1.0).abs();
+            assert!(error < 2.0 * f64::from(f32::EPSILON), "{x}: {error:e}");
+        }
+        assert_eq!(exp_of_negative_f32(0.0), 1.0);
+        assert_eq!(exp_of_negative_f32(f32::NEG_INFINITY), 0.0);
+        assert!(exp_of_negative_f32(f32::NAN).is_nan());
+    }
 
     #[test]
     fn the_series_agree_with_the_library_to_a_few_roundings() {

@@ -98,19 +98,6 @@ pub(super) fn add<T: Real>(seeds: &mut [T], j: usize, g: T) {
     }
 }
 
-/// Adds the gradient of a function of z_1 − z_0 whose derivative is g.
-#[inline(always)]
-pub(super) fn add_contrast<T: Real>(seeds: &mut [T], g: T) {
-    match seeds {
-        [seed] => *seed += g,
-        [seed0, seed1] => {
-            *seed0 -= g;
-            *seed1 += g;
-        }
-        _ => unreachable!("two classes"),
-    }
-}
-
 /// log p, as a function of the class.
 #[derive(Clone, Copy)]
 pub(super) struct LogSoftmax<'a, T> {
