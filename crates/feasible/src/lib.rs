@@ -91,6 +91,7 @@
 struct Readme;
 
 pub mod adaptive;
+mod alike;
 pub mod dual;
 pub mod error;
 mod flush;

@@ -32,6 +32,16 @@ pub(crate) enum SourceView {
     Adaptive(Arc<dyn Adaptive>),
 }
 
+impl SourceView {
+    /// What it changes, if that is known before training.
+    pub(crate) fn shift(&self) -> Option<&Shift> {
+        match self {
+            Self::Shift(shift) => Some(shift),
+            Self::Adaptive(_) => None,
+        }
+    }
+}
+
 /// Which term of the problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {

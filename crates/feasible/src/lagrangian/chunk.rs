@@ -1,6 +1,7 @@
 //! One chunk of a pass: forward for all views, losses to values and seeds, backward once.
 
 use crate::adaptive::{BatchProbe, Place};
+use crate::alike::Alike;
 use crate::lagrangian::lane::Lane;
 use crate::lagrangian::{Ask, Scope};
 use crate::loss::{Loss, Rows};
@@ -19,10 +20,17 @@ pub(super) struct Ground<'a, M: Model> {
     pub(super) fixed_views: Vec<Option<Vec<ViewShift<'a>>>>,
     /// Per source, the number of its first term.
     pub(super) first_term: Vec<usize>,
+    /// Per source, its rows that are alike, if that was asked for and there are any.
+    pub(super) alike: Vec<Option<Alike>>,
     pub(super) scope: Scope,
 }
 
 impl<M: Model> Ground<'_, M> {
+    /// The kinds of a source that is worked on by distinct inputs in every pass.
+    pub(super) fn pooled(&self, source: usize) -> Option<&Alike> {
+        self.alike[source].as_ref().filter(|alike| alike.pool.is_some())
+    }
+
     pub(super) fn terms(&self) -> usize {
         self.problem.sources().iter().map(|s| s.terms.len()).sum()
     }

@@ -1,6 +1,7 @@
 //! The working memory of one lane of a pass, and what it has seen.
 
 use crate::adaptive::ProbeScratch;
+use crate::lagrangian::distinct::Kinds;
 use crate::model::Tape;
 use crate::problem::Problem;
 use crate::real::Real;
@@ -35,6 +36,7 @@ pub(super) struct Lane<T> {
     pub(super) weights: Vec<T>,
     pub(super) values: Vec<T>,
     pub(super) measured: Vec<T>,
+    pub(super) kinds: Kinds<T>,
     pub(super) gradient: Vec<T>,
     pub(super) sums: Vec<TermSums>,
     pub(super) seen: Vec<Seen>,
@@ -52,6 +54,7 @@ impl<T: Real> Lane<T> {
             weights: Vec::new(),
             values: Vec::new(),
             measured: Vec::new(),
+            kinds: Kinds::default(),
             gradient: vec![T::ZERO; parameters],
             sums: vec![TermSums::default(); terms],
             seen: Vec::new(),

@@ -12,6 +12,7 @@
 use rayon::prelude::*;
 
 use crate::adaptive::Place;
+use crate::alike::Alike;
 use crate::error::{Error, Result};
 use crate::flush::FlushDenormals;
 use crate::measurement::{Measurement, Slacks};
@@ -20,9 +21,10 @@ use crate::multiplier::Multipliers;
 use crate::problem::Problem;
 use crate::real::Real;
 use crate::requirement::Kind;
-use crate::source::{Owner, Source, SourceView};
+use crate::source::{Owner, Source, SourceTerm, SourceView};
 
 mod chunk;
+mod distinct;
 mod lane;
 
 use chunk::Ground;
@@ -33,12 +35,22 @@ const LANES: usize = 16;
 /// Output rows (rows × views) per chunk, about: enough for the kernels, small for the cache.
 const CHUNK_OUTPUT_ROWS: usize = 512;
 
+/// Rows per chunk where distinct inputs are shared.
+const POOLED_ROWS: usize = 4096;
+
+/// Rows per chunk elsewhere.
+fn rows_per_chunk(views: usize) -> usize {
+    (CHUNK_OUTPUT_ROWS / views).max(32)
+}
+
 /// The rows of one source that a pass takes, and the factor that makes their sum an estimate
 /// of the sum over all rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Selection<'s> {
     pub(crate) rows: &'s [u32],
     pub(crate) scale: f64,
+    /// Whether these are all rows of the source.
+    pub(crate) whole: bool,
 }
 
 /// What a pass is to compute.
@@ -126,9 +138,32 @@ impl<'a, M: Model> Lagrangian<'a, M> {
             .scan(0, |next, s| Some(std::mem::replace(next, *next + s.terms.len())))
             .collect();
         let fixed_views = sources.iter().map(fixed).collect();
-        let ground = Ground { model, problem, fixed_views, first_term, scope: Scope::Everything };
+        let alike = sources.iter().map(|_| None).collect();
+        let scope = Scope::Everything;
+        let ground = Ground { model, problem, fixed_views, first_term, alike, scope };
         let place = Place { seed, epoch: 0 };
         Ok(Self { ground, lanes: Vec::new(), chunks: Vec::new(), pool, place })
+    }
+
+    /// Looks for rows that are alike, whose work later passes do once. Pays for many passes; the sums
+    /// of these differ from others in the order of their terms.
+    pub(crate) fn sharing(mut self) -> Self {
+        let Ground { alike, problem, .. } = &mut self.ground;
+        for (source, alike) in problem.sources().iter().zip(alike) {
+            let shifts = source.views.iter().map(SourceView::shift).collect::<Option<Vec<_>>>();
+            // A term lines up the outputs once, for its loss and its measure.
+            let lines_up = |term: &SourceTerm| {
+                let measure = term.measure.as_ref().unwrap_or(&term.loss);
+                measure.compares_views() == term.loss.compares_views()
+            };
+            if let Some(shifts) = shifts
+                && source.terms.iter().all(lines_up)
+            {
+                let size = rows_per_chunk(1 + shifts.len());
+                *alike = Alike::of(&source.samples, &source.rows, &shifts, size);
+            }
+        }
+        self
     }
 
     pub(crate) fn problem(&self) -> &'a Problem {
@@ -153,8 +188,18 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         let _flush = FlushDenormals::new();
         self.chunks.clear();
         for (source, selection) in selections.iter().enumerate() {
+            if selection.whole
+                && let Some(alike) = &self.ground.alike[source]
+            {
+                let cuts = alike.cuts.windows(2);
+                self.chunks.extend(cuts.map(|cut| Chunk { source, start: cut[0], end: cut[1] }));
+                continue;
+            }
             let views = 1 + self.ground.problem.sources()[source].views.len();
-            let size = (CHUNK_OUTPUT_ROWS / views).max(32);
+            let size = match self.ground.pooled(source) {
+                Some(_) => POOLED_ROWS,
+                None => rows_per_chunk(views),
+            };
             let rows = selection.rows.len();
             for start in (0..rows).step_by(size) {
                 self.chunks.push(Chunk { source, start, end: (start + size).min(rows) });
@@ -174,9 +219,21 @@ impl<'a, M: Model> Lagrangian<'a, M> {
             }
             let share = |n: usize| n * chunks.len() / active;
             for chunk in &chunks[share(number)..share(number + 1)] {
-                let selection = selections[chunk.source];
-                let rows = &selection.rows[chunk.start..chunk.end];
-                ground.chunk(lane, theta, chunk.source, rows, selection.scale, ask, place);
+                let Selection { rows, scale, whole } = selections[chunk.source];
+                let alike = match &ground.alike[chunk.source] {
+                    Some(alike) if whole => Some(alike),
+                    _ => ground.pooled(chunk.source),
+                };
+                let range = chunk.start..chunk.end;
+                match alike {
+                    Some(alike) => {
+                        let rows = if whole { &alike.rows[range] } else { &rows[range] };
+                        ground.distinct_chunk(lane, theta, chunk.source, alike, rows, scale, ask);
+                    }
+                    None => {
+                        ground.chunk(lane, theta, chunk.source, &rows[range], scale, ask, place);
+                    }
+                }
             }
         };
         let lanes = &mut self.lanes[..active];
@@ -279,7 +336,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
     /// Every row of every source.
     fn everything(&self) -> Vec<Selection<'a>> {
         let sources = self.ground.problem.sources().iter();
-        sources.map(|s| Selection { rows: &s.rows, scale: 1.0 }).collect()
+        sources.map(|s| Selection { rows: &s.rows, scale: 1.0, whole: true }).collect()
     }
 
     fn measurement(&self, theta: &[M::Real]) -> Measurement {

@@ -130,7 +130,7 @@ impl<M: Model, O: Optimiser<M::Real>> Strategy<M> for FirstOrder<O> {
                 let cut = |b: u64| (b as usize) * order.len() / steps as usize;
                 let rows = &order[cut(batch)..cut(batch + 1)];
                 let scale = source.rows.len() as f64 / rows.len() as f64;
-                selections.push(Selection { rows, scale });
+                selections.push(Selection { rows, scale, whole: false });
             }
             let moves_duals = match self.cadence {
                 Cadence::Epochs(_) => false,

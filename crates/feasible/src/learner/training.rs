@@ -63,11 +63,11 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
         state: Option<State<M::Real>>,
     ) -> Result<Self> {
         learner.check(problem)?;
-        let lagrangian = Lagrangian::new(problem, model, learner.threads, learner.seed)?;
+        let lagrangian = Lagrangian::new(problem, model, learner.threads, learner.seed)?.sharing();
         let validation = match &learner.keep {
             Keep::BestOn(validation) => {
                 validation.check_same_shape(problem)?;
-                Some(Lagrangian::new(validation, model, learner.threads, learner.seed)?)
+                Some(Lagrangian::new(validation, model, learner.threads, learner.seed)?.sharing())
             }
             Keep::Last | Keep::Best => None,
         };

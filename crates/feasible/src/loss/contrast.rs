@@ -110,7 +110,11 @@ impl<T: Real> Contrasts<T> {
 
     /// Those of the rows at these positions; what is left of the block stays what it was.
     #[inline(always)]
-    fn read<const WIDTH: usize, const PAIR: bool>(&mut self, rows: &Rows<'_, T>, positions: &[u32]) {
+    fn read<const WIDTH: usize, const PAIR: bool>(
+        &mut self,
+        rows: &Rows<'_, T>,
+        positions: &[u32],
+    ) {
         for (i, &position) in positions.iter().enumerate().take(BLOCK) {
             let position = position as usize;
             let at = Logits(&rows.at[position * WIDTH..][..WIDTH]);

@@ -196,6 +196,15 @@ impl Loss {
         }
     }
 
+    /// Whether it and its gradient are 0 between two views with equal outputs.
+    pub(crate) fn vanishes_between_equals(&self) -> bool {
+        match self {
+            Self::Bounded(bounded) => bounded.loss().vanishes_between_equals(),
+            Self::Custom(_) => false,
+            _ => self.compares_views(),
+        }
+    }
+
     /// Whether its gradient says how to lower it. Not so for the indicators, which may only
     /// serve as the loss of a dual step.
     pub fn is_differentiable(&self) -> bool {

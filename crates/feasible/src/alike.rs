@@ -1,0 +1,279 @@
+//! Rows of a data set that are alike, and work that is therefore done once.
+//!
+//! Tables of categories repeat themselves: of the 32,561 people in the Adult training set 12,973
+//! differ, of the 4,937 in COMPAS fewer than a fourth. Two rows are of the same *kind* if their inputs, what every view
+//! changes and their targets agree; then all their losses agree, at every θ, and a pass needs each
+//! kind once, weighed by what its rows weigh together.
+//!
+//! With many counterfactuals most inputs that a model is asked about are shared even between kinds: the
+//! counterfactual of one person is another person. Then the model is asked about the *distinct
+//! inputs* of all views, 1,704 instead of 69,118 for COMPAS with thirteen counterfactuals.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::inputs::{Inputs, InputsBuilder};
+use crate::samples::{Samples, Target};
+use crate::shift::Shift;
+
+/// Rows looked at before it is decided whether looking at all of them may pay.
+const SAMPLE: usize = 2048;
+/// Kinds per chunk when inputs are shared between them: enough for most that can be shared.
+const POOLED_KINDS: usize = 4096;
+
+/// The kinds of rows of a source.
+#[derive(Clone, Debug)]
+pub(crate) struct Alike {
+    /// The kind of each row of the data set; meaningless for rows that are not in the source.
+    pub(crate) kind_of_row: Vec<u32>,
+    /// One row of each kind.
+    pub(crate) representative: Vec<u32>,
+    /// The rows of the source, those of a kind together.
+    pub(crate) rows: Vec<u32>,
+    /// Where `rows` may be cut into chunks.
+    pub(crate) cuts: Vec<usize>,
+    /// The distinct inputs, if there are few.
+    pub(crate) pool: Option<Pool>,
+}
+
+/// Distinct inputs of all views.
+#[derive(Clone, Debug)]
+pub(crate) struct Pool {
+    pub(crate) inputs: Inputs,
+    /// kinds × slots: the row of `inputs` that a kind shows through a view.
+    pub(crate) of_kind: Vec<u32>,
+    /// 1 + views.
+    pub(crate) slots: usize,
+}
+
+impl Alike {
+    /// The kinds among `rows`, if there are at most three fourths as many; `kinds_per_chunk` of them
+    /// go into a chunk.
+    pub(crate) fn of(
+        samples: &Samples,
+        rows: &[u32],
+        shifts: &[&Shift],
+        kinds_per_chunk: usize,
+    ) -> Option<Self> {
+        let mut kinds = Distinct::new();
+        let mut kind_of_row = vec![0; samples.len()];
+        let mut representative = Vec::new();
+        for (seen, &row) in rows.iter().enumerate() {
+            let same = |&other: &u32| {
+                are_alike(samples, shifts, row as usize, representative[other as usize] as usize)
+            };
+            let kind = kinds.find(hash_of(samples, shifts, row as usize), same);
+            let kind = kind.unwrap_or_else(|| {
+                representative.push(row);
+                kinds.add()
+            });
+            kind_of_row[row as usize] = kind;
+            // Where hardly a row repeats among the first, few will among all.
+            if seen + 1 == SAMPLE && representative.len() > SAMPLE - SAMPLE / 16 {
+                return None;
+            }
+        }
+        if 4 * representative.len() > 3 * rows.len() {
+            return None;
+        }
+        let pool = Pool::of(samples.inputs(), &representative, shifts);
+        let per_chunk = if pool.is_some() { POOLED_KINDS } else { kinds_per_chunk };
+        let mut sorted = rows.to_vec();
+        // Stable: rows of a kind keep their order.
+        sorted.sort_by_key(|&row| kind_of_row[row as usize]);
+        let mut cuts = vec![0];
+        for (at, pair) in sorted.windows(2).enumerate() {
+            let [before, after] = [pair[0], pair[1]].map(|row| kind_of_row[row as usize]);
+            if before != after && (after as usize).is_multiple_of(per_chunk) {
+                cuts.push(at + 1);
+            }
+        }
+        cuts.push(sorted.len());
+        Some(Self { kind_of_row, representative, rows: sorted, cuts, pool })
+    }
+}
+
+impl Pool {
+    /// The distinct inputs that these rows show, if there are at most a third as many, and if they
+    /// are stored as the others are: an indicator that a view sets to 0.3 is not.
+    fn of(inputs: &Inputs, representative: &[u32], shifts: &[&Shift]) -> Option<Self> {
+        let (width, slots) = (inputs.width(), 1 + shifts.len());
+        let dense_columns = inputs.dense_columns().to_vec();
+        let mut is_dense = vec![false; width];
+        for &c in &dense_columns {
+            is_dense[c as usize] = true;
+        }
+        let most = representative.len() * slots / 3;
+        let mut distinct = Distinct::new();
+        let mut stored: Vec<Vec<u32>> = Vec::new();
+        let mut builder = InputsBuilder::new(width, dense_columns, most).ok()?;
+        let mut of_kind = Vec::with_capacity(representative.len() * slots);
+        let (mut x, mut dense, mut hot) = (vec![0.0; width], Vec::new(), Vec::new());
+        for &row in representative {
+            for slot in 0..slots {
+                inputs.write_row(row as usize, &mut x);
+                if slot > 0 {
+                    for (c, delta) in shifts[slot - 1].row(row as usize) {
+                        x[c as usize] += delta;
+                    }
+                }
+                dense.clear();
+                hot.clear();
+                for (c, &value) in x.iter().enumerate() {
+                    match value {
+                        _ if is_dense[c] => dense.push(value),
+                        0.0 => {}
+                        1.0 => hot.push(c as u32),
+                        _ => return None,
+                    }
+                }
+                let key: Vec<u32> =
+                    dense.iter().map(|x| x.to_bits()).chain(hot.iter().copied()).collect();
+                let found = distinct.find(hash(&key), |&other| stored[other as usize] == key);
+                let id = match found {
+                    Some(id) => id,
+                    None => {
+                        builder.push(&dense, &hot).ok()?;
+                        stored.push(key);
+                        distinct.add()
+                    }
+                };
+                if stored.len() > most {
+                    return None;
+                }
+                of_kind.push(id);
+            }
+        }
+        Some(Self { inputs: builder.finish(), of_kind, slots })
+    }
+}
+
+/// Numbers things in the order of their first appearance.
+struct Distinct {
+    /// The last thing with this hash.
+    last: HashMap<u64, u32>,
+    /// The one before it with the same hash.
+    before: Vec<Option<u32>>,
+    asked: u64,
+}
+
+impl Distinct {
+    fn new() -> Self {
+        Self { last: HashMap::new(), before: Vec::new(), asked: 0 }
+    }
+
+    /// The number of the thing with this hash that `is_same` recognises.
+    fn find(&mut self, hash: u64, is_same: impl Fn(&u32) -> bool) -> Option<u32> {
+        self.asked = hash;
+        let mut candidate = self.last.get(&hash).copied();
+        while let Some(number) = candidate {
+            if is_same(&number) {
+                return Some(number);
+            }
+            candidate = self.before[number as usize];
+        }
+        None
+    }
+
+    /// Gives the thing last asked for its number.
+    fn add(&mut self) -> u32 {
+        let number = self.before.len() as u32;
+        match self.last.entry(self.asked) {
+            Entry::Occupied(mut entry) => self.before.push(Some(entry.insert(number))),
+            Entry::Vacant(entry) => {
+                entry.insert(number);
+                self.before.push(None);
+            }
+        }
+        number
+    }
+}
+
+fn hash(key: &[u32]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn target_bits(target: Target) -> u32 {
+    match target {
+        Target::Class(class) => class,
+        Target::Value(value) => value.to_bits(),
+    }
+}
+
+fn hash_of(samples: &Samples, shifts: &[&Shift], row: usize) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    samples.inputs().hot(row).hash(&mut hasher);
+    for x in samples.inputs().dense_row(row) {
+        x.to_bits().hash(&mut hasher);
+    }
+    target_bits(samples.targets().get(row)).hash(&mut hasher);
+    for shift in shifts {
+        for (column, delta) in shift.row(row) {
+            (column, delta.to_bits()).hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+fn are_alike(samples: &Samples, shifts: &[&Shift], a: usize, b: usize) -> bool {
+    let inputs = samples.inputs();
+    let bits = |row: usize| inputs.dense_row(row).iter().map(|x| x.to_bits());
+    let changes = |shift: &Shift| {
+        shift.row(a).map(|(c, d)| (c, d.to_bits())).eq(shift.row(b).map(|(c, d)| (c, d.to_bits())))
+    };
+    inputs.hot(a) == inputs.hot(b)
+        && bits(a).eq(bits(b))
+        && target_bits(samples.targets().get(a)) == target_bits(samples.targets().get(b))
+        && shifts.iter().all(|shift| changes(shift))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rho;
+    use crate::samples::Targets;
+
+    fn samples() -> Samples {
+        // Rows 0, 2 and 5 agree; row 3 has the same inputs and another target.
+        let x =
+            [[1., 0., 7.], [0., 1., 7.], [1., 0., 7.], [1., 0., 7.], [0., 1., 7.], [1., 0., 7.]];
+        let y = vec![1, 0, 1, 0, 0, 1];
+        let inputs = Inputs::new(x.concat(), 3).unwrap();
+        Samples::new(inputs, Targets::Classes(y)).unwrap()
+    }
+
+    #[test]
+    fn rows_of_a_kind_agree_in_inputs_and_target_and_lie_together() {
+        let samples = samples();
+        let flip = Shift::new(samples.inputs(), rho::flip(0)).unwrap();
+        let alike = Alike::of(&samples, &[0, 1, 2, 3, 4, 5], &[&flip], 2).unwrap();
+        assert_eq!(alike.kind_of_row, [0, 1, 0, 2, 1, 0]);
+        assert_eq!(alike.representative, [0, 1, 3]);
+        assert_eq!(alike.rows, [0, 2, 5, 1, 4, 3]);
+        assert_eq!(alike.cuts, [0, 5, 6]);
+        // (1, 0), (0, 1), and flipped (0, 0), (1, 1): four inputs for six questions, too many.
+        assert!(alike.pool.is_none());
+    }
+
+    #[test]
+    fn inputs_shared_between_kinds_and_views_are_pooled() {
+        let samples = samples();
+        let swap = Shift::new(samples.inputs(), rho::swap(0, 1)).unwrap();
+        let shifts = [&swap, &swap, &swap];
+        let alike = Alike::of(&samples, &[0, 1, 2, 3, 4, 5], &shifts, 2).unwrap();
+        let pool = alike.pool.unwrap();
+        assert_eq!(pool.inputs.rows(), 2);
+        assert_eq!(pool.of_kind, [0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1]);
+        assert_eq!(pool.inputs.row(1), [0., 1., 7.]);
+    }
+
+    #[test]
+    fn rows_that_do_not_repeat_have_no_kinds() {
+        let inputs = Inputs::new((0..8).map(|i| i as f32).collect(), 1).unwrap();
+        let samples = Samples::new(inputs, Targets::Classes(vec![0; 8])).unwrap();
+        assert!(Alike::of(&samples, &[0, 1, 2, 3, 4, 5, 6, 7], &[], 4).is_none());
+    }
+}
