@@ -37,14 +37,22 @@ pub(crate) struct Alike {
     pub(crate) pool: Option<Pool>,
 }
 
-/// Distinct inputs of all views.
+/// Distinct inputs of all views, and what each kind shows of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
     pub(crate) inputs: Inputs,
-    /// kinds × slots: the row of `inputs` that a kind shows through a view.
-    pub(crate) of_kind: Vec<u32>,
     /// 1 + views.
     pub(crate) slots: usize,
+    /// The rows of `inputs` that a kind shows, each once and x itself first, are
+    /// `shown[starts[kind]..starts[kind + 1]]`.
+    pub(crate) shown: Vec<u32>,
+    pub(crate) starts: Vec<u32>,
+    /// kinds × slots: which of these a view shows.
+    pub(crate) shown_by: Vec<u32>,
+    /// For each of `shown`, the number of the pair (x, it); of no meaning for x itself.
+    pub(crate) pair_of: Vec<u32>,
+    /// Number of distinct pairs.
+    pub(crate) pairs: usize,
 }
 
 impl Alike {
@@ -95,6 +103,12 @@ impl Alike {
 }
 
 impl Pool {
+    /// Where a kind's inputs are among `shown`.
+    #[inline(always)]
+    pub(crate) fn range(&self, kind: u32) -> std::ops::Range<usize> {
+        self.starts[kind as usize] as usize..self.starts[kind as usize + 1] as usize
+    }
+
     /// The distinct inputs that these rows show, if there are at most a third as many, and if they
     /// are stored as the others are: an indicator that a view sets to 0.3 is not.
     fn of(inputs: &Inputs, representative: &[u32], shifts: &[&Shift]) -> Option<Self> {
@@ -108,7 +122,7 @@ impl Pool {
         let mut distinct = Distinct::new();
         let mut stored: Vec<Vec<u32>> = Vec::new();
         let mut builder = InputsBuilder::new(width, dense_columns, most).ok()?;
-        let mut of_kind = Vec::with_capacity(representative.len() * slots);
+        let mut input_of = Vec::with_capacity(representative.len() * slots);
         let (mut x, mut dense, mut hot) = (vec![0.0; width], Vec::new(), Vec::new());
         for &row in representative {
             for slot in 0..slots {
@@ -142,10 +156,28 @@ impl Pool {
                 if stored.len() > most {
                     return None;
                 }
-                of_kind.push(id);
+                input_of.push(id);
             }
         }
-        Some(Self { inputs: builder.finish(), of_kind, slots })
+        let (mut shown, mut starts) = (Vec::new(), vec![0]);
+        let (mut shown_by, mut pair_of) = (Vec::with_capacity(input_of.len()), Vec::new());
+        let mut numbers = HashMap::new();
+        for inputs in input_of.chunks_exact(slots) {
+            let first = shown.len();
+            for &input in inputs {
+                let known = shown[first..].iter().position(|&other| other == input);
+                shown_by.push(known.unwrap_or(shown.len() - first) as u32);
+                if known.is_none() {
+                    shown.push(input);
+                    let next = numbers.len() as u32;
+                    pair_of.push(*numbers.entry((inputs[0], input)).or_insert(next));
+                }
+            }
+            starts.push(shown.len() as u32);
+        }
+        let pairs = numbers.len();
+        let inputs = builder.finish();
+        Some(Self { inputs, slots, shown, starts, shown_by, pair_of, pairs })
     }
 }
 
@@ -266,7 +298,10 @@ mod tests {
         let alike = Alike::of(&samples, &[0, 1, 2, 3, 4, 5], &shifts, 2).unwrap();
         let pool = alike.pool.unwrap();
         assert_eq!(pool.inputs.rows(), 2);
-        assert_eq!(pool.of_kind, [0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1]);
+        assert_eq!((pool.shown, pool.starts), (vec![0, 1, 1, 0, 0, 1], vec![0, 2, 4, 6]));
+        assert_eq!(pool.shown_by, [0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 1]);
+        // (0, 0) and (0, 1); (1, 1) and (1, 0); the first two again.
+        assert_eq!((pool.pair_of, pool.pairs), (vec![0, 1, 2, 3, 0, 1], 4));
         assert_eq!(pool.inputs.row(1), [0., 1., 7.]);
     }
 

@@ -71,6 +71,16 @@ pub(crate) struct SourceTerm {
 pub(crate) const NOT_A_MEMBER: u32 = u32::MAX;
 
 impl SourceTerm {
+    /// Whether two terms ask for the same losses, if of different rows or views.
+    pub(crate) fn is_evaluated_as(&self, other: &Self) -> bool {
+        let same_measure = match (&self.measure, &other.measure) {
+            (None, None) => true,
+            (Some(a), Some(b)) => a.is_same(b),
+            _ => false,
+        };
+        self.loss.is_same(&other.loss) && same_measure
+    }
+
     /// N, the number of points of the average.
     pub(crate) fn points(&self) -> usize {
         self.members * self.slots.len()

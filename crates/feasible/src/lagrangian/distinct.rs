@@ -2,7 +2,8 @@
 //!
 //! The rows' weights are added up by kind, the losses evaluated once for each kind that has a weight
 //! or whose value is wanted, and their values counted as often as there are rows. The model sees each
-//! kind once with all its views; or, where the inputs of views are shared, each distinct input once.
+//! kind once with all its views; or, where the inputs of views are shared, each distinct input once,
+//! and a loss each distinct pair of them once for all the terms it serves.
 
 use crate::alike::{Alike, Pool};
 use crate::lagrangian::Ask;
@@ -18,34 +19,47 @@ use crate::source::{NOT_A_MEMBER, Owner, Source, SourceTerm};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds<T> {
     /// Per kind of the source: the chunk that last saw it, and its place there.
-    mark: Vec<(u32, u32)>,
+    mark: Vec<Mark>,
     chunk: u32,
     /// The kinds in this chunk; how many rows each has; and the place of each row's kind.
     kinds: Vec<u32>,
     counts: Vec<u32>,
     place_of_row: Vec<u32>,
-    /// The rows the model is asked about: one of each kind, or distinct inputs.
-    asked: Vec<u32>,
-    /// Per distinct input of the pool: as `mark`.
-    input_mark: Vec<(u32, u32)>,
-    /// kinds × slots: where the outputs are, when inputs are shared.
-    output_of: Vec<u32>,
+    /// Per distinct input of the pool: as `mark`, the place among those the model is asked about.
+    input_mark: Vec<Mark>,
     // Per kind of the chunk, for one term:
     weights: Vec<T>,
     members: Vec<u32>,
     values: Vec<T>,
     measured: Vec<T>,
-    // Per entry, that is kind that is evaluated:
-    entry: Entries<T>,
-    entry_values: Vec<T>,
-    by_at: Vec<T>,
-    by_against: Vec<T>,
+    entry_of: Vec<u32>,
 }
 
-/// The evaluated kinds of one term and view, laid out as a loss wants them.
+/// When something was last seen, and its place then.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    seen: u32,
+    place: u32,
+}
+
+/// What the losses of a group of terms are evaluated at, laid out as a loss wants it.
 #[derive(Clone, Debug, Default)]
-struct Entries<T> {
-    place: Vec<u32>,
+pub(super) struct Entries<T> {
+    /// Per pair of inputs: the group that last saw it, and its entry.
+    mark: Vec<Mark>,
+    group: u32,
+    /// Where entries are pairs, those of each kind's shown inputs, and where each kind's start; that
+    /// of x with itself is [`NONE`].
+    of_shown: Vec<u32>,
+    starts: Vec<u32>,
+    /// The weight of each view, of the terms that weigh all rows alike.
+    of_view: Vec<T>,
+    /// The same by what one kind shows.
+    of_this: Vec<T>,
+    /// Where entries are kinds: per term and view, per kind of the chunk, the entry, or [`NONE`].
+    of_term: Vec<u32>,
+    /// The output rows, and the sample whose target counts.
+    rows: Vec<(u32, u32)>,
     samples: Vec<u32>,
     positions: Vec<u32>,
     weights: Vec<T>,
@@ -53,56 +67,57 @@ struct Entries<T> {
     against: Vec<T>,
 }
 
+/// No entry: the value is 0.
+const NONE: u32 = u32::MAX;
+
+/// What a chunk is evaluated with.
+struct Task<'t> {
+    of: &'t Source,
+    alike: &'t Alike,
+    rows: &'t [u32],
+    scale: f64,
+    ask: Ask<'t>,
+    /// The number of the source's first term.
+    first_term: usize,
+}
+
 impl<T: Real> Kinds<T> {
     /// Finds the kinds among `rows`.
     fn collect(&mut self, alike: &Alike, rows: &[u32]) {
-        self.mark.resize(alike.representative.len(), (0, 0));
+        self.mark.resize(alike.representative.len(), Mark::default());
         self.chunk += 1;
         self.kinds.clear();
         self.counts.clear();
         self.place_of_row.clear();
         for &row in rows {
             let kind = alike.kind_of_row[row as usize];
-            let (chunk, place) = &mut self.mark[kind as usize];
-            if *chunk != self.chunk {
-                (*chunk, *place) = (self.chunk, self.kinds.len() as u32);
+            let mark = &mut self.mark[kind as usize];
+            if mark.seen != self.chunk {
+                *mark = Mark { seen: self.chunk, place: self.kinds.len() as u32 };
                 self.kinds.push(kind);
                 self.counts.push(0);
             }
-            self.counts[*place as usize] += 1;
-            self.place_of_row.push(*place);
+            self.counts[mark.place as usize] += 1;
+            self.place_of_row.push(mark.place);
         }
     }
 
-    /// What the model is asked about.
-    fn ask(&mut self, alike: &Alike) {
-        self.asked.clear();
-        self.output_of.clear();
+    /// The rows the model is asked about: one of each kind, or the distinct inputs they show.
+    fn ask(&mut self, alike: &Alike, asked: &mut Vec<u32>) {
+        asked.clear();
         let Some(pool) = &alike.pool else {
-            self.asked.extend(self.kinds.iter().map(|&k| alike.representative[k as usize]));
+            asked.extend(self.kinds.iter().map(|&k| alike.representative[k as usize]));
             return;
         };
-        self.input_mark.resize(pool.inputs.rows(), (0, 0));
+        self.input_mark.resize(pool.inputs.rows(), Mark::default());
         for &kind in &self.kinds {
-            let Pool { of_kind, slots, .. } = pool;
-            for &input in &of_kind[kind as usize * slots..][..*slots] {
-                let (chunk, place) = &mut self.input_mark[input as usize];
-                if *chunk != self.chunk {
-                    (*chunk, *place) = (self.chunk, self.asked.len() as u32);
-                    self.asked.push(input);
+            for &input in &pool.shown[pool.range(kind)] {
+                let mark = &mut self.input_mark[input as usize];
+                if mark.seen != self.chunk {
+                    *mark = Mark { seen: self.chunk, place: asked.len() as u32 };
+                    asked.push(input);
                 }
-                self.output_of.push(*place);
             }
-        }
-    }
-
-    /// The output row of a kind through a view.
-    #[inline(always)]
-    fn output(&self, place: usize, slot: usize, slots: usize) -> usize {
-        if self.output_of.is_empty() {
-            slot * self.kinds.len() + place
-        } else {
-            self.output_of[place * slots + slot] as usize
         }
     }
 
@@ -116,19 +131,16 @@ impl<T: Real> Kinds<T> {
     ) {
         let kinds = self.kinds.len();
         self.weights.clear();
-        self.weights.resize(kinds, T::ZERO);
         self.members.clear();
         match (&term.member_of_row, weigh) {
             (None, None | Some(Weigh::Uniform(_))) => {
                 self.members.extend_from_slice(&self.counts);
-                if let Some(weigh) = weigh {
-                    let one = weigh.at(0);
-                    for (weight, &count) in self.weights.iter_mut().zip(&self.counts) {
-                        *weight = T::from_f64(one * f64::from(count));
-                    }
-                }
+                let one = weigh.map_or(0.0, |weigh| weigh.at(0));
+                let weight = |&count: &u32| T::from_f64(one * f64::from(count));
+                self.weights.extend(self.counts.iter().map(weight));
             }
             (member_of_row, _) => {
+                self.weights.resize(kinds, T::ZERO);
                 self.members.resize(kinds, 0);
                 for (&row, &place) in rows.iter().zip(&self.place_of_row) {
                     let member = member_of_row.as_ref().map_or(row, |of| of[row as usize]);
@@ -158,10 +170,9 @@ impl<M: Model> Ground<'_, M> {
         ask: Ask<'_>,
     ) {
         let of = &self.problem.sources()[source];
-        let mut kinds = std::mem::take(&mut lane.kinds);
-        kinds.collect(alike, rows);
-        kinds.ask(alike);
-        let asked = std::mem::take(&mut kinds.asked);
+        let mut asked = std::mem::take(&mut lane.asked);
+        lane.kinds.collect(alike, rows);
+        lane.kinds.ask(alike, &mut asked);
         let no_shifts: &[ViewShift<'_>] = &[];
         let batch = match &alike.pool {
             Some(pool) => Batch { inputs: &pool.inputs, rows: &asked, shifts: no_shifts },
@@ -175,190 +186,353 @@ impl<M: Model> Ground<'_, M> {
             lane.seeds.clear();
             lane.seeds.resize(lane.tape.outputs.len(), M::Real::ZERO);
         }
+        let task = Task { of, alike, rows, scale, ask, first_term: self.first_term[source] };
         let mut wanted = false;
-        for (t, term) in of.terms.iter().enumerate() {
-            let number = self.first_term[source] + t;
-            wanted |=
-                self.distinct_term(lane, &mut kinds, of, alike, term, number, rows, scale, ask);
+        let mut start = 0;
+        for group in of.terms.chunk_by(SourceTerm::is_evaluated_as) {
+            wanted |= self.group(lane, &task, start, group);
+            start += group.len();
         }
         if wanted {
             let Lane { tape, seeds, gradient, .. } = lane;
             self.model.backward(theta, &batch, tape, seeds, gradient);
         }
-        kinds.asked = asked;
-        lane.kinds = kinds;
+        lane.asked = asked;
     }
 
-    /// One term on one chunk; true if it put anything into the seeds.
-    #[allow(clippy::too_many_arguments)]
-    fn distinct_term(
+    /// Some terms with the same loss; true if they put anything into the seeds.
+    fn group(
         &self,
         lane: &mut Lane<M::Real>,
-        kinds: &mut Kinds<M::Real>,
-        of: &Source,
-        alike: &Alike,
-        term: &SourceTerm,
-        number: usize,
-        rows: &[u32],
-        scale: f64,
-        ask: Ask<'_>,
+        task: &Task<'_>,
+        start: usize,
+        group: &[SourceTerm],
     ) -> bool {
-        let factor = scale * term.coefficient / term.points() as f64;
-        let weigh = ask.multipliers().map(|m| Weigh::of(term.owner, self, m, factor));
-        let wants_values = ask.wants_values();
-        if !wants_values && weigh.as_ref().is_none_or(Weigh::is_zero) {
-            return false;
+        let wants_values = task.ask.wants_values();
+        let Lane { kinds, entries, .. } = lane;
+        let (loss, measure) = (&group[0].loss, &group[0].measure);
+        let (vanishes, pair) = (loss.vanishes_between_equals(), loss.compares_views());
+        entries.begin();
+        let pool = task.alike.pool.as_ref().filter(|_| vanishes);
+        if let Some(pool) = pool {
+            entries.add_pairs(kinds, pool);
         }
-        let (width, slots) = (self.model.output_width(), 1 + of.views.len());
-        let pair = term.loss.compares_views();
-        let mut wanted = false;
-        for (q, &slot) in term.slots.iter().enumerate() {
-            let point = |member: u32| q * term.members + member as usize;
-            kinds.weigh(term, weigh.as_ref(), rows, point);
-            let mut entry = std::mem::take(&mut kinds.entry);
-            entry.choose(kinds, wants_values, |place| {
-                // The same input twice: no distance, and no gradient.
-                term.loss.vanishes_between_equals()
-                    && kinds.output(place, slot, slots) == kinds.output(place, 0, slots)
-            });
-            let moves = weigh.is_some() && entry.weights.iter().any(|&w| w != M::Real::ZERO);
-            entry.read(kinds, alike, &lane.tape.outputs, width, pair, |place| {
-                let at = if pair { 0 } else { slot };
-                (kinds.output(place, at, slots), kinds.output(place, slot, slots))
-            });
-            let count = kinds.kinds.len();
-            let Entries { place, samples, positions, weights, at, against, .. } = &entry;
-            let targets = of.samples.targets();
-            let rows_of = Rows { width, at, against, targets, samples, positions };
-            let (values, by_at) = (&mut kinds.entry_values, &mut kinds.by_at);
-            values.resize(place.len(), M::Real::ZERO);
-            if moves {
-                by_at.clear();
-                by_at.resize(place.len() * width, M::Real::ZERO);
-                kinds.by_against.clear();
-                kinds.by_against.resize(place.len() * width, M::Real::ZERO);
-                term.loss.seeds(rows_of, weights, values, by_at, &mut kinds.by_against);
-                wanted = true;
-            } else {
-                term.loss.values(rows_of, values);
+        for term in group {
+            let factor = task.scale * term.coefficient / term.points() as f64;
+            let weigh = task.ask.multipliers().map(|m| Weigh::of(term.owner, self, m, factor));
+            if !wants_values && weigh.as_ref().is_none_or(Weigh::is_zero) {
+                continue;
             }
-            if wants_values {
-                spread(place, values, count, &mut kinds.values);
-                if let Some(measure) = &term.measure {
-                    measure.values(rows_of, values);
-                    spread(place, values, count, &mut kinds.measured);
+            for (q, &slot) in term.slots.iter().enumerate() {
+                if let (Some(_), None, Some(Weigh::Uniform(weight))) =
+                    (pool, &term.member_of_row, &weigh)
+                {
+                    entries.of_view[slot] += M::Real::from_f64(*weight);
+                    continue;
                 }
-                self.record_kinds(lane, kinds, term, number, rows, point);
-            }
-            if moves {
-                for (e, &place) in entry.place.iter().enumerate() {
-                    let to = if pair { 0 } else { slot };
-                    let to = kinds.output(place as usize, to, slots) * width;
-                    let by = &kinds.by_at[e * width..][..width];
-                    for (seed, &g) in lane.seeds[to..to + width].iter_mut().zip(by) {
-                        *seed += g;
-                    }
-                    if pair {
-                        let to = kinds.output(place as usize, slot, slots) * width;
-                        let by = &kinds.by_against[e * width..][..width];
-                        for (seed, &g) in lane.seeds[to..to + width].iter_mut().zip(by) {
-                            *seed += g;
+                let point = |member: u32| q * term.members + member as usize;
+                match pool {
+                    Some(pool) => {
+                        if weigh.is_some() {
+                            kinds.weigh(term, weigh.as_ref(), task.rows, point);
+                            entries.weigh_pairs(kinds, pool, slot);
                         }
                     }
+                    None => {
+                        kinds.weigh(term, weigh.as_ref(), task.rows, point);
+                        entries.add_kinds(kinds, task.alike, slot, wants_values, pair);
+                    }
                 }
             }
-            kinds.entry = entry;
         }
-        wanted
+        if let Some(pool) = pool {
+            entries.weigh_views(kinds, pool);
+        }
+        let moves =
+            task.ask.multipliers().is_some() && entries.weights.iter().any(|&w| w != M::Real::ZERO);
+        if !moves && !wants_values {
+            return false;
+        }
+        let width = self.model.output_width();
+        entries.read(&lane.tape.outputs, width, pair);
+        let Entries { samples, positions, weights, at, against, .. } = &*entries;
+        let targets = task.of.samples.targets();
+        let rows = Rows { width, at, against, targets, samples, positions };
+        let mut values = std::mem::take(&mut lane.values);
+        values.resize(positions.len(), M::Real::ZERO);
+        if moves {
+            let mut by_at = std::mem::take(&mut lane.by_at);
+            let mut by_against = std::mem::take(&mut lane.by_against);
+            by_at.clear();
+            by_at.resize(at.len(), M::Real::ZERO);
+            by_against.clear();
+            by_against.resize(against.len(), M::Real::ZERO);
+            loss.seeds(rows, weights, &mut values, &mut by_at, &mut by_against);
+            entries.scatter(&by_at, &by_against, width, pair, &mut lane.seeds);
+            (lane.by_at, lane.by_against) = (by_at, by_against);
+        } else {
+            loss.values(rows, &mut values);
+        }
+        if wants_values {
+            let mut measured = std::mem::take(&mut lane.measured);
+            if let Some(measure) = measure {
+                measured.resize(positions.len(), M::Real::ZERO);
+                measure.values(rows, &mut measured);
+            }
+            self.record_group(lane, task, start, group, &values, &measured);
+            lane.measured = measured;
+        }
+        lane.values = values;
+        moves
     }
 
-    /// As [`Lane::record`], each kind's value counted for all its rows.
-    fn record_kinds(
+    /// As [`Lane::record`] for the terms of a group, each kind's value counted for all its rows.
+    fn record_group(
         &self,
         lane: &mut Lane<M::Real>,
-        kinds: &Kinds<M::Real>,
-        term: &SourceTerm,
-        number: usize,
-        rows: &[u32],
-        point: impl Fn(u32) -> usize,
+        task: &Task<'_>,
+        start: usize,
+        group: &[SourceTerm],
+        values: &[M::Real],
+        measured: &[M::Real],
     ) {
-        let measured = if term.measure.is_some() { &kinds.measured } else { &kinds.values };
-        let total = |values: &[M::Real]| -> f64 {
-            values.iter().zip(&kinds.members).map(|(v, &n)| f64::from(n) * v.to_f64()).sum()
-        };
-        let primal = total(&kinds.values);
-        let sums = &mut lane.sums[number];
-        sums.points += kinds.members.iter().map(|&n| n as usize).sum::<usize>();
-        sums.primal += primal;
-        sums.measured += if term.measure.is_some() { total(measured) } else { primal };
-        let Owner::Requirement(i) = term.owner else { return };
-        let requirement = &self.problem.requirements()[i];
-        if requirement.kind() != Kind::Pointwise {
-            return;
-        }
-        for (&row, &place) in rows.iter().zip(&kinds.place_of_row) {
-            let member = term.member_of_row.as_ref().map_or(row, |of| of[row as usize]);
-            if member != NOT_A_MEMBER {
-                let point = point(member);
-                let level = requirement.level().of(point);
-                let slack = |v: &[M::Real]| term.coefficient * (v[place as usize].to_f64() - level);
-                lane.seen.push(Seen {
-                    requirement: i as u32,
-                    point: point as u32,
-                    measured: slack(measured),
-                    primal: slack(&kinds.values),
-                });
+        let Lane { kinds, entries, sums, seen, .. } = lane;
+        let pool = task.alike.pool.as_ref().filter(|_| group[0].loss.vanishes_between_equals());
+        let count = kinds.kinds.len();
+        let mut of_term = entries.of_term.chunks_exact(count.max(1));
+        let mut entry_of = std::mem::take(&mut kinds.entry_of);
+        for (t, term) in group.iter().enumerate() {
+            for (q, &slot) in term.slots.iter().enumerate() {
+                entry_of.clear();
+                match pool {
+                    Some(pool) => entries.pairs_of(kinds, pool, slot, &mut entry_of),
+                    None => entry_of.extend(of_term.next().into_iter().flatten()),
+                }
+                let point = |member: u32| q * term.members + member as usize;
+                kinds.weigh(term, None, task.rows, point);
+                spread(&entry_of, values, &mut kinds.values);
+                let total = |values: &[M::Real]| -> f64 {
+                    values.iter().zip(&kinds.members).map(|(v, &n)| f64::from(n) * v.to_f64()).sum()
+                };
+                let primal = total(&kinds.values);
+                let sums = &mut sums[task.first_term + start + t];
+                sums.points += kinds.members.iter().map(|&n| n as usize).sum::<usize>();
+                sums.primal += primal;
+                let measured_by_kind = match term.measure {
+                    Some(_) => {
+                        spread(&entry_of, measured, &mut kinds.measured);
+                        sums.measured += total(&kinds.measured);
+                        &kinds.measured
+                    }
+                    None => {
+                        sums.measured += primal;
+                        &kinds.values
+                    }
+                };
+                let Owner::Requirement(i) = term.owner else { continue };
+                let requirement = &self.problem.requirements()[i];
+                if requirement.kind() != Kind::Pointwise {
+                    continue;
+                }
+                for (&row, &place) in task.rows.iter().zip(&kinds.place_of_row) {
+                    let member = term.member_of_row.as_ref().map_or(row, |of| of[row as usize]);
+                    if member != NOT_A_MEMBER {
+                        let point = point(member);
+                        let level = requirement.level().of(point);
+                        let slack = |values: &[M::Real]| {
+                            term.coefficient * (values[place as usize].to_f64() - level)
+                        };
+                        seen.push(Seen {
+                            requirement: i as u32,
+                            point: point as u32,
+                            measured: slack(measured_by_kind),
+                            primal: slack(&kinds.values),
+                        });
+                    }
+                }
             }
         }
+        kinds.entry_of = entry_of;
     }
 }
 
-/// Puts the entries' values where their kinds are, 0 elsewhere.
-fn spread<T: Real>(place: &[u32], values: &[T], kinds: usize, to: &mut Vec<T>) {
+/// The value of each kind's entry; 0 where it has none.
+fn spread<T: Real>(entry_of: &[u32], values: &[T], to: &mut Vec<T>) {
     to.clear();
-    to.resize(kinds, T::ZERO);
-    for (&place, &value) in place.iter().zip(values) {
-        to[place as usize] = value;
-    }
+    to.extend(entry_of.iter().map(|&e| if e == NONE { T::ZERO } else { values[e as usize] }));
 }
 
 impl<T: Real> Entries<T> {
-    /// The kinds that have members, and a weight or a value that is wanted.
-    fn choose(&mut self, kinds: &Kinds<T>, wants_values: bool, is_zero: impl Fn(usize) -> bool) {
-        self.place.clear();
+    /// Forgets the last group's entries.
+    fn begin(&mut self) {
+        self.group += 1;
+        self.of_term.clear();
+        self.rows.clear();
+        self.samples.clear();
         self.weights.clear();
-        for (place, (&members, &weight)) in kinds.members.iter().zip(&kinds.weights).enumerate() {
-            let counts = members > 0 && (wants_values || weight != T::ZERO);
-            if counts && !is_zero(place) {
-                self.place.push(place as u32);
-                self.weights.push(weight);
+    }
+
+    /// Adds the pairs of x and what else each kind shows.
+    fn add_pairs(&mut self, kinds: &Kinds<T>, pool: &Pool) {
+        self.mark.resize(pool.pairs.max(self.mark.len()), Mark::default());
+        self.of_shown.clear();
+        self.starts.clear();
+        self.of_view.clear();
+        self.of_view.resize(pool.slots, T::ZERO);
+        for &kind in &kinds.kinds {
+            let range = pool.range(kind);
+            let output = |input: u32| kinds.input_mark[input as usize].place;
+            let at = output(pool.shown[range.start]);
+            self.starts.push(self.of_shown.len() as u32);
+            self.of_shown.push(NONE);
+            for shown in range.start + 1..range.end {
+                let mark = &mut self.mark[pool.pair_of[shown] as usize];
+                if mark.seen != self.group {
+                    *mark = Mark { seen: self.group, place: self.rows.len() as u32 };
+                    self.rows.push((at, output(pool.shown[shown])));
+                }
+                self.of_shown.push(mark.place);
+            }
+        }
+        // Losses that vanish between equal outputs do not ask for the target.
+        self.samples.resize(self.rows.len(), 0);
+        self.weights.resize(self.rows.len(), T::ZERO);
+    }
+
+    /// The entry that each kind has for a view.
+    fn pairs_of(&self, kinds: &Kinds<T>, pool: &Pool, slot: usize, entry_of: &mut Vec<u32>) {
+        entry_of.extend(kinds.kinds.iter().zip(&self.starts).map(|(&kind, &start)| {
+            let shown = pool.shown_by[kind as usize * pool.slots + slot];
+            self.of_shown[(start + shown) as usize]
+        }));
+    }
+
+    /// Adds the kinds' weights for one view to their pairs.
+    fn weigh_pairs(&mut self, kinds: &Kinds<T>, pool: &Pool, slot: usize) {
+        for ((&kind, &start), &weight) in kinds.kinds.iter().zip(&self.starts).zip(&kinds.weights) {
+            let shown = pool.shown_by[kind as usize * pool.slots + slot];
+            let entry = self.of_shown[(start + shown) as usize];
+            if entry != NONE {
+                self.weights[entry as usize] += weight;
             }
         }
     }
 
-    /// Lines up their outputs.
-    fn read(
+    /// Adds the weights that views have for all rows alike.
+    fn weigh_views(&mut self, kinds: &Kinds<T>, pool: &Pool) {
+        if self.of_view.iter().all(|&w| w == T::ZERO) {
+            return;
+        }
+        let mut of_this = std::mem::take(&mut self.of_this);
+        for ((&kind, &start), &count) in kinds.kinds.iter().zip(&self.starts).zip(&kinds.counts) {
+            let shown = pool.range(kind).len();
+            of_this.clear();
+            of_this.resize(shown, T::ZERO);
+            let by = &pool.shown_by[kind as usize * pool.slots..][..pool.slots];
+            for (&shown, &weight) in by.iter().zip(&self.of_view) {
+                of_this[shown as usize] += weight;
+            }
+            let count = T::from_f64(f64::from(count));
+            let entries = &self.of_shown[start as usize..][..shown];
+            for (&entry, &weight) in entries.iter().zip(&of_this).skip(1) {
+                self.weights[entry as usize] += count * weight;
+            }
+        }
+        self.of_this = of_this;
+    }
+
+    /// Adds a view of every kind as entries of their own.
+    fn add_kinds(
         &mut self,
         kinds: &Kinds<T>,
         alike: &Alike,
-        outputs: &[T],
-        width: usize,
+        slot: usize,
+        wants_values: bool,
         pair: bool,
-        rows_of: impl Fn(usize) -> (usize, usize),
     ) {
-        let entries = self.place.len();
+        let count = kinds.kinds.len() as u32;
+        for (place, &kind) in kinds.kinds.iter().enumerate() {
+            let (weight, members) = (kinds.weights[place], kinds.members[place]);
+            if members == 0 || !(wants_values || weight != T::ZERO) {
+                self.of_term.push(NONE);
+                continue;
+            }
+            let output = |slot: usize| match &alike.pool {
+                None => slot as u32 * count + place as u32,
+                Some(pool) => {
+                    let shown = pool.shown_by[kind as usize * pool.slots + slot] as usize;
+                    let input = pool.shown[pool.range(kind).start + shown];
+                    kinds.input_mark[input as usize].place
+                }
+            };
+            let at = if pair { 0 } else { slot };
+            self.of_term.push(self.rows.len() as u32);
+            self.rows.push((output(at), output(slot)));
+            self.samples.push(alike.representative[kind as usize]);
+            self.weights.push(weight);
+        }
+    }
+
+    /// Lines up the outputs.
+    fn read(&mut self, outputs: &[T], width: usize, pair: bool) {
+        let entries = self.rows.len();
         self.positions.clear();
         self.positions.extend(0..entries as u32);
-        self.samples.clear();
-        let kind = |&place: &u32| kinds.kinds[place as usize] as usize;
-        self.samples.extend(self.place.iter().map(|place| alike.representative[kind(place)]));
-        self.at.clear();
-        self.against.clear();
-        for &place in &self.place {
-            let (at, against) = rows_of(place as usize);
-            self.at.extend_from_slice(&outputs[at * width..][..width]);
-            if pair {
-                self.against.extend_from_slice(&outputs[against * width..][..width]);
+        self.at.resize(entries * width, T::ZERO);
+        self.against.resize(if pair { entries * width } else { 0 }, T::ZERO);
+        match width {
+            1 => self.copy::<1>(outputs, 1, pair),
+            2 => self.copy::<2>(outputs, 2, pair),
+            _ => self.copy::<0>(outputs, width, pair),
+        }
+    }
+
+    /// W is the width, or 0 for any.
+    #[inline(always)]
+    fn copy<const W: usize>(&mut self, outputs: &[T], width: usize, pair: bool) {
+        let width = if W == 0 { width } else { W };
+        let row = |r: u32| &outputs[r as usize * width..][..width];
+        for (to, &(at, _)) in self.at.chunks_exact_mut(width).zip(&self.rows) {
+            to.copy_from_slice(row(at));
+        }
+        if pair {
+            for (to, &(_, against)) in self.against.chunks_exact_mut(width).zip(&self.rows) {
+                to.copy_from_slice(row(against));
+            }
+        }
+    }
+
+    /// Adds the entries' seeds to those of the outputs they were read from.
+    fn scatter(&self, by_at: &[T], by_against: &[T], width: usize, pair: bool, seeds: &mut [T]) {
+        match width {
+            1 => self.add::<1>(by_at, by_against, 1, pair, seeds),
+            2 => self.add::<2>(by_at, by_against, 2, pair, seeds),
+            _ => self.add::<0>(by_at, by_against, width, pair, seeds),
+        }
+    }
+
+    #[inline(always)]
+    fn add<const W: usize>(
+        &self,
+        by_at: &[T],
+        by_against: &[T],
+        width: usize,
+        pair: bool,
+        seeds: &mut [T],
+    ) {
+        let width = if W == 0 { width } else { W };
+        let mut add = |r: u32, by: &[T]| {
+            let to = &mut seeds[r as usize * width..][..width];
+            for (seed, &g) in to.iter_mut().zip(by) {
+                *seed += g;
+            }
+        };
+        for (by, &(at, _)) in by_at.chunks_exact(width).zip(&self.rows) {
+            add(at, by);
+        }
+        if pair {
+            for (by, &(_, against)) in by_against.chunks_exact(width).zip(&self.rows) {
+                add(against, by);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The working memory of one lane of a pass, and what it has seen.
 
 use crate::adaptive::ProbeScratch;
-use crate::lagrangian::distinct::Kinds;
+use crate::lagrangian::distinct::{Entries, Kinds};
 use crate::model::Tape;
 use crate::problem::Problem;
 use crate::real::Real;
@@ -37,6 +37,10 @@ pub(super) struct Lane<T> {
     pub(super) values: Vec<T>,
     pub(super) measured: Vec<T>,
     pub(super) kinds: Kinds<T>,
+    pub(super) entries: Entries<T>,
+    pub(super) asked: Vec<u32>,
+    pub(super) by_at: Vec<T>,
+    pub(super) by_against: Vec<T>,
     pub(super) gradient: Vec<T>,
     pub(super) sums: Vec<TermSums>,
     pub(super) seen: Vec<Seen>,
@@ -55,6 +59,10 @@ impl<T: Real> Lane<T> {
             values: Vec::new(),
             measured: Vec::new(),
             kinds: Kinds::default(),
+            entries: Entries::default(),
+            asked: Vec::new(),
+            by_at: Vec::new(),
+            by_against: Vec::new(),
             gradient: vec![T::ZERO; parameters],
             sums: vec![TermSums::default(); terms],
             seen: Vec::new(),

@@ -196,6 +196,23 @@ impl Loss {
         }
     }
 
+    /// Whether it is surely the same function. The user's own are if they are one object.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Custom(a), Self::Custom(b)) => Arc::ptr_eq(a, b),
+            (Self::Huber { delta: a }, Self::Huber { delta: b })
+            | (Self::TotalVariation { smoothing: a }, Self::TotalVariation { smoothing: b }) => {
+                a == b
+            }
+            (Self::Probability { class: a }, Self::Probability { class: b })
+            | (Self::Selected { class: a }, Self::Selected { class: b }) => a == b,
+            (Self::Bounded(a), Self::Bounded(b)) => {
+                a.bound() == b.bound() && a.loss().is_same(b.loss())
+            }
+            (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+        }
+    }
+
     /// Whether it and its gradient are 0 between two views with equal outputs.
     pub(crate) fn vanishes_between_equals(&self) -> bool {
         match self {
