@@ -30,6 +30,9 @@ mod lane;
 use chunk::Ground;
 use lane::{Lane, TermSums};
 
+#[cfg(test)]
+mod tests;
+
 /// Lanes a pass is dealt to: the most threads that can work on one pass.
 const LANES: usize = 16;
 /// Output rows (rows × views) per chunk, about: enough for the kernels, small for the cache.

@@ -1,0 +1,175 @@
+//! Working on rows that are alike once changes nothing but the order of sums.
+
+use super::*;
+use crate::Tape;
+use crate::inputs::Inputs;
+use crate::loss::Loss;
+use crate::model::Batch;
+use crate::population::Population;
+use crate::requirement::Requirement;
+use crate::rho;
+use crate::samples::{Samples, Targets};
+use crate::stream::{Purpose, Stream};
+
+/// f(x) = Wx of two outputs, W = θ, in the plainest way.
+struct Plain(usize);
+
+impl Plain {
+    fn each(&self, batch: &Batch<'_>, mut f: impl FnMut(usize, &[f32])) {
+        let mut x = vec![0.0; self.0];
+        for view in 0..batch.views() {
+            for r in 0..batch.rows.len() {
+                batch.write_input(view, r, &mut x);
+                f(view * batch.rows.len() + r, &x);
+            }
+        }
+    }
+}
+
+impl Model for Plain {
+    type Real = f64;
+    fn input_width(&self) -> usize {
+        self.0
+    }
+    fn output_width(&self) -> usize {
+        2
+    }
+    fn parameter_count(&self) -> usize {
+        2 * self.0
+    }
+    fn initial(&self, seed: u64) -> Vec<f64> {
+        let mut stream = Stream::new(seed, Purpose::Shuffle, 0, 0);
+        (0..2 * self.0).map(|_| 4.0 * stream.uniform() - 2.0).collect()
+    }
+    fn forward(&self, theta: &[f64], batch: &Batch<'_>, tape: &mut Tape<f64>) {
+        tape.resize_outputs(2 * batch.output_rows());
+        self.each(batch, |at, x| {
+            for o in 0..2 {
+                let w = &theta[o * self.0..][..self.0];
+                tape.outputs[2 * at + o] = x.iter().zip(w).map(|(&x, w)| f64::from(x) * w).sum();
+            }
+        });
+    }
+    fn backward(
+        &self,
+        _: &[f64],
+        batch: &Batch<'_>,
+        _: &mut Tape<f64>,
+        seeds: &[f64],
+        gradient: &mut [f64],
+    ) {
+        self.each(batch, |at, x| {
+            for o in 0..2 {
+                for (g, &x) in gradient[o * self.0..][..self.0].iter_mut().zip(x) {
+                    *g += seeds[2 * at + o] * f64::from(x);
+                }
+            }
+        });
+    }
+    fn input_gradient(
+        &self,
+        _: &[f64],
+        _: &Batch<'_>,
+        _: &mut Tape<f64>,
+        _: &[f64],
+        _: &mut [f64],
+    ) {
+        unreachable!("no view depends on the model");
+    }
+}
+
+const WIDTH: usize = 7;
+
+/// People of a few kinds: `columns` indicators, and a group that is not among the inputs.
+fn everyone(columns: u32) -> (Population, Vec<bool>) {
+    let mut stream = Stream::new(3, Purpose::Shuffle, 0, 0);
+    let (mut x, mut y, mut group) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..900 {
+        let on = stream.below(columns) as usize;
+        x.extend((0..WIDTH).map(|c| f32::from(u8::from(c == on || c == 0))));
+        y.push(stream.below(2));
+        group.push(stream.below(3) > 0);
+    }
+    let samples = Samples::new(Inputs::new(x, WIDTH).unwrap(), Targets::Classes(y)).unwrap();
+    (Population::new(samples), group)
+}
+
+/// Average and pointwise requirements, on everyone and on a group, between views and not, measured
+/// by their own loss and by another.
+fn problem(columns: u32, swaps: &[(usize, usize)]) -> Problem {
+    let (everyone, group) = everyone(columns);
+    let some = everyone.subset(&group).unwrap();
+    let flipped = everyone.counterfactual(rho::flip(6)).unwrap();
+    let mut draft = Problem::minimise(&everyone, Loss::CrossEntropy)
+        .subject_to(Requirement::pointwise("each", &flipped, Loss::Kl).at_most(1e-3))
+        .subject_to(
+            Requirement::average("error", &some, Loss::SmoothedError)
+                .measured_by(Loss::Error)
+                .at_most(0.2),
+        );
+    for (i, &(a, b)) in swaps.iter().enumerate() {
+        let of = if i % 2 == 0 { &everyone } else { &some };
+        let swapped = of.counterfactual(rho::swap(a, b)).unwrap();
+        draft = draft.subject_to(
+            Requirement::average(format!("swap {i}"), &swapped, Loss::Kl)
+                .measured_by(Loss::Flip)
+                .at_most(1e-3),
+        );
+    }
+    draft.check().unwrap()
+}
+
+fn close(a: f64, b: f64) {
+    assert!((a - b).abs() <= 1e-12 * (1.0 + a.abs()), "{a} {b}");
+}
+
+fn agree(problem: &Problem, pooled: bool) {
+    let model = Plain(WIDTH);
+    let theta = model.initial(1);
+    let mut values: Vec<Vec<f64>> = Vec::new();
+    for requirement in problem.requirements() {
+        let n = requirement.multipliers();
+        values.push((0..n).map(|i| [0.0, 1.5, 0.25, 3.0][i % 4] + n as f64 / 500.0).collect());
+    }
+    let multipliers = Multipliers::new(problem, values).unwrap();
+    let mut plain = Lagrangian::new(problem, &model, 1, 0).unwrap();
+    let mut sharing = Lagrangian::new(problem, &model, 1, 0).unwrap().sharing();
+    assert!(sharing.ground.alike[0].is_some());
+    assert_eq!(sharing.ground.pooled(0).is_some(), pooled);
+    let (a, b) = (plain.measure(&theta), sharing.measure(&theta));
+    close(a.objective, b.objective);
+    for (a, b) in a.slacks.iter().zip(&b.slacks) {
+        a.measured.iter().zip(&b.measured).for_each(|(&a, &b)| close(a, b));
+        assert_eq!(a.surrogate.is_some(), b.surrogate.is_some());
+        for (a, b) in a.surrogate.iter().flatten().zip(b.surrogate.iter().flatten()) {
+            close(*a, *b);
+        }
+    }
+    let full = plain.full_gradient(&theta, &multipliers).to_vec();
+    let found = sharing.full_gradient(&theta, &multipliers);
+    full.iter().zip(found).for_each(|(&a, &b)| close(a, b));
+    let rows: Vec<u32> = (0..300).map(|i| i * 3 % 900).collect();
+    let batch = [Selection { rows: &rows, scale: 3.0, whole: false }];
+    let (mut slacks, mut shared) = (Vec::new(), Vec::new());
+    let full = plain.gradient_and_slacks(&theta, &batch, &multipliers, &mut slacks).to_vec();
+    let found = sharing.gradient_and_slacks(&theta, &batch, &multipliers, &mut shared);
+    full.iter().zip(found).for_each(|(&a, &b)| close(a, b));
+    let key = |&(i, n, _): &(usize, usize, f64)| (i, n);
+    slacks.sort_by_key(key);
+    shared.sort_by_key(key);
+    assert_eq!(slacks.len(), shared.len());
+    for (a, b) in slacks.iter().zip(&shared) {
+        assert_eq!(key(a), key(b));
+        close(a.2, b.2);
+    }
+}
+
+#[test]
+fn sharing_the_work_of_like_rows_changes_only_the_order_of_sums() {
+    agree(&problem(7, &[]), false);
+}
+
+#[test]
+fn sharing_the_work_of_like_inputs_changes_only_the_order_of_sums() {
+    agree(&problem(3, &[(1, 2), (0, 1), (1, 2), (0, 2), (4, 5)]), true);
+}
