@@ -15,7 +15,7 @@ use crate::simd::Level;
 
 /// Up to this many dense columns are added row by row like the indicators; more become a
 /// matrix product.
-pub(crate) const DENSE_BY_ROW: usize = 12;
+pub(crate) const DENSE_BY_ROW: usize = 48;
 
 /// d inputs, h outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,7 +27,8 @@ use crate::spec::{RequirementSpec, Source, Spec};
 pub struct Plan {
     name: String,
     spec: Spec,
-    data: Data,
+    /// Shared: a plan is copied for every seed, a table of a million rows is not.
+    data: Arc<Data>,
     model: Network,
     clauses: Vec<Clause>,
     expanded: Vec<(usize, RequirementSpec)>,
@@ -106,6 +107,7 @@ impl Plan {
         }
         let changes = reported(source, &spec, &data, &clauses)?;
         let name = source.name().to_string();
+        let data = Arc::new(data);
         let plan = Self { name, spec, data, model, clauses, expanded, changes, train, validation };
         plan.check_settings(source)?;
         Ok(plan)

@@ -166,6 +166,8 @@ impl Inputs {
 #[derive(Clone, Debug)]
 pub struct InputsBuilder {
     inputs: Inputs,
+    /// Rows there will be, about.
+    expected: usize,
     is_dense: Vec<bool>,
 }
 
@@ -192,7 +194,7 @@ impl InputsBuilder {
         let dense = Vec::with_capacity(rows * dense_columns.len());
         let lists = Lists::ragged(rows);
         let inputs = Inputs { rows: 0, width, dense_columns, dense, lists, hot: Vec::new() };
-        Ok(Self { inputs, is_dense })
+        Ok(Self { inputs, expected: rows, is_dense })
     }
 
     /// Adds a row: the values of the dense columns in their order, and the indicators that
@@ -222,6 +224,10 @@ impl InputsBuilder {
         if !ascending || !hot.iter().all(allowed) {
             let expected = format!("ascending indicator columns below {width}, none of them dense");
             return Err(shape(expected, hot.len()));
+        }
+        if row == 0 {
+            // Rows of a table have about as many each; growing by doubling would hold twice as much.
+            self.inputs.hot.reserve_exact(self.expected * (hot.len() + 1));
         }
         self.inputs.dense.extend_from_slice(dense);
         self.inputs.hot.extend_from_slice(hot);
