@@ -43,7 +43,7 @@ def train(table: Table, s: Settings) -> tuple[torch.nn.Module, Tensor]:
     x, y = torch.from_numpy(table.x), torch.from_numpy(table.y)
     views, rows, columns = x.shape
     x = x.transpose(0, 1).contiguous()
-    net = network(columns)
+    net = network(columns, s.hidden, s.activation)
     cmp = Invariance(net, s, rows if s.pointwise else views - 1)
     # Cooper's indexed multipliers have sparse gradients.
     adam = torch.optim.SparseAdam if s.pointwise else torch.optim.Adam

@@ -27,6 +27,14 @@ def main() -> None:
         model = parity.train(table, args.problem, args.seed)
         seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
         epochs, reached = None, parity.reached(model, table, args.seed)
+    elif args.problem.stem == "adult-softmax":
+        import exact
+
+        settings = exact.settings(args.problem)
+        began, cpu = time.perf_counter(), time.process_time()
+        net, multipliers, epochs = exact.train(table, settings)
+        seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+        reached = problem.reached(net.float(), table, settings, multipliers)
     else:
         if args.peer == "pytorch":
             from loop import train

@@ -11,7 +11,7 @@ def train(table: Table, s: Settings) -> tuple[torch.nn.Module, Tensor]:
     x, y = torch.from_numpy(table.x), torch.from_numpy(table.y)
     views, rows, columns = x.shape
     x = x.transpose(0, 1).contiguous()  # (rows, views, columns): a batch is one gather
-    net = network(columns)
+    net = network(columns, s.hidden, s.activation)
     primal = torch.optim.Adam(net.parameters(), lr=s.rate)
     multipliers = torch.full((rows,) if s.pointwise else (views - 1,), START, requires_grad=True)
     dual = torch.optim.Adam([multipliers], lr=s.dual_rate, maximize=True)

@@ -21,11 +21,14 @@ class Settings:
     dual_factor: float  # of the dual rate, every `dual_every` epochs
     dual_every: int
     seed: int
+    hidden: tuple[int, ...]
+    activation: str
 
     @classmethod
     def read(cls, file: Path, epochs: int | None, seed: int) -> "Settings":
         spec = tomllib.loads(file.read_text())
         training, requirement = spec["training"], spec["requirement"][0]
+        model = spec.get("model", {})
         assert training["recipe"] == "paper" and requirement["loss"] == "kl"
         dual = training["dual"]
         assert dual["method"] == "adam"
@@ -40,21 +43,28 @@ class Settings:
             dual_factor=step["factor"],
             dual_every=int(step["every"]),
             seed=seed,
+            hidden=tuple(model.get("hidden", [64])),
+            activation=model.get("activation", "sigmoid"),
         )
 
 
 def load(name: str, data: Path, rows: Path | None) -> tables.Table:
     if name.startswith("adult"):
         return tables.adult(data)
+    if name.startswith("synthetic"):
+        assert rows is not None, "a synthetic table needs --rows: the rows.json of a run"
+        return tables.synthetic(data / f"{name}.csv", rows)
     assert rows is not None, "COMPAS needs --rows: the rows.json of a run"
     return tables.compas(data, rows)
 
 
-def network(columns: int) -> torch.nn.Module:
+def network(columns: int, hidden: tuple[int, ...] = (64,), activation: str = "sigmoid") -> torch.nn.Module:
     """PyTorch's default start, uniform on ±1/√(fan-in), is also Feasible's."""
-    return torch.nn.Sequential(
-        torch.nn.Linear(columns, 64), torch.nn.Sigmoid(), torch.nn.Linear(64, 2)
-    )
+    kind = {"sigmoid": torch.nn.Sigmoid, "relu": torch.nn.ReLU}[activation]
+    layers: list[torch.nn.Module] = []
+    for before, after in zip((columns, *hidden), hidden):
+        layers += [torch.nn.Linear(before, after), kind()]
+    return torch.nn.Sequential(*layers, torch.nn.Linear((columns, *hidden)[-1], 2))
 
 
 def divergences(logits: Tensor) -> Tensor:
@@ -80,6 +90,7 @@ def reached(net: torch.nn.Module, table: tables.Table, s: Settings, multipliers:
             "accuracy": 100 * (classes[0] == torch.from_numpy(y)).float().mean().item(),
             "largest flips": 100 * (classes[0] != classes[1:]).float().mean(1).max().item(),
             "violated": 100 * (values > s.level).float().mean().item(),
+            "objective": torch.nn.functional.cross_entropy(logits[0], torch.from_numpy(y)).item(),
         }
     return result
 

@@ -134,6 +134,30 @@ def compas(directory: Path, rows_json: Path) -> Table:
     return table(train, test, prepare, "two_year_recid", "1", "sex", swaps)
 
 
+def synthetic(file: Path, rows_json: Path) -> Table:
+    """The table of synthetic.py: numbers standardised on the training rows, categories one-hot."""
+    parts = json.loads(rows_json.read_text())
+    with open(file) as lines:
+        names = lines.readline().strip().split(",")
+    numbers = [i for i, name in enumerate(names) if name.startswith("number")]
+    x = np.loadtxt(file, delimiter=",", skiprows=1, usecols=numbers)
+    cells = np.loadtxt(file, delimiter=",", skiprows=1, dtype="U3", usecols=range(len(numbers), len(names)))
+    train, test = np.array(ranges(parts["train"])), np.array(ranges(parts["test"]))
+    x = (x - x[train].mean(0)) / x[train].std(0)
+    columns, gender = [x.astype(np.float32)], None
+    for j in range(cells.shape[1] - 1):
+        levels = np.unique(cells[train, j])
+        gender = x.shape[1] if j == 0 else gender
+        kept = levels[1:] if len(levels) == 2 else levels
+        columns.append((cells[:, j : j + 1] == kept).astype(np.float32))
+    x = np.concatenate(columns, 1)
+    flipped = x.copy()
+    flipped[:, gender] = 1 - flipped[:, gender]
+    both, y = np.stack([x, flipped]), (cells[:, -1] == "yes").astype(np.int64)
+    group = cells[:, 0]
+    return Table(both[:, train], y[train], both[:, test], y[test], group[train], group[test])
+
+
 def table(train, test, prepare, target: str, positive: str, group: str, swaps: list[Swap]) -> Table:
     fitted = [prepare(row) for row in train]
     return Table(

@@ -227,7 +227,7 @@ impl InputsBuilder {
         }
         if row == 0 {
             // Rows of a table have about as many each; growing by doubling would hold twice as much.
-            self.inputs.hot.reserve_exact(self.expected * (hot.len() + 1));
+            self.inputs.hot.reserve_exact(self.expected * (hot.len() + 1).min(64));
         }
         self.inputs.dense.extend_from_slice(dense);
         self.inputs.hot.extend_from_slice(hot);
