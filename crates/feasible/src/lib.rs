@@ -91,6 +91,7 @@
 struct Readme;
 
 pub mod adaptive;
+pub mod certificate;
 pub mod dual;
 pub mod error;
 mod flush;
@@ -115,6 +116,7 @@ pub mod shift;
 pub mod solution;
 mod source;
 pub mod stream;
+pub mod theory;
 
 pub use adaptive::{Adaptive, Place, Probe};
 pub use dual::{Dual, DualMethod, Scaling};
