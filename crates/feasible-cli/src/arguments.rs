@@ -85,6 +85,23 @@ pub enum Command {
     /// Ends with 0 if every requirement is met, with 1 if not.
     #[command(after_help = "Example:\n  feasible audit runs/adult this-year.csv && ./deploy")]
     Audit(AuditArguments),
+    /// Say what is certain about a trained model on data nobody has seen
+    ///
+    /// Holds the model against rows that were not used to train it, and says of each requirement what
+    /// they prove about the population they are drawn from: CERTIFIED, MET (in the rows, which are too few
+    /// to say more), VIOLATED or OPEN, all requirements together at the confidence asked for. Without a
+    /// table, uses the rows that the run itself kept back or tested on. Refuses rows that the record of the
+    /// run knows as used. Ends with 0 if every requirement is certified, with 1 if not.
+    #[command(after_help = "Example:\n  feasible certify runs/adult this-year.csv && ./deploy")]
+    Certify(CertifyArguments),
+    /// Say how many rows a certificate takes, and what the rows there are would buy
+    ///
+    /// Answers before anything is trained: the share of a population that N held-out rows certify, the
+    /// rows that certify a level, and what the paper's bounds for all models of a class at once have to
+    /// say. A problem file supplies its rows, requirements and model.
+    #[command(after_help = "Example:\n  feasible bound --rows 32561\n  \
+        feasible bound --level 0.01 --confidence 0.99\n  feasible bound adult --level 0.001")]
+    Bound(BoundArguments),
     /// Say what a problem file means, without training
     ///
     /// Reads the problem file and its data and prints the problem in mathematical words, the
@@ -218,6 +235,116 @@ pub struct AuditArguments {
     /// What to do with levels the training rows did not have, if not as the problem file says
     #[arg(long)]
     pub unseen: Option<Unseen>,
+}
+
+/// What ends with 0.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Require {
+    /// Every requirement is certified.
+    Certified,
+    /// Every requirement is certified or met in the rows.
+    Met,
+}
+
+/// How requirements share δ.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Simultaneous {
+    /// Holm's step-down.
+    Holm,
+    /// An equal part for each.
+    Bonferroni,
+}
+
+impl From<Simultaneous> for feasible_run::spec::SimultaneousName {
+    fn from(given: Simultaneous) -> Self {
+        match given {
+            Simultaneous::Holm => Self::Holm,
+            Simultaneous::Bonferroni => Self::Bonferroni,
+        }
+    }
+}
+
+/// The bound for averages of losses.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Method {
+    /// Waudby-Smith and Ramdas.
+    Betting,
+    /// Bates and others.
+    HoeffdingBentkus,
+    /// Maurer and Pontil.
+    EmpiricalBernstein,
+    /// Hoeffding.
+    Hoeffding,
+}
+
+impl From<Method> for feasible_run::spec::MethodName {
+    fn from(given: Method) -> Self {
+        match given {
+            Method::Betting => Self::Betting,
+            Method::HoeffdingBentkus => Self::HoeffdingBentkus,
+            Method::EmpiricalBernstein => Self::EmpiricalBernstein,
+            Method::Hoeffding => Self::Hoeffding,
+        }
+    }
+}
+
+/// `certify`.
+#[derive(Debug, Args)]
+pub struct CertifyArguments {
+    /// A run directory
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+    /// A table of rows that were not used, with the target; by default those the run held out
+    #[arg(value_name = "TABLE")]
+    pub table: Option<PathBuf>,
+    /// The confidence, of all requirements together [default: as the problem file says, or 0.95]
+    #[arg(long, value_name = "SHARE")]
+    pub confidence: Option<f64>,
+    /// The share of the population that may violate a requirement on every single sample, where it allows
+    /// none [default: as the problem file says, or 0.01]
+    #[arg(long, value_name = "SHARE")]
+    pub all_but: Option<f64>,
+    /// How requirements share the risk of being wrong [default: as the problem file says, or holm]
+    #[arg(long)]
+    pub simultaneous: Option<Simultaneous>,
+    /// The bound for averages of losses [default: as the problem file says, or betting]
+    #[arg(long)]
+    pub method: Option<Method>,
+    /// What ends with 0
+    #[arg(long, default_value = "certified")]
+    pub require: Require,
+    /// What to do with levels the training rows did not have, if not as the problem file says
+    #[arg(long)]
+    pub unseen: Option<Unseen>,
+}
+
+/// `bound`.
+#[derive(Debug, Args)]
+pub struct BoundArguments {
+    /// A problem file, or an embedded problem: its rows, requirements and model
+    #[arg(value_name = "FILE|adult|compas")]
+    pub problem: Option<String>,
+    /// Held-out rows: what do they buy?
+    #[arg(long, value_name = "N")]
+    pub rows: Option<u64>,
+    /// The share, or the mean divided by its bound, to be certified: how many rows does it take?
+    #[arg(long, value_name = "SHARE")]
+    pub level: Option<f64>,
+    /// The share that a sample is expected to show; several by default
+    #[arg(long, value_name = "SHARE")]
+    pub rate: Option<f64>,
+    /// The confidence, of all requirements together
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
+    pub confidence: f64,
+    /// Requirements that share it [default: those of the problem file, or 1]
+    #[arg(long, value_name = "M")]
+    pub requirements: Option<usize>,
+    /// The VC dimension of the class of models, for the paper's bounds [default: of the problem file's]
+    #[arg(long, value_name = "D")]
+    pub dimension: Option<f64>,
+    /// Settings.
+    #[command(flatten)]
+    pub overrides: Overrides,
 }
 
 /// `check`.

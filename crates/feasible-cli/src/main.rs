@@ -29,6 +29,8 @@ fn main() -> ExitCode {
         Command::Resume(arguments) => command::fit::resume(arguments, &terminal),
         Command::Predict(arguments) => command::predict::predict(arguments, &terminal),
         Command::Audit(arguments) => command::audit::audit(arguments, &terminal),
+        Command::Certify(arguments) => command::certify::certify(arguments, &terminal),
+        Command::Bound(arguments) => command::bound::bound(arguments, &terminal),
         Command::Check(arguments) => command::check::check(arguments, &terminal),
         Command::Init(arguments) => command::init::init(arguments, &terminal),
         Command::Data(arguments) => command::data::data(arguments, &terminal),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
-use crate::spec::{DataSpec, Source, SplitSpec};
+use crate::spec::{CertifySpec, DataSpec, Source, SplitSpec};
 
 /// A table of a run and the SHA-256 of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ pub struct Data {
     pub table: Table,
     /// Which rows are for training, validation and test.
     pub split: Split,
+    /// Rows kept back for a certificate: nothing is fitted to them.
+    pub reserve_rows: Vec<u32>,
     /// The inputs.
     pub encoder: Encoder,
     /// The target.
@@ -46,6 +48,8 @@ pub struct Data {
     pub validation: Option<Arc<Samples>>,
     /// Test samples, if there are any.
     pub test: Option<Arc<Samples>>,
+    /// Reserved samples, if there are any.
+    pub reserve: Option<Arc<Samples>>,
 }
 
 /// SHA-256 of bytes, in hexadecimal.
@@ -53,7 +57,7 @@ pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn sha256_of_file(path: &Path) -> Result<String> {
+pub(crate) fn sha256_of_file(path: &Path) -> Result<String> {
     let name = || path.display().to_string();
     let failed = |source| Error::Storage { operation: "read", path: name(), source };
     let mut file = std::fs::File::open(path).map_err(failed)?;
@@ -84,11 +88,16 @@ enum Part {
 }
 
 impl Data {
-    /// Reads and prepares what `[data]` says, and completes `spec` with the defaults it used.
+    /// Reads and prepares what `[data]` says, and completes `spec` with the defaults it used. A share of
+    /// the training rows is kept back if `certify` is given.
     ///
     /// # Errors
     /// Keys that do not go together, files that cannot be read, columns that do not exist.
-    pub fn load(source: &Source, spec: &mut DataSpec) -> Result<Self> {
+    pub fn load(
+        source: &Source,
+        spec: &mut DataSpec,
+        certify: Option<&CertifySpec>,
+    ) -> Result<Self> {
         let set = match &spec.source {
             Some(name) => Some(DataSet::named(name).map_err(|e| source.about("data.source", e))?),
             None => None,
@@ -115,7 +124,11 @@ impl Data {
                 (part, rows)
             })
             .collect();
-        let split = split(source, spec, set, &table, parts)?;
+        let mut split = split(source, spec, set, &table, parts)?;
+        let reserve_rows = match certify {
+            Some(certify) => keep_back(source, certify, &table, &mut split)?,
+            None => Vec::new(),
+        };
         let target_spec = target_spec(source, spec, set)?;
         let target = TargetEncoder::fit(&table, &split.train, &target_spec)
             .map_err(|e| source.about("data", e))?;
@@ -134,8 +147,22 @@ impl Data {
         let some = |rows: &[u32]| if rows.is_empty() { Ok(None) } else { samples(rows).map(Some) };
         let train = samples(&split.train)?;
         let (validation, test) = (some(&split.validation)?, some(&split.test)?);
+        let reserve = some(&reserve_rows)?;
         let set = set.cloned();
-        Ok(Self { train, validation, test, table, split, encoder, target, hashes, format, set })
+        Ok(Self {
+            train,
+            validation,
+            test,
+            reserve,
+            table,
+            split,
+            reserve_rows,
+            encoder,
+            target,
+            hashes,
+            format,
+            set,
+        })
     }
 }
 
@@ -280,6 +307,34 @@ fn split(
         return Err(source.at("data", "no row is left to train on: check `rows` and the split"));
     }
     Ok(split)
+}
+
+/// Takes the reserve out of the training rows.
+fn keep_back(
+    source: &Source,
+    certify: &CertifySpec,
+    table: &Table,
+    split: &mut Split,
+) -> Result<Vec<u32>> {
+    let share = certify.reserve.unwrap_or(0.2);
+    let fractions = Fractions {
+        train: round(1.0 - share),
+        validation: share,
+        test: 0.0,
+        seed: certify.seed.unwrap_or(0),
+        stratify: None,
+    };
+    let inner = Split::stratified(table, &split.train, &fractions)
+        .map_err(|error| source.about("certify.reserve", error))?;
+    if inner.train.is_empty() || inner.validation.is_empty() {
+        let message = format!(
+            "{} training rows are too few to keep a share of {share} back: give more data",
+            split.train.len()
+        );
+        return Err(source.at("certify.reserve", message));
+    }
+    split.train = inner.train;
+    Ok(inner.validation)
 }
 
 /// 1 − 0.1 − 0.2 is 0.7, whatever binary fractions say.

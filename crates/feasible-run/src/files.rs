@@ -29,13 +29,28 @@ pub const MODEL: &str = "model.safetensors";
 pub const MULTIPLIERS: &str = "multipliers.csv";
 /// What came of it.
 pub const SUMMARY: &str = "summary.json";
+/// What the rows that were trained and validated on look like.
+pub const FINGERPRINTS: &str = "fingerprints.bin";
 /// The seeds of a directory that holds several runs.
 pub const SEEDS: &str = "seeds.json";
 
 /// Whether a run writes a file of this name.
 pub fn is_ours(name: &str) -> bool {
-    [README, PROBLEM, RUN, ROWS, METRICS, TIMINGS, CHECKPOINT, MODEL, MULTIPLIERS, SUMMARY, SEEDS]
-        .contains(&name)
+    [
+        README,
+        PROBLEM,
+        RUN,
+        ROWS,
+        FINGERPRINTS,
+        METRICS,
+        TIMINGS,
+        CHECKPOINT,
+        MODEL,
+        MULTIPLIERS,
+        SUMMARY,
+        SEEDS,
+    ]
+    .contains(&name)
 }
 
 pub(crate) const README_TEXT: &str = "\
@@ -46,6 +61,8 @@ run.json            seed, versions, and the SHA-256 of every table that was read
 rows.json           which rows were trained, validated and tested on (ranges of row numbers, both
                     ends included; row 0 is the first row of the first table, tables one after
                     the other)
+fingerprints.bin    hashes of the rows that were trained and validated on, by which `feasible certify`
+                    knows them again in other tables; keep it as private as the data
 metrics.jsonl       one line per epoch
 timings.jsonl       clock times of the epochs; the only file that differs between equal runs
 checkpoint.bin      the state to go on from: `feasible resume` with this directory
@@ -101,11 +118,14 @@ pub struct Rows {
     pub validation: Vec<(u32, u32)>,
     /// Tested on.
     pub test: Vec<(u32, u32)>,
+    /// Kept back for a certificate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reserve: Vec<(u32, u32)>,
 }
 
 impl Rows {
-    /// Of a split.
-    pub fn of(split: &Split) -> Self {
+    /// Of a split, and of the rows kept back.
+    pub fn of(split: &Split, reserve: &[u32]) -> Self {
         fn ranges(rows: &[u32]) -> Vec<(u32, u32)> {
             let runs = rows.chunk_by(|a, b| a + 1 == *b);
             runs.map(|run| (run[0], run[run.len() - 1])).collect()
@@ -114,6 +134,7 @@ impl Rows {
             train: ranges(&split.train),
             validation: ranges(&split.validation),
             test: ranges(&split.test),
+            reserve: ranges(reserve),
         }
     }
 

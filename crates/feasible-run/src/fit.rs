@@ -24,13 +24,14 @@ use feasible_data::UnknownLevels;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::certify::{Certification, Judged, Theory};
 use crate::checkpoint::{Checkpoint, CheckpointError};
 use crate::clause::Ground;
 use crate::error::{Error, Result};
 use crate::evaluate::{Evaluation, Standard};
 use crate::files::{
-    CHECKPOINT, METRICS, MODEL, MULTIPLIERS, PROBLEM, README, README_TEXT, ROWS, RUN, Rows,
-    RunInfo, SUMMARY, TIMINGS, json, multipliers_csv,
+    CHECKPOINT, FINGERPRINTS, METRICS, MODEL, MULTIPLIERS, PROBLEM, README, README_TEXT, ROWS, RUN,
+    Rows, RunInfo, SUMMARY, TIMINGS, json, multipliers_csv,
 };
 use crate::interrupt::Interrupt;
 use crate::loss::LossName;
@@ -74,27 +75,22 @@ pub fn fit_in(
     };
     let problem = plan.spec().to_toml();
     write(README, README_TEXT.as_bytes())?;
-    write(ROWS, &json(&Rows::of(&plan.data().split)))?;
+    write(ROWS, &json(&Rows::of(&plan.data().split, &plan.data().reserve_rows)))?;
+    write(FINGERPRINTS, &plan.fingerprints().to_bytes())?;
     write(RUN, &json(&RunInfo::of(plan)))?;
     // Last: a directory with a problem is a run that can be resumed.
     write(PROBLEM, problem.as_bytes())?;
     drive(plan, problem.as_bytes(), None, storage, interrupt, observer)
 }
 
-/// Goes on with a run.
-///
-/// # Errors
-/// Files that are missing, damaged, from a newer program or of another problem; data that have
-/// changed.
-pub fn resume_in(
-    storage: &dyn Storage,
-    interrupt: &Interrupt,
-    observer: Observer<'_>,
-) -> Result<Fitted> {
-    let path = |name: &str| format!("{}/{name}", storage.location());
+/// The plan of a run directory, and the bytes of its problem file; the data are checked to be the same.
+pub(crate) fn reopen(
+    location: &str,
+    read: &dyn Fn(&str) -> Result<Option<Vec<u8>>>,
+) -> Result<(Plan, Vec<u8>)> {
+    let path = |name: &str| format!("{location}/{name}");
     let needed = |name: &'static str| {
-        read(storage, name)?
-            .ok_or_else(|| Error::NotARun { location: storage.location(), missing: name })
+        read(name)?.ok_or_else(|| Error::NotARun { location: location.into(), missing: name })
     };
     let problem = needed(PROBLEM)?;
     let info: RunInfo = serde_json::from_slice(&needed(RUN)?)
@@ -111,6 +107,21 @@ pub fn resume_in(
             });
         }
     }
+    Ok((plan, problem))
+}
+
+/// Goes on with a run.
+///
+/// # Errors
+/// Files that are missing, damaged, from a newer program or of another problem; data that have
+/// changed.
+pub fn resume_in(
+    storage: &dyn Storage,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Fitted> {
+    let (plan, problem) = reopen(&storage.location(), &|name| read(storage, name))?;
+    let path = |name: &str| format!("{}/{name}", storage.location());
     let wrong = |reason| Error::Checkpoint { path: path(CHECKPOINT), reason };
     let checkpoint = match read(storage, CHECKPOINT)? {
         Some(bytes) => {
@@ -281,6 +292,11 @@ pub fn summarise(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
         Some(samples) => part(samples, rows, None).map(Some),
         None => Ok(None),
     };
+    let certificate = certificate(plan, solution);
+    let (certificate, no_certificate) = match certificate {
+        Ok(certificate) => (Some(certificate), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
     Ok(Summary {
         problem: plan.name().to_string(),
         seed: plan.seed(),
@@ -294,5 +310,24 @@ pub fn summarise(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
         train: part(&data.train, &data.split.train, Some(&solution.multipliers))?,
         validation: other(&data.validation, &data.split.validation)?,
         test: other(&data.test, &data.split.test)?,
+        certify: plan.spec().certify.is_some(),
+        certificate,
+        no_certificate,
     })
+}
+
+/// What the reserve, or else the test rows, certify; an error says why nothing does.
+fn certificate(plan: &Plan, solution: &Solution<f32>) -> Result<Certification> {
+    let loss = plan.spec().objective.loss.unwrap_or(LossName::CrossEntropy);
+    let judged = Judged {
+        loss: loss.losses().0,
+        clauses: plan.clauses(),
+        changes: plan.changes(),
+        model: plan.model(),
+        theta: &solution.theta,
+    };
+    let design = plan.design()?;
+    let mut certification = judged.certify_own(&design, plan)?;
+    certification.theory = Some(Theory::of(plan, &solution.multipliers, design.delta));
+    Ok(certification)
 }

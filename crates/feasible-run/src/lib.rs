@@ -6,6 +6,7 @@
 //! | hold it against its data | [`Plan`] |
 //! | train it | [`fit()`], [`resume`] → [`Fit`], in a [`Directory`] or in [`Memory`] |
 //! | use what came of it | [`SavedModel::predict`], [`SavedModel::audit`] |
+//! | say what is certain about it | [`RunRecord`] → [`Certification`] |
 //! | the paper's experiments | [`reproduce`] |
 //!
 //! Nothing here prints or reads a terminal: progress is [`Event`]s, stopping is an
@@ -22,6 +23,8 @@
 //! ```
 
 pub mod audit;
+pub mod bound;
+pub mod certify;
 pub mod checkpoint;
 pub mod clause;
 pub mod data;
@@ -51,6 +54,7 @@ pub mod summary;
 mod text;
 
 pub use audit::Audit;
+pub use certify::{Certification, Fingerprints, RunRecord};
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use embedded::{EmbeddedProblem, problems};
 pub use error::{Error, Place, Result};

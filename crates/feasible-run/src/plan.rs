@@ -10,9 +10,11 @@
 
 use std::sync::Arc;
 
+use feasible::certificate::Design;
 use feasible::{Model, Population, Problem, Samples};
 use feasible_data::{Change, UnknownLevels};
 
+use crate::certify::{Fingerprints, room};
 use crate::clause::{Clause, Ground, changes, expand};
 use crate::data::Data;
 use crate::error::{Error, Result};
@@ -20,7 +22,7 @@ use crate::loss::LossName;
 use crate::network::Network;
 use crate::recipe;
 use crate::settings::{AnyLearner, own_duals};
-use crate::spec::{RequirementSpec, Source, Spec};
+use crate::spec::{CertifySpec, RequirementSpec, Source, Spec};
 
 /// A checked plan. See the [module](self).
 #[derive(Clone, Debug)]
@@ -48,7 +50,11 @@ impl Plan {
             recipe::fill_requirement(&spec.training, requirement);
         }
         spec.training = recipe::fill(&spec.training);
-        let data = Data::load(source, &mut spec.data)?;
+        if let Some(certify) = &mut spec.certify {
+            certify.check(source)?;
+            *certify = certify.filled();
+        }
+        let data = Data::load(source, &mut spec.data, spec.certify.as_ref())?;
         let expanded = expand(source, &spec.requirements, &data.table, &data.encoder)?;
         let mut clauses = Vec::new();
         for (from, requirement) in &expanded {
@@ -65,6 +71,9 @@ impl Plan {
         };
         let model = Network::new(&spec.model, data.train.inputs(), outputs)
             .map_err(|error| source.at("model", error.to_string()))?;
+        if let (Some(certify), Some(reserve)) = (&spec.certify, &data.reserve) {
+            leave_room(source, certify, &data, reserve, &model, &mut clauses)?;
+        }
         let build = |samples: &Arc<Samples>, rows: &[u32], part: &str| {
             let mut ground =
                 Ground::new(&data.table, rows, samples, &data.encoder, UnknownLevels::Reject);
@@ -179,6 +188,27 @@ impl Plan {
         &self.changes
     }
 
+    /// What is decided about certificates before rows are looked at: as `certify` says, or its defaults.
+    ///
+    /// # Errors
+    /// None for a checked plan.
+    pub fn design(&self) -> Result<Design> {
+        let certify = self.spec.certify.clone().unwrap_or_default();
+        Ok(certify.design(self.spec.training.tolerance.unwrap_or(0.0))?)
+    }
+
+    /// What the rows that are trained and validated on look like.
+    pub fn fingerprints(&self) -> Fingerprints {
+        let data = &self.data;
+        let inputs = data.encoder.variables().iter().map(|variable| variable.column.as_str());
+        let spoken = self.clauses.iter().flat_map(Clause::columns);
+        let target = std::iter::once(data.target.column());
+        let needed = inputs.chain(spoken).chain(target).map(String::from).collect();
+        let mut used = data.split.train.clone();
+        used.extend_from_slice(&data.split.validation);
+        Fingerprints::of(&data.table, &used, &needed)
+    }
+
     /// The seed of the file.
     pub fn seed(&self) -> u64 {
         self.spec.training.seed.unwrap_or(0)
@@ -219,6 +249,48 @@ impl Plan {
     pub fn parameters(&self) -> usize {
         self.model.parameter_count()
     }
+}
+
+/// Tightens the clauses so that the reserve will certify what is trained.
+fn leave_room(
+    source: &Source,
+    certify: &CertifySpec,
+    data: &Data,
+    reserve: &Arc<Samples>,
+    model: &Network,
+    clauses: &mut [Clause],
+) -> Result<()> {
+    let design = certify.design(0.0).map_err(|error| source.at("certify", error.to_string()))?;
+    let rooms = certify.ladder.iter().flatten().copied().chain(certify.room);
+    // The rungs of a ladder are plans of their own; this one only has to be possible.
+    let room = rooms.fold(0.0, f64::max);
+    let each = design.delta.among(clauses.len());
+    let mut ground = Ground::new(
+        &data.table,
+        &data.reserve_rows,
+        reserve,
+        &data.encoder,
+        UnknownLevels::MatchNothing,
+    );
+    for clause in clauses {
+        let requirement = clause.on(&mut ground)?.ok_or_else(|| {
+            let message = format!("'{}' speaks of no reserved row: keep more back", clause.name);
+            source.at("certify.reserve", message)
+        })?;
+        let margin =
+            room::margin(&requirement, clause.bound, model.output_width(), &design, each, room);
+        let margin = margin.map_err(|error| match error {
+            Error::Core(feasible::Error::TooFewRows { .. }) => {
+                source.at("certify", room::too_few(&clause.name, error))
+            }
+            Error::Core(core) => {
+                source.at(&format!("requirement[{}]", clause.from), core.to_string())
+            }
+            other => other,
+        })?;
+        clause.margin = clause.margin.max(margin);
+    }
+    Ok(())
 }
 
 fn objective_loss(spec: &mut Spec, data: &Data) -> LossName {

@@ -64,6 +64,18 @@ pub(crate) fn read(storage: &dyn Storage, name: &str) -> Result<Option<Vec<u8>>>
     }
 }
 
+/// Reads a file of a directory without locking it; `None` if there is none.
+pub(crate) fn read_from(directory: &Path, name: &str) -> Result<Option<Vec<u8>>> {
+    let path = directory.join(name);
+    match fs::read(&path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => {
+            Err(Error::Storage { operation: "read", path: path.display().to_string(), source })
+        }
+    }
+}
+
 /// The error of an operation on a file.
 pub(crate) fn failed<'a>(
     operation: &'static str,

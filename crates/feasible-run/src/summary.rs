@@ -3,6 +3,7 @@
 use feasible::{Gap, Kkt, Outcome};
 use serde::{Deserialize, Serialize};
 
+use crate::certify::Certification;
 use crate::evaluate::{Evaluation, Standing};
 use crate::text::{Align, Grid, percent, short};
 
@@ -34,6 +35,15 @@ pub struct Summary {
     pub validation: Option<Evaluation>,
     /// On the test rows.
     pub test: Option<Evaluation>,
+    /// Whether the problem file asks for a certificate, which then decides whether requirements are met.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub certify: bool,
+    /// What held-out rows certify.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<Certification>,
+    /// Why nothing is certified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_certificate: Option<String>,
 }
 
 impl Summary {
@@ -46,9 +56,13 @@ impl Summary {
         }
     }
 
-    /// Whether every requirement is met on the rows the model is judged by.
+    /// Whether every requirement is met on the rows the model is judged by; certified, if the problem file
+    /// asks for that.
     pub fn met(&self) -> bool {
-        self.judged().1.met
+        match (self.certify, &self.certificate) {
+            (false, _) => self.judged().1.met,
+            (true, certificate) => certificate.as_ref().is_some_and(Certification::all_certified),
+        }
     }
 
     /// The parts, by name.
@@ -66,6 +80,13 @@ impl Summary {
             self.problem, self.seed, self.outcome, self.kept_epoch, self.epochs
         );
         text += &evaluations_text(&self.parts());
+        text += &match (&self.certificate, &self.no_certificate) {
+            (Some(certificate), _) if !certificate.certificate.findings.is_empty() => {
+                format!("\n{}", certificate.to_text())
+            }
+            (None, Some(reason)) => format!("\nNo certificate: {reason}\n"),
+            _ => String::new(),
+        };
         text
     }
 }

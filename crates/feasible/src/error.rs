@@ -104,6 +104,30 @@ pub enum Error {
         /// The range.
         allowed: String,
     },
+    /// An average of a loss without a bound, which no certificate can be about.
+    #[error(
+        "requirement '{requirement}': {loss} has no bound B, and a certificate of its average needs \
+         one: give it one (`bound` in a problem file, `Loss::bounded`) and train again"
+    )]
+    NoBound {
+        /// The requirement.
+        requirement: String,
+        /// The loss.
+        loss: String,
+    },
+    /// Fewer rows than any certificate at this level takes.
+    #[error(
+        "{rows} rows cannot certify a rate of at most {level}, whatever they show: at least {needed} \
+         are needed"
+    )]
+    TooFewRows {
+        /// Rows there are.
+        rows: u64,
+        /// Rows that could do.
+        needed: u64,
+        /// The level, as a rate.
+        level: f64,
+    },
     /// A saved state that belongs to another problem, model or learner.
     #[error("this state does not belong to this problem and model: {reason}")]
     State {

@@ -92,6 +92,7 @@ struct Readme;
 
 pub mod adaptive;
 mod alike;
+pub mod certificate;
 pub mod dual;
 pub mod error;
 mod flush;
@@ -117,6 +118,7 @@ pub mod shift;
 pub mod solution;
 mod source;
 pub mod stream;
+pub mod theory;
 
 pub use adaptive::{Adaptive, Place, Probe};
 pub use dual::{Dual, DualMethod, Scaling};

@@ -1,5 +1,9 @@
 //! `feasible audit`.
 
+use std::path::Path;
+
+use feasible_data::Table;
+use feasible_run::{Certification, RunRecord};
 use serde::Serialize;
 
 use super::{model, table};
@@ -13,6 +17,10 @@ struct Report<'a> {
     met: bool,
     #[serde(flatten)]
     audit: &'a feasible_run::Audit,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate: Option<&'a Certification>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_certificate: Option<String>,
 }
 
 /// Holds a model against a table.
@@ -20,6 +28,27 @@ pub fn audit(arguments: &AuditArguments, terminal: &Terminal) -> Result<Exit> {
     let model = model(&arguments.model)?;
     let table = table(&arguments.table, &model.audit_format())?;
     let audit = model.audit(&table, arguments.unseen.map(Into::into))?;
-    terminal.result(&Report { met: audit.met(), audit: &audit }, || audit.to_text())?;
+    let certified = certificate(arguments, &table);
+    let report = Report {
+        met: audit.met(),
+        audit: &audit,
+        certificate: certified.as_ref().ok(),
+        no_certificate: certified.as_ref().err().map(ToString::to_string),
+    };
+    terminal.result(&report, || {
+        let section = match &certified {
+            _ if audit.evaluation.requirements.is_empty() => String::new(),
+            Ok(certificate) => format!("\n{}", certificate.to_text()),
+            Err(reason) => format!("\nNo certificate: {reason}\n"),
+        };
+        audit.to_text() + &section
+    })?;
     Ok(Exit::met(audit.met()))
+}
+
+/// What the table certifies, or why it does not.
+fn certificate(arguments: &AuditArguments, table: &Table) -> feasible_run::Result<Certification> {
+    let record = RunRecord::open(&arguments.model)?;
+    let file = (arguments.table != Path::new("-")).then_some(arguments.table.as_path());
+    record.certify(table, file, &record.settings(), arguments.unseen.map(Into::into))
 }

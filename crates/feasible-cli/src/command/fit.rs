@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use feasible_run::{Fit, FitOptions, Fitted, Plan, SeedsSummary, files};
+use feasible::certificate::{Finding, Verdict};
+use feasible_run::{Fit, FitOptions, Fitted, Plan, files};
 use serde::Serialize;
 
 use super::source;
@@ -134,10 +135,20 @@ fn verdict(fit: &Fit) -> String {
         return "There are no requirements.".into();
     }
     if summaries.len() > 1 {
-        let all = SeedsSummary { problem: first.problem.clone(), runs: summaries };
-        let met = all.runs.iter().filter(|run| run.met()).count();
-        let n = all.runs.len();
-        return format!("{met} of {n} runs meet every requirement on the {part} rows.");
+        let met = summaries.iter().filter(|run| run.met()).count();
+        let n = summaries.len();
+        return match first.certify {
+            true => format!("Every requirement is certified in {met} of {n} runs."),
+            false => format!("{met} of {n} runs meet every requirement on the {part} rows."),
+        };
+    }
+    if let (true, Some(certificate)) = (first.certify, &first.certificate) {
+        let certified = |f: &&Finding| f.verdict == Verdict::Certified;
+        let findings = &certificate.certificate.findings;
+        return match findings.len() - findings.iter().filter(certified).count() {
+            0 => "Every requirement is certified.".into(),
+            left => format!("{left} of {} requirements are not certified.", findings.len()),
+        };
     }
     let missed: Vec<&str> =
         evaluation.requirements.iter().filter(|r| !r.met).map(|r| r.name.as_str()).collect();

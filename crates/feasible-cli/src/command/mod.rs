@@ -1,6 +1,8 @@
 //! One module for each command.
 
 pub mod audit;
+pub mod bound;
+pub mod certify;
 pub mod check;
 pub mod data;
 pub mod fit;

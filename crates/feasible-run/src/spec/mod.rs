@@ -29,6 +29,7 @@
 //! A [`Spec`] is what the user wrote; [`Plan::check`](crate::Plan::check) holds it against the
 //! data, and only a plan can be trained.
 
+pub mod certify;
 pub mod data;
 mod locate;
 pub mod model;
@@ -43,6 +44,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use certify::{CertifySpec, MethodName, SimultaneousName};
 pub use data::{DataSpec, SplitSpec};
 pub use model::{ModelKind, ModelSpec};
 pub use objective::{EvaluationSpec, ObjectiveSpec};
@@ -62,6 +64,9 @@ pub struct Spec {
     /// One line about the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Keep rows back and certify the requirements on them: a confidence such as 0.95, or a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certify: Option<CertifySpec>,
     /// Where the samples come from and how they are prepared.
     pub data: DataSpec,
     /// The model f_θ.

@@ -1,0 +1,30 @@
+//! `feasible bound`.
+
+use feasible_run::Plan;
+use feasible_run::bound::Question;
+
+use super::source;
+use crate::arguments::BoundArguments;
+use crate::exit::{Exit, Result};
+use crate::terminal::Terminal;
+
+/// Says what rows buy, and how many are needed.
+pub fn bound(arguments: &BoundArguments, terminal: &Terminal) -> Result<Exit> {
+    let mut question = Question {
+        rows: arguments.rows,
+        level: arguments.level,
+        rate: arguments.rate,
+        confidence: arguments.confidence,
+        dimension: arguments.dimension,
+        ..Question::default()
+    };
+    if let Some(problem) = &arguments.problem {
+        question = question.about(&Plan::check(&source(problem, &[], &arguments.overrides)?)?);
+    }
+    if let Some(requirements) = arguments.requirements {
+        question.requirements = requirements;
+    }
+    let answer = question.answer()?;
+    terminal.result(&answer, || answer.to_text())?;
+    Ok(Exit::Met)
+}

@@ -1,0 +1,47 @@
+//! `feasible certify`.
+
+use std::path::Path;
+
+use feasible_run::{Certification, RunRecord};
+use serde::Serialize;
+
+use super::{model, table};
+use crate::arguments::{CertifyArguments, Require};
+use crate::exit::{Exit, Result};
+use crate::terminal::Terminal;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    certified: bool,
+    met: bool,
+    #[serde(flatten)]
+    certification: &'a Certification,
+}
+
+/// Says what is certified about a model.
+pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit> {
+    // For its message about directories without a model.
+    model(&arguments.model)?;
+    let record = RunRecord::open(&arguments.model)?;
+    let mut settings = record.settings();
+    settings.confidence = arguments.confidence.or(settings.confidence);
+    settings.all_but = arguments.all_but.or(settings.all_but);
+    settings.method = arguments.method.map(Into::into).or(settings.method);
+    settings.simultaneous = arguments.simultaneous.map(Into::into).or(settings.simultaneous);
+    let certification = match &arguments.table {
+        None => record.certify_own(&settings)?,
+        Some(path) => {
+            let table = table(path, &record.model().audit_format())?;
+            let file = (path != Path::new("-")).then_some(path.as_path());
+            record.certify(&table, file, &settings, arguments.unseen.map(Into::into))?
+        }
+    };
+    let (certified, met) = (certification.all_certified(), certification.all_met());
+    let report = Report { certified, met, certification: &certification };
+    terminal.result(&report, || certification.to_text())?;
+    Ok(Exit::met(match arguments.require {
+        Require::Certified => certified,
+        Require::Met => met,
+    }))
+}

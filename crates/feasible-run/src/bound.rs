@@ -1,0 +1,333 @@
+//! "How many rows do I need?" and "what do N rows buy me?", before anything is trained.
+//!
+//! ```
+//! use feasible_run::bound::Question;
+//! let question = Question { level: Some(0.01), ..Question::default() };
+//! let answer = question.answer()?;
+//! // No violation among 299 rows certifies "at most 1 %" at 95 %.
+//! assert_eq!(answer.needed[0].rows, Some(299));
+//! # Ok::<(), feasible_run::Error>(())
+//! ```
+
+use feasible::certificate::{Claim, Count, Delta, Evidence, fewest_rows};
+use feasible::requirement::Sense;
+use feasible::theory::{is_vacuous, rows_for, sample_complexity, zeta};
+use serde::Serialize;
+
+use crate::certify::{dimension_of, percent};
+use crate::error::{Error, Result};
+use crate::plan::Plan;
+use crate::text::{Align, Grid, grouped, short};
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// N: rows there are.
+    pub rows: Option<u64>,
+    /// A rate, or a mean divided by B, that is to be certified.
+    pub level: Option<f64>,
+    /// The rate that a sample is expected to show.
+    pub rate: Option<f64>,
+    /// 1 − δ.
+    pub confidence: f64,
+    /// Requirements that share δ.
+    pub requirements: usize,
+    /// The VC dimension of the class of models, for the paper's bounds.
+    pub dimension: Option<f64>,
+    /// Rows the models are trained on, for the paper's bounds; `rows` if not given.
+    pub training_rows: Option<u64>,
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        Self {
+            rows: None,
+            level: None,
+            rate: None,
+            confidence: 0.95,
+            requirements: 1,
+            dimension: None,
+            training_rows: None,
+        }
+    }
+}
+
+/// What a sample certifies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Bought {
+    /// Rows that count, of N.
+    pub hits: u64,
+    /// Their share.
+    pub rate: f64,
+    /// The bound on the population's.
+    pub upper: f64,
+}
+
+/// Rows that certify the level.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Needed {
+    /// The share the sample shows.
+    pub rate: f64,
+    /// Rows; `None` if no number does.
+    pub rows: Option<u64>,
+}
+
+/// The paper's bounds for all models of a class at once.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Uniform {
+    /// The VC dimension.
+    pub dimension: f64,
+    /// Training rows.
+    pub rows: Option<u64>,
+    /// ζ(N) of Proposition 3.
+    pub zeta: Option<f64>,
+    /// Whether it says nothing.
+    pub vacuous: Option<bool>,
+    /// Rows with ζ(N) ≤ the level.
+    pub rows_for_level: Option<f64>,
+    /// ζ⁻¹(level, δ, d) of Theorem 1, to be multiplied by its unknown constant.
+    pub theorem_1: Option<f64>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// 1 − δ, of all requirements together.
+    pub confidence: f64,
+    /// Requirements.
+    pub requirements: usize,
+    /// N.
+    pub rows: Option<u64>,
+    /// The level.
+    pub level: Option<f64>,
+    /// What N held-out rows certify.
+    pub bought: Vec<Bought>,
+    /// How many held-out rows certify the level.
+    pub needed: Vec<Needed>,
+    /// The paper's bounds.
+    pub uniform: Option<Uniform>,
+    /// N against the bound, at the rate asked about: the curve of the plot.
+    pub curve: Vec<(u64, f64)>,
+}
+
+impl Question {
+    /// Takes what is not given from a plan: its held-out and training rows, requirements and class.
+    #[must_use]
+    pub fn about(mut self, plan: &Plan) -> Self {
+        let data = plan.data();
+        let held = if data.reserve_rows.is_empty() { &data.split.test } else { &data.reserve_rows };
+        if self.rows.is_none() && !held.is_empty() {
+            self.rows = Some(held.len() as u64);
+        }
+        self.training_rows.get_or_insert(data.split.train.len() as u64);
+        self.dimension.get_or_insert(dimension_of(plan.model()));
+        self.requirements = plan.clauses().len().max(1);
+        self
+    }
+
+    /// Answers.
+    ///
+    /// # Errors
+    /// Numbers outside their range; neither rows nor a level.
+    pub fn answer(&self) -> Result<Answer> {
+        let delta = Delta::confidence(self.confidence)?;
+        let inside = |name: &str, x: Option<f64>, zero: bool| match x {
+            Some(x) if !(x < 1.0 && (x > 0.0 || zero && x == 0.0)) => {
+                let reason = format!("{x} is not a share between 0 and 1");
+                Err(Error::unfit(name, reason))
+            }
+            _ => Ok(()),
+        };
+        inside("--level", self.level, false)?;
+        inside("--rate", self.rate, true)?;
+        if self.rows == Some(0) {
+            return Err(Error::unfit("--rows", "0 rows buy nothing: give at least 1"));
+        }
+        if self.requirements == 0 {
+            return Err(Error::unfit("--requirements", "give at least 1"));
+        }
+        if self.dimension.is_some_and(|d| !(d > 0.0 && d.is_finite())) {
+            return Err(Error::unfit("--dimension", "a VC dimension is a positive number"));
+        }
+        if self.rows.is_none() && self.level.is_none() {
+            return Err(Error::unfit(
+                "bound",
+                "ask something: --rows N (what do N rows buy?), --level C (how many rows for a bound of \
+                 C?), or a problem file",
+            ));
+        }
+        let each = delta.among(self.requirements);
+        let bought = match self.rows {
+            Some(n) => self
+                .rates(&[0.0, 0.001, 0.01, 0.05, 0.1, 0.25])
+                .into_iter()
+                .map(|rate| {
+                    let count = Count::new((rate * n as f64).round() as u64, n)?;
+                    Ok(Bought { hits: count.hits(), rate: count.rate(), upper: count.upper(each) })
+                })
+                .collect::<Result<Vec<_>>>()?,
+            None => Vec::new(),
+        };
+        let needed = match self.level {
+            Some(level) => self
+                .rates(&[0.0, 0.25 * level, 0.5 * level, 0.75 * level, 0.9 * level])
+                .into_iter()
+                .map(|rate| Needed { rate, rows: rows_needed(rate, level, each) })
+                .collect(),
+            None => Vec::new(),
+        };
+        let rate = self.rate.unwrap_or(0.0);
+        let curve = (0..=60).map(|i| {
+            let n = 10f64.powf(1.0 + f64::from(i) / 10.0).round() as u64;
+            let hits = (rate * n as f64).ceil() as u64;
+            Ok((n, Count::new(hits.min(n), n)?.upper(each)))
+        });
+        Ok(Answer {
+            confidence: self.confidence,
+            requirements: self.requirements,
+            rows: self.rows,
+            level: self.level,
+            bought,
+            needed,
+            uniform: self.dimension.map(|d| self.uniform(d, delta)),
+            curve: curve.collect::<Result<_>>()?,
+        })
+    }
+
+    /// The rates to show: the one asked about, or these.
+    fn rates(&self, usual: &[f64]) -> Vec<f64> {
+        self.rate.map_or_else(|| usual.to_vec(), |rate| vec![rate])
+    }
+
+    fn uniform(&self, dimension: f64, delta: Delta) -> Uniform {
+        let rows = self.training_rows.or(self.rows);
+        let zeta = rows.map(|n| zeta(n, dimension, self.requirements, delta));
+        Uniform {
+            dimension,
+            rows,
+            zeta,
+            vacuous: zeta.map(|zeta| is_vacuous(zeta, 1.0)),
+            rows_for_level: self
+                .level
+                .map(|level| rows_for(level, dimension, self.requirements, delta)),
+            theorem_1: self.level.map(|level| sample_complexity(level, delta, dimension)),
+        }
+    }
+}
+
+fn rows_needed(rate: f64, level: f64, delta: Delta) -> Option<u64> {
+    if rate == 0.0 {
+        return Some(fewest_rows(level, delta));
+    }
+    // A sample of any size with that rate.
+    let rows = 1_000_000;
+    let count = Count::new((rate * rows as f64).round() as u64, rows).ok()?;
+    let claim = Claim {
+        name: String::new(),
+        subject: String::new(),
+        sense: Sense::AtMost,
+        level,
+        evidence: Some(Evidence::Share(count)),
+    };
+    claim.rows_needed(delta)
+}
+
+impl Answer {
+    /// For people, with a plot.
+    pub fn to_text(&self) -> String {
+        let mut text = format!("confidence {}", percent(self.confidence));
+        if self.requirements > 1 {
+            text += &format!(", shared by {} requirements (Bonferroni)", self.requirements);
+        }
+        text += "\n";
+        if let Some(n) = self.rows {
+            text +=
+                &format!("\nWhat {} held-out rows buy (Clopper-Pearson)\n", grouped(n as usize));
+            let mut grid = Grid::new();
+            grid.row(
+                ["violations", "share of the rows", "of the population, at most"].map(String::from),
+            );
+            for line in &self.bought {
+                grid.row([grouped(line.hits as usize), percent(line.rate), percent(line.upper)]);
+            }
+            text += &grid.to_text(&[Align::Right]);
+        }
+        if let Some(level) = self.level {
+            text += &format!("\nHeld-out rows that certify at most {}\n", percent(level));
+            let mut grid = Grid::new();
+            grid.row(["share of the rows", "rows"].map(String::from));
+            for line in &self.needed {
+                let rows = line.rows.map_or("no number".into(), |n| grouped(n as usize));
+                grid.row([percent(line.rate), rows]);
+            }
+            text += &grid.to_text(&[Align::Right]);
+        }
+        if let Some(uniform) = &self.uniform {
+            text += &uniform.to_text(self.level);
+        }
+        text += &self.plot();
+        text
+    }
+
+    /// The bound against the number of rows, both axes logarithmic.
+    fn plot(&self) -> String {
+        let least = self.curve.iter().map(|(_, u)| *u).fold(1.0, f64::min);
+        let bottom = least.log10().floor().min(-1.0);
+        let lines = (2.0 * -bottom) as usize;
+        let line_of = |u: f64| ((-u.log10() * 2.0).round() as usize).min(lines);
+        let mark = self.rows.map(|n| {
+            let at = |(i, (m, _)): (usize, &(u64, f64))| (m.abs_diff(n), i);
+            self.curve.iter().enumerate().map(at).min().map_or(0, |(_, i)| i)
+        });
+        let mut text = String::from("\nthe bound against held-out rows\n");
+        for line in 0..=lines {
+            let label = if line % 2 == 0 {
+                percent(10f64.powf(-(line as f64) / 2.0))
+            } else {
+                String::new()
+            };
+            let level = self.level.is_some_and(|level| line_of(level) == line);
+            let mut cells = String::new();
+            for (i, (_, u)) in self.curve.iter().enumerate() {
+                cells.push(match (line_of(*u) == line, mark == Some(i)) {
+                    (true, true) => 'N',
+                    (true, false) => '•',
+                    (false, true) => '·',
+                    (false, false) if level => '-',
+                    (false, false) => ' ',
+                });
+            }
+            text += &format!("{label:>9} │{}\n", cells.trim_end());
+        }
+        text += &format!("{:>9} └{}\n", "", "─".repeat(self.curve.len()));
+        let ticks = ["10", "100", "1,000", "10⁴", "10⁵", "10⁶", "10⁷"];
+        let axis: String = ticks.iter().map(|tick| format!("{tick:<10}")).collect();
+        text += &format!("{:>9}  {}\n", "", axis.trim_end());
+        text
+    }
+}
+
+impl Uniform {
+    fn to_text(&self, level: Option<f64>) -> String {
+        let mut text = format!(
+            "\nThe paper's bounds, for all models of a class at once (VC dimension {})\n",
+            short(self.dimension)
+        );
+        if let (Some(n), Some(zeta)) = (self.rows, self.zeta) {
+            let n = grouped(n as usize);
+            let word = if self.vacuous == Some(true) { ": vacuous" } else { " (times B)" };
+            text += &format!("  Proposition 3: ζ({n} training rows) = {}{word}\n", short(zeta));
+        }
+        if let (Some(level), Some(rows)) = (level, self.rows_for_level) {
+            let least = self.theorem_1.unwrap_or(f64::NAN);
+            text += &format!(
+                "  ζ(N) ≤ {} takes {} training rows; Theorem 1 says C · {}, with a constant C that it \
+                 leaves open\n",
+                short(level),
+                short(rows),
+                short(least)
+            );
+        }
+        text
+    }
+}

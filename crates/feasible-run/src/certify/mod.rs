@@ -1,0 +1,176 @@
+//! What a run can certify: its requirements on rows that it has not used.
+//!
+//! | step | |
+//! | --- | --- |
+//! | keep rows back and train with room to spare | [`room`] |
+//! | know the rows that were used | [`fingerprints`] |
+//! | decide which rows are held out | [`RunRecord`] |
+//! | judge, and say it in words | [`Certification`] |
+//!
+//! The bounds are [`feasible::certificate`]'s, the paper's [`feasible::theory`]'s.
+
+pub mod fingerprints;
+mod record;
+pub mod room;
+mod subject;
+mod theory;
+mod words;
+
+use feasible::certificate::{Certificate, Claim, Count, Design, Simultaneous};
+use feasible::{Loss, Population, Problem, Targets, ViewShift};
+use feasible_data::Change;
+use serde::{Deserialize, Serialize};
+
+use crate::clause::{Clause, Ground};
+use crate::error::{Error, Result};
+use crate::evaluate::{class_of, outputs};
+use crate::network::Network;
+
+pub use fingerprints::{Coincidences, Fingerprints};
+pub use record::RunRecord;
+pub use theory::{Approximation, Theory, dimension_of};
+pub(crate) use words::percent;
+
+/// What is certified about a model's requirements on the population that held-out rows were drawn from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Certification {
+    /// Which rows: "the 16,281 test rows".
+    pub rows: String,
+    /// How many they are.
+    pub count: usize,
+    /// 1 − δ.
+    pub confidence: f64,
+    /// ε of pointwise requirements that allow no violation.
+    pub all_but: f64,
+    /// The verdicts.
+    pub certificate: Certificate,
+    /// Counterfactuals: bounds on the probability that a prediction changes. No requirements, so each at
+    /// 1 − δ on its own.
+    pub flips: Vec<FlipBound>,
+    /// The paper's own bounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub theory: Option<Theory>,
+    /// Rows that equal rows of the training, where tables were compared by content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coincidences: Option<Coincidences>,
+    /// What else the reader must know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// How probable it is that a prediction changes under a counterfactual.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlipBound {
+    /// `Male ↔ Female`.
+    pub counterfactual: String,
+    /// Rows whose prediction changes.
+    pub flips: u64,
+    /// The Clopper-Pearson bound at 1 − δ.
+    pub upper: f64,
+}
+
+/// A model and what it is held against.
+pub(crate) struct Judged<'a> {
+    pub(crate) loss: Loss,
+    pub(crate) clauses: &'a [Clause],
+    pub(crate) changes: &'a [Change],
+    pub(crate) model: &'a Network,
+    pub(crate) theta: &'a [f32],
+}
+
+impl Judged<'_> {
+    /// Certifies the requirements on held-out samples; `rows` says which they are.
+    pub(crate) fn certify(
+        &self,
+        design: &Design,
+        rows: String,
+        ground: &mut Ground<'_>,
+    ) -> Result<Certification> {
+        let count = ground.samples.len();
+        if count == 0 {
+            return Err(Error::unfit("certificate", "there is no row: give a table with rows"));
+        }
+        let certificate = {
+            let claims = self.claims(design, ground)?;
+            Certificate::new(&claims, design.delta, design.simultaneous)
+        };
+        Ok(Certification {
+            rows,
+            count,
+            confidence: 1.0 - design.delta.value(),
+            all_but: design.all_but,
+            certificate,
+            flips: self.flips(design, ground)?,
+            theory: None,
+            coincidences: None,
+            notes: Vec::new(),
+        })
+    }
+
+    fn claims(&self, design: &Design, ground: &mut Ground<'_>) -> Result<Vec<Claim>> {
+        let everyone = Population::new(ground.samples.clone());
+        let mut draft = Problem::minimise(&everyone, self.loss.clone());
+        let mut present = Vec::new();
+        for clause in self.clauses {
+            let requirement = clause.on(ground)?;
+            present.push(requirement.is_some());
+            if let Some(requirement) = requirement {
+                draft = draft.subject_to(requirement);
+            }
+        }
+        let problem = draft.check()?;
+        let mut claims = design.claims(&problem, self.model, self.theta)?.into_iter();
+        let nothing = |clause: &Clause| Claim {
+            name: clause.name.clone(),
+            subject: String::new(),
+            sense: feasible::requirement::Sense::AtMost,
+            level: clause.bound.level(),
+            evidence: None,
+        };
+        let claim = |(clause, present): (&Clause, bool)| {
+            let claim = if present { claims.next() } else { None };
+            subject::spoken(clause, claim.unwrap_or_else(|| nothing(clause)))
+        };
+        Ok(self.clauses.iter().zip(present).map(claim).collect())
+    }
+
+    fn flips(&self, design: &Design, ground: &mut Ground<'_>) -> Result<Vec<FlipBound>> {
+        let samples = ground.samples.clone();
+        if !matches!(samples.targets(), Targets::Classes(_)) {
+            return Ok(Vec::new());
+        }
+        let shifts: Vec<_> =
+            self.changes.iter().map(|change| ground.shift(change)).collect::<Result<_>>()?;
+        let views: Vec<_> = shifts.iter().map(|shift| ViewShift::Sparse(shift)).collect();
+        let views = outputs(self.model, self.theta, samples.inputs(), &views);
+        let k = feasible::Model::output_width(self.model);
+        let classes = |view: &[f32]| -> Vec<usize> { view.chunks_exact(k).map(class_of).collect() };
+        let here = classes(&views[0]);
+        let bound = |(change, view): (&Change, &Vec<f32>)| {
+            let there = classes(view);
+            let count = Count::of(here.iter().zip(&there).map(|(a, b)| a != b))?;
+            Ok(FlipBound {
+                counterfactual: change.name().to_string(),
+                flips: count.hits(),
+                upper: count.upper(design.delta),
+            })
+        };
+        self.changes.iter().zip(&views[1..]).map(bound).collect()
+    }
+}
+
+impl Certification {
+    /// Whether every requirement is certified.
+    pub fn all_certified(&self) -> bool {
+        self.certificate.all_certified()
+    }
+
+    /// Whether every requirement is certified or at least met in the sample.
+    pub fn all_met(&self) -> bool {
+        self.certificate.all_met()
+    }
+
+    fn simultaneous(&self) -> Simultaneous {
+        self.certificate.simultaneous
+    }
+}

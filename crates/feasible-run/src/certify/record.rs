@@ -1,0 +1,233 @@
+//! A run directory as the record of which rows its model has seen.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use feasible::Samples;
+use feasible::certificate::Design;
+use feasible_data::{Table, UnknownLevels, Unseen};
+
+use super::fingerprints::{Fingerprints, missing};
+use super::{Certification, Judged};
+use crate::clause::Ground;
+use crate::data::sha256_of_file;
+use crate::error::{Error, Result};
+use crate::files::{FINGERPRINTS, PROBLEM, RUN, RunInfo};
+use crate::fit::reopen;
+use crate::plan::Plan;
+use crate::saved_model::SavedModel;
+use crate::spec::{CertifySpec, Source};
+use crate::storage::read_from;
+use crate::text::grouped;
+
+/// A run that is done: its model, and the record of the rows it has seen.
+pub struct RunRecord {
+    directory: PathBuf,
+    model: SavedModel,
+    info: RunInfo,
+    fingerprints: Fingerprints,
+    certify: Option<CertifySpec>,
+}
+
+impl RunRecord {
+    /// Opens a run directory, or the one a model file lies in.
+    ///
+    /// # Errors
+    /// A model without its run directory, which does not know its rows; files that are missing or damaged.
+    pub fn open(path: &Path) -> Result<Self> {
+        let directory = match path.parent() {
+            Some(parent) if path.is_file() => parent.to_path_buf(),
+            _ => path.to_path_buf(),
+        };
+        let shown = directory.display().to_string();
+        if !directory.join(RUN).is_file() {
+            return Err(Error::unfit(
+                path.display().to_string(),
+                "it is not in a run directory, and a model alone does not say which rows it was \
+                 trained on: give the run directory that `feasible fit` wrote",
+            ));
+        }
+        let model = SavedModel::open(path)?;
+        let bytes = |name: &'static str| {
+            read_from(&directory, name)?
+                .ok_or_else(|| Error::NotARun { location: shown.clone(), missing: name })
+        };
+        let at = |name: &str| directory.join(name).display().to_string();
+        let damaged = |name: &str, reason: String| Error::Damaged { path: at(name), reason };
+        let info: RunInfo = serde_json::from_slice(&bytes(RUN)?)
+            .map_err(|error| damaged(RUN, error.to_string()))?;
+        let problem = String::from_utf8(bytes(PROBLEM)?)
+            .map_err(|error| damaged(PROBLEM, error.to_string()))?;
+        let certify = Source::new(at(PROBLEM), problem).parse(&[])?.certify;
+        let fingerprints = read_from(&directory, FINGERPRINTS)?.ok_or_else(|| missing(&shown))?;
+        let fingerprints = Fingerprints::from_bytes(&at(FINGERPRINTS), &fingerprints)?;
+        Ok(Self { directory, model, info, fingerprints, certify })
+    }
+
+    /// The model.
+    pub fn model(&self) -> &SavedModel {
+        &self.model
+    }
+
+    /// What the problem file says about certificates, or the defaults.
+    pub fn settings(&self) -> CertifySpec {
+        self.certify.clone().unwrap_or_default()
+    }
+
+    /// Certifies on the rows the run itself held out: its reserve, or else its test rows.
+    ///
+    /// # Errors
+    /// Data that have changed since; no held-out rows; a loss without a bound.
+    pub fn certify_own(&self, settings: &CertifySpec) -> Result<Certification> {
+        let (plan, _) = self.reopen()?;
+        let certification = self.judged().certify_own(&self.design(settings)?, &plan)?;
+        Ok(self.with_theory(certification))
+    }
+
+    /// Certifies on a table, at `path` if it is a file. Of a table that the run has read, only rows
+    /// that it held out count; of any other, all rows, if they are not those of the training.
+    ///
+    /// # Errors
+    /// Rows that were used; a table that has changed since the run read it; a loss without a bound.
+    pub fn certify(
+        &self,
+        table: &Table,
+        path: Option<&Path>,
+        settings: &CertifySpec,
+        unseen: Option<Unseen>,
+    ) -> Result<Certification> {
+        let design = self.design(settings)?;
+        if let Some(path) = path {
+            let found = sha256_of_file(path)?;
+            if let Some(known) = self.info.tables.iter().find(|known| known.sha256 == found) {
+                return self.certify_known(&design, &known.table, table);
+            }
+            let same = |known: &str| {
+                let there = std::fs::canonicalize(known);
+                there.is_ok_and(|there| std::fs::canonicalize(path).is_ok_and(|p| p == there))
+            };
+            if let Some(known) = self.info.tables.iter().find(|known| same(&known.table)) {
+                return Err(Error::DataChanged {
+                    table: known.table.clone(),
+                    expected: known.sha256.clone(),
+                    found,
+                });
+            }
+        }
+        let coincidences = self.fingerprints.compare(table)?;
+        let rows = table.all_rows();
+        let encoder = self.model.encoder(unseen)?;
+        let target = &self.model.manifest().target;
+        let samples = Arc::new(feasible_data::samples(table, &rows, &encoder, target)?);
+        let mut ground = Ground::new(table, &rows, &samples, &encoder, UnknownLevels::MatchNothing);
+        let which = format!("the {} rows of {}", grouped(rows.len()), table.name());
+        let mut certification = self.judged().certify(&design, which, &mut ground)?;
+        certification.coincidences = Some(coincidences);
+        Ok(self.with_theory(certification))
+    }
+
+    /// A table that the run has read: which of its rows were held out is on record.
+    fn certify_known(&self, design: &Design, known: &str, table: &Table) -> Result<Certification> {
+        let (plan, _) = self.reopen()?;
+        let data = plan.data();
+        let here = |rows: &[u32]| -> Vec<u32> {
+            let of = |row: &&u32| data.table.origin(**row as usize).0 == known;
+            rows.iter().filter(of).copied().collect()
+        };
+        let one = self.info.tables.len() == 1;
+        let held = |rows: &[u32]| if one { rows.to_vec() } else { here(rows) };
+        let (kind, rows) = match held(&data.reserve_rows) {
+            reserve if !reserve.is_empty() => ("reserved", reserve),
+            _ => ("test", held(&data.split.test)),
+        };
+        if rows.is_empty() {
+            return Err(Error::unfit(
+                table.name(),
+                format!(
+                    "all of its {} rows were used in training the model, by the record of the run. A \
+                     certificate needs rows that were not used to train, select or calibrate: give a \
+                     table of others, or keep some back with `certify` in the problem file and train \
+                     again",
+                    grouped(table.rows())
+                ),
+            ));
+        }
+        let which = format!("the {} {kind} rows of {}", grouped(rows.len()), table.name());
+        let mut certification = self.judged().on(design, which, &plan, &rows)?;
+        certification.notes.extend(illustration(&plan, kind == "test"));
+        Ok(self.with_theory(certification))
+    }
+
+    fn reopen(&self) -> Result<(Plan, Vec<u8>)> {
+        let location = self.directory.display().to_string();
+        reopen(&location, &|name| read_from(&self.directory, name))
+    }
+
+    fn design(&self, settings: &CertifySpec) -> Result<Design> {
+        Ok(settings.design(self.model.manifest().tolerance)?)
+    }
+
+    fn judged(&self) -> Judged<'_> {
+        Judged {
+            loss: self.model.manifest().objective.losses().0,
+            clauses: self.model.clauses(),
+            changes: self.model.changes(),
+            model: self.model.network(),
+            theta: self.model.theta(),
+        }
+    }
+
+    /// The paper's bounds are about the training: they were computed when it ended.
+    fn with_theory(&self, mut certification: Certification) -> Certification {
+        let ended = &self.model.manifest().training.certificate;
+        certification.theory = ended.as_ref().and_then(|ended| ended.theory.clone());
+        certification
+    }
+}
+
+impl Judged<'_> {
+    /// On the rows a plan holds out.
+    pub(crate) fn certify_own(&self, design: &Design, plan: &Plan) -> Result<Certification> {
+        let data = plan.data();
+        let (kind, rows) = match (&data.reserve_rows, &data.split.test) {
+            (reserve, _) if !reserve.is_empty() => ("reserved", reserve),
+            (_, test) if !test.is_empty() => ("test", test),
+            _ => {
+                return Err(Error::unfit(
+                    plan.name(),
+                    "there are no held-out rows: keep some back with `certify = 0.95` in the problem \
+                     file, or split off test rows",
+                ));
+            }
+        };
+        let which = format!("the {} {kind} rows", grouped(rows.len()));
+        let mut certification = self.on(design, which, plan, rows)?;
+        certification.notes.extend(illustration(plan, kind == "test"));
+        Ok(certification)
+    }
+
+    fn on(
+        &self,
+        design: &Design,
+        which: String,
+        plan: &Plan,
+        rows: &[u32],
+    ) -> Result<Certification> {
+        let data = plan.data();
+        let samples: Arc<Samples> =
+            Arc::new(feasible_data::samples(&data.table, rows, &data.encoder, &data.target)?);
+        let mut ground =
+            Ground::new(&data.table, rows, &samples, &data.encoder, UnknownLevels::MatchNothing);
+        self.certify(design, which, &mut ground)
+    }
+}
+
+/// What is to be said about test rows that others have looked at before.
+fn illustration(plan: &Plan, test: bool) -> Option<String> {
+    let set = plan.data().set.as_ref().filter(|_| test)?;
+    Some(format!(
+        "The default recipe was chosen with these test rows of {} in view, so here the certificate is an \
+         illustration; on data of your own it holds as stated.",
+        set.name
+    ))
+}

@@ -1,0 +1,67 @@
+//! A clause as a number of the population, in words.
+
+use feasible::Loss;
+use feasible::certificate::{Claim, Evidence};
+use feasible::requirement::Sense;
+
+use crate::clause::{Against, Clause};
+use crate::spec::Kind;
+use crate::text::short;
+
+/// Puts a claim of the core into the user's words: an accuracy where the core sees an error, and whose
+/// rows it speaks of.
+pub(crate) fn spoken(clause: &Clause, mut claim: Claim) -> Claim {
+    claim.subject = subject(clause);
+    let Some(one) = clause.accuracy_is else { return claim };
+    claim.level = one - claim.level;
+    claim.sense = match claim.sense {
+        Sense::AtMost => Sense::AtLeast,
+        Sense::AtLeast => Sense::AtMost,
+    };
+    claim.evidence = claim.evidence.map(|evidence| match evidence {
+        Evidence::Share(count) => Evidence::Share(count.complement()),
+        Evidence::Difference(difference) => Evidence::Difference(difference.complement()),
+        other => other,
+    });
+    claim
+}
+
+fn subject(clause: &Clause) -> String {
+    let whose = |filter: Option<String>| match filter {
+        Some(filter) => format!(" where {filter}"),
+        None => String::new(),
+    };
+    let here = whose(clause.filter.as_ref().map(ToString::to_string));
+    let loss = clause.measure.as_ref().unwrap_or(&clause.loss);
+    let views = match &clause.change {
+        Some(change) => format!(" ({})", change.name()),
+        None => String::new(),
+    };
+    if clause.kind == Kind::Pointwise {
+        let level = short(clause.bound.level());
+        let side = match clause.bound {
+            crate::clause::Bound::AtMost(_) => "exceeds",
+            crate::clause::Bound::AtLeast(_) => "is below",
+        };
+        return format!("the share of the population{here} whose {loss}{views} {side} {level}");
+    }
+    let name = match (loss, clause.class) {
+        _ if clause.accuracy_is.is_some() => "accuracy".to_string(),
+        (Loss::Error, _) => "error rate".into(),
+        (Loss::Selected { .. }, None) => "selection rate".into(),
+        (Loss::Selected { .. }, Some(1)) => "true positive rate".into(),
+        (Loss::Selected { .. }, Some(_)) => "false positive rate".into(),
+        (Loss::Flip, _) => format!("flip rate{views}"),
+        (loss, _) => format!("expected {loss}{views}"),
+    };
+    match &clause.against {
+        None => format!("the {name}{here}"),
+        Some(against) => {
+            let there = match against {
+                Against::Everyone => " of everyone".to_string(),
+                Against::Where(expression) => whose(Some(expression.to_string())),
+            };
+            format!("the {name}{here} minus that{there}")
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A claim about the population, and the verdict that held-out rows allow.
+
+use serde::{Deserialize, Serialize};
+
+use super::delta::Delta;
+use super::evidence::Evidence;
+use crate::requirement::Sense;
+
+/// "This number of the population is at most (or at least) the level", with the evidence for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// The requirement's name.
+    pub name: String,
+    /// What the number is: "the error rate where age > 60".
+    pub subject: String,
+    /// At most or at least.
+    pub sense: Sense,
+    /// The level.
+    pub level: f64,
+    /// What the rows say; `None` if no row is spoken of.
+    pub evidence: Option<Evidence>,
+}
+
+/// What can be said about a requirement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    /// It holds on the population, with the confidence asked for.
+    Certified,
+    /// It holds in the sample; the rows do not suffice to say more.
+    Met,
+    /// It does not hold on the population, with the confidence asked for.
+    Violated,
+    /// It does not hold in the sample, or no row is spoken of; nothing is proven either way.
+    Open,
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Certified => "CERTIFIED",
+            Self::Met => "MET",
+            Self::Violated => "VIOLATED",
+            Self::Open => "OPEN",
+        })
+    }
+}
+
+/// The largest number of rows that is worth naming.
+const MOST_ROWS: u64 = 1_000_000_000_000;
+
+impl Claim {
+    /// Whether it holds in the sample; `None` without rows.
+    pub fn holds_in_sample(&self) -> Option<bool> {
+        let estimate = self.evidence.as_ref()?.estimate();
+        Some(match self.sense {
+            Sense::AtMost => estimate <= self.level,
+            Sense::AtLeast => estimate >= self.level,
+        })
+    }
+
+    /// The bound that certifies it if it is on the right side of the level: upper for "at most".
+    pub fn bound(&self, delta: Delta) -> Option<f64> {
+        let evidence = self.evidence.as_ref()?;
+        Some(match self.sense {
+            Sense::AtMost => evidence.upper(delta),
+            Sense::AtLeast => evidence.lower(delta),
+        })
+    }
+
+    /// The bound on the other side, which refutes it if it is on the wrong side of the level.
+    pub fn opposite(&self, delta: Delta) -> Option<f64> {
+        let evidence = self.evidence.as_ref()?;
+        Some(match self.sense {
+            Sense::AtMost => evidence.lower(delta),
+            Sense::AtLeast => evidence.upper(delta),
+        })
+    }
+
+    /// log of the p-value of "it does not hold": small certifies it.
+    pub fn ln_p_not_met(&self, design: Delta) -> f64 {
+        let Some(evidence) = &self.evidence else { return 0.0 };
+        match self.sense {
+            Sense::AtMost => evidence.ln_p_at_least(self.level, design),
+            Sense::AtLeast => evidence.ln_p_at_most(self.level, design),
+        }
+    }
+
+    /// log of the p-value of "it holds": small refutes it.
+    pub fn ln_p_met(&self, design: Delta) -> f64 {
+        let Some(evidence) = &self.evidence else { return 0.0 };
+        match self.sense {
+            Sense::AtMost => evidence.ln_p_at_most(self.level, design),
+            Sense::AtLeast => evidence.ln_p_at_least(self.level, design),
+        }
+    }
+
+    /// Rows that would certify it at δ if the sample's proportions stayed as they are; `None` if no
+    /// number would, as for a mean that is at the level.
+    pub fn rows_needed(&self, delta: Delta) -> Option<u64> {
+        if !self.holds_in_sample()? {
+            return None;
+        }
+        let evidence = self.evidence.as_ref()?;
+        let certified = |rows: u64| {
+            let (evidence, factor) = evidence.scaled(rows, self.sense == Sense::AtMost);
+            let claim = Self { evidence: Some(evidence), ..self.clone() };
+            // The logarithm of a p-value grows like the number of rows.
+            factor * claim.ln_p_not_met(delta) <= delta.ln()
+        };
+        let (mut low, mut high) = (0, evidence.rows().max(1));
+        while !certified(high) {
+            if high > MOST_ROWS {
+                return None;
+            }
+            low = high;
+            high *= 2;
+        }
+        // Three digits are more than the sample's proportions are known to.
+        while high - low > 1 + high / 1000 {
+            let middle = low + (high - low) / 2;
+            if certified(middle) { high = middle } else { low = middle }
+        }
+        Some(high)
+    }
+}

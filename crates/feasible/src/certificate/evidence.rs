@@ -1,0 +1,180 @@
+//! What held-out rows say about one number of the population.
+
+use super::count::Count;
+use super::delta::Delta;
+use super::difference::{Difference, ln_p_apart};
+use super::values::{Method, Values};
+
+/// Beyond this many rows a cycled sample is extrapolated instead of built.
+const LARGEST_SAMPLE: u64 = 1 << 21;
+
+/// Evidence about one number of the population: a probability, an expectation, or a sum of such.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Evidence {
+    /// About a probability: rows that were counted (Clopper-Pearson).
+    Share(Count),
+    /// About an expectation: losses in [0, B].
+    Mean {
+        /// The losses.
+        values: Values,
+        /// The bound, chosen before the losses were seen.
+        method: Method,
+    },
+    /// About the difference of two probabilities.
+    Difference(Difference),
+    /// About Σ a E: each term at an equal part of δ, whatever their dependence.
+    Sum(Vec<(f64, Evidence)>),
+}
+
+impl Evidence {
+    /// The number in the sample.
+    pub fn estimate(&self) -> f64 {
+        match self {
+            Self::Share(count) => count.rate(),
+            Self::Mean { values, .. } => values.mean(),
+            Self::Difference(difference) => difference.estimate(),
+            Self::Sum(terms) => terms.iter().map(|(a, e)| a * e.estimate()).sum(),
+        }
+    }
+
+    /// Rows it is made of.
+    pub fn rows(&self) -> u64 {
+        match self {
+            Self::Share(count) => count.rows(),
+            Self::Mean { values, .. } => values.rows(),
+            Self::Difference(difference) => difference.rows(),
+            Self::Sum(terms) => terms.iter().map(|(_, e)| e.rows()).sum(),
+        }
+    }
+
+    /// What the bound is called.
+    pub fn method(&self) -> String {
+        match self {
+            Self::Share(_) => "Clopper-Pearson".into(),
+            Self::Mean { method, .. } => method.to_string(),
+            Self::Difference(Difference::Any { .. }) => "Clopper-Pearson, δ/2 each".into(),
+            Self::Difference(_) => "Fisher's product".into(),
+            Self::Sum(terms) => match terms.first() {
+                Some((_, first)) => format!("{}, δ/{} each", first.method(), terms.len()),
+                None => "nothing".into(),
+            },
+        }
+    }
+
+    /// The upper bound at 1 − δ.
+    pub fn upper(&self, delta: Delta) -> f64 {
+        match self {
+            Self::Share(count) => count.upper(delta),
+            Self::Mean { values, method } => values.upper(*method, delta),
+            Self::Difference(difference) => difference.upper(delta),
+            Self::Sum(terms) => {
+                let each = delta.among(terms.len());
+                let side =
+                    |(a, e): &(f64, Self)| a * if *a > 0.0 { e.upper(each) } else { e.lower(each) };
+                terms.iter().map(side).sum()
+            }
+        }
+    }
+
+    /// The lower bound at 1 − δ.
+    pub fn lower(&self, delta: Delta) -> f64 {
+        match self {
+            Self::Share(count) => count.lower(delta),
+            Self::Mean { values, method } => values.lower(*method, delta),
+            Self::Difference(difference) => difference.lower(delta),
+            Self::Sum(_) => -self.negative().upper(delta),
+        }
+    }
+
+    /// log of the p-value of "the number is at least `level`". `design` is the δ that bets are made for.
+    pub fn ln_p_at_least(&self, level: f64, design: Delta) -> f64 {
+        match self {
+            Self::Share(count) => count.ln_p_at_least(level),
+            Self::Mean { values, method } => values.ln_p_at_least(*method, level, design),
+            Self::Difference(Difference::Apart { a, b }) if level.abs() < 1.0 => {
+                if self.estimate() >= level { 0.0 } else { ln_p_apart(*a, *b, level) }
+            }
+            _ => self.ln_p_by_bounds(level),
+        }
+    }
+
+    /// log of the p-value of "the number is at most `level`".
+    pub fn ln_p_at_most(&self, level: f64, design: Delta) -> f64 {
+        match self {
+            Self::Share(count) => count.ln_p_at_most(level),
+            Self::Mean { values, method } => {
+                values.complement().ln_p_at_least(*method, values.bound() - level, design)
+            }
+            Self::Difference(difference) => {
+                Self::Difference(difference.complement()).ln_p_at_least(-level, design)
+            }
+            Self::Sum(_) => self.negative().ln_p_at_least(-level, design),
+        }
+    }
+
+    fn negative(&self) -> Self {
+        match self {
+            Self::Sum(terms) => Self::Sum(terms.iter().map(|(a, e)| (-a, e.clone())).collect()),
+            other => Self::Sum(vec![(-1.0, other.clone())]),
+        }
+    }
+
+    /// The smallest δ whose upper bound is below the level, by bisection in log δ.
+    fn ln_p_by_bounds(&self, level: f64) -> f64 {
+        let below = |ln: f64| Delta::new(ln.exp()).is_ok_and(|delta| self.upper(delta) < level);
+        let (mut low, mut high) = (-690.0, -1e-9);
+        if !below(high) {
+            return 0.0;
+        }
+        if below(low) {
+            return low;
+        }
+        while high - low > 1e-6 {
+            let middle = 0.5 * (low + high);
+            if below(middle) { high = middle } else { low = middle }
+        }
+        high
+    }
+
+    /// The sample that `rows` rows with the same proportions might be, rounded towards a larger number if
+    /// `up`; and the factor from the rows it was built of to `rows`.
+    pub(crate) fn scaled(&self, rows: u64, up: bool) -> (Self, f64) {
+        let factor = rows as f64 / self.rows() as f64;
+        let count = |c: Count, up: bool| {
+            let n = ((c.rows() as f64 * factor).round() as u64).max(1);
+            let hits = c.rate() * n as f64;
+            let hits = if up { (hits - 1e-9).ceil() } else { (hits + 1e-9).floor() };
+            Count::new((hits as u64).min(n), n).unwrap_or(c)
+        };
+        match self {
+            Self::Share(c) => (Self::Share(count(*c, up)), 1.0),
+            Self::Mean { values, method } => {
+                let built = rows.min(LARGEST_SAMPLE.max(values.rows()));
+                let values = values.cycled(built);
+                (Self::Mean { values, method: *method }, rows as f64 / built as f64)
+            }
+            Self::Difference(difference) => {
+                let scaled = match *difference {
+                    Difference::Apart { a, b } => {
+                        Difference::Apart { a: count(a, up), b: count(b, !up) }
+                    }
+                    Difference::Any { a, b } => {
+                        Difference::Any { a: count(a, up), b: count(b, !up) }
+                    }
+                    Difference::Within { part, rest } => Difference::Within {
+                        part: count(part, up),
+                        rest: rest.map(|rest| count(rest, !up)),
+                    },
+                };
+                (Self::Difference(scaled), 1.0)
+            }
+            Self::Sum(terms) => {
+                let share = |e: &Self| (e.rows() as f64 * factor).round().max(1.0) as u64;
+                let scale = |(a, e): &(f64, Self)| (*a, e.scaled(share(e), up == (*a > 0.0)));
+                let scaled: Vec<_> = terms.iter().map(scale).collect();
+                let most = scaled.iter().map(|(_, (_, factor))| *factor).fold(1.0, f64::max);
+                (Self::Sum(scaled.into_iter().map(|(a, (e, _))| (a, e)).collect()), most)
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Several claims at once.
+//!
+//! **Bonferroni** tests each of m claims at δ/m. A claim is either true or not, so only one of the two
+//! verdicts on it can be wrong, with probability at most δ/m: *all* verdicts, CERTIFIED and VIOLATED
+//! together, are right with probability at least 1 − δ. So are all the bounds on the certifying side.
+//!
+//! **Holm** (1979) orders the p-values of "does not hold" and tests the smallest at δ/m, the next at
+//! δ/(m − 1), and so on until one fails; more is certified, and with probability at least 1 − δ everything
+//! CERTIFIED holds. VIOLATED is given by the same step-down among the p-values of "holds", so that with
+//! probability at least 1 − δ everything VIOLATED is violated; together the two kinds of verdicts have
+//! 1 − 2δ. The bounds that are shown are Bonferroni's in both cases, as Holm gives none.
+
+use serde::{Deserialize, Serialize};
+
+use super::claim::{Claim, Verdict};
+use super::delta::Delta;
+use crate::requirement::Sense;
+
+/// How several claims share δ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Simultaneous {
+    /// Holm's step-down.
+    #[default]
+    Holm,
+    /// δ/m each.
+    Bonferroni,
+}
+
+impl std::fmt::Display for Simultaneous {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Holm => "Holm",
+            Self::Bonferroni => "Bonferroni",
+        })
+    }
+}
+
+impl Simultaneous {
+    /// Which hypotheses are rejected at δ, given the logarithms of their p-values.
+    ///
+    /// ```
+    /// use feasible::certificate::{Delta, Simultaneous};
+    /// let p = [0.020f64, 0.004, 0.024, 0.30].map(f64::ln);
+    /// let delta = Delta::new(0.05)?;
+    /// assert_eq!(Simultaneous::Bonferroni.rejects(&p, delta), [false, true, false, false]);
+    /// // 0.004 ≤ 0.05/4, then 0.020 > 0.05/3 ends it.
+    /// assert_eq!(Simultaneous::Holm.rejects(&p, delta), [false, true, false, false]);
+    /// let p = [0.016f64, 0.004, 0.024, 0.30].map(f64::ln);
+    /// assert_eq!(Simultaneous::Holm.rejects(&p, delta), [true, true, true, false]);
+    /// # Ok::<(), feasible::Error>(())
+    /// ```
+    pub fn rejects(self, ln_p: &[f64], delta: Delta) -> Vec<bool> {
+        let m = ln_p.len();
+        let mut rejected = vec![false; m];
+        let mut order: Vec<usize> = (0..m).collect();
+        order.sort_by(|&i, &j| ln_p[i].total_cmp(&ln_p[j]));
+        for (rank, &i) in order.iter().enumerate() {
+            let left = match self {
+                Self::Holm => m - rank,
+                Self::Bonferroni => m,
+            };
+            if ln_p[i] > delta.among(left).ln() {
+                break;
+            }
+            rejected[i] = true;
+        }
+        rejected
+    }
+}
+
+/// What is certified about every requirement, together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// δ.
+    pub delta: Delta,
+    /// How the requirements share it.
+    pub simultaneous: Simultaneous,
+    /// Every requirement.
+    pub findings: Vec<Finding>,
+}
+
+/// What held-out rows say about one requirement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The requirement.
+    pub name: String,
+    /// The number of the population it is about.
+    pub subject: String,
+    /// At most or at least.
+    pub sense: Sense,
+    /// The level.
+    pub level: f64,
+    /// Rows it speaks of.
+    pub rows: u64,
+    /// The number in the sample; `None` without rows.
+    pub estimate: Option<f64>,
+    /// The bound on the certifying side at δ/m.
+    pub bound: Option<f64>,
+    /// The bound on the other side at δ/m.
+    pub opposite: Option<f64>,
+    /// How the bound was computed.
+    pub method: String,
+    /// The p-value of "it does not hold", before any correction.
+    pub p: f64,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// If MET: rows that would certify it at δ/m if the sample's proportions stayed as they are.
+    pub rows_needed: Option<u64>,
+}
+
+impl Certificate {
+    /// Judges the claims at δ.
+    pub fn new(claims: &[Claim], delta: Delta, simultaneous: Simultaneous) -> Self {
+        let each = delta.among(claims.len());
+        // Bets are made for δ/m in any case, so that Holm's levels are nested.
+        let not_met: Vec<f64> = claims.iter().map(|claim| claim.ln_p_not_met(each)).collect();
+        let met: Vec<f64> = claims.iter().map(|claim| claim.ln_p_met(each)).collect();
+        let certified = simultaneous.rejects(&not_met, delta);
+        let violated = simultaneous.rejects(&met, delta);
+        let finding = |(i, claim): (usize, &Claim)| {
+            let verdict = match claim.holds_in_sample() {
+                Some(true) if certified[i] => Verdict::Certified,
+                Some(true) => Verdict::Met,
+                Some(false) if violated[i] => Verdict::Violated,
+                _ => Verdict::Open,
+            };
+            let needed = verdict == Verdict::Met;
+            Finding {
+                name: claim.name.clone(),
+                subject: claim.subject.clone(),
+                sense: claim.sense,
+                level: claim.level,
+                rows: claim.evidence.as_ref().map_or(0, |evidence| evidence.rows()),
+                estimate: claim.evidence.as_ref().map(|evidence| evidence.estimate()),
+                bound: claim.bound(each),
+                opposite: claim.opposite(each),
+                method: claim.evidence.as_ref().map_or("no rows".into(), |e| e.method()),
+                p: not_met[i].exp(),
+                verdict,
+                rows_needed: if needed { claim.rows_needed(each) } else { None },
+            }
+        };
+        Self { delta, simultaneous, findings: claims.iter().enumerate().map(finding).collect() }
+    }
+
+    /// Whether every requirement is certified.
+    pub fn all_certified(&self) -> bool {
+        self.findings.iter().all(|finding| finding.verdict == Verdict::Certified)
+    }
+
+    /// Whether every requirement is certified or at least met in the sample.
+    pub fn all_met(&self) -> bool {
+        let met = |finding: &Finding| matches!(finding.verdict, Verdict::Certified | Verdict::Met);
+        self.findings.iter().all(met)
+    }
+}

@@ -1,0 +1,246 @@
+//! From a problem on held-out rows, a model and its θ to claims about the population.
+//!
+//! | requirement | number of the population | evidence |
+//! | --- | --- | --- |
+//! | pointwise, ℓ ≤ c | P(ℓ > c), at most ε | Clopper-Pearson |
+//! | average of an indicator (error, selection, flip) | the rate | Clopper-Pearson |
+//! | average of another loss in [0, B] | E\[ℓ\] | as the design says, betting by default |
+//! | difference of two rates | the difference | [`Difference`] |
+//! | any other sum of averages | Σ a E\[ℓ\] | each term at an equal part of δ |
+//!
+//! The unit is the row, not the point: if a row is asked about under several ρ, it violates a pointwise
+//! requirement if any of them does, and contributes its mean to an average. Rates of a subset are
+//! conditional on how many rows are in it.
+
+use std::sync::Arc;
+
+use super::Delta;
+use super::claim::Claim;
+use super::count::Count;
+use super::difference::Difference;
+use super::evidence::Evidence;
+use super::family::{Certificate, Simultaneous};
+use super::values::{Method, Values};
+use crate::error::{Error, Result};
+use crate::loss::Loss;
+use crate::model::Model;
+use crate::population::Population;
+use crate::problem::Problem;
+use crate::requirement::{Kind, Level, Requirement, Sense, Term};
+
+/// All that is decided before the held-out rows are looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Design {
+    /// The probability of a wrong certificate that is accepted.
+    pub delta: Delta,
+    /// How requirements share it.
+    pub simultaneous: Simultaneous,
+    /// ε: the share of the population that may violate a pointwise requirement which allows none. "None"
+    /// cannot be certified from any number of rows.
+    pub all_but: f64,
+    /// The bound for averages of losses that are not indicators.
+    pub method: Method,
+    /// Slack up to which a row counts as meeting a pointwise requirement.
+    pub tolerance: f64,
+    /// The seed of the order in which rows are bet on.
+    pub order: u64,
+}
+
+impl Design {
+    /// At δ: Holm, all but 1 %, betting.
+    pub fn new(delta: Delta) -> Self {
+        let (simultaneous, method) = (Simultaneous::Holm, Method::Betting);
+        Self { delta, simultaneous, all_but: 0.01, method, tolerance: 0.0, order: 0 }
+    }
+
+    /// Judges the requirements of a problem whose populations are held-out rows.
+    ///
+    /// # Errors
+    /// A model that does not fit; an average of a loss without a bound.
+    pub fn certify<M: Model>(
+        &self,
+        problem: &Problem,
+        model: &M,
+        theta: &[M::Real],
+    ) -> Result<Certificate> {
+        let claims = self.claims(problem, model, theta)?;
+        Ok(Certificate::new(&claims, self.delta, self.simultaneous))
+    }
+
+    /// The claims that the requirements make, with the evidence for them.
+    ///
+    /// # Errors
+    /// As [`Design::certify`].
+    pub fn claims<M: Model>(
+        &self,
+        problem: &Problem,
+        model: &M,
+        theta: &[M::Real],
+    ) -> Result<Vec<Claim>> {
+        // Every term as a pointwise requirement at level 0: its slacks are the losses of the rows.
+        let mut probes = Vec::new();
+        for (i, requirement) in problem.requirements().iter().enumerate() {
+            for (t, term) in requirement.terms().iter().enumerate() {
+                let name = format!("{i}.{t}");
+                let probe = Requirement::pointwise(name, term.population(), term.loss().clone());
+                probes.push(probe.measured_by(term.measure().clone()).at_most(0.0));
+            }
+        }
+        let measured = problem.with_requirements(probes)?.measure(model, theta)?;
+        let mut losses = measured.slacks.iter().map(|slacks| &slacks.measured[..]);
+        let mut claims = Vec::new();
+        for requirement in problem.requirements() {
+            let terms = requirement.terms().iter();
+            let terms = terms.zip(losses.by_ref()).map(|(term, losses)| Seen { term, losses });
+            let terms: Vec<Seen<'_>> = terms.collect();
+            claims.push(self.claim(requirement, &terms, model.output_width())?);
+        }
+        Ok(claims)
+    }
+
+    fn claim(&self, requirement: &Requirement, terms: &[Seen<'_>], width: usize) -> Result<Claim> {
+        let (sense, level) = (requirement.sense(), requirement.level());
+        let shown = match level {
+            Level::Common(c) => c.to_string(),
+            Level::PerPoint(_) => "its level".into(),
+        };
+        let name = requirement.name().to_string();
+        if requirement.kind() == Kind::Pointwise {
+            let seen = &terms[0];
+            let slack = |point: usize, loss: f64| sense.sign() * (loss - level.of(point));
+            // NaN, as outputs that are not numbers give, violates.
+            let over = |slack: f64| slack.is_nan() || slack > self.tolerance;
+            let violates = |row: usize| seen.points(row).any(|(p, l)| over(slack(p, l)));
+            let count = Count::of((0..seen.rows()).map(violates))?;
+            let side = if sense == Sense::AtMost { "exceeds" } else { "is below" };
+            let allowed = requirement.allowed_share();
+            return Ok(Claim {
+                name,
+                subject: format!("the probability that the {} {side} {shown}", seen.measure()),
+                sense: Sense::AtMost,
+                level: if allowed > 0.0 { allowed } else { self.all_but },
+                evidence: Some(Evidence::Share(count)),
+            });
+        }
+        let Level::Common(level) = *level else {
+            return Err(Error::Level { requirement: name, value: f64::NAN, sample: None });
+        };
+        let evidence = match terms {
+            [one] if one.term.coefficient() == 1.0 => self.average(&name, one, width)?,
+            [one, other] if is_difference(one, other) => {
+                Evidence::Difference(difference(one, other)?)
+            }
+            _ => {
+                let term = |seen: &Seen<'_>| {
+                    Ok((seen.term.coefficient(), self.average(&name, seen, width)?))
+                };
+                Evidence::Sum(terms.iter().map(term).collect::<Result<_>>()?)
+            }
+        };
+        let subject = match terms {
+            [one] if one.is_indicator() => format!("the {}", rate_name(one.measure())),
+            [one] => format!("the expected {}", one.measure()),
+            [one, _] if one.is_indicator() => {
+                format!("the difference of the {}s", rate_name(one.measure()))
+            }
+            [one, ..] => format!("the difference of the expected {}", one.measure()),
+            [] => String::new(),
+        };
+        Ok(Claim { name, subject, sense, level, evidence: Some(evidence) })
+    }
+
+    fn average(&self, name: &str, seen: &Seen<'_>, width: usize) -> Result<Evidence> {
+        if seen.is_indicator() {
+            return Ok(Evidence::Share(seen.count()?));
+        }
+        let measure = seen.measure();
+        let bound = measure.properties(width).bound.ok_or_else(|| Error::NoBound {
+            requirement: name.into(),
+            loss: measure.to_string(),
+        })?;
+        let mean = |row: usize| {
+            let sum: f64 = seen.points(row).map(|(_, loss)| loss).sum();
+            sum / seen.term.population().transformations() as f64
+        };
+        let values = Values::new((0..seen.rows()).map(mean).collect(), bound)?;
+        Ok(Evidence::Mean { values: values.shuffled(self.order), method: self.method })
+    }
+}
+
+/// A term and the losses of its points.
+struct Seen<'a> {
+    term: &'a Term,
+    losses: &'a [f64],
+}
+
+impl Seen<'_> {
+    fn population(&self) -> &Population {
+        self.term.population()
+    }
+
+    fn measure(&self) -> &Loss {
+        self.term.measure()
+    }
+
+    fn rows(&self) -> usize {
+        self.population().len()
+    }
+
+    /// The points of a row and their losses; points are ordered by ρ, then by row.
+    fn points(&self, row: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let rows = self.rows();
+        (row..self.losses.len()).step_by(rows).map(|point| (point, self.losses[point]))
+    }
+
+    /// Whether a row's loss can only be 0 or 1.
+    fn is_indicator(&self) -> bool {
+        let counts = matches!(self.measure(), Loss::Error | Loss::Selected { .. } | Loss::Flip);
+        counts && self.losses.len() == self.rows()
+    }
+
+    fn count(&self) -> Result<Count> {
+        // NaN, as outputs that are not numbers give, counts.
+        Count::of(self.losses.iter().map(|loss| loss.is_nan() || *loss > 0.5))
+    }
+}
+
+fn rate_name(loss: &Loss) -> &'static str {
+    match loss {
+        Loss::Error => "error rate",
+        Loss::Selected { .. } => "selection rate",
+        Loss::Flip => "flip rate",
+        _ => "rate",
+    }
+}
+
+fn is_difference(one: &Seen<'_>, other: &Seen<'_>) -> bool {
+    let rates = one.is_indicator() && other.is_indicator();
+    rates && one.term.coefficient() == 1.0 && other.term.coefficient() == -1.0
+}
+
+/// How the rows of two rates lie to each other, and what was counted.
+fn difference(one: &Seen<'_>, other: &Seen<'_>) -> Result<Difference> {
+    let (a, b) = (one.count()?, other.count()?);
+    if !Arc::ptr_eq(one.population().samples(), other.population().samples()) {
+        return Ok(Difference::Any { a, b });
+    }
+    // Both ascend.
+    let mut there = other.population().rows().zip(other.losses).peekable();
+    let (mut common, mut equal) = (0, true);
+    for (row, loss) in one.population().rows().zip(one.losses) {
+        while there.next_if(|(at, _)| *at < row).is_some() {}
+        if let Some((_, same)) = there.next_if(|(at, _)| *at == row) {
+            common += 1;
+            equal &= loss == same;
+        }
+    }
+    if common == 0 {
+        return Ok(Difference::Apart { a, b });
+    }
+    if common == a.rows() && equal {
+        let others = b.rows() - a.rows();
+        let rest = if others == 0 { None } else { Some(Count::new(b.hits() - a.hits(), others)?) };
+        return Ok(Difference::Within { part: a, rest });
+    }
+    Ok(Difference::Any { a, b })
+}

@@ -1,0 +1,41 @@
+//! The paper's own bounds, as a calculator.
+//!
+//! | what | statement | function |
+//! | --- | --- | --- |
+//! | ζ(N) and its inverse | Proposition 3 (appendix B) | [`zeta`], [`rows_for`] |
+//! | sample complexity ζ⁻¹(ε, δ, d) | Theorem 1, up to its constant C | [`sample_complexity`] |
+//! | ε₀ = (1 + ‖μ‖₁ + ‖λ‖₁) M ν | Theorem 2 | [`approximation_error`] |
+//! | S, U₀, T, and the interval of the Lagrangian | Theorem 3, the quantitative one of the appendix | [`Neighbourhood`] |
+//! | VC dimensions | Bartlett and others (2019), Anthony and Bartlett (1999) | [`dimension`] |
+//!
+//! They hold for *every* model of a class at once, trained on the very rows, and for any distribution. That
+//! is much to ask: for networks of practical size they exceed the bound B of the loss, which every model
+//! meets. Such a bound is [vacuous](is_vacuous) and is called so wherever it is printed.
+//! [Certificates](crate::certificate) speak of one model and need rows of their own, and are sharp.
+//!
+//! ```
+//! use feasible::certificate::Delta;
+//! use feasible::theory::{dimension, is_vacuous, rows_for, zeta};
+//! let delta = Delta::confidence(0.95)?;
+//! // A linear classifier of 61 columns, one requirement, 32,561 rows: within 15 points of a rate.
+//! let affine = dimension::affine(61);
+//! assert!((zeta(32_561, affine, 1, delta) - 0.146).abs() < 5e-4);
+//! // A network with 64 sigmoids: nothing.
+//! let network = dimension::sigmoid(&[61, 64, 1]);
+//! assert!(is_vacuous(zeta(32_561, network, 1, delta), 1.0));
+//! assert!(rows_for(0.01, affine, 1, delta) > 1e7);
+//! # Ok::<(), feasible::Error>(())
+//! ```
+
+pub mod dimension;
+mod estimation;
+mod neighbourhood;
+
+pub use estimation::{rows_for, sample_complexity, zeta};
+pub use neighbourhood::{Neighbourhood, approximation_error, initial_distance, squared_slacks};
+
+/// Whether a bound on the expectation of a loss in [0, B] says nothing: every model has as much.
+pub fn is_vacuous(bound: f64, b: f64) -> bool {
+    // NaN says nothing either.
+    bound.is_nan() || bound >= b
+}

@@ -1,0 +1,339 @@
+//! Certificates against closed forms, published tables and reference values.
+#![allow(clippy::unwrap_used)]
+
+use feasible::certificate::{
+    Certificate, Claim, Count, Delta, Design, Difference, Evidence, Method, Simultaneous, Values,
+    Verdict, attainable_rate, fewest_rows,
+};
+use feasible::requirement::Sense;
+use feasible::{Inputs, Loss, Model, Population, Problem, Requirement, Samples, Targets, rho};
+use feasible_nn::Affine;
+use proptest::prelude::*;
+
+fn delta(x: f64) -> Delta {
+    Delta::new(x).unwrap()
+}
+
+fn count(hits: u64, rows: u64) -> Count {
+    Count::new(hits, rows).unwrap()
+}
+
+fn near(a: f64, b: f64, relative: f64) -> bool {
+    a == b || (a - b).abs() <= relative * b.abs()
+}
+
+#[test]
+fn counts_of_none_all_and_one_have_closed_forms() {
+    for d in [0.5f64, 0.05, 1e-3, 1e-12] {
+        for n in [1, 2, 100, 1_000_000_000] {
+            let root = d.powf(1.0 / n as f64);
+            // 1 − δ^{1/n} loses digits as n grows; −expm1(log δ/n) does not.
+            let exact = -(f64::ln(d) / n as f64).exp_m1();
+            assert!(near(count(0, n).upper(delta(d)), exact, 1e-15), "{n} {d}");
+            assert!(near(count(n, n).lower(delta(d)), root, 1e-14), "{n} {d}");
+            assert_eq!(count(n, n).upper(delta(d)), 1.0);
+            assert_eq!(count(0, n).lower(delta(d)), 0.0);
+        }
+        // One row of one: the upper bound of 0 hits is 1 − δ, the lower bound of 1 hit is δ.
+        // (The logarithm of 1e-12 is 28, and its rounding is the bound's: 28 · 2⁻⁵³.)
+        assert!(near(count(0, 1).upper(delta(d)), 1.0 - d, 1e-14));
+        assert!(near(count(1, 1).lower(delta(d)), d, 1e-14));
+        // One of two: p⁺ solves 1 − p² = δ.
+        assert!(near(count(1, 2).upper(delta(d)), (1.0 - d).sqrt(), 1e-14));
+        assert!(near(count(1, 2).lower(delta(d)), d / (1.0 + (1.0 - d).sqrt()), 1e-13));
+    }
+    // A δ above a half is a bound on the other side of k/n: 1 − p² = 0.9.
+    assert!(near(count(1, 2).upper(delta(0.9)), 0.1f64.sqrt(), 1e-14));
+}
+
+#[test]
+fn intervals_are_those_of_newcombes_table() {
+    // Newcombe (1998), Two-sided confidence intervals for the single proportion, Table I, method 5, 95 %.
+    let table = [
+        (81, 263, 0.2527, 0.3676),
+        (15, 148, 0.0578, 0.1617),
+        (0, 20, 0.0, 0.1684),
+        (1, 29, 0.0009, 0.1776),
+    ];
+    for (hits, rows, lower, upper) in table {
+        let c = count(hits, rows);
+        let round = |x: f64| (x * 1e4).round() / 1e4;
+        // With no hits the table's interval is two-sided all the same.
+        assert_eq!(round(c.upper(delta(0.025))), upper, "{hits} of {rows}");
+        assert_eq!(round(c.lower(delta(0.025))), lower, "{hits} of {rows}");
+    }
+}
+
+#[test]
+fn counting_bounds_agree_with_forty_digits_up_to_a_billion_rows_and_down_to_1e_12() {
+    let reference = include_str!("reference/clopper_pearson.csv");
+    let mut seen = 0;
+    for line in reference.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let c = count(fields[0].parse().unwrap(), fields[1].parse().unwrap());
+        let [d, lower, upper] = [2, 3, 4].map(|at| fields[at].parse::<f64>().unwrap());
+        // 1e-12 in log δ (of size 28) moves the bound by less than 1e-11 of its distance from k/n.
+        let (l, u) = (c.lower(delta(d)), c.upper(delta(d)));
+        assert!(near(u, upper, 1e-12), "{line}: {u}");
+        assert!(near(l, lower, 1e-12), "{line}: {l}");
+        // The complement keeps its digits too: 1 − p⁺ is the other's lower bound.
+        let other = count(c.rows() - c.hits(), c.rows()).lower(delta(d));
+        assert!((1.0 - upper - other).abs() < 1e-15, "{line}: {other}");
+        seen += 1;
+    }
+    assert!(seen > 90);
+}
+
+#[test]
+fn bounds_on_means_agree_with_the_formulas_in_plain_python() {
+    let reference = include_str!("reference/means.csv");
+    for line in reference.lines().skip(1) {
+        let f: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
+        let (n, a, s, bound, d) = (f[0] as u64, f[1] as u64, f[2], f[3], delta(f[4]));
+        let share = |i: u64| (((i * i * a + 7 * i) % 101) as f64 / 101.0).powf(s);
+        let values = Values::new((1..=n).map(|i| bound * share(i)).collect(), bound).unwrap();
+        let methods = [
+            Method::Hoeffding,
+            Method::EmpiricalBernstein,
+            Method::HoeffdingBentkus,
+            Method::Betting,
+        ];
+        for (method, expected) in methods.into_iter().zip(&f[5..]) {
+            let upper = values.upper(method, d);
+            // Bets stop at 1e-9; the others at rounding.
+            assert!(near(upper, *expected, 2e-9), "{method}: {upper} {expected}");
+            // The p-value at the bound is δ, from either side of it.
+            if upper < bound {
+                let p = |m: f64| values.ln_p_at_least(method, m, d).exp();
+                assert!(p(upper * 0.999) >= d.value() && p(upper * 1.001) <= d.value(), "{method}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_single_row_certifies_nothing_but_is_no_error() {
+    for method in [Method::Hoeffding, Method::EmpiricalBernstein, Method::HoeffdingBentkus] {
+        let one = Values::new(vec![0.0], 1.0).unwrap();
+        assert!(one.upper(method, delta(0.05)) > 0.9, "{method}");
+    }
+    // One bet of at most 0.9 of the capital cannot make it twenty-fold... but at m = 1 nothing limits it.
+    assert!(Values::new(vec![0.0], 1.0).unwrap().upper(Method::Betting, delta(0.05)) > 0.9);
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_with_its_value() {
+    let refused = |what: Result<Values, feasible::Error>, words: &str| {
+        let error = what.unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    };
+    refused(Values::new(vec![0.5, 1.5], 1.0), "a loss = 1.5: must be in [0, 1]");
+    refused(Values::new(vec![f64::NAN], 1.0), "a loss = NaN");
+    refused(Values::new(vec![], 1.0), "at least 1");
+    refused(Values::new(vec![0.5], f64::INFINITY), "bound = inf");
+    assert!(Count::new(3, 2).unwrap_err().to_string().contains("at most the 2 rows"));
+    assert!(Count::new(0, 0).is_err());
+    for bad in [0.0, 1.0, -0.1, f64::NAN] {
+        assert!(Delta::new(bad).is_err() && Delta::confidence(bad).is_err());
+    }
+}
+
+#[test]
+fn the_difference_of_groups_apart_is_bounded_by_a_search_over_the_nuisance() {
+    // The same p-value by brute force over a fine grid of m.
+    let brute = |a: Count, b: Count, d: f64| {
+        let mut best = f64::NEG_INFINITY;
+        for i in 0..=20_000 {
+            let m = i as f64 / 20_000.0;
+            if (0.0..=1.0).contains(&(m - d)) {
+                best = best.max(a.ln_p_at_least(m) + b.ln_p_at_most(m - d));
+            }
+        }
+        let x = best.exp();
+        x * (1.0 - best)
+    };
+    for (a, b) in
+        [(count(3, 40), count(20, 50)), (count(9, 10), count(1, 12)), (count(0, 5), count(5, 5))]
+    {
+        let difference = Difference::Apart { a, b };
+        for d in [0.2, 0.05, 0.001] {
+            let upper = difference.upper(delta(d));
+            if upper < 1.0 - 1e-6 {
+                // The grid misses the maximum by less than one part in a thousand.
+                let p = brute(a, b, upper);
+                assert!((p / d - 1.0).abs() < 1e-3, "{a:?} {b:?} {d}: {upper} {p}");
+            }
+            assert!(upper >= difference.estimate());
+            assert!(difference.lower(delta(d)) <= difference.estimate());
+        }
+    }
+}
+
+#[test]
+fn holm_certifies_what_bonferroni_does_and_sometimes_more() {
+    let claim = |name: &str, hits| Claim {
+        name: name.into(),
+        subject: "the error rate".into(),
+        sense: Sense::AtMost,
+        level: 0.1,
+        evidence: Some(Evidence::Share(count(hits, 1000))),
+    };
+    // p-values about 1e-6, 0.0076, 0.026, 0.032.
+    let claims = [claim("a", 58), claim("b", 77), claim("c", 82), claim("d", 82)];
+    let verdicts = |simultaneous| -> Vec<Verdict> {
+        let certificate = Certificate::new(&claims, delta(0.05), simultaneous);
+        certificate.findings.iter().map(|finding| finding.verdict).collect()
+    };
+    use Verdict::{Certified, Met};
+    assert_eq!(verdicts(Simultaneous::Bonferroni), [Certified, Certified, Met, Met]);
+    let claims = &claims[..3];
+    let holm = Certificate::new(claims, delta(0.05), Simultaneous::Holm);
+    assert!(holm.all_certified() && holm.findings[2].bound > Some(0.1), "{holm:#?}");
+}
+
+#[test]
+fn met_says_how_many_rows_would_do_and_they_do() {
+    let claim = |hits, rows, sense, level| Claim {
+        name: "r".into(),
+        subject: "the rate".into(),
+        sense,
+        level,
+        evidence: Some(Evidence::Share(count(hits, rows))),
+    };
+    let d = delta(0.05);
+    // No hit: the closed form.
+    let needed = claim(0, 100, Sense::AtMost, 0.01).rows_needed(d).unwrap();
+    assert_eq!((needed, fewest_rows(0.01, d)), (299, 299));
+    let needed = claim(90, 100, Sense::AtLeast, 0.85).rows_needed(d).unwrap();
+    let hits = (0.9 * needed as f64) as u64;
+    assert!(count(hits, needed).lower(d) > 0.8499, "{needed}");
+    assert!(count(hits * 9 / 10, needed * 9 / 10).lower(d) < 0.85, "{needed}");
+    // At the level, no number does.
+    assert_eq!(claim(10, 100, Sense::AtMost, 0.1).rows_needed(d), None);
+    // Real losses: the sample repeated.
+    let values = Values::new((0..200).map(|i| f64::from(i % 10) / 10.0).collect(), 1.0).unwrap();
+    let mean = Claim {
+        evidence: Some(Evidence::Mean { values, method: Method::Betting }),
+        ..claim(0, 1, Sense::AtMost, 0.47)
+    };
+    let needed = mean.rows_needed(d).unwrap();
+    // About 2 log(1/δ) σ²/gap² = 6 · 0.0825 / 0.0004.
+    assert!((900..2500).contains(&needed), "{needed}");
+}
+
+#[test]
+fn a_reserve_leaves_room_for_a_certificate_or_says_how_large_it_must_be() {
+    let d = delta(0.05);
+    let rate = attainable_rate(2000, 0.1, d, 0.9).unwrap();
+    // Normal: 0.1 − (1.645 + 1.282) √(0.09/2000).
+    assert!((rate - 0.0804).abs() < 0.003, "{rate}");
+    assert_eq!(attainable_rate(10, 1.0, d, 0.9).unwrap(), 1.0);
+    let error = attainable_rate(200, 0.01, d, 0.9).unwrap_err().to_string();
+    assert!(error.contains("200 rows") && error.contains("at least 299"), "{error}");
+    assert!(attainable_rate(200, 0.0, d, 0.9).is_err());
+}
+
+/// Four samples with one input; the model's logit is the input.
+fn identity() -> (Population, Affine, Vec<f32>) {
+    let x = Inputs::new(vec![2.0, 1.0, -1.0, -2.0, 0.5], 1).unwrap();
+    let everyone = Population::new(Samples::new(x, Targets::Classes(vec![1, 0, 0, 1, 1])).unwrap());
+    let model = Affine::new(1, 1).unwrap();
+    let mut theta = vec![0.0; model.parameter_count()];
+    theta[0] = 1.0;
+    (everyone, model, theta)
+}
+
+#[test]
+fn claims_count_rows_of_the_problem() {
+    let (everyone, model, theta) = identity();
+    let positive = everyone.filter(|s| s.inputs()[0] > 0.0);
+    let negative = everyone.filter(|s| s.inputs()[0] < 0.0);
+    let turned = everyone.counterfactual(rho::set(0, 0.25)).unwrap();
+    let error = |name: &str, p: &Population| {
+        Requirement::average(name, p, Loss::SmoothedError).measured_by(Loss::Error)
+    };
+    let problem = Problem::minimise(&everyone, Loss::Logistic)
+        .subject_to(error("error", &everyone).at_most(0.5))
+        .subject_to(error("apart", &positive).minus(&negative).at_most(0.1))
+        .subject_to(error("within", &positive).minus(&everyone).at_most(0.1))
+        .subject_to(error("whole", &everyone).minus(&positive).at_most(0.1))
+        .subject_to(Requirement::average("brier", &everyone, Loss::Brier).at_least(0.1))
+        .subject_to(Requirement::pointwise("each", &everyone, Loss::Logistic).at_most(1.0))
+        .subject_to(
+            Requirement::average("flips", &turned, Loss::TotalVariation { smoothing: 0.0 })
+                .measured_by(Loss::Flip)
+                .at_most(0.1),
+        )
+        .check()
+        .unwrap();
+    let claims = Design::new(delta(0.05)).claims(&problem, &model, &theta).unwrap();
+    let share = |hits, rows| Evidence::Share(count(hits, rows));
+    // Predicted 1, 1, 0, 0, 1 of 1, 0, 0, 1, 1.
+    assert_eq!(claims[0].evidence, Some(share(2, 5)));
+    let (a, b) = (count(1, 3), count(1, 2));
+    assert_eq!(claims[1].evidence, Some(Evidence::Difference(Difference::Apart { a, b })));
+    let within = Difference::Within { part: a, rest: Some(b) };
+    assert_eq!(claims[2].evidence, Some(Evidence::Difference(within)));
+    assert_eq!(claims[3].subject, "the difference of the error rates");
+    assert!((claims[3].evidence.as_ref().unwrap().estimate() - (0.4 - 1.0 / 3.0)).abs() < 1e-12);
+    assert!(
+        matches!(&claims[4].evidence, Some(Evidence::Mean { values, .. }) if values.bound() == 1.0)
+    );
+    // Losses 0.13, 1.31, 0.31, 2.13, 0.47: two above 1; "none" is not certifiable, "all but 1 %" is.
+    assert_eq!((&claims[5].evidence, claims[5].level), (&Some(share(2, 5)), 0.01));
+    assert_eq!(claims[6].evidence, Some(share(2, 5)));
+}
+
+#[test]
+fn a_loss_without_a_bound_is_refused_by_name() {
+    let (everyone, model, theta) = identity();
+    let problem = Problem::minimise(&everyone, Loss::Logistic)
+        .subject_to(Requirement::average("loss", &everyone, Loss::Logistic).at_most(1.0))
+        .check()
+        .unwrap();
+    let error = Design::new(delta(0.05)).certify(&problem, &model, &theta).unwrap_err();
+    assert!(
+        error.to_string().starts_with("requirement 'loss': logistic loss has no bound B"),
+        "{error}"
+    );
+}
+
+proptest! {
+    #[test]
+    fn counting_bounds_are_ordered_and_monotone(
+        n in 1u64..3000, share in 0.0f64..=1.0, d in 1e-9f64..0.49, more in 1u64..500,
+    ) {
+        let k = ((share * n as f64) as u64).min(n);
+        let (c, dd) = (count(k, n), delta(d));
+        let (l, u) = (c.lower(dd), c.upper(dd));
+        prop_assert!(0.0 <= l && l <= c.rate() && c.rate() <= u && u <= 1.0);
+        // A smaller δ is wider.
+        prop_assert!(c.upper(delta(d / 2.0)) >= u && c.lower(delta(d / 2.0)) <= l);
+        // One more hit moves both up; one more miss both down.
+        if k < n {
+            prop_assert!(count(k + 1, n).upper(dd) >= u && count(k + 1, n).lower(dd) >= l);
+        }
+        prop_assert!(count(k, n + more).upper(dd) <= u && count(k, n + more).lower(dd) <= l);
+        // The p-value at the bound is δ.
+        if k < n {
+            prop_assert!((c.ln_p_at_least(u) - d.ln()).abs() < 1e-6 * d.ln().abs());
+        }
+        // Lower and upper mirror each other.
+        prop_assert!((count(n - k, n).upper(dd) - (1.0 - l)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn every_bound_on_a_mean_lies_between_the_mean_and_b_and_widens_with_less_delta(
+        values in prop::collection::vec(0.0f64..=3.0, 1..80), d in 1e-6f64..0.4,
+    ) {
+        let v = Values::new(values, 3.0).unwrap();
+        for method in [Method::Hoeffding, Method::EmpiricalBernstein, Method::HoeffdingBentkus, Method::Betting] {
+            let (l, u) = (v.lower(method, delta(d)), v.upper(method, delta(d)));
+            prop_assert!(u <= 3.0 + 1e-9 && l >= 0.0, "{}", method);
+            if method != Method::Betting {
+                prop_assert!(u >= v.mean() - 1e-12 && l <= v.mean() + 1e-12, "{}", method);
+                prop_assert!(v.upper(method, delta(d / 2.0)) >= u - 1e-9, "{}", method);
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Certificates are wrong no more often than they say, on populations that are known.
+//!
+//! A few hundred trials each; the example `certificate_validity` runs thousands and prints the table. A test
+//! fails if what it saw had a probability below one in a million under the promise; some eighty such
+//! comparisons are made, so a false alarm is less likely than one in ten thousand runs, and the streams
+//! are fixed anyhow.
+#![allow(clippy::unwrap_used)]
+
+mod validity;
+
+use feasible::certificate::{Delta, Simultaneous};
+use validity::{OVERLAPS, SHAPES, differences, families, ladders, means, normal_approximation};
+
+const TRIALS: u64 = 400;
+
+#[test]
+fn bounds_on_means_are_wrong_no_more_often_than_they_say() {
+    for delta in [0.05, 0.2] {
+        for shape in SHAPES {
+            for n in [20, 200] {
+                for (name, tally) in means(shape, n, Delta::new(delta).unwrap(), TRIALS) {
+                    let shape = shape.name();
+                    assert!(!tally.refutes(delta), "{name}, {shape}, n = {n}: {tally:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_test_refutes_a_bound_that_is_not_valid() {
+    let tally = normal_approximation(100, TRIALS);
+    assert!(tally.refutes(0.05), "{tally:?}");
+}
+
+#[test]
+fn bounds_on_differences_are_wrong_no_more_often_than_they_say() {
+    let delta = Delta::new(0.1).unwrap();
+    for overlap in 0..OVERLAPS.len() {
+        for tally in differences(overlap, 150, delta, TRIALS) {
+            assert!(!tally.refutes(0.1), "{}: {tally:?}", OVERLAPS[overlap]);
+        }
+    }
+}
+
+#[test]
+fn the_bound_for_groups_apart_is_narrower_than_two_bounds_that_share_delta() {
+    let delta = Delta::new(0.05).unwrap();
+    let width = |overlap| differences(overlap, 400, delta, 50).map(|tally| tally.mean_width());
+    let ([apart, _], [split, _]) = (width(0), width(2));
+    assert!(apart < 0.8 * split, "{apart} {split}");
+}
+
+#[test]
+fn no_dependent_requirement_is_certified_or_called_violated_wrongly_too_often() {
+    let delta = Delta::new(0.1).unwrap();
+    for simultaneous in [Simultaneous::Holm, Simultaneous::Bonferroni] {
+        for met in [0, 2, 5] {
+            for tally in families(simultaneous, met, 300, delta, TRIALS) {
+                assert!(!tally.refutes(0.1), "{simultaneous}, {met} met: {tally:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_ladder_of_models_rarely_ends_in_one_that_violates() {
+    let delta = Delta::new(0.1).unwrap();
+    let tally = ladders(400, delta, TRIALS);
+    assert!(!tally.refutes(0.1), "{tally:?}");
+    // And it does climb: on average beyond the first two rungs.
+    assert!(tally.mean_width() > 2.0, "{tally:?}");
+}
