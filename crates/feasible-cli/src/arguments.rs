@@ -99,7 +99,7 @@ pub enum Command {
         after_help = "Example:\n  feasible init people.csv --target income && feasible check people.toml"
     )]
     Init(InitArguments),
-    /// List, show or export the data sets that come with the program
+    /// List, show, export or fetch data sets
     ///
     /// Adult and COMPAS are embedded, with the paper's preprocessing; nothing is downloaded.
     #[command(after_help = "Example:\n  feasible data export adult data/")]
@@ -268,12 +268,24 @@ pub enum DataCommand {
     /// List the data sets
     #[command(after_help = "Example:\n  feasible data list")]
     List,
-    /// Show where a data set comes from, its licence, files and columns
+    /// Show where a data set comes from, its licence, files, columns or places
     #[command(after_help = "Example:\n  feasible data show compas")]
     Show {
         /// The data set
         #[arg(value_name = "NAME")]
         name: String,
+    },
+    /// Print the commands that fetch an image set from its makers
+    ///
+    /// The program itself opens no connection.
+    #[command(after_help = "Example:\n  feasible data fetch fashion-mnist data/")]
+    Fetch {
+        /// The image set
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Where to; a directory of the set's name by default
+        #[arg(value_name = "DIR")]
+        directory: Option<PathBuf>,
     },
     /// Write the tables of a data set as CSV
     #[command(after_help = "Example:\n  feasible data export adult data/")]

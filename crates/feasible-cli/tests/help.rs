@@ -5,7 +5,7 @@ mod support;
 
 use support::Scratch;
 
-const COMMANDS: [&[&str]; 15] = [
+const COMMANDS: [&[&str]; 16] = [
     &[],
     &["fit"],
     &["resume"],
@@ -17,6 +17,7 @@ const COMMANDS: [&[&str]; 15] = [
     &["data", "list"],
     &["data", "show"],
     &["data", "export"],
+    &["data", "fetch"],
     &["reproduce"],
     &["completions"],
     &["man"],

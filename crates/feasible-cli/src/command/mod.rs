@@ -4,6 +4,7 @@ pub mod audit;
 pub mod check;
 pub mod data;
 pub mod fit;
+mod image_data;
 pub mod init;
 pub mod predict;
 pub mod reproduce;
