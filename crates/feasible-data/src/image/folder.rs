@@ -33,7 +33,7 @@ pub fn read(directory: &Path) -> Result<(Images, Split)> {
     let training = if parted { &train } else { directory };
     let (classes, mut skipped) = directories(training)?;
     let names: Vec<String> = classes.iter().map(|path| last(path)).collect();
-    let mut reading = Reading { root: directory, names: &names, ..Reading::new(directory, &names) };
+    let mut reading = Reading::new(directory, &names);
     reading.class_folders(&classes)?;
     let end = |reading: &Reading<'_>| reading.labels.len() as u32;
     let mut split = Split { train: (0..end(&reading)).collect(), ..Split::default() };
