@@ -85,6 +85,13 @@ pub enum Command {
     /// Ends with 0 if every requirement is met, with 1 if not.
     #[command(after_help = "Example:\n  feasible audit runs/adult this-year.csv && ./deploy")]
     Audit(AuditArguments),
+    /// Put a run on one page
+    ///
+    /// Writes one HTML file that needs nothing else: the verdict, what it cost, what made it hard,
+    /// how training went, how to reproduce it. It is made from the files of the run alone and can
+    /// be opened offline, mailed and printed. Ends with 0 when it is written, whatever it says.
+    #[command(after_help = "Example:\n  feasible report runs/adult --figures figures/")]
+    Report(ReportArguments),
     /// Say what a problem file means, without training
     ///
     /// Reads the problem file and its data and prints the problem in mathematical words, the
@@ -249,6 +256,20 @@ pub struct InitArguments {
     /// Replace the problem file if it exists
     #[arg(long)]
     pub force: bool,
+}
+
+/// `report`.
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// The page; report.html in the run directory by default
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write every figure as an SVG file into this directory too
+    #[arg(long, value_name = "DIR")]
+    pub figures: Option<PathBuf>,
 }
 
 /// `data`.

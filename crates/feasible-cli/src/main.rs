@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Resume(arguments) => command::fit::resume(arguments, &terminal),
         Command::Predict(arguments) => command::predict::predict(arguments, &terminal),
         Command::Audit(arguments) => command::audit::audit(arguments, &terminal),
+        Command::Report(arguments) => command::report::report(arguments, &terminal),
         Command::Check(arguments) => command::check::check(arguments, &terminal),
         Command::Init(arguments) => command::init::init(arguments, &terminal),
         Command::Data(arguments) => command::data::data(arguments, &terminal),

@@ -5,12 +5,13 @@ mod support;
 
 use support::Scratch;
 
-const COMMANDS: [&[&str]; 16] = [
+const COMMANDS: [&[&str]; 17] = [
     &[],
     &["fit"],
     &["resume"],
     &["predict"],
     &["audit"],
+    &["report"],
     &["check"],
     &["init"],
     &["data"],

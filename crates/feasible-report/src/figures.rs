@@ -160,7 +160,15 @@ pub fn multipliers(run: &Run) -> Vec<Figure> {
     if !averages.is_empty() {
         averages.sort_by(|a, b| b.value.total_cmp(&a.value));
         let title = "Multipliers of the average requirements";
-        figures.push(Figure::bars("mu", &Bars::new(title, "μ, largest first", averages)));
+        // Many zeros are one number.
+        let zeros = averages.iter().filter(|bar| bar.value == 0.0).count();
+        let axis = if zeros > 4 && zeros < averages.len() {
+            averages.retain(|bar| bar.value != 0.0);
+            format!("μ, largest first; {zeros} more are 0")
+        } else {
+            "μ, largest first".into()
+        };
+        figures.push(Figure::bars("mu", &Bars::new(title, &axis, averages)));
     }
     for (at, of) in run.multipliers.iter().filter(|m| m.pointwise).enumerate() {
         let positive: Vec<f64> =

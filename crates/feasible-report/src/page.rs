@@ -56,7 +56,6 @@ struct Row {
 struct Price {
     name: String,
     multiplier: String,
-    level: String,
     change: String,
 }
 
@@ -90,7 +89,7 @@ pub(crate) fn render(run: &Run, hard: &[Figure], training: &[Figure]) -> Result<
     let drawn = |figures: &[Figure]| -> Vec<Value> {
         let one = |figure: &Figure| {
             let svg = Value::from_safe_string(figure.inline.clone());
-            context! { svg, description => figure.description.as_str() }
+            context! { svg, description => bounded(&figure.description, 6_000) }
         };
         figures.iter().map(one).collect()
     };
@@ -247,7 +246,6 @@ fn prices(run: &Run) -> Vec<Price> {
         let price = Price {
             name: name(&standing.name),
             multiplier: number(multiplier),
-            level: number(standing.level),
             change: number(change),
         };
         priced.push((change, price));

@@ -7,6 +7,7 @@ pub mod fit;
 mod image_data;
 pub mod init;
 pub mod predict;
+pub mod report;
 pub mod reproduce;
 pub mod shell;
 

@@ -1,5 +1,6 @@
 //! Named values as horizontal bars, with intervals where they are known.
 
+use super::description::NAME;
 use super::frame::COLUMN;
 use super::scale::Scale;
 use super::svg::{Svg, title};
@@ -97,7 +98,9 @@ impl Bars {
                 for (at, bar) in shown.iter().enumerate() {
                     plot.bar(&mut svg, bar, top + row * at as f64, row);
                 }
-                svg.line("zero", (plot.at(0.0), top - 2.0), (plot.at(0.0), end));
+                if !above {
+                    svg.line("zero", (plot.at(0.0), top - 2.0), (plot.at(0.0), end));
+                }
             }
             _ => svg.text("s m", WIDTH / 2.0, top + 16.0, "There is nothing to show."),
         }
@@ -156,7 +159,7 @@ impl Plot {
 }
 
 fn words(bar: &Bar) -> String {
-    let mut words = format!("{}: {}", bar.name, number(bar.value));
+    let mut words = format!("{}: {}", shortened(&bar.name, NAME), number(bar.value));
     if let Some((low, high)) = bar.interval {
         words += &format!(" (from {} to {})", number(low), number(high));
     }

@@ -1,14 +1,20 @@
 //! A chart in words, for those who do not see it.
 
 use super::series::{Mark, Series};
-use super::text::number;
+use super::text::{number, shortened};
 use super::xy::Chart;
 
+/// Columns of a name.
+pub(crate) const NAME: usize = 90;
 /// Series that are described one by one.
 const MOST: usize = 10;
 
 pub(crate) fn describe(chart: &Chart) -> String {
-    let mut sentences = vec![format!("{} against {}.", chart.y.label, chart.x.label)];
+    let mut sentences = vec![format!(
+        "{} against {}.",
+        shortened(&chart.y.label, NAME),
+        shortened(&chart.x.label, NAME)
+    )];
     let mut unplaced = 0;
     for (at, series) in chart.series.iter().enumerate() {
         let placed: Vec<(f64, f64)> = series
@@ -20,7 +26,7 @@ pub(crate) fn describe(chart: &Chart) -> String {
             .collect();
         unplaced += series.points.len() - placed.len();
         if at < MOST {
-            sentences.push(of_series(series, &placed, &chart.x.label));
+            sentences.push(of_series(series, &placed, &shortened(&chart.x.label, NAME)));
         }
     }
     if chart.series.len() > MOST {
@@ -33,7 +39,7 @@ pub(crate) fn describe(chart: &Chart) -> String {
 }
 
 fn of_series(series: &Series, placed: &[(f64, f64)], x: &str) -> String {
-    let name = &series.name;
+    let name = shortened(&series.name, NAME);
     let by_y = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
     let (Some(low), Some(high)) = (placed.iter().min_by(by_y), placed.iter().max_by(by_y)) else {
         return format!("{name}: no values.");

@@ -7,7 +7,7 @@ use super::text::{columns, shortened};
 use super::xy::Axis;
 
 /// Pixels per column of 12-pixel text.
-pub(crate) const COLUMN: f64 = 6.6;
+pub(crate) const COLUMN: f64 = 7.0;
 
 /// Where values are on the page.
 #[derive(Clone, Copy, Debug)]
@@ -47,16 +47,28 @@ pub(crate) fn look(at: usize) -> (String, &'static str) {
 }
 
 /// Draws the legend from (x, y) on, wrapping at `right`; gives the y below it.
-pub(crate) fn legend(svg: &mut Svg, names: &[&str], (left, mut y): (f64, f64), right: f64) -> f64 {
+pub(crate) fn legend(
+    svg: &mut Svg,
+    names: &[&str],
+    muted: usize,
+    (left, mut y): (f64, f64),
+    right: f64,
+) -> f64 {
     let mut x = left;
-    for (at, name) in names.iter().enumerate() {
+    let others = match muted {
+        0 => String::new(),
+        1 => "1 other".into(),
+        n => format!("{n} others"),
+    };
+    let others = (muted > 0).then_some(others.as_str());
+    for (at, name) in names.iter().copied().chain(others).enumerate() {
         let shown = shortened(name, ((right - left - 26.0) / COLUMN) as usize);
         let width = 26.0 + columns(&shown) * COLUMN;
         if x > left && x + width > right {
             x = left;
             y += 17.0;
         }
-        let (class, dash) = look(at);
+        let (class, dash) = if at < names.len() { look(at) } else { ("mute".to_string(), "") };
         svg.path(&format!("l {class}"), dash, &[Some((x, y - 4.0)), Some((x + 18.0, y - 4.0))]);
         svg.raw("<g>");
         svg.raw(&title(name));

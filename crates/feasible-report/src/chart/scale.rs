@@ -35,7 +35,7 @@ impl Scale {
             Self::Linear => Some(x),
             Self::Log => (x > 0.0).then(|| x.log10()),
             Self::SignedLog { linear } => {
-                let c = if linear > 0.0 && linear.is_finite() { linear } else { 1.0 };
+                let c = usable(linear);
                 let position = (x.abs() / c).ln_1p() / std::f64::consts::LN_10;
                 position.is_finite().then_some(x.signum() * position)
             }
@@ -91,7 +91,7 @@ impl Scale {
         };
         at(0.0);
         let Self::SignedLog { linear } = self else { return ticks };
-        let first = linear.abs().max(f64::MIN_POSITIVE).log10().ceil() as i32;
+        let first = usable(linear).log10().ceil() as i32;
         // One label per decade while they are few, else every second or third.
         let decades = high.abs().max(low.abs()).max(1.0).ceil() as i32 + 1;
         let step = (decades / 4).max(1);
@@ -103,6 +103,11 @@ impl Scale {
         ticks.sort_by(|a, b| a.position.total_cmp(&b.position));
         ticks
     }
+}
+
+/// A constant to divide by, whatever was given.
+fn usable(linear: f64) -> f64 {
+    if linear.is_finite() && linear > 0.0 { linear.clamp(1.0 / LARGEST, LARGEST) } else { 1.0 }
 }
 
 /// A marked value.

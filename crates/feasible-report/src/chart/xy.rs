@@ -131,9 +131,10 @@ impl Chart {
         svg.text("t", 0.0, 16.0, &shortened(&self.title, (width / 7.6) as usize));
         let names: Vec<&str> =
             self.series.iter().filter(|s| !s.muted).map(|s| s.name.as_str()).collect();
-        let top = match names.len() {
+        let muted = self.series.len() - names.len();
+        let top = match names.len() + muted {
             0 | 1 => 24.0,
-            _ => legend(&mut svg, &names, (0.0, 38.0), width),
+            _ => legend(&mut svg, &names, muted, (0.0, 38.0), width),
         };
         // A long legend makes the chart higher, not the plot lower.
         height += (top - 56.0).max(0.0);
@@ -201,9 +202,11 @@ impl Chart {
             let (bottom, top) = (end(*low, frame.bottom), end(*high, frame.top));
             let at = (frame.left, top);
             svg.rect("shade", at, (frame.right - frame.left, bottom - top), &title(label));
-            if bottom - top > 18.0 {
-                svg.text("s", frame.left + 6.0, top + 14.0, &shortened(label, 40));
-            }
+            // Named above the plot, where no line crosses the name.
+            let shown = shortened(label, 34);
+            let left = frame.right - columns(&shown) * COLUMN - 18.0;
+            svg.rect("shade", (left, frame.top - 18.0), (12.0, 12.0), "");
+            svg.text("s e", frame.right, frame.top - 8.0, &shown);
         }
     }
 
