@@ -102,6 +102,13 @@ pub enum Command {
     #[command(after_help = "Example:\n  feasible bound --rows 32561\n  \
         feasible bound --level 0.01 --confidence 0.99\n  feasible bound adult --level 0.001")]
     Bound(BoundArguments),
+    /// Put a run on one page
+    ///
+    /// Writes one HTML file that needs nothing else: the verdict, what it cost, what made it hard,
+    /// how training went, how to reproduce it. It is made from the files of the run alone and can
+    /// be opened offline, mailed and printed. Ends with 0 when it is written, whatever it says.
+    #[command(after_help = "Example:\n  feasible report runs/adult --figures figures/")]
+    Report(ReportArguments),
     /// Say what a problem file means, without training
     ///
     /// Reads the problem file and its data and prints the problem in mathematical words, the
@@ -116,7 +123,7 @@ pub enum Command {
         after_help = "Example:\n  feasible init people.csv --target income && feasible check people.toml"
     )]
     Init(InitArguments),
-    /// List, show or export the data sets that come with the program
+    /// List, show, export or fetch data sets
     ///
     /// Adult and COMPAS are embedded, with the paper's preprocessing; nothing is downloaded.
     #[command(after_help = "Example:\n  feasible data export adult data/")]
@@ -378,6 +385,20 @@ pub struct InitArguments {
     pub force: bool,
 }
 
+/// `report`.
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// The page; report.html in the run directory by default
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write every figure as an SVG file into this directory too
+    #[arg(long, value_name = "DIR")]
+    pub figures: Option<PathBuf>,
+}
+
 /// `data`.
 #[derive(Debug, Args)]
 pub struct DataArguments {
@@ -395,12 +416,24 @@ pub enum DataCommand {
     /// List the data sets
     #[command(after_help = "Example:\n  feasible data list")]
     List,
-    /// Show where a data set comes from, its licence, files and columns
+    /// Show where a data set comes from, its licence, files, columns or places
     #[command(after_help = "Example:\n  feasible data show compas")]
     Show {
         /// The data set
         #[arg(value_name = "NAME")]
         name: String,
+    },
+    /// Print the commands that fetch an image set from its makers
+    ///
+    /// The program itself opens no connection.
+    #[command(after_help = "Example:\n  feasible data fetch fashion-mnist data/")]
+    Fetch {
+        /// The image set
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Where to; a directory of the set's name by default
+        #[arg(value_name = "DIR")]
+        directory: Option<PathBuf>,
     },
     /// Write the tables of a data set as CSV
     #[command(after_help = "Example:\n  feasible data export adult data/")]

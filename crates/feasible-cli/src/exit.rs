@@ -125,6 +125,17 @@ impl From<feasible_data::Error> for Failure {
     }
 }
 
+impl From<feasible_report::Error> for Failure {
+    fn from(error: feasible_report::Error) -> Self {
+        let exit = match &error {
+            feasible_report::Error::Io { source, .. } => of_system(source),
+            feasible_report::Error::Layout { .. } => Exit::Internal,
+            _ => Exit::Input,
+        };
+        Self { exit, message: error.to_string() }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self { exit: of_system(&error), message: format!("cannot write the result: {error}") }

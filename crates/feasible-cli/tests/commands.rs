@@ -184,6 +184,31 @@ fn init_of_an_embedded_problem_writes_its_file() {
 }
 
 #[test]
+fn image_sets_are_listed_shown_and_told_how_to_get() {
+    let scratch = Scratch::new();
+    let list = scratch.expect(0, &["data", "list"]).out;
+    assert!(list.contains("fashion-mnist-sample") && list.contains("cifar-10"), "{list}");
+    let show = scratch.expect(0, &["data", "show", "fashion-mnist-sample"]).out;
+    assert!(show.contains("inside the program and are verified"), "{show}");
+    let show = scratch.expect(0, &["data", "show", "mnist", "--data-dir", "nowhere"]).out;
+    assert!(show.contains("nowhere/MNIST/raw") && show.contains("not found"), "{show}");
+    let fetch = scratch.expect(0, &["data", "fetch", "cifar-10", "images"]).out;
+    assert!(fetch.contains("mkdir -p 'images'") && fetch.contains("curl -fLO https://"), "{fetch}");
+    let error = scratch.refuse(&["data", "fetch", "cifar-100"]);
+    assert!(error.contains("did you mean 'cifar-10'?"), "{error}");
+    let error = scratch.refuse(&["data", "fetch", "fashion-mnist-sample"]);
+    assert!(error.contains("inside the program"), "{error}");
+    let error = scratch.refuse(&["data", "export", "mnist", "out"]);
+    assert!(error.contains("a set of images"), "{error}");
+    // A file of the right name and the wrong content is refused, not shown as found.
+    for part in ["train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"] {
+        scratch.write(&format!("{part}-ubyte"), "<html>");
+    }
+    let error = scratch.refuse(&["data", "show", "mnist", "--data-dir", "."]);
+    assert!(error.contains("train-images-idx3-ubyte begins with the number"), "{error}");
+}
+
+#[test]
 fn data_lists_shows_and_exports() {
     let scratch = Scratch::new();
     let list = scratch.expect(0, &["data", "list"]).out;

@@ -5,18 +5,20 @@ mod support;
 
 use support::Scratch;
 
-const COMMANDS: [&[&str]; 15] = [
+const COMMANDS: [&[&str]; 17] = [
     &[],
     &["fit"],
     &["resume"],
     &["predict"],
     &["audit"],
+    &["report"],
     &["check"],
     &["init"],
     &["data"],
     &["data", "list"],
     &["data", "show"],
     &["data", "export"],
+    &["data", "fetch"],
     &["reproduce"],
     &["completions"],
     &["man"],

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::expression::ExpressionError;
+use crate::image::ImageError;
 use crate::nearest::suggestion;
 
 /// Where a cell stands.
@@ -327,6 +328,9 @@ pub enum Error {
         /// All names.
         known: Vec<String>,
     },
+    /// Images that cannot be used.
+    #[error(transparent)]
+    Image(#[from] ImageError),
     /// The core refused what was made.
     #[error(transparent)]
     Core(#[from] feasible::Error),

@@ -1,4 +1,4 @@
-//! Tables for constrained learning.
+//! Tables and images for constrained learning.
 //!
 //! A row of data walks from a file to a model's inputs in typed steps:
 //!
@@ -10,7 +10,9 @@
 //! | encode the target | [`TargetSpec`] → [`TargetEncoder`] → [`feasible::Targets`] |
 //! | what if it were different | [`Counterfactual`] → [`Change`] → [`feasible::Shift`] |
 //!
-//! Two data sets are built in, [`DataSet::adult`] and [`DataSet::compas`]:
+//! Images are read, checked and split by the module [`image`].
+//!
+//! Two tables are built in, [`DataSet::adult`] and [`DataSet::compas`]:
 //!
 //! ```
 //! use feasible_data::{DataSet, Encoder, TargetEncoder, samples};
@@ -38,6 +40,7 @@ pub mod encoder;
 pub mod error;
 pub mod expression;
 pub mod format;
+pub mod image;
 mod line_ends;
 mod nearest;
 mod origin;
@@ -62,6 +65,7 @@ pub use encoder::{Encoder, Encoding, Variable};
 pub use error::{Error, Place, Result};
 pub use expression::{Expression, ExpressionError, Filter, UnknownLevels};
 pub use format::{Duplicates, Format};
+pub use image::{ImageError, ImageSet, Images};
 pub use nearest::nearest;
 pub use preprocessing::{Bins, Missing, Preprocessing, Standardise, Unseen};
 pub use samples::samples;

@@ -1,4 +1,4 @@
-//! Bytes to read a table from, decompressed as their content says.
+//! Bytes to read a table or images from, decompressed as their content says.
 //!
 //! What a file is, is decided by its first bytes, not by its name: gzip, zstd, Parquet, or
 //! text.
@@ -65,15 +65,20 @@ impl<'a> Source<'a> {
         Ok(Content::of(&start))
     }
 
-    /// The decompressed text, without a byte-order mark.
-    pub(crate) fn text(&self) -> Result<Box<dyn BufRead + 'a>> {
-        let name = self.name();
+    /// The bytes, decompressed.
+    pub(crate) fn bytes(&self) -> Result<Box<dyn BufRead + 'a>> {
         let raw = self.raw()?;
-        let mut text: Box<dyn BufRead + 'a> = match self.content()? {
+        Ok(match self.content()? {
             Content::Gzip => Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(raw))),
             Content::Zstd => Box::new(BufReader::with_capacity(1 << 18, ZstdFrames::new(raw))),
             Content::Plain | Content::Parquet => raw,
-        };
+        })
+    }
+
+    /// The decompressed text, without a byte-order mark.
+    pub(crate) fn text(&self) -> Result<Box<dyn BufRead + 'a>> {
+        let name = self.name();
+        let mut text = self.bytes()?;
         let start = text.fill_buf().map_err(Error::io(&name))?;
         if start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]) {
             let reason = "this is UTF-16 text: save it as UTF-8";

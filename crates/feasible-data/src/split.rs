@@ -210,7 +210,7 @@ fn counts(rows: usize, fractions: &Fractions) -> Result<[usize; 3]> {
 
 /// Fisher–Yates with unbiased draws, spelt out so that it is the same in every version of every
 /// library.
-fn shuffle(rows: &mut [u32], random: &mut ChaCha8Rng) {
+pub(crate) fn shuffle(rows: &mut [u32], random: &mut ChaCha8Rng) {
     for last in (1..rows.len()).rev() {
         let choices = last as u64 + 1;
         let limit = u64::MAX - u64::MAX % choices;

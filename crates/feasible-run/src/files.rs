@@ -34,23 +34,14 @@ pub const FINGERPRINTS: &str = "fingerprints.bin";
 /// The seeds of a directory that holds several runs.
 pub const SEEDS: &str = "seeds.json";
 
-/// Whether a run writes a file of this name.
+/// The page about the run.
+pub const REPORT: &str = "report.html";
+
+/// Whether a run, or a report on it, writes a file of this name.
 pub fn is_ours(name: &str) -> bool {
-    [
-        README,
-        PROBLEM,
-        RUN,
-        ROWS,
-        FINGERPRINTS,
-        METRICS,
-        TIMINGS,
-        CHECKPOINT,
-        MODEL,
-        MULTIPLIERS,
-        SUMMARY,
-        SEEDS,
-    ]
-    .contains(&name)
+    let state = [README, PROBLEM, RUN, ROWS, FINGERPRINTS, METRICS, TIMINGS, CHECKPOINT];
+    let results = [MODEL, MULTIPLIERS, SUMMARY, SEEDS, REPORT];
+    state.contains(&name) || results.contains(&name)
 }
 
 pub(crate) const README_TEXT: &str = "\
@@ -71,6 +62,7 @@ model.safetensors   the trained model with its preprocessing and requirements: t
 multipliers.csv     the final multipliers: mu of average requirements, lambda of each row of
                     pointwise ones, with slacks (positive: violated)
 summary.json        how training ended, accuracy, requirements and flips on every part
+report.html         the run on one page, once `feasible report` was asked for it
 ";
 
 /// `run.json`.

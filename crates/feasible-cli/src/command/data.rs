@@ -4,10 +4,10 @@ use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use feasible_data::{Cells, Column, DataSet, Table};
+use feasible_data::{Cells, Column, DataSet, ImageSet, Table};
 use serde::Serialize;
 
-use super::data_dir;
+use super::{data_dir, image_data};
 use crate::arguments::{DataArguments, DataCommand};
 use crate::exit::{Exit, Failure, Result};
 use crate::terminal::Terminal;
@@ -16,7 +16,11 @@ use crate::terminal::Terminal;
 struct Listed {
     name: &'static str,
     title: &'static str,
+    /// `table` or `images`.
+    kind: &'static str,
+    /// Rows or images.
     rows: usize,
+    /// Bytes inside the program: 0 for sets that are read from files.
     bytes: usize,
     licence: &'static str,
 }
@@ -65,10 +69,20 @@ pub fn data(arguments: &DataArguments, terminal: &Terminal) -> Result<Exit> {
     };
     match arguments.command.as_ref().unwrap_or(&DataCommand::List) {
         DataCommand::List => list(terminal)?,
-        DataCommand::Show { name } => {
-            let set = DataSet::named(name)?;
-            let shown = shown(&set, &tables(&set)?, directory.is_none());
-            terminal.result(&shown, || show(&shown))?;
+        DataCommand::Show { name } => match image_set(name) {
+            Some(set) => image_data::show(&set, arguments.data_dir.as_deref(), terminal)?,
+            None => {
+                let set = DataSet::named(name)?;
+                let shown = shown(&set, &tables(&set)?, directory.is_none());
+                terminal.result(&shown, || show(&shown))?;
+            }
+        },
+        DataCommand::Fetch { name, directory } => image_data::fetch(name, directory, terminal)?,
+        DataCommand::Export { name, .. } if image_set(name).is_some() => {
+            return Err(Failure::input(format!(
+                "{name} is a set of images, not a table: `feasible data show {name}` says where \
+                 its files are"
+            )));
         }
         DataCommand::Export { name, directory, force } => {
             let set = DataSet::named(name)?;
@@ -78,16 +92,35 @@ pub fn data(arguments: &DataArguments, terminal: &Terminal) -> Result<Exit> {
     Ok(Exit::Met)
 }
 
+/// The image set of this name, if it is one.
+fn image_set(name: &str) -> Option<ImageSet> {
+    ImageSet::all().into_iter().find(|set| set.name == name)
+}
+
 fn list(terminal: &Terminal) -> Result<()> {
     let listed = |set: &DataSet| Listed {
         name: set.name,
         title: set.title,
+        kind: "table",
         rows: set.parts.iter().map(|part| part.rows).sum(),
         bytes: set.parts.iter().map(|part| part.bytes.len()).sum(),
         licence: set.licence,
     };
-    let all: Vec<Listed> = DataSet::all().iter().map(listed).collect();
-    let line = |set: &Listed| format!("{:<8}{:>6} rows  {}\n", set.name, set.rows, set.title);
+    let images = |set: ImageSet| Listed {
+        name: set.name,
+        title: set.title,
+        kind: "images",
+        rows: set.train + set.test,
+        bytes: set.bytes(),
+        licence: set.licence,
+    };
+    let mut all: Vec<Listed> = DataSet::all().iter().map(listed).collect();
+    all.extend(ImageSet::all().into_iter().map(images));
+    let line = |set: &Listed| {
+        let what = if set.kind == "table" { "rows" } else { "images" };
+        let files = if set.bytes == 0 { " (from files)" } else { "" };
+        format!("{:<21}{:>6} {what:<7} {}{files}\n", set.name, set.rows, set.title)
+    };
     Ok(terminal.result(&all, || all.iter().map(line).collect())?)
 }
 

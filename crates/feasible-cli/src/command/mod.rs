@@ -6,8 +6,10 @@ pub mod certify;
 pub mod check;
 pub mod data;
 pub mod fit;
+mod image_data;
 pub mod init;
 pub mod predict;
+pub mod report;
 pub mod reproduce;
 pub mod shell;
 

@@ -1,0 +1,49 @@
+//! Charts as SVG, drawn by hand: no script, no font and no picture is loaded.
+//!
+//! | what | type |
+//! | --- | --- |
+//! | lines, steps and dots with bands, on linear or logarithmic axes | [`Chart`] of [`Series`] |
+//! | how values are spread | [`histogram`] |
+//! | named values with intervals | [`Bars`] |
+//!
+//! Every chart has a title and a description for screen readers, shows values on hover by CSS or
+//! by `<title>`, follows the reader's light or dark setting, and differs by dashes as well as by
+//! colours. Text is escaped, coordinates are tenths of a pixel, and the same data give the same
+//! bytes. Values that have no place (NaN, infinities, zeros on a logarithmic axis) leave a gap
+//! and are counted in the description.
+//!
+//! ```
+//! use feasible_report::chart::{Axis, Chart, Series};
+//! let svg = Chart::new("Accuracy under attack")
+//!     .x(Axis::new("ε"))
+//!     .y(Axis::new("accuracy"))
+//!     .series(
+//!         Series::line("nominal", vec![(0.0, 0.93), (0.02, 0.4), (0.04, 0.0)])
+//!             .with_band(vec![(0.0, 0.92, 0.94), (0.02, 0.37, 0.43), (0.04, 0.0, 0.01)]),
+//!     )
+//!     .to_svg();
+//! assert!(svg.starts_with("<svg") && svg.contains("<title"));
+//! ```
+
+mod bars;
+mod description;
+mod frame;
+mod histogram;
+mod readout;
+mod scale;
+mod series;
+mod style;
+mod svg;
+mod text;
+mod thin;
+mod xy;
+
+pub use bars::{Bar, Bars};
+pub use histogram::histogram;
+pub use scale::Scale;
+pub use series::{Mark, Series};
+pub use style::css;
+pub use text::{escape, number};
+pub use xy::{Axis, Chart};
+
+pub(crate) use text::grouped;

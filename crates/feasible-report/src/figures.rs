@@ -1,0 +1,181 @@
+//! The figures of a run.
+
+use crate::chart::{Axis, Bar, Bars, Chart, Scale, Series, histogram};
+use crate::run::Run;
+
+/// A figure: a file name, the drawing on its own, and for a page.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// What its file is called, without `.svg`.
+    pub name: String,
+    /// The chart as an SVG file of its own.
+    pub svg: String,
+    /// The chart for a page with [`css`](crate::chart::css) in its head.
+    pub inline: String,
+    /// The chart in words.
+    pub description: String,
+}
+
+impl Figure {
+    fn chart(name: &str, chart: &Chart) -> Self {
+        Self {
+            name: name.to_string(),
+            svg: chart.to_svg(),
+            inline: chart.to_inline(name),
+            description: chart.description(),
+        }
+    }
+
+    fn bars(name: &str, bars: &Bars) -> Self {
+        Self {
+            name: name.to_string(),
+            svg: bars.to_svg(),
+            inline: bars.to_inline(name),
+            description: bars.description(),
+        }
+    }
+}
+
+/// Requirements that have a colour of their own; the others are grey.
+const COLOURED: usize = 6;
+
+/// How training went: objective, slacks, multipliers, gap, times.
+pub fn training(run: &Run) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    if run.epochs.is_empty() {
+        return figures;
+    }
+    let kept = run.summary.kept_epoch as f64;
+    let chart =
+        |title: &str, y: Axis| Chart::new(title).x(Axis::new("epoch")).y(y).rule(kept, "kept");
+    let points = |of: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
+        run.epochs.iter().enumerate().map(|(at, e)| (e.epoch as f64, of(at))).collect()
+    };
+    let mut objective = chart("Objective", Axis::new("average loss"))
+        .series(Series::line("training rows", points(&|at| run.epochs[at].objective)));
+    if run.epochs.iter().any(|epoch| epoch.validation.is_some()) {
+        let of = |at: usize| run.epochs[at].validation.as_ref().map_or(f64::NAN, |v| v.objective);
+        objective = objective.series(Series::line("validation rows", points(&of)));
+    }
+    figures.push(Figure::chart("objective", &objective));
+    if run.epochs.iter().any(|epoch| !epoch.requirements.is_empty()) {
+        let slack = |at: usize, r: usize| {
+            run.epochs[at].requirements.get(r).map_or(f64::NAN, |r| r.worst_slack)
+        };
+        let scale = slack_scale(run);
+        let mut slacks = chart(
+            "Slacks",
+            Axis::new("largest slack").scaled(scale).including(&[0.0]),
+        )
+        .shade(f64::NEG_INFINITY, 0.0, "feasible: slack ≤ 0");
+        let mut multipliers =
+            chart("Multipliers", Axis::new("μ, or the mean of λ").including(&[0.0]));
+        let multiplier = |at: usize, r: usize| {
+            run.epochs[at].requirements.get(r).map_or(f64::NAN, |r| r.multiplier)
+        };
+        let names: Vec<&str> = run.epochs[0].requirements.iter().map(|r| r.name.as_str()).collect();
+        let prefix = common_prefix(&names);
+        for (r, coloured) in ranked(run) {
+            let name = &names[r][prefix..];
+            let look = |series: Series| if coloured { series } else { series.muted() };
+            slacks = slacks.series(look(Series::line(name, points(&|at| slack(at, r)))));
+            multipliers =
+                multipliers.series(look(Series::line(name, points(&|at| multiplier(at, r)))));
+        }
+        figures.push(Figure::chart("slacks", &slacks));
+        figures.push(Figure::chart("multipliers", &multipliers));
+        let gap = chart("Duality gap", Axis::new("relative to the objective").scaled(Scale::Log))
+            .series(Series::line("gap", points(&|at| run.epochs[at].gap)));
+        figures.push(Figure::chart("gap", &gap));
+    }
+    if !run.timings.is_empty() {
+        let seconds = |of: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
+            run.timings.iter().enumerate().map(|(at, t)| (t.epoch as f64, of(at))).collect()
+        };
+        let times = Chart::new("Time per epoch")
+            .x(Axis::new("epoch"))
+            .y(Axis::new("milliseconds").including(&[0.0]))
+            .series(Series::line("moving θ", seconds(&|at| 1e3 * run.timings[at].primal)))
+            .series(Series::line(
+                "measuring, moving multipliers",
+                seconds(&|at| 1e3 * run.timings[at].dual),
+            ));
+        figures.push(Figure::chart("times", &times));
+    }
+    figures
+}
+
+/// Bytes up to and with the `: ` that all of several names begin with: in a chart they only take
+/// room.
+fn common_prefix(names: &[&str]) -> usize {
+    let Some((first, rest)) = names.split_first().filter(|(_, rest)| !rest.is_empty()) else {
+        return 0;
+    };
+    let end = first.find(": ").map_or(0, |at| at + 2);
+    let prefix = &first[..end];
+    let common = rest.iter().all(|name| name.starts_with(prefix) && name.len() > end);
+    if common && first.len() > end { end } else { 0 }
+}
+
+/// Requirements with whether they are coloured: those with the largest final multipliers are.
+fn ranked(run: &Run) -> Vec<(usize, bool)> {
+    let (Some(first), Some(last)) = (run.epochs.first(), run.epochs.last()) else { return vec![] };
+    let count = first.requirements.len();
+    let final_multiplier = |r: usize| last.requirements.get(r).map_or(f64::NAN, |r| r.multiplier);
+    let mut order: Vec<usize> = (0..count).collect();
+    if count > COLOURED {
+        // Stable: equal multipliers stay in the order of the problem.
+        order.sort_by(|&a, &b| final_multiplier(b).total_cmp(&final_multiplier(a)));
+    }
+    order.into_iter().enumerate().map(|(at, r)| (r, at < COLOURED)).collect()
+}
+
+/// Slacks are of both signs and of very different sizes: linear up to a tenth of a typical one.
+fn slack_scale(run: &Run) -> Scale {
+    let slacks = run.epochs.iter().flat_map(|e| &e.requirements).map(|r| r.worst_slack.abs());
+    let mut sizes: Vec<f64> = slacks.filter(|s| s.is_finite() && *s > 0.0).collect();
+    sizes.sort_by(f64::total_cmp);
+    let (Some(&largest), Some(&middle)) = (sizes.last(), sizes.get(sizes.len() / 2)) else {
+        return Scale::Linear;
+    };
+    // A factor of 30 between the usual and the largest fits a linear axis.
+    if largest < 30.0 * middle {
+        return Scale::Linear;
+    }
+    Scale::SignedLog { linear: 10f64.powf(middle.log10().floor()) }
+}
+
+/// Where multipliers are: μ ranked, λ spread.
+pub fn multipliers(run: &Run) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let names: Vec<&str> =
+        run.multipliers.iter().filter(|m| !m.pointwise).map(|m| m.name.as_str()).collect();
+    let prefix = common_prefix(&names);
+    let mut averages: Vec<Bar> = run
+        .multipliers
+        .iter()
+        .filter(|m| !m.pointwise)
+        .filter_map(|m| Some(Bar::new(&m.name[prefix..], m.points.first()?.multiplier)))
+        .collect();
+    if !averages.is_empty() {
+        averages.sort_by(|a, b| b.value.total_cmp(&a.value));
+        let title = "Multipliers of the average requirements";
+        // Many zeros are one number.
+        let zeros = averages.iter().filter(|bar| bar.value == 0.0).count();
+        let axis = if zeros > 4 && zeros < averages.len() {
+            averages.retain(|bar| bar.value != 0.0);
+            format!("μ, largest first; {zeros} more are 0")
+        } else {
+            "μ, largest first".into()
+        };
+        figures.push(Figure::bars("mu", &Bars::new(title, &axis, averages)));
+    }
+    for (at, of) in run.multipliers.iter().filter(|m| m.pointwise).enumerate() {
+        let positive: Vec<f64> =
+            of.points.iter().map(|p| p.multiplier).filter(|&l| l > 0.0).collect();
+        let title = format!("λ > 0 of '{}'", of.name);
+        let chart = histogram(&title, "λ", &positive);
+        figures.push(Figure::chart(&format!("lambda-{}", at + 1), &chart));
+    }
+    figures
+}

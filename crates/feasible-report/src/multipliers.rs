@@ -1,0 +1,95 @@
+//! `multipliers.csv`: the final multipliers, by requirement.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+
+/// The multipliers of one requirement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Multiplied {
+    /// The requirement.
+    pub name: String,
+    /// Whether there is one for each row.
+    pub pointwise: bool,
+    /// Rows (none for an average requirement), multipliers and slacks.
+    pub points: Vec<Point>,
+}
+
+/// A multiplier.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// The row of the data, for a pointwise requirement.
+    pub row: Option<u64>,
+    /// μ or λ.
+    pub multiplier: f64,
+    /// Positive if violated.
+    pub slack: f64,
+}
+
+impl Multiplied {
+    /// The share of multipliers that are 0.
+    pub fn at_zero(&self) -> f64 {
+        let zero = self.points.iter().filter(|point| point.multiplier == 0.0).count();
+        zero as f64 / self.points.len().max(1) as f64
+    }
+
+    /// The largest multipliers, largest first; equal ones by row.
+    pub fn largest(&self, count: usize) -> Vec<Point> {
+        let mut points: Vec<Point> =
+            self.points.iter().copied().filter(|point| point.multiplier > 0.0).collect();
+        points.sort_by(|a, b| b.multiplier.total_cmp(&a.multiplier).then(a.row.cmp(&b.row)));
+        points.truncate(count);
+        points
+    }
+}
+
+#[derive(Deserialize)]
+struct Record<'a> {
+    requirement: &'a str,
+    kind: &'a str,
+    row: &'a str,
+    multiplier: f64,
+    slack: f64,
+}
+
+pub(crate) fn read_multipliers(file: &Path) -> Result<Vec<Multiplied>> {
+    let damaged = |error: csv::Error| {
+        let line = error.position().map(|position| position.line() as usize);
+        let reason = error.to_string();
+        match error.into_kind() {
+            csv::ErrorKind::Io(source) => {
+                Error::Io { operation: "read", file: file.to_path_buf(), source }
+            }
+            _ => Error::Damaged { file: file.to_path_buf(), line, reason },
+        }
+    };
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let mut reader = csv::Reader::from_path(file).map_err(damaged)?;
+    let headers = reader.headers().map_err(damaged)?.clone();
+    let mut all: Vec<Multiplied> = Vec::new();
+    let mut record = csv::StringRecord::new();
+    while reader.read_record(&mut record).map_err(damaged)? {
+        let line = record.position().map(|position| position.line() as usize);
+        let wrong = |reason: String| Error::Damaged { file: file.to_path_buf(), line, reason };
+        let read: Record<'_> =
+            record.deserialize(Some(&headers)).map_err(|error| wrong(error.to_string()))?;
+        let row = match read.row {
+            "" => None,
+            text => Some(text.parse().map_err(|_| wrong(format!("'{text}' is no row number")))?),
+        };
+        let pointwise = read.kind == "pointwise";
+        // Rows of a requirement stand together.
+        if all.last().is_none_or(|last| last.name != read.requirement) {
+            let name = read.requirement.to_string();
+            all.push(Multiplied { name, pointwise, points: Vec::new() });
+        }
+        if let Some(last) = all.last_mut() {
+            last.points.push(Point { row, multiplier: read.multiplier, slack: read.slack });
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,196 @@
+//! A finished run, read from its directory.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use feasible_run::files::{self, RunInfo};
+use feasible_run::metrics::EpochTiming;
+use feasible_run::{SavedModel, Summary};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+
+use crate::error::{Error, Result};
+use crate::multipliers::{Multiplied, read_multipliers};
+
+/// The latest format of run directories that is known.
+const FORMAT: u64 = 1;
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Where it is.
+    pub directory: PathBuf,
+    /// `run.json`.
+    pub info: RunInfo,
+    /// `summary.json`.
+    pub summary: Summary,
+    /// `metrics.jsonl`.
+    pub epochs: Vec<Epoch>,
+    /// `timings.jsonl`; empty if it is not there.
+    pub timings: Vec<EpochTiming>,
+    /// `multipliers.csv`.
+    pub multipliers: Vec<Multiplied>,
+    /// `problem.toml`.
+    pub problem: String,
+    /// The same, read as TOML.
+    pub settings: toml::Table,
+    /// SHA-256 of `model.safetensors`.
+    pub model_sha256: Option<String>,
+    /// How much stricter each requirement was in training than stated; empty if the model says
+    /// nothing of it.
+    pub margins: Vec<f64>,
+}
+
+/// A line of `metrics.jsonl`. What was not finite is `null` there and NaN here.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Epoch {
+    /// Epochs done.
+    pub epoch: u64,
+    /// The average loss of the objective on the training rows.
+    #[serde(deserialize_with = "or_nan")]
+    pub objective: f64,
+    /// The relative duality gap.
+    #[serde(deserialize_with = "or_nan")]
+    pub gap: f64,
+    /// Whether every requirement is met on the training rows.
+    pub feasible: bool,
+    /// Every requirement.
+    pub requirements: Vec<EpochRequirement>,
+    /// The validation rows.
+    #[serde(default)]
+    pub validation: Option<EpochValidation>,
+}
+
+/// A requirement after an epoch.
+#[derive(Clone, Debug, Deserialize)]
+pub struct EpochRequirement {
+    /// Its name.
+    pub name: String,
+    /// The largest slack: positive if violated.
+    #[serde(deserialize_with = "or_nan")]
+    pub worst_slack: f64,
+    /// μ or the mean of λ.
+    #[serde(deserialize_with = "or_nan")]
+    pub multiplier: f64,
+}
+
+/// The validation rows after an epoch.
+#[derive(Clone, Debug, Deserialize)]
+pub struct EpochValidation {
+    /// The average loss of the objective.
+    #[serde(deserialize_with = "or_nan")]
+    pub objective: f64,
+}
+
+fn or_nan<'de, D: Deserializer<'de>>(source: D) -> std::result::Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(source)?.unwrap_or(f64::NAN))
+}
+
+impl Run {
+    /// Reads a run.
+    ///
+    /// # Errors
+    /// A directory that is no run, a run cut short, one of a newer format, damaged files.
+    pub fn open(directory: &Path) -> Result<Self> {
+        let path = |name: &str| directory.join(name);
+        let not_a_run = |missing| Error::NotARun { directory: directory.to_path_buf(), missing };
+        if let Some(bytes) = optional(&path(files::SEEDS))? {
+            let listed: serde_json::Value = json(&path(files::SEEDS), &bytes)?;
+            let seeds = listed["seeds"].as_array().map_or(0, Vec::len);
+            return Err(Error::Seeds { directory: directory.to_path_buf(), seeds });
+        }
+        let Some(bytes) = optional(&path(files::RUN))? else {
+            return Err(not_a_run(files::RUN));
+        };
+        let raw: serde_json::Value = json(&path(files::RUN), &bytes)?;
+        let format = raw["format"].as_u64().unwrap_or(0);
+        if format > FORMAT {
+            let version = raw["feasible"].as_str().unwrap_or("of unknown version").to_string();
+            let directory = directory.to_path_buf();
+            return Err(Error::Newer { directory, version, format, known: FORMAT });
+        }
+        let info = json(&path(files::RUN), &bytes)?;
+        let metrics = optional(&path(files::METRICS))?.unwrap_or_default();
+        let Some(bytes) = optional(&path(files::SUMMARY))? else {
+            // The line being written when a run was stopped may be half a line: count ends.
+            let done = match metrics.iter().filter(|&&byte| byte == b'\n').count() {
+                0 => String::new(),
+                1 => " after 1 epoch".into(),
+                n => format!(" after {n} epochs"),
+            };
+            return Err(Error::Unfinished { directory: directory.to_path_buf(), done });
+        };
+        let summary = json(&path(files::SUMMARY), &bytes)?;
+        let Some(problem) = optional(&path(files::PROBLEM))? else {
+            return Err(not_a_run(files::PROBLEM));
+        };
+        let problem = String::from_utf8_lossy(&problem).into_owned();
+        let settings = problem.parse().map_err(|error: toml::de::Error| Error::Damaged {
+            file: path(files::PROBLEM),
+            line: None,
+            reason: error.message().to_string(),
+        })?;
+        let timings = optional(&path(files::TIMINGS))?.unwrap_or_default();
+        let model = optional(&path(files::MODEL))?;
+        // A model that cannot be used is no reason not to report on its training.
+        let saved = model.as_ref().and_then(|bytes| {
+            SavedModel::from_bytes(&path(files::MODEL).display().to_string(), bytes).ok()
+        });
+        let margins = saved.map_or_else(Vec::new, |saved| {
+            saved.clauses().iter().map(|clause| clause.margin).collect()
+        });
+        Ok(Self {
+            directory: directory.to_path_buf(),
+            info,
+            summary,
+            epochs: lines(&path(files::METRICS), &metrics)?,
+            timings: lines(&path(files::TIMINGS), &timings)?,
+            multipliers: read_multipliers(&path(files::MULTIPLIERS))?,
+            problem,
+            settings,
+            model_sha256: model.map(|bytes| feasible_run::data::sha256(&bytes)),
+            margins,
+        })
+    }
+
+    /// The title of the problem, or its name.
+    pub fn title(&self) -> &str {
+        let title = self.settings.get("title").and_then(toml::Value::as_str);
+        title.unwrap_or(&self.summary.problem)
+    }
+}
+
+/// The bytes of a file; `None` if there is none.
+fn optional(file: &Path) -> Result<Option<Vec<u8>>> {
+    match fs::read(file) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(source) => Err(Error::Io { operation: "read", file: file.to_path_buf(), source }),
+    }
+}
+
+fn json<T: DeserializeOwned>(file: &Path, bytes: &[u8]) -> Result<T> {
+    serde_json::from_slice(bytes).map_err(|error| Error::Damaged {
+        file: file.to_path_buf(),
+        line: Some(error.line()).filter(|&line| line > 0),
+        reason: error.to_string(),
+    })
+}
+
+fn lines<T: DeserializeOwned>(file: &Path, bytes: &[u8]) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    for (at, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        values.push(serde_json::from_slice(line).map_err(|error| Error::Damaged {
+            file: file.to_path_buf(),
+            line: Some(at + 1),
+            reason: error.to_string(),
+        })?);
+    }
+    Ok(values)
+}

@@ -1,0 +1,197 @@
+//! The page of real runs: complete, self-contained, and harmless whatever names are in it.
+
+#![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
+
+use std::fs;
+use std::path::Path;
+
+use feasible_report::{Error, Report, Run};
+use feasible_run::{FitOptions, Plan, Source, fit};
+use tempfile::TempDir;
+
+fn trained(problem: &str, settings: &[&str]) -> TempDir {
+    let scratch = TempDir::new().unwrap();
+    let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+    let plan = Plan::check(&Source::open(problem).unwrap().with_overrides(&settings)).unwrap();
+    let options = FitOptions { directory: Some(scratch.path().into()), ..FitOptions::default() };
+    fit(&plan, &options, &|_| {}).unwrap();
+    scratch
+}
+
+/// Nothing runs, nothing is loaded, tags of a kind are balanced.
+fn harmless(page: &str) {
+    assert!(page.contains("default-src 'none'"));
+    for forbidden in
+        ["<script", "javascript:", "onerror=", "onload=", "<img", "<iframe", "@import", "url("]
+    {
+        let found = page.match_indices(forbidden).next();
+        assert_eq!(found, None, "{forbidden}");
+    }
+    // The only addresses are names of formats and the empty icon.
+    for (at, _) in page.match_indices("href=\"") {
+        let target = &page[at + 6..];
+        assert!(target.starts_with('#') || target.starts_with("data:,"), "{}", &target[..30]);
+    }
+    for tag in
+        ["svg", "table", "figure", "section", "details", "bdi", "text", "g", "div", "tr", "td"]
+    {
+        let open =
+            page.matches(&format!("<{tag} ")).count() + page.matches(&format!("<{tag}>")).count();
+        assert_eq!(open, page.matches(&format!("</{tag}>")).count(), "{tag}");
+    }
+}
+
+#[test]
+fn average_requirements_are_ranked_and_priced() {
+    let run = trained("compas", &["training.epochs=4"]);
+    let report = Report::of(run.path()).unwrap();
+    harmless(report.html());
+    let html = report.html();
+    assert!(html.contains("requirements are") || html.contains("requirements is"));
+    assert_eq!(
+        html.matches("class=\"pill yes\"").count() + html.matches("class=\"pill no\"").count(),
+        13
+    );
+    assert!(html.contains("Multipliers of the average requirements"));
+    assert!(html.contains("Adam moved them"));
+    for table in Run::open(run.path()).unwrap().info.tables {
+        assert!(html.contains(&table.sha256));
+    }
+    let names: Vec<&str> = report.figures().iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(names, ["mu", "objective", "slacks", "multipliers", "gap", "times"]);
+    // The same files, the same page.
+    assert_eq!(Report::of(run.path()).unwrap().html(), html);
+}
+
+#[test]
+fn pointwise_requirements_show_how_lambda_is_spread_and_who_has_most() {
+    let run = trained("adult", &["training.epochs=2"]);
+    let read = Run::open(run.path()).unwrap();
+    let [gender] = read.multipliers.as_slice() else { panic!() };
+    assert!(gender.pointwise && gender.points.len() == 32_561);
+    let largest = gender.largest(10);
+    assert!(largest.is_sorted_by(|a, b| a.multiplier >= b.multiplier));
+    assert!(gender.points.iter().all(|p| p.multiplier <= largest[0].multiplier));
+    // The page agrees with what the run itself says of its multipliers.
+    let standing = &read.summary.train.requirements[0];
+    assert!((gender.at_zero() - standing.multipliers_at_zero.unwrap()).abs() < 1e-12);
+    assert_eq!(Some(largest[0].multiplier), standing.largest_multiplier);
+    let report = Report::of(run.path()).unwrap();
+    harmless(report.html());
+    assert!(report.html().contains("one for each row"));
+    assert!(report.html().len() < 300_000);
+}
+
+#[test]
+fn a_problem_without_requirements_says_so() {
+    let run = trained("adult-unconstrained", &["training.epochs=1"]);
+    let report = Report::of(run.path()).unwrap();
+    harmless(report.html());
+    assert!(report.html().contains("There are no requirements."));
+    assert!(!report.html().contains("What made it hard"));
+}
+
+/// Replaces a text in all files of a run that people read.
+fn rename(run: &Path, from: &str, to: &str) {
+    for file in ["summary.json", "metrics.jsonl", "run.json"] {
+        let quoted = serde_json::to_string(to).unwrap();
+        let text = fs::read_to_string(run.join(file)).unwrap();
+        fs::write(run.join(file), text.replace(from, quoted.trim_matches('"'))).unwrap();
+    }
+    let mut out = csv::Writer::from_path(run.join("renamed.csv")).unwrap();
+    let mut reader = csv::Reader::from_path(run.join("multipliers.csv")).unwrap();
+    out.write_record(reader.headers().unwrap()).unwrap();
+    for record in reader.records() {
+        out.write_record(record.unwrap().iter().map(|cell| cell.replace(from, to))).unwrap();
+    }
+    out.flush().unwrap();
+    fs::rename(run.join("renamed.csv"), run.join("multipliers.csv")).unwrap();
+}
+
+#[test]
+fn hostile_names_are_harmless_text() {
+    let run = trained("compas", &["training.epochs=2"]);
+    let hostile = [
+        "<script>alert(1)</script>",
+        "\"><img src=x onerror=alert(1)>",
+        "'; DROP TABLE people; --{{ 7*7 }}{% raw %}",
+        "\u{202e}desrever\u{2066}",
+        "مرحبا بالعالم",
+        "😀👩‍👩‍👧‍👦",
+    ];
+    let names: Vec<String> = Run::open(run.path())
+        .unwrap()
+        .summary
+        .train
+        .requirements
+        .iter()
+        .map(|r| r.name.clone())
+        .collect();
+    for (name, to) in names.iter().rev().zip(hostile) {
+        rename(run.path(), name, to);
+    }
+    rename(run.path(), &names[0], &"W".repeat(10_000));
+    let title = format!(
+        "title = {}\n",
+        serde_json::to_string("</title><script>alert(1)</script>").unwrap()
+    );
+    let problem = fs::read_to_string(run.path().join("problem.toml")).unwrap();
+    let (_, rest) = problem.split_once('\n').unwrap();
+    fs::write(run.path().join("problem.toml"), title + rest).unwrap();
+    let report = Report::of(run.path()).unwrap();
+    // What was a tag is text now; nothing but text contains these words.
+    let html = report.html().replace("&lt;script", "").replace("&lt;img src=x onerror=", "");
+    harmless(&html);
+    assert!(report.html().contains("{{ 7*7 }}"));
+    assert!(!report.html().contains('\u{202e}'));
+    assert!(!report.html().contains(&"W".repeat(1_000)));
+    assert!(report.html().contains("😀"));
+    for figure in report.figures() {
+        assert!(!figure.svg.contains("<script") && !figure.svg.contains("<img"));
+    }
+}
+
+#[test]
+fn numbers_that_are_not_finite_leave_gaps() {
+    let run = trained("compas", &["training.epochs=3"]);
+    let metrics = run.path().join("metrics.jsonl");
+    let text = fs::read_to_string(&metrics).unwrap();
+    let (first, _) = text.split_once(",\"penalty\"").unwrap();
+    let (head, _) = first.rsplit_once(':').unwrap();
+    fs::write(&metrics, text.replacen(first, &format!("{head}:null"), 1)).unwrap();
+    assert!(Run::open(run.path()).unwrap().epochs[0].objective.is_nan());
+    harmless(Report::of(run.path()).unwrap().html());
+}
+
+#[test]
+fn a_million_multipliers_give_a_small_page_in_seconds() {
+    let run = trained("compas", &["training.epochs=1"]);
+    let mut csv = String::from("requirement,kind,row,counterfactual,multiplier,slack\n");
+    for row in 0..1_000_000_u32 {
+        let lambda = if row % 5 == 0 { f64::from(row % 1013) / 7.0 } else { 0.0 };
+        csv += &format!("everyone,pointwise,{row},,{lambda},-0.001\n");
+    }
+    fs::write(run.path().join("multipliers.csv"), csv).unwrap();
+    let report = Report::of(run.path()).unwrap();
+    assert!(report.html().len() < 2_000_000, "{}", report.html().len());
+    assert!(report.html().contains("1,000,000 multipliers"));
+}
+
+#[test]
+fn what_is_no_finished_run_is_named() {
+    let scratch = TempDir::new().unwrap();
+    let error = Report::of(scratch.path()).unwrap_err();
+    assert!(matches!(error, Error::NotARun { missing: "run.json", .. }), "{error}");
+    let error = Report::of(&scratch.path().join("nowhere")).unwrap_err();
+    assert!(matches!(error, Error::NotARun { .. }), "{error}");
+    let run = trained("compas", &["training.epochs=1"]);
+    fs::write(run.path().join("multipliers.csv"), "requirement,kind,row\nx,pointwise,1\n").unwrap();
+    let error = Report::of(run.path()).unwrap_err();
+    assert!(matches!(error, Error::Damaged { line: Some(2), .. }), "{error}");
+    fs::write(run.path().join("summary.json"), "{").unwrap();
+    let error = Report::of(run.path()).unwrap_err();
+    assert!(matches!(error, Error::Damaged { .. }), "{error}");
+    fs::remove_file(run.path().join("summary.json")).unwrap();
+    let error = Report::of(run.path()).unwrap_err();
+    assert!(error.to_string().contains("cut short after 1 epoch:"), "{error}");
+}
