@@ -61,6 +61,7 @@
 mod activation;
 pub mod affine;
 mod aligned;
+pub mod conv;
 mod first_layer;
 mod initial;
 pub mod kernel;
@@ -73,6 +74,7 @@ mod simd;
 
 pub use activation::Activation;
 pub use affine::Affine;
+pub use conv::ConvNet;
 pub use kernel_expansion::{Kernel, KernelExpansion};
 pub use layout::Tensor;
 pub use mlp::Mlp;

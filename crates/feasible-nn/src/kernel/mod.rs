@@ -9,6 +9,7 @@
 
 mod activation;
 mod columns;
+pub mod conv;
 mod gather;
 mod product;
 mod rows;
@@ -19,6 +20,9 @@ mod tail;
 mod tests;
 
 use feasible::{Batch, Real, Shift};
+
+use conv::{Correlation, Outer, Planar};
+use conv::{outer, planar, sweep};
 
 pub use gather::Weights;
 pub use product::{Left, Start};
@@ -136,6 +140,15 @@ pub trait Kernels: Real {
     /// One step of SGD; `buffer` is empty without momentum.
     fn sgd(level: Level, step: SgdStep, theta: &mut [Self], gradient: &[Self], buffer: &mut [Self]);
 
+    /// A convolution or its gradient with respect to what it reads; see [`conv`].
+    fn sweep(level: Level, of: Correlation<'_, Self>, out: &mut [Self]);
+
+    /// Adds the gradient of a convolution with respect to its weights.
+    fn outer(level: Level, of: Outer<'_, Self>, gradient: &mut [Self]);
+
+    /// The gradient of a convolution with respect to an input by planes.
+    fn planar(level: Level, of: Planar<'_, Self>, out: &mut [Self]);
+
     /// Numbers of the data as numbers of this type: themselves, or converted into `scratch`.
     fn from_data<'a>(data: &'a [f32], scratch: &'a mut Vec<Self>) -> &'a [Self];
 }
@@ -168,6 +181,9 @@ macro_rules! kernels {
             activation::activate_back(activation: Activation, a: &[Self], slope: &[Self], da: &mut [Self]);
             activation::exponentials(z: &mut [Self]);
             step::adam(step: AdamStep, theta: &mut [Self], gradient: &[Self], m: &mut [Self], v: &mut [Self]);
+            sweep::sweep(of: Correlation<'_, Self>, out: &mut [Self]);
+            outer::outer(of: Outer<'_, Self>, gradient: &mut [Self]);
+            planar::planar(of: Planar<'_, Self>, out: &mut [Self]);
             step::sgd(step: SgdStep, theta: &mut [Self], gradient: &[Self], buffer: &mut [Self]);
         }
     };

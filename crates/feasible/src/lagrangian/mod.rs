@@ -15,7 +15,7 @@ use crate::adaptive::Place;
 use crate::error::{Error, Result};
 use crate::flush::FlushDenormals;
 use crate::measurement::{Measurement, Slacks};
-use crate::model::{Model, ViewShift};
+use crate::model::{Mode, Model, ViewShift};
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
 use crate::real::Real;
@@ -32,6 +32,8 @@ use lane::{Lane, TermSums};
 const LANES: usize = 16;
 /// Output rows (rows × views) per chunk, about: enough for the kernels, small for the cache.
 const CHUNK_OUTPUT_ROWS: usize = 512;
+/// Rows per chunk, outside a training step, of a model that spreads them over threads itself.
+const CHUNK_WHOLE_ROWS: usize = 128;
 
 /// The rows of one source that a pass takes, and the factor that makes their sum an estimate
 /// of the sum over all rows.
@@ -149,26 +151,41 @@ impl<'a, M: Model> Lagrangian<'a, M> {
     }
 
     /// One pass over `selections`, one per source.
-    fn pass(&mut self, theta: &[M::Real], selections: &[Selection<'_>], ask: Ask<'_>) {
+    fn pass(
+        &mut self,
+        theta: &[M::Real],
+        selections: &[Selection<'_>],
+        ask: Ask<'_>,
+        mode: Mode,
+    ) {
         let _flush = FlushDenormals::new();
+        let whole = self.ground.model.needs_whole_batch();
         self.chunks.clear();
         for (source, selection) in selections.iter().enumerate() {
             let views = 1 + self.ground.problem.sources()[source].views.len();
-            let size = (CHUNK_OUTPUT_ROWS / views).max(32);
             let rows = selection.rows.len();
+            let size = match (whole, mode) {
+                (false, _) => (CHUNK_OUTPUT_ROWS / views).max(32),
+                (true, Mode::Evaluation) => CHUNK_WHOLE_ROWS,
+                (true, Mode::Training) => rows.max(1),
+            };
             for start in (0..rows).step_by(size) {
                 self.chunks.push(Chunk { source, start, end: (start + size).min(rows) });
             }
         }
-        let active = self.chunks.len().clamp(1, LANES);
+        let active = if whole { 1 } else { self.chunks.len().clamp(1, LANES) };
         let (parameters, terms) = (self.ground.model.parameter_count(), self.ground.terms());
         while self.lanes.len() < active {
             self.lanes.push(Lane::new(parameters, terms));
+        }
+        for lane in &mut self.lanes {
+            lane.tape.statistics.clear();
         }
         let (ground, chunks, place) = (&self.ground, &self.chunks, self.place);
         let work = |(number, lane): (usize, &mut Lane<M::Real>)| {
             lane.sums.fill(TermSums::default());
             lane.seen.clear();
+            lane.tape.mode = mode;
             if ask.multipliers().is_some() {
                 lane.gradient.fill(M::Real::ZERO);
             }
@@ -181,7 +198,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         };
         let lanes = &mut self.lanes[..active];
         match &self.pool {
-            Some(pool) if active > 1 => {
+            Some(pool) if active > 1 || whole => {
                 pool.install(|| lanes.par_iter_mut().enumerate().for_each(work));
             }
             _ => lanes.iter_mut().enumerate().for_each(work),
@@ -209,15 +226,23 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         }
     }
 
-    /// The gradient of the Lagrangian estimated on `selections`, weight decay included.
+    /// The gradient of the Lagrangian estimated on `selections`, weight decay included, as a step
+    /// of training needs it.
     pub(crate) fn gradient(
         &mut self,
         theta: &[M::Real],
         selections: &[Selection<'_>],
         multipliers: &Multipliers,
     ) -> &[M::Real] {
-        self.pass(theta, selections, Ask::Gradient(multipliers));
+        self.pass(theta, selections, Ask::Gradient(multipliers), Mode::Training);
         self.decayed(theta)
+    }
+
+    /// Folds the batch statistics of the last training step into θ.
+    pub(crate) fn absorb(&self, theta: &mut [M::Real]) {
+        for lane in &self.lanes {
+            self.ground.model.absorb(theta, &lane.tape);
+        }
     }
 
     /// As [`Lagrangian::gradient`], and lists the slacks of what the batch showed as
@@ -230,7 +255,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         multipliers: &Multipliers,
         slacks: &mut Vec<(usize, usize, f64)>,
     ) -> &[M::Real] {
-        self.pass(theta, selections, Ask::GradientAndValues(multipliers));
+        self.pass(theta, selections, Ask::GradientAndValues(multipliers), Mode::Training);
         slacks.clear();
         for (i, requirement) in self.ground.problem.requirements().iter().enumerate() {
             if requirement.kind() == Kind::Average
@@ -250,9 +275,10 @@ impl<'a, M: Model> Lagrangian<'a, M> {
 
     fn decayed(&mut self, theta: &[M::Real]) -> &[M::Real] {
         let alpha = M::Real::from_f64(self.ground.problem.decay());
+        let trainable = &theta[..self.ground.model.trainable_count()];
         let gradient = &mut self.lanes[0].gradient;
         if alpha != M::Real::ZERO && self.ground.scope == Scope::Everything {
-            for (g, &t) in gradient.iter_mut().zip(theta) {
+            for (g, &t) in gradient.iter_mut().zip(trainable) {
                 *g += alpha * t;
             }
         }
@@ -262,7 +288,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
     /// Objective and slacks on the whole populations.
     pub(crate) fn measure(&mut self, theta: &[M::Real]) -> Measurement {
         let selections = self.everything();
-        self.pass(theta, &selections, Ask::Values);
+        self.pass(theta, &selections, Ask::Values, Mode::Evaluation);
         self.measurement(theta)
     }
 
@@ -273,7 +299,8 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         multipliers: &Multipliers,
     ) -> &[M::Real] {
         let selections = self.everything();
-        self.gradient(theta, &selections, multipliers)
+        self.pass(theta, &selections, Ask::Gradient(multipliers), Mode::Evaluation);
+        self.decayed(theta)
     }
 
     /// Every row of every source.
@@ -285,7 +312,8 @@ impl<'a, M: Model> Lagrangian<'a, M> {
     fn measurement(&self, theta: &[M::Real]) -> Measurement {
         let problem = self.ground.problem;
         let objective = self.total(Owner::Objective).unwrap_or(Total::UNKNOWN).measured;
-        let square: f64 = theta.iter().map(|t| t.to_f64() * t.to_f64()).sum();
+        let trainable = &theta[..self.ground.model.trainable_count()];
+        let square: f64 = trainable.iter().map(|t| t.to_f64() * t.to_f64()).sum();
         let mut slacks: Vec<Slacks> = problem
             .requirements()
             .iter()
