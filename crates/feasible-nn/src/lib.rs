@@ -67,6 +67,8 @@ mod initial;
 pub mod kernel;
 pub mod kernel_expansion;
 mod layout;
+#[doc(hidden)]
+pub mod measure;
 pub mod mlp;
 pub mod optimiser;
 mod shape;

@@ -91,6 +91,7 @@
 struct Readme;
 
 pub mod adaptive;
+pub mod adversary;
 pub mod dual;
 pub mod error;
 mod flush;

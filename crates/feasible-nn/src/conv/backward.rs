@@ -338,8 +338,7 @@ impl<T: Kernels> ConvNet<T> {
                             images,
                             input: packed_input(c, input),
                             delta: packed_delta(c, delta),
-                            delta_start: (plan.delta.top * plan.delta.run + plan.delta.left)
-                                * BLOCK,
+                            delta_start: delta_start(c),
                             delta_row: plan.delta.row(),
                         };
                         T::outer(self.level, of, own);
@@ -470,7 +469,7 @@ impl<T: Kernels> ConvNet<T> {
 }
 
 /// A group of packed gradients.
-fn packed_delta<'a, T>(c: &Convolution, data: &'a [T]) -> Packed<'a, T> {
+pub(crate) fn packed_delta<'a, T>(c: &Convolution, data: &'a [T]) -> Packed<'a, T> {
     let plane = c.plan.delta.plane();
     Packed {
         data: &data[..c.plan.packed_delta()],
@@ -479,4 +478,9 @@ fn packed_delta<'a, T>(c: &Convolution, data: &'a [T]) -> Packed<'a, T> {
         image: plane,
         block: c.plan.group * plane,
     }
+}
+
+/// Where the first pixel of a packed gradient is.
+pub(crate) fn delta_start(c: &Convolution) -> usize {
+    (c.plan.delta.top * c.plan.delta.run + c.plan.delta.left) * BLOCK
 }

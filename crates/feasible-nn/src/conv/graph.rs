@@ -16,7 +16,7 @@ use crate::shape::positive;
 /// What a node computes.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
-    Convolution(Convolution),
+    Convolution(Box<Convolution>),
     Pool(Pooling, Window),
 }
 
@@ -268,7 +268,7 @@ impl Builder {
         self.counts[3] += to.blocks() * 16;
         let convolution =
             Convolution { plan, weight, after, shortcut, activation, packed, channel };
-        Ok(self.push(Op::Convolution(convolution), from.0, to))
+        Ok(self.push(Op::Convolution(Box::new(convolution)), from.0, to))
     }
 
     fn push(&mut self, op: Op, from: Option<usize>, shape: Shape) -> Value {
@@ -369,7 +369,9 @@ impl Builder {
             layout.push(tensor);
         }
         for node in &mut self.nodes {
-            if let Op::Convolution(Convolution { after: After::Norm(norm), .. }) = &mut node.op {
+            if let Op::Convolution(convolution) = &mut node.op
+                && let After::Norm(norm) = &mut convolution.after
+            {
                 norm.mean += trainable;
                 norm.variance += trainable;
             }

@@ -27,6 +27,12 @@ fn seen(window: &Window, from: Shape, r: usize, c: usize) -> [std::ops::Range<us
     [along(r, window.size.0, from.height), along(c, window.size.1, from.width)]
 }
 
+/// Whether x is the larger one; NaN is larger than anything.
+#[inline(always)]
+fn takes_over<T: Real>(x: T, best: T) -> bool {
+    x > best || x.partial_cmp(&x).is_none()
+}
+
 compiled! {
     /// One plane, from values.
     fn forward<T>(x: &[T], from: Shape, to: Shape, pooling: Pooling, window: &Window, y: &mut [T]) {
@@ -41,8 +47,7 @@ compiled! {
                     for i in 0..BLOCK {
                         best[i] = match pooling {
                             Pooling::Average => best[i] + x[i],
-                            // NaN is passed on.
-                            Pooling::Max if first || !(x[i] <= best[i]) => x[i],
+                            Pooling::Max if first || takes_over(x[i], best[i]) => x[i],
                             Pooling::Max => best[i],
                         };
                     }
@@ -77,7 +82,7 @@ compiled! {
                         for r in rows.clone() {
                             for c in columns.clone() {
                                 let at = (r * from.width + c) * BLOCK + i;
-                                if best.is_none_or(|b: usize| !(x[at] <= x[b])) {
+                                if best.is_none_or(|b: usize| takes_over(x[at], x[b])) {
                                     best = Some(at);
                                 }
                             }

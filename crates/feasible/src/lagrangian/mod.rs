@@ -12,8 +12,8 @@
 use rayon::prelude::*;
 
 use crate::adaptive::Place;
-use crate::error::{Error, Result};
-use crate::flush::FlushDenormals;
+use crate::error::Result;
+use crate::flush::{FlushDenormals, flushing_pool};
 use crate::measurement::{Measurement, Slacks};
 use crate::model::{Mode, Model, ViewShift};
 use crate::multiplier::Multipliers;
@@ -102,19 +102,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         seed: u64,
     ) -> Result<Self> {
         problem.check_model(model)?;
-        let pool = match threads {
-            0 | 1 => None,
-            n => {
-                let flushing = |_| std::mem::forget(FlushDenormals::new());
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(n).start_handler(flushing);
-                let failed = |_| Error::Setting {
-                    setting: "threads".into(),
-                    value: n as f64,
-                    allowed: "a number of threads this machine can start".into(),
-                };
-                Some(pool.build().map_err(failed)?)
-            }
-        };
+        let pool = flushing_pool(threads)?;
         let fixed = |source: &'a Source| {
             let view = |view: &'a SourceView| match view {
                 SourceView::Shift(shift) => Some(ViewShift::Sparse(shift)),
@@ -151,13 +139,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
     }
 
     /// One pass over `selections`, one per source.
-    fn pass(
-        &mut self,
-        theta: &[M::Real],
-        selections: &[Selection<'_>],
-        ask: Ask<'_>,
-        mode: Mode,
-    ) {
+    fn pass(&mut self, theta: &[M::Real], selections: &[Selection<'_>], ask: Ask<'_>, mode: Mode) {
         let _flush = FlushDenormals::new();
         let whole = self.ground.model.needs_whole_batch();
         self.chunks.clear();

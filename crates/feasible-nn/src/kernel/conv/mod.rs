@@ -19,6 +19,8 @@ pub mod outer;
 pub mod planar;
 pub(crate) mod planes;
 pub mod sweep;
+#[cfg(test)]
+mod tests;
 
 pub use outer::Outer;
 pub use planar::Planar;

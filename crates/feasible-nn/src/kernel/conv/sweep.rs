@@ -176,6 +176,20 @@ unsafe fn runs<L: Lanes, const P: usize, const V: usize, const S: usize, const W
     }
 }
 
+/// Repeats the body for each of the (at most eight) runs, written out: a loop of this size the
+/// compiler would not unroll, and the sums would live in memory.
+macro_rules! each_run {
+    ($s:ident < $n:ident => $body:block) => {
+        each_run!(@ $s $n $body 0 1 2 3 4 5 6 7);
+    };
+    (@ $s:ident $n:ident $body:block $($k:literal)*) => {$(
+        if $n > $k {
+            let $s = $k;
+            $body
+        }
+    )*};
+}
+
 /// # Safety
 /// As [`runs`]; runs r..r + S (counted over the rows of all images) exist.
 #[inline(always)]
@@ -219,14 +233,14 @@ unsafe fn tile<L: Lanes, const P: usize, const V: usize, const S: usize, const W
                     for i in 0..V {
                         factor[i] = L::load(w[i].add(c * BLOCK));
                     }
-                    for s in 0..S {
+                    each_run!(s < S => {
                         for j in 0..W {
                             let value = L::splat(*at[s].add(j * P + c));
                             for i in 0..V {
                                 sum[i][s][j] = value.fma(factor[i], sum[i][s][j]);
                             }
                         }
-                    }
+                    });
                 }
             }
         }
@@ -235,7 +249,7 @@ unsafe fn tile<L: Lanes, const P: usize, const V: usize, const S: usize, const W
             let base = b * of.out_block + lane;
             let bias =
                 of.bias.map_or(L::splat(0.0), |bias| L::load(bias.as_ptr().add(b * BLOCK + lane)));
-            for s in 0..S {
+            each_run!(s < S => {
                 for j in 0..W {
                     let place = base + to[s] + j * sweep.pixel;
                     let mut y = sum[i][s][j].add(bias);
@@ -252,7 +266,7 @@ unsafe fn tile<L: Lanes, const P: usize, const V: usize, const S: usize, const W
                     }
                     y.store(out.add(place));
                 }
-            }
+            });
         }
     }
 }
