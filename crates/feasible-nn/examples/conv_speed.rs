@@ -39,7 +39,7 @@ fn main() {
     println!("\nResNet18, width {width}, {batch} images, per layer, one thread:");
     println!("{:<24} {:>26} {:>26} {:>26}", "", "forward", "to inputs", "to weights");
     for layer in measure::layers(&model) {
-        let seconds = layer.times(batch, 7);
+        let seconds = layer.times(batch, 30);
         let rate = |s: f64| 2.0 * (layer.multiplications() * batch) as f64 / s / 1e9;
         print!("{:<24}", layer.name());
         for s in seconds {

@@ -18,11 +18,12 @@ use crate::conv::graph::{After, Convolution, Op};
 use crate::conv::spread::{Cut, spread, strands};
 use crate::conv::weights::unpack;
 use crate::conv::{
-    BACK, ConvNet, EPSILON, GRADIENT, PACKED, PARTS, SCRATCH, SUMS, TOTALS, channels,
+    BACK, BACK_POINTED, ConvNet, EPSILON, GRADIENT, PACKED, PARTS, SCRATCH, SUMS, TOTALS, channels,
 };
 use crate::kernel::Kernels;
 use crate::kernel::conv::planes::{self, Pull};
 use crate::kernel::conv::sweep::Add;
+use crate::kernel::conv::winograd::transform_gradient;
 use crate::kernel::conv::{BLOCK, Correlation, Outer, Packed, Planar};
 
 /// Numbers all parts of a layer's weight gradients should have at most, and the range of their count.
@@ -299,7 +300,12 @@ impl<T: Kernels> ConvNet<T> {
             (None, None) => &mut [],
         };
         let wants_out = from.is_some() || wanted.inputs;
-        let weights = if wanted.parameters { plan.weights() } else { 0 };
+        let tiles = T::TILES && plan.tiles;
+        let weights = match (wanted.parameters, tiles) {
+            (false, _) => 0,
+            (true, false) => plan.weights(),
+            (true, true) => plan.points(),
+        };
         let per_image = finishes.map_or(0, |f| self.nodes[f].shape.blocks() * 2 * BLOCK);
         let units = n.div_ceil(unit);
         let parts_all = place(&mut parts, units * weights);
@@ -326,6 +332,8 @@ impl<T: Kernels> ConvNet<T> {
         let work = |units: Range<usize>, [out, sums, parts]: [&mut [T]; 3], scratch: &mut [T]| {
             let start = units.start * unit;
             let (delta, input) = scratch.split_at_mut(plan.packed_delta());
+            let own_input = if weights > 0 { plan.packed_input() } else { 0 };
+            let (input, more) = input.split_at_mut(own_input);
             for (u, first) in units.clone().map(|u| u * unit).enumerate() {
                 for first in (first..(first + unit).min(n)).step_by(plan.group) {
                     let images = plan.group.min(n.min((units.start + u + 1) * unit) - first);
@@ -341,14 +349,18 @@ impl<T: Kernels> ConvNet<T> {
                             delta_start: delta_start(c),
                             delta_row: plan.delta.row(),
                         };
-                        T::outer(self.level, of, own);
+                        if tiles {
+                            T::outer_tiles(self.level, of, more, own);
+                        } else {
+                            T::outer(self.level, of, own);
+                        }
                     }
                     if wants_out {
                         let at = first * image..(first + images) * image;
                         let out = &mut out[(first - start) * image..][..images * image];
                         let mask = mask.map(|mask| &mask[at]);
                         let adds = part.is_some_and(|p| !p.first);
-                        self.sweep_back(c, images, delta, slots, adds, mask, out);
+                        self.sweep_back(c, images, delta, slots, adds, mask, more, out);
                         if let Some(f) = finishes {
                             let sums =
                                 &mut sums[(first - start) * per_image..][..images * per_image];
@@ -360,7 +372,9 @@ impl<T: Kernels> ConvNet<T> {
             }
         };
         let strands = strands();
-        let per_strand = plan.packed_delta() + if weights > 0 { plan.packed_input() } else { 0 };
+        let [_, sweeps, outers] = plan.tile_scratch();
+        let own_input = if weights > 0 { plan.packed_input() + outers } else { 0 };
+        let per_strand = plan.packed_delta() + own_input + sweeps;
         let memory = place(&mut scratch, strands * per_strand);
         spread(0..units, cuts, strands, memory, &work);
         if let Some(gradient) = parameters {
@@ -368,7 +382,13 @@ impl<T: Kernels> ConvNet<T> {
             for part in others.chunks_exact(weights) {
                 planes::accumulate(self.level, part, total);
             }
-            unpack(c, ask.theta, ask.mode, total, gradient);
+            if tiles {
+                let natural = place(&mut scratch, plan.weights());
+                transform_gradient(self.level, total, plan.in_blocks(), natural);
+                unpack(c, ask.theta, ask.mode, natural, gradient);
+            } else {
+                unpack(c, ask.theta, ask.mode, total, gradient);
+            }
         }
         if let Some(f) = from {
             tape.slots[GRADIENT + self.nodes[f].gradient] = out_slot;
@@ -421,9 +441,11 @@ impl<T: Kernels> ConvNet<T> {
         slots: &[Vec<T>],
         adds: bool,
         mask: Option<&[T]>,
+        scratch: &mut [T],
         out: &mut [T],
     ) {
         let plan = &c.plan;
+        let tiles = T::TILES && plan.tiles;
         let range = c.packed..c.packed + plan.weights();
         for sweep in &plan.backward {
             if plan.planar() {
@@ -443,7 +465,11 @@ impl<T: Kernels> ConvNet<T> {
                     sweep,
                     images,
                     input: packed_delta(c, delta),
-                    weights: &placed(&slots[BACK])[range.clone()],
+                    weights: if tiles {
+                        &placed(&slots[BACK_POINTED])[c.points..c.points + plan.points()]
+                    } else {
+                        &placed(&slots[BACK])[range.clone()]
+                    },
                     taps: plan.taps,
                     out_blocks: plan.from.blocks(),
                     out_image: plan.from.blocked(),
@@ -453,7 +479,11 @@ impl<T: Kernels> ConvNet<T> {
                     relu: false,
                     mask,
                 };
-                T::sweep(self.level, of, out);
+                if tiles {
+                    T::sweep_tiles(self.level, of, scratch, out);
+                } else {
+                    T::sweep(self.level, of, out);
+                }
             }
         }
         if plan.planar() {

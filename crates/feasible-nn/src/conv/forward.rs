@@ -7,7 +7,7 @@ use crate::aligned::{place, placed, placed_mut};
 use crate::conv::graph::{Convolution, Op};
 use crate::conv::image::Planes;
 use crate::conv::spread::{Cut, spread, strands};
-use crate::conv::{BIAS, ConvNet, PACKED, SCRATCH, SUMS, channels};
+use crate::conv::{BIAS, ConvNet, PACKED, POINTED, SCRATCH, SUMS, channels};
 use crate::kernel::Kernels;
 use crate::kernel::conv::planes;
 use crate::kernel::conv::sweep::Add;
@@ -112,7 +112,12 @@ impl<T: Kernels> ConvNet<T> {
             None => Source::Image,
             Some(f) => Source::Node(f, placed(&tape.slots[self.stored(ask.view, f)]), coefficients),
         };
-        let weights = &placed(&tape.slots[PACKED])[c.packed..c.packed + plan.weights()];
+        let tiles = T::TILES && plan.tiles;
+        let weights = if tiles {
+            &placed(&tape.slots[POINTED])[c.points..c.points + plan.points()]
+        } else {
+            &placed(&tape.slots[PACKED])[c.packed..c.packed + plan.weights()]
+        };
         let bias = &placed(&tape.slots[BIAS])[c.channel..c.channel + blocks * BLOCK];
         let shortcut = c.shortcut.filter(|_| !joins);
         let shortcut = shortcut.map(|s| placed(&tape.slots[self.stored(ask.view, s)]));
@@ -120,6 +125,7 @@ impl<T: Kernels> ConvNet<T> {
         let work =
             |units: std::ops::Range<usize>, [out, sums]: [&mut [T]; 2], scratch: &mut [T]| {
                 let start = units.start * group;
+                let (scratch, more) = scratch.split_at_mut(plan.packed_input());
                 for unit in units {
                     let first = unit * group;
                     let images = group.min(n - first);
@@ -143,7 +149,11 @@ impl<T: Kernels> ConvNet<T> {
                         relu: !lazy && !joins && c.activation == Some(Activation::Relu),
                         mask: None,
                     };
-                    T::sweep(level, of, out);
+                    if tiles {
+                        T::sweep_tiles(level, of, more, out);
+                    } else {
+                        T::sweep(level, of, out);
+                    }
                     if let Some(mean) = pivots {
                         let at = (first - start) * per_image;
                         let sums = &mut sums[at..at + images * per_image];
@@ -159,7 +169,7 @@ impl<T: Kernels> ConvNet<T> {
             0..n.div_ceil(group),
             cuts,
             strands,
-            place(&mut scratch, strands * plan.packed_input()),
+            place(&mut scratch, strands * (plan.packed_input() + plan.tile_scratch()[0])),
             &work,
         );
         tape.slots[slot] = out;

@@ -30,6 +30,8 @@ pub(crate) struct Convolution {
     pub(crate) activation: Option<Activation>,
     /// Where its packed weights begin.
     pub(crate) packed: usize,
+    /// Where its weights at points begin.
+    pub(crate) points: usize,
     /// Where its per-channel numbers begin.
     pub(crate) channel: usize,
 }
@@ -149,8 +151,9 @@ pub struct Builder {
     nodes: Vec<Node>,
     trainable: Vec<(String, Vec<usize>)>,
     statistics: Vec<(String, Vec<usize>)>,
-    /// Numbers so far: θ's trainable part, its statistics, packed weights, per-channel numbers.
-    counts: [usize; 4],
+    /// Numbers so far: θ's trainable part, its statistics, packed weights, per-channel numbers,
+    /// weights at points.
+    counts: [usize; 5],
 }
 
 impl Builder {
@@ -162,7 +165,7 @@ impl Builder {
         image.check("the image")?;
         let (mean, deviation) = (vec![0.0; image.channels], vec![1.0; image.channels]);
         let (nodes, trainable, statistics) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { image, mean, deviation, nodes, trainable, statistics, counts: [0; 4] })
+        Ok(Self { image, mean, deviation, nodes, trainable, statistics, counts: [0; 5] })
     }
 
     /// Makes (x − mean)/deviation of each channel the first thing the network does.
@@ -263,11 +266,12 @@ impl Builder {
                 After::Norm(Norm { gamma, beta, mean, variance, record: mean })
             }
         };
-        let (packed, channel) = (self.counts[2], self.counts[3]);
+        let [_, _, packed, channel, points] = self.counts;
         self.counts[2] += plan.weights();
         self.counts[3] += to.blocks() * 16;
+        self.counts[4] += plan.points();
         let convolution =
-            Convolution { plan, weight, after, shortcut, activation, packed, channel };
+            Convolution { plan, weight, after, shortcut, activation, packed, points, channel };
         Ok(self.push(Op::Convolution(Box::new(convolution)), from.0, to))
     }
 

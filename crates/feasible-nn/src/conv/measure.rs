@@ -50,11 +50,14 @@ impl LayerTimes<'_> {
             |len: usize| -> Vec<f32> { (0..len).map(|i| (i % 13) as f32 / 13.0).collect() };
         let x = numbers(images * plan.from.blocked());
         let dz = numbers(images * plan.to.blocked());
-        let weights = numbers(plan.weights());
+        let weights = numbers(plan.weights().max(plan.points()));
+        let (direct, tiles) = (&weights[..plan.weights()], &weights[..plan.points()]);
+        let mut scratch = numbers(plan.tile_scratch().into_iter().max().unwrap_or(0));
+        let weights = if plan.tiles { tiles } else { direct };
         let [mut y, mut input, mut delta, mut gw, mut gx] = [const { Vec::new() }; 5];
         let y = place(&mut y, images * plan.to.blocked());
         let gx = place(&mut gx, images * plan.from.blocked());
-        let gw = place(&mut gw, plan.weights());
+        let gw = place(&mut gw, weights.len());
         let input = place(&mut input, plan.packed_input());
         let delta = place(&mut delta, plan.packed_delta());
         let plain = Reading { affine: None, activation: None };
@@ -100,7 +103,7 @@ impl LayerTimes<'_> {
                         sweep: &plan.forward,
                         images: count,
                         input: packed_input(c, input),
-                        weights: &weights,
+                        weights,
                         taps: plan.taps,
                         out_blocks: plan.to.blocks(),
                         out_image: image,
@@ -110,7 +113,12 @@ impl LayerTimes<'_> {
                         relu: true,
                         mask: None,
                     };
-                    f32::sweep(level, of, &mut y[first * image..(first + count) * image]);
+                    let y = &mut y[first * image..(first + count) * image];
+                    if plan.tiles {
+                        f32::sweep_tiles(level, of, &mut scratch, y);
+                    } else {
+                        f32::sweep(level, of, y);
+                    }
                 }
             });
             timed(1, &mut || {
@@ -123,7 +131,7 @@ impl LayerTimes<'_> {
                                 sweep,
                                 images: count,
                                 delta: packed_delta(c, delta),
-                                weights: &weights,
+                                weights,
                                 taps: plan.taps,
                                 planes: plan.from.channels,
                                 out_image: image,
@@ -137,7 +145,7 @@ impl LayerTimes<'_> {
                             sweep,
                             images: count,
                             input: packed_delta(c, delta),
-                            weights: &weights,
+                            weights,
                             taps: plan.taps,
                             out_blocks: plan.from.blocks(),
                             out_image: image,
@@ -147,7 +155,12 @@ impl LayerTimes<'_> {
                             relu: false,
                             mask: None,
                         };
-                        f32::sweep(level, of, &mut gx[first * image..(first + count) * image]);
+                        let gx = &mut gx[first * image..(first + count) * image];
+                        if plan.tiles {
+                            f32::sweep_tiles(level, of, &mut scratch, gx);
+                        } else {
+                            f32::sweep(level, of, gx);
+                        }
                     }
                 }
             });
@@ -163,7 +176,11 @@ impl LayerTimes<'_> {
                         delta_start: delta_start(c),
                         delta_row: plan.delta.row(),
                     };
-                    f32::outer(level, of, gw);
+                    if plan.tiles {
+                        f32::outer_tiles(level, of, &mut scratch, gw);
+                    } else {
+                        f32::outer(level, of, gw);
+                    }
                 }
             });
         }

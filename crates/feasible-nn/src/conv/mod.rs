@@ -86,13 +86,15 @@ pub struct ConvNet<T = f32> {
     packed: usize,
     /// Numbers, one per channel of every convolution, in blocks.
     channels: usize,
+    /// Numbers of all weights at points.
+    points: usize,
     level: Level,
     real: PhantomData<T>,
 }
 
 /// Slots of the tape: memory without meaning, packed weights (forward, backward, bias), the θ they
 /// were made of and for which mode, sums per image, sums per node, gradients of weights by
-/// parts, gradients. Then for each view: coefficients of the normalisations, and two slots per node.
+/// parts, weights at points (forward, backward), gradients. Then for each view: coefficients of the normalisations, and two slots per node.
 const SCRATCH: usize = 0;
 const PACKED: usize = 1;
 const BACK: usize = 2;
@@ -102,7 +104,9 @@ const MADE: usize = 5;
 const SUMS: usize = 6;
 const TOTALS: usize = 7;
 const PARTS: usize = 8;
-const GRADIENT: usize = 9;
+const POINTED: usize = 9;
+const BACK_POINTED: usize = 10;
+const GRADIENT: usize = 11;
 
 impl ConvNet {
     pub(crate) fn assemble(
@@ -111,7 +115,7 @@ impl ConvNet {
         mut nodes: Vec<Node>,
         layout: Vec<Tensor>,
         trainable: usize,
-        [_, statistics, packed, channels]: [usize; 4],
+        [_, statistics, packed, channels, points]: [usize; 5],
     ) -> Self {
         let (parts, buffers) = flow::plan(&mut nodes);
         let (level, real) = (Level::best(), PhantomData);
@@ -126,6 +130,7 @@ impl ConvNet {
             statistics,
             packed,
             channels,
+            points,
             level,
             real,
         }
@@ -135,7 +140,7 @@ impl ConvNet {
     /// before rounding.
     pub fn double(&self) -> ConvNet<f64> {
         let Self { image, normalisation, nodes, parts, buffers, layout, .. } = self.clone();
-        let Self { trainable, statistics, packed, channels, level, .. } = *self;
+        let Self { trainable, statistics, packed, channels, points, level, .. } = *self;
         let real = PhantomData;
         ConvNet {
             image,
@@ -148,6 +153,7 @@ impl ConvNet {
             statistics,
             packed,
             channels,
+            points,
             level,
             real,
         }

@@ -6,6 +6,7 @@
 //! whole; these offsets are the same for all q, which makes one sweep for each residue.
 
 use crate::conv::shape::{Shape, Window};
+use crate::kernel::conv::winograd::{self, POINTS};
 use crate::kernel::conv::{BLOCK, Packing, Sweep, Tap};
 
 /// Pixels a group of images should have: enough to pay for loading a tile of weights.
@@ -18,6 +19,8 @@ pub(crate) struct Plan {
     pub(crate) from: Shape,
     pub(crate) to: Shape,
     pub(crate) taps: usize,
+    /// Whether 3×3 tiles can be swept by Winograd's transform, both ways.
+    pub(crate) tiles: bool,
     /// Images packed together.
     pub(crate) group: usize,
     /// The input with its border.
@@ -33,13 +36,16 @@ impl Plan {
     pub(crate) fn new(from: Shape, to: Shape, window: Window, planar: bool) -> Self {
         let Window { size: (tall, wide), stride, padding } = window;
         let pixel = if planar { 1 } else { BLOCK };
+        let tiles = window.size == (3, 3) && stride == 1 && padding <= 2 && !planar;
+        // Tiles of 2×2 outputs read two pixels more than they write, whole tiles only.
+        let whole = |outputs: usize| if tiles { outputs.next_multiple_of(2) + 2 } else { 0 };
         let input = Packing {
             pixel,
             stride,
             top: padding,
             left: padding,
-            rows: (to.height - 1) * stride + tall,
-            run: ((to.width - 1) * stride + wide).div_ceil(stride),
+            rows: ((to.height - 1) * stride + tall).max(whole(to.height)),
+            run: ((to.width - 1) * stride + wide).div_ceil(stride).max(whole(to.width)),
         };
         let taps = (0..tall * wide).map(|weight| {
             let (k, l) = (weight / wide, weight % wide);
@@ -62,8 +68,8 @@ impl Plan {
             stride: 1,
             top: rows.before,
             left: columns.before,
-            rows: rows.total,
-            run: columns.total,
+            rows: rows.total.max(whole(from.height)),
+            run: columns.total.max(whole(from.width)),
         };
         let mut backward = Vec::new();
         for e in 0..stride.min(from.height) {
@@ -87,7 +93,7 @@ impl Plan {
             }
         }
         let group = (GROUP_PIXELS / (to.height * to.width)).clamp(1, GROUP_IMAGES);
-        Self { from, to, taps: tall * wide, group, input, forward, delta, backward }
+        Self { from, to, taps: tall * wide, tiles, group, input, forward, delta, backward }
     }
 
     pub(crate) fn planar(&self) -> bool {
@@ -107,6 +113,24 @@ impl Plan {
     /// Numbers of a packed group of gradients.
     pub(crate) fn packed_delta(&self) -> usize {
         self.group * self.to.blocks() * self.delta.plane()
+    }
+
+    /// Numbers of the weights transformed to points.
+    pub(crate) fn points(&self) -> usize {
+        if self.tiles { self.weights() / 9 * POINTS } else { 0 }
+    }
+
+    /// Scratch numbers of a forward and of a backward sweep by tiles, and of their weights' gradient.
+    pub(crate) fn tile_scratch(&self) -> [usize; 3] {
+        if !self.tiles {
+            return [0; 3];
+        }
+        let (ins, outs) = (self.in_blocks(), self.to.blocks());
+        [
+            winograd::sweep_scratch(ins),
+            winograd::sweep_scratch(outs),
+            winograd::outer_scratch(ins, outs),
+        ]
     }
 
     /// Multiplications of one image.

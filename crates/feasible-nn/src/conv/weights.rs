@@ -4,9 +4,10 @@ use feasible::{Mode, Real, Tape};
 
 use crate::aligned::{place, placed};
 use crate::conv::graph::{After, Convolution, Node};
-use crate::conv::{BACK, BIAS, ConvNet, EPSILON, KEY, MADE, PACKED};
+use crate::conv::{BACK, BACK_POINTED, BIAS, ConvNet, EPSILON, KEY, MADE, PACKED, POINTED};
 use crate::kernel::Kernels;
 use crate::kernel::conv::BLOCK;
+use crate::kernel::conv::winograd::transform_weights;
 
 /// The factor on the weights of a channel, and what is added, when θ's running statistics are
 /// multiplied in.
@@ -48,6 +49,7 @@ impl<T: Kernels> ConvNet<T> {
             let own = &mut packed[c.packed..c.packed + c.plan.weights()];
             pack_forward(c, theta, tape.mode, own);
         }
+        self.transform(PACKED, POINTED, false, tape);
         let bias = place(&mut tape.slots[BIAS], self.channels);
         bias.fill(T::ZERO);
         for c in self.nodes.iter().filter_map(Node::convolution) {
@@ -87,7 +89,25 @@ impl<T: Kernels> ConvNet<T> {
             }
         }
         tape.slots[BACK] = back;
+        self.transform(BACK, BACK_POINTED, true, tape);
         tape.slots[MADE][1] = T::ONE;
+    }
+
+    /// Takes packed 3×3 weights to points.
+    fn transform(&self, from: usize, to: usize, back: bool, tape: &mut Tape<T>) {
+        if !T::TILES {
+            return;
+        }
+        let mut points = std::mem::take(&mut tape.slots[to]);
+        let all = place(&mut points, self.points);
+        let packed = placed(&tape.slots[from]);
+        for c in self.nodes.iter().filter_map(Node::convolution).filter(|c| c.plan.tiles) {
+            let from = &packed[c.packed..c.packed + c.plan.weights()];
+            let own = &mut all[c.points..c.points + c.plan.points()];
+            let blocks = if back { c.plan.to.blocks() } else { c.plan.in_blocks() };
+            transform_weights(self.level, from, blocks, back, own);
+        }
+        tape.slots[to] = points;
     }
 
     fn made(&self, tape: &Tape<T>) -> Made {

@@ -143,6 +143,16 @@ pub trait Kernels: Real {
     /// A convolution or its gradient with respect to what it reads; see [`conv`].
     fn sweep(level: Level, of: Correlation<'_, Self>, out: &mut [Self]);
 
+    /// Whether 3×3 convolutions of stride 1 go by tiles: [`Kernels::sweep_tiles`] and
+    /// [`Kernels::outer_tiles`] with transformed weights instead of the two around them.
+    const TILES: bool;
+
+    /// [`Kernels::sweep`] with weights at points; see [`conv::winograd`].
+    fn sweep_tiles(level: Level, of: Correlation<'_, Self>, scratch: &mut [Self], out: &mut [Self]);
+
+    /// [`Kernels::outer`] with a gradient at points.
+    fn outer_tiles(level: Level, of: Outer<'_, Self>, scratch: &mut [Self], gradient: &mut [Self]);
+
     /// Adds the gradient of a convolution with respect to its weights.
     fn outer(level: Level, of: Outer<'_, Self>, gradient: &mut [Self]);
 
@@ -192,6 +202,16 @@ macro_rules! kernels {
 impl Kernels for f32 {
     kernels!(simd);
 
+    const TILES: bool = true;
+
+    fn sweep_tiles(level: Level, of: Correlation<'_, f32>, scratch: &mut [f32], out: &mut [f32]) {
+        conv::winograd::sweep(level, of, scratch, out);
+    }
+
+    fn outer_tiles(level: Level, of: Outer<'_, f32>, scratch: &mut [f32], gradient: &mut [f32]) {
+        conv::winograd::outer(level, of, scratch, gradient);
+    }
+
     const TAIL_OUTPUTS: usize = 2;
 
     fn backward_tail(
@@ -232,6 +252,16 @@ impl Kernels for f32 {
 
 impl Kernels for f64 {
     kernels!(plain);
+
+    const TILES: bool = false;
+
+    fn sweep_tiles(_: Level, _: Correlation<'_, f64>, _: &mut [f64], _: &mut [f64]) {
+        unreachable!("double precision goes by plain sweeps");
+    }
+
+    fn outer_tiles(_: Level, _: Outer<'_, f64>, _: &mut [f64], _: &mut [f64]) {
+        unreachable!("double precision goes by plain sums");
+    }
 
     const TAIL_OUTPUTS: usize = 0;
 

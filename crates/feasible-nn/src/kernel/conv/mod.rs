@@ -21,6 +21,7 @@ pub(crate) mod planes;
 pub mod sweep;
 #[cfg(test)]
 mod tests;
+pub mod winograd;
 
 pub use outer::Outer;
 pub use planar::Planar;
@@ -97,6 +98,15 @@ impl<T> Packed<'_, T> {
     fn holds(&self, sweep: &Sweep, images: usize) -> bool {
         let last = (self.blocks() - 1) * self.block + (images - 1) * self.image;
         last + sweep.input_end(self.pixel) <= self.data.len()
+    }
+}
+
+impl<T> Packed<'_, T> {
+    /// Whether 4×4 tiles two pixels apart, `size` of them an image, stay inside.
+    fn holds_tiles(&self, row: usize, size: (usize, usize), images: usize) -> bool {
+        let last = (self.blocks() - 1) * self.block + (images - 1) * self.image;
+        let end = (2 * size.0 + 1) * row + (2 * size.1 + 2) * BLOCK;
+        last + end <= self.data.len()
     }
 }
 

@@ -35,17 +35,35 @@ impl<T> Outer<'_, T> {
     fn check(&self, gradient: &[T]) {
         let Self { sweep, input, delta, .. } = self;
         assert!(input.pixel == BLOCK || input.pixel == 1);
-        assert!(delta.pixel == BLOCK);
         assert!(input.holds(sweep, self.images), "the packed input is too short");
-        let last = (delta.blocks() - 1) * delta.block + (self.images - 1) * delta.image;
-        let end = self.delta_start + (sweep.rows - 1) * self.delta_row + sweep.columns * BLOCK;
-        assert!(last + end <= delta.data.len(), "δ is too short");
+        self.check_delta();
         let pairs = delta.blocks() * input.blocks();
         assert_eq!(gradient.len(), pairs * sweep.taps.len() * input.pixel * BLOCK);
         assert!(sweep.taps.iter().all(|t| t.weight < sweep.taps.len()));
     }
 
-    fn is_empty(&self) -> bool {
+    /// The same for sums over 4×4 tiles, `size` of them an image.
+    pub(super) fn check_tiles(&self, gradient: &[T], size: (usize, usize)) {
+        let Self { sweep, input, delta, .. } = self;
+        assert!(input.pixel == BLOCK && sweep.taps.len() == 9);
+        assert!(
+            input.holds_tiles(sweep.input_row, size, self.images),
+            "the packed input is too short"
+        );
+        self.check_delta();
+        let pairs = delta.blocks() * input.blocks();
+        assert_eq!(gradient.len(), pairs * super::winograd::POINTS * BLOCK * BLOCK);
+    }
+
+    fn check_delta(&self) {
+        let Self { sweep, delta, .. } = self;
+        assert!(delta.pixel == BLOCK);
+        let last = (delta.blocks() - 1) * delta.block + (self.images - 1) * delta.image;
+        let end = self.delta_start + (sweep.rows - 1) * self.delta_row + sweep.columns * BLOCK;
+        assert!(last + end <= delta.data.len(), "δ is too short");
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
         self.images == 0 || self.sweep.rows == 0 || self.sweep.columns == 0
     }
 }

@@ -62,6 +62,11 @@ impl<T> Correlation<'_, T> {
         let per_pair = self.taps * input.pixel * BLOCK;
         assert_eq!(self.weights.len(), self.out_blocks * input.blocks() * per_pair);
         assert!(sweep.taps.iter().all(|t| t.weight < self.taps));
+        self.check_out(out);
+    }
+
+    fn check_out(&self, out: &[T]) {
+        let sweep = self.sweep;
         let last = (self.images - 1) * self.out_image + (self.out_blocks - 1) * self.out_block;
         assert!(last + sweep.out_end() <= out.len(), "the output is too short");
         let fits = |other: &[T]| assert_eq!(other.len(), out.len());
@@ -72,7 +77,23 @@ impl<T> Correlation<'_, T> {
         self.bias.into_iter().for_each(|b| assert_eq!(b.len(), self.out_blocks * BLOCK));
     }
 
-    fn is_empty(&self) -> bool {
+    /// The same for a sweep by 4×4 tiles, `size` of them an image.
+    ///
+    /// # Panics
+    /// As [`Correlation::check`].
+    pub(super) fn check_tiles(&self, out: &[T], size: (usize, usize)) {
+        let Self { sweep, input, .. } = self;
+        assert!(input.pixel == BLOCK && sweep.taps.len() == 9 && self.taps == 9);
+        assert!(
+            input.holds_tiles(sweep.input_row, size, self.images),
+            "the packed input is too short"
+        );
+        let points = super::winograd::POINTS;
+        assert_eq!(self.weights.len(), self.out_blocks * input.blocks() * points * BLOCK * BLOCK);
+        self.check_out(out);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
         self.images == 0 || self.sweep.rows == 0 || self.sweep.columns == 0
     }
 }

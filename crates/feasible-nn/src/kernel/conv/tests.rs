@@ -244,3 +244,109 @@ fn planes_are_the_same_at_every_level() {
         assert_eq!(run(level), plain, "{}", level.name());
     }
 }
+
+/// Sums of 9·35 products by another formula, whose transforms add up to four numbers before each
+/// product: the same bound as above holds with four times the size of the terms, still below 2e-5
+/// of 1 + the size.
+#[test]
+fn tiles_are_the_plain_sweep_at_every_level() {
+    for plan in plans().into_iter().filter(|plan| plan.tiles) {
+        for images in [1, plan.group] {
+            let mut x = numbers(plan.packed_input(), 1);
+            clear_missing(&mut x, plan.group * plan.input.plane(), plan.from.channels);
+            let mut w = numbers(plan.weights(), 2);
+            w.iter_mut().for_each(|w| *w *= 0.5);
+            let mut points = vec![0.0; plan.points()];
+            let level = Level::best();
+            winograd::transform_weights(level, &w, plan.in_blocks(), false, &mut points);
+            let out = images * plan.to.blocked();
+            let (bias, other, mask) =
+                (numbers(plan.to.blocks() * BLOCK, 3), numbers(out, 4), numbers(out, 5));
+            let adds = [Add::Nothing, Add::Current, Add::Other(&other)];
+            for (add, relu) in adds.into_iter().zip([true, false, true]) {
+                let of = Correlation {
+                    sweep: &plan.forward,
+                    images,
+                    input: packed(&plan, &x),
+                    weights: &w,
+                    taps: plan.taps,
+                    out_blocks: plan.to.blocks(),
+                    out_image: plan.to.blocked(),
+                    out_block: plan.to.plane(),
+                    bias: relu.then_some(&bias),
+                    add,
+                    relu,
+                    mask: (!relu).then_some(&mask),
+                };
+                let by_tiles = Correlation { weights: &points, ..of };
+                let scratch = plan.tile_scratch()[0];
+                let what = format!("tiles {:?} → {:?}", plan.from, plan.to);
+                compare(
+                    &what,
+                    &numbers(out, 6),
+                    |y| sweep::plain::sweep(of, y),
+                    |l, y| f32::sweep_tiles(l, by_tiles, &mut numbers(scratch, 7), y),
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn tiles_back_are_the_plain_sweep_at_every_level() {
+    for plan in plans().into_iter().filter(|plan| plan.tiles) {
+        let mut delta = numbers(plan.packed_delta(), 1);
+        clear_missing(&mut delta, plan.group * plan.delta.plane(), plan.to.channels);
+        let w = numbers(plan.weights(), 2);
+        let mut points = vec![0.0; plan.points()];
+        winograd::transform_weights(Level::best(), &w, plan.to.blocks(), true, &mut points);
+        let images = plan.group;
+        let of = Correlation {
+            sweep: &plan.backward[0],
+            images,
+            input: packed_delta(&plan, &delta),
+            weights: &w,
+            taps: plan.taps,
+            out_blocks: plan.from.blocks(),
+            out_image: plan.from.blocked(),
+            out_block: plan.from.plane(),
+            bias: None,
+            add: Add::Nothing,
+            relu: false,
+            mask: None,
+        };
+        let by_tiles = Correlation { weights: &points, ..of };
+        let scratch = plan.tile_scratch()[1];
+        compare(
+            &format!("tiles back {:?} → {:?}", plan.from, plan.to),
+            &numbers(images * plan.from.blocked(), 3),
+            |y| sweep::plain::sweep(of, y),
+            |l, y| f32::sweep_tiles(l, by_tiles, &mut numbers(scratch, 7), y),
+        );
+    }
+}
+
+#[test]
+fn outer_products_by_tiles_are_the_plain_sums_at_every_level() {
+    for plan in plans().into_iter().filter(|plan| plan.tiles) {
+        let mut x = numbers(plan.packed_input(), 1);
+        clear_missing(&mut x, plan.group * plan.input.plane(), plan.from.channels);
+        let delta = numbers(plan.packed_delta(), 2);
+        let of = Outer {
+            sweep: &plan.forward,
+            images: plan.group,
+            input: packed(&plan, &x),
+            delta: packed_delta(&plan, &delta),
+            delta_start: (plan.delta.top * plan.delta.run + plan.delta.left) * BLOCK,
+            delta_row: plan.delta.row(),
+        };
+        let scratch = plan.tile_scratch()[2];
+        let by_tiles = |level: Level, g: &mut [f32]| {
+            let mut points = vec![0.0; plan.points()];
+            f32::outer_tiles(level, of, &mut numbers(scratch, 7), &mut points);
+            winograd::transform_gradient(level, &points, plan.in_blocks(), g);
+        };
+        let what = format!("outer by tiles {:?} → {:?}", plan.from, plan.to);
+        compare(&what, &vec![0.0; plan.weights()], |g| outer::plain::outer(of, g), by_tiles);
+    }
+}
