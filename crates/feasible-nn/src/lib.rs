@@ -1,4 +1,4 @@
-//! The native CPU engine of Feasible: dense models, primal optimisers and the SIMD kernels under
+//! The native CPU engine of Feasible: dense and convolutional models, primal optimisers and the SIMD kernels under
 //! them.
 //!
 //! A model is a parametrisation $f_\theta: \mathbb{R}^d \to \mathbb{R}^k$ behind
@@ -10,13 +10,15 @@
 //! | --- | --- | --- |
 //! | [`Affine`] | Wᵀx + b | 0 (convex) |
 //! | [`KernelExpansion`] | Σ θ_m κ(x, z_m) + b | 0 (convex) |
+//! | [`ConvNet`] | layers φ(norm(w ∗ x) + shortcut), poolings, linear | He's, seeded |
 //! | [`Mlp`] | W_L φ(… φ(W₁ᵀx + b₁) …) + b_L | uniform ±1/√fan-in, seeded |
 //!
 //! Optimisers: [`Sgd`], [`Adam`], [`AdamW`], with PyTorch's definitions.
 //!
 //! Models compute in `f32`; `double()` gives the same model in `f64`, for convex problems to many
-//! digits and for tests. They run on the calling thread, allocate nothing once their tape has
-//! grown, and give the same bits for the same batch: whoever wants threads splits the batch.
+//! digits and for tests. They allocate nothing once their tape has grown, and give the same bits for
+//! the same batch. Dense models run on the calling thread (whoever wants threads splits the batch);
+//! convolutional ones spread the images over the pool they are called in.
 //! Bits are the same between runs on one [`Level`], not between levels, which round differently.
 //!
 //! # One step of training
@@ -61,11 +63,14 @@
 mod activation;
 pub mod affine;
 mod aligned;
+pub mod conv;
 mod first_layer;
 mod initial;
 pub mod kernel;
 pub mod kernel_expansion;
 mod layout;
+#[doc(hidden)]
+pub mod measure;
 pub mod mlp;
 pub mod optimiser;
 mod shape;
@@ -73,6 +78,7 @@ mod simd;
 
 pub use activation::Activation;
 pub use affine::Affine;
+pub use conv::ConvNet;
 pub use kernel_expansion::{Kernel, KernelExpansion};
 pub use layout::Tensor;
 pub use mlp::Mlp;

@@ -9,7 +9,7 @@
 use std::fmt::Debug;
 
 use crate::inputs::Inputs;
-use crate::model::{Batch, Model, Tape, ViewShift};
+use crate::model::{Batch, Model, Tape};
 use crate::real::Real;
 use crate::samples::Samples;
 
@@ -42,10 +42,14 @@ pub trait Probe {
     /// The model's outputs per sample.
     fn output_width(&self) -> usize;
 
-    /// f_θ(x + shift) for the whole batch, rows × k.
+    /// f_θ(x + shift) for the whole batch, rows × k, in evaluation mode.
     fn outputs(&mut self, shift: &[f32]) -> &[f32];
 
-    /// ∂⟨seeds, f_θ(x + shift)⟩/∂x at the shift of the last [`Probe::outputs`], rows × d.
+    /// The same for some positions of the batch only; `shift` is positions × d.
+    fn outputs_at(&mut self, positions: &[u32], shift: &[f32]) -> &[f32];
+
+    /// ∂⟨seeds, f_θ(x + shift)⟩/∂x at the rows and the shift of the last [`Probe::outputs`] or
+    /// [`Probe::outputs_at`], rows × d.
     fn input_gradient(&mut self, seeds: &[f32], gradient: &mut [f32]);
 }
 
@@ -62,20 +66,35 @@ pub(crate) struct BatchProbe<'a, M: Model> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProbeScratch<T> {
     tape: Tape<T>,
-    shift: Vec<f32>,
+    /// x + shift, a data set of its own: the model is asked about nothing else.
+    moved: Inputs,
+    /// 0, 1, 2, …: all rows of `moved`.
+    rows: Vec<u32>,
     outputs: Vec<f32>,
     seeds: Vec<T>,
     gradient: Vec<T>,
 }
 
 impl<M: Model> BatchProbe<'_, M> {
-    /// Length of one view's outputs.
-    fn view_len(&self) -> usize {
-        self.rows.len() * self.model.output_width()
-    }
-
-    fn inputs(&self) -> &Inputs {
-        self.samples.inputs()
+    /// The model's outputs at `count` rows of the data set, moved by `shift`.
+    fn ask(&mut self, count: usize, row: impl Fn(usize) -> u32, shift: &[f32]) -> &[f32] {
+        let inputs = self.samples.inputs();
+        let d = inputs.width();
+        assert_eq!(shift.len(), count * d);
+        let ProbeScratch { tape, moved, rows, outputs, .. } = &mut *self.scratch;
+        moved.rewrite(count, d, |r, x| {
+            inputs.write_row(row(r) as usize, x);
+            for (x, delta) in x.iter_mut().zip(&shift[r * d..(r + 1) * d]) {
+                *x += delta;
+            }
+        });
+        rows.clear();
+        rows.extend(0..count as u32);
+        let batch = Batch { inputs: moved, rows, shifts: &[] };
+        self.model.forward(self.theta, &batch, tape);
+        outputs.clear();
+        outputs.extend(tape.outputs.iter().map(|z| z.to_f32()));
+        outputs
     }
 }
 
@@ -93,30 +112,24 @@ impl<M: Model> Probe for BatchProbe<'_, M> {
     }
 
     fn outputs(&mut self, shift: &[f32]) -> &[f32] {
-        let len = self.view_len();
-        self.scratch.shift.clear();
-        self.scratch.shift.extend_from_slice(shift);
-        let shifts = [ViewShift::Dense(&self.scratch.shift)];
-        let batch = Batch { inputs: self.samples.inputs(), rows: self.rows, shifts: &shifts };
-        self.model.forward(self.theta, &batch, &mut self.scratch.tape);
-        self.scratch.outputs.clear();
-        let moved = &self.scratch.tape.outputs[len..2 * len];
-        self.scratch.outputs.extend(moved.iter().map(|z| z.to_f32()));
-        &self.scratch.outputs
+        let rows = self.rows;
+        self.ask(rows.len(), |r| rows[r], shift)
+    }
+
+    fn outputs_at(&mut self, positions: &[u32], shift: &[f32]) -> &[f32] {
+        let rows = self.rows;
+        self.ask(positions.len(), |r| rows[positions[r] as usize], shift)
     }
 
     fn input_gradient(&mut self, seeds: &[f32], gradient: &mut [f32]) {
-        let (len, d) = (self.view_len(), self.inputs().width());
-        let ProbeScratch { tape, shift, seeds: own, gradient: all, .. } = &mut *self.scratch;
+        let ProbeScratch { tape, moved, rows, seeds: own, gradient: all, .. } = &mut *self.scratch;
+        assert_eq!(gradient.len(), rows.len() * moved.width());
         own.clear();
-        own.resize(len, M::Real::ZERO);
         own.extend(seeds.iter().map(|&s| M::Real::from_f32(s)));
-        let shifts = [ViewShift::Dense(shift)];
-        let batch = Batch { inputs: self.samples.inputs(), rows: self.rows, shifts: &shifts };
-        let half = self.rows.len() * d;
-        all.resize(2 * half, M::Real::ZERO);
+        all.resize(gradient.len(), M::Real::ZERO);
+        let batch = Batch { inputs: moved, rows, shifts: &[] };
         self.model.input_gradient(self.theta, &batch, tape, own, all);
-        for (out, g) in gradient.iter_mut().zip(&all[half..]) {
+        for (out, g) in gradient.iter_mut().zip(&*all) {
             *out = g.to_f32();
         }
     }

@@ -4,6 +4,8 @@
 //! time on common processors and are of no use to anyone. The processor's control register is
 //! per thread: a guard sets it and puts it back.
 
+use crate::error::{Error, Result};
+
 /// Flushes denormals to zero on this thread for as long as it lives. Learners and
 /// [`Problem::measure`](crate::Problem::measure) hold one; whoever calls a model directly may.
 #[must_use]
@@ -19,6 +21,24 @@ impl FlushDenormals {
     pub fn new() -> Self {
         imp::flush()
     }
+}
+
+/// Threads that flush denormals; none for one thread, which is the caller's.
+///
+/// # Errors
+/// Threads that cannot be started.
+pub(crate) fn flushing_pool(threads: usize) -> Result<Option<rayon::ThreadPool>> {
+    if threads <= 1 {
+        return Ok(None);
+    }
+    let flushing = |_| std::mem::forget(FlushDenormals::new());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).start_handler(flushing);
+    let failed = |_| Error::Setting {
+        setting: "threads".into(),
+        value: threads as f64,
+        allowed: "a number of threads this machine can start".into(),
+    };
+    pool.build().map(Some).map_err(failed)
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::lists::Lists;
 
 /// A matrix of inputs, one row per sample. See the [module](self).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inputs {
     rows: usize,
     width: usize,
@@ -77,6 +77,25 @@ impl Inputs {
             lists: Lists::Even { length: 0 },
             hot: Vec::new(),
         })
+    }
+
+    /// Makes this a dense matrix of `rows` rows, each written by `write`; keeps its memory.
+    pub(crate) fn rewrite(
+        &mut self,
+        rows: usize,
+        width: usize,
+        mut write: impl FnMut(usize, &mut [f32]),
+    ) {
+        if self.width != width {
+            self.width = width;
+            self.dense_columns = (0..width as u32).collect();
+        }
+        self.rows = rows;
+        self.dense.resize(rows * width, 0.0);
+        self.lists = Lists::Even { length: 0 };
+        for (r, row) in self.dense.chunks_exact_mut(width).enumerate() {
+            write(r, row);
+        }
     }
 
     fn check(values: &[f32], width: usize) -> Result<usize> {

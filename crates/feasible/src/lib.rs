@@ -91,6 +91,7 @@
 struct Readme;
 
 pub mod adaptive;
+pub mod adversary;
 mod alike;
 pub mod certificate;
 pub mod dual;
@@ -128,7 +129,7 @@ pub use inputs::{Inputs, InputsBuilder};
 pub use learner::{EpochReport, Exact, FirstOrder, Learner, State, Training};
 pub use loss::Loss;
 pub use measurement::{Measurement, Standing};
-pub use model::{Batch, Model, Tape, ViewShift};
+pub use model::{Batch, Mode, Model, Tape, ViewShift};
 pub use multiplier::Multipliers;
 pub use optimality::{Gap, Kkt, Optimality};
 pub use optimiser::{Optimiser, OptimiserState};

@@ -15,6 +15,12 @@ pub(crate) enum Lists {
     Even { length: usize },
 }
 
+impl Default for Lists {
+    fn default() -> Self {
+        Self::Even { length: 0 }
+    }
+}
+
 impl Lists {
     /// No list yet; `rows` is a hint for the allocation.
     pub(crate) fn ragged(rows: usize) -> Self {

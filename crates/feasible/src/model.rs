@@ -31,6 +31,19 @@ pub trait Model: Send + Sync {
     /// p, the length of θ.
     fn parameter_count(&self) -> usize;
 
+    /// How many of the p entries, from the first on, an optimiser may move. What follows them is
+    /// state that [`Model::absorb`] keeps: running statistics, whose gradient is 0.
+    fn trainable_count(&self) -> usize {
+        self.parameter_count()
+    }
+
+    /// Whether a training step must show it the minibatch in one piece: because statistics of the
+    /// batch couple its rows (BatchNorm), or because it spreads the rows over threads by itself.
+    /// Others are given chunks of the minibatch, on several threads at once.
+    fn needs_whole_batch(&self) -> bool {
+        false
+    }
+
     /// Whether the outputs are linear (affine) in θ: then convex losses make convex problems.
     fn is_linear(&self) -> bool {
         false
@@ -40,7 +53,9 @@ pub trait Model: Send + Sync {
     fn initial(&self, seed: u64) -> Vec<Self::Real>;
 
     /// Computes f_θ for every view of the batch into [`Tape::outputs`] and keeps on the tape
-    /// what [`Model::backward`] and [`Model::input_gradient`] need.
+    /// what [`Model::backward`] and [`Model::input_gradient`] need. A model whose outputs depend on
+    /// [`Tape::mode`] appends in training what [`Model::absorb`] needs to [`Tape::statistics`],
+    /// view by view: each view is a batch of its own.
     fn forward(&self, theta: &[Self::Real], batch: &Batch<'_>, tape: &mut Tape<Self::Real>);
 
     /// Adds the vector-Jacobian product of `seeds` (laid out as the outputs) to `gradient`,
@@ -64,6 +79,23 @@ pub trait Model: Send + Sync {
         seeds: &[Self::Real],
         gradient: &mut [Self::Real],
     );
+
+    /// Folds the [`Tape::statistics`] of a training step into the entries of θ after
+    /// [`Model::trainable_count`].
+    fn absorb(&self, theta: &mut [Self::Real], tape: &Tape<Self::Real>) {
+        let _ = (theta, tape);
+    }
+}
+
+/// What a forward pass is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// A step of training: a batch is normalised by its own statistics.
+    Training,
+    /// Everything else (measuring, predicting, an adversary's look): by the running statistics
+    /// in θ, so that the outputs of a row do not depend on the rows beside it.
+    #[default]
+    Evaluation,
 }
 
 /// Some rows of a data set, asked for through several views.
@@ -130,12 +162,17 @@ pub struct Tape<T> {
     /// Whatever the model keeps between forward and backward (activations), by slots of
     /// its own choosing.
     pub slots: Vec<Vec<T>>,
+    /// What the next forward pass is for; the backward passes after it go by the same.
+    pub mode: Mode,
+    /// The batch statistics of the forward passes in training since this was last cleared, in
+    /// order.
+    pub statistics: Vec<T>,
 }
 
 impl<T: Real> Tape<T> {
-    /// An empty tape.
+    /// An empty tape, for evaluation.
     pub fn new() -> Self {
-        Self { outputs: Vec::new(), slots: Vec::new() }
+        Self::default()
     }
 
     /// Makes `outputs` `len` long, keeping its memory.

@@ -9,6 +9,7 @@
 
 mod activation;
 mod columns;
+pub mod conv;
 mod gather;
 mod product;
 mod rows;
@@ -19,6 +20,9 @@ mod step;
 mod tests;
 
 use feasible::{Batch, Real, Shift};
+
+use conv::{Correlation, Outer, Planar};
+use conv::{outer, planar, sweep};
 
 pub use gather::Weights;
 pub use product::{Left, Start};
@@ -150,6 +154,25 @@ pub trait Kernels: Real {
     /// One step of SGD; `buffer` is empty without momentum.
     fn sgd(level: Level, step: SgdStep, theta: &mut [Self], gradient: &[Self], buffer: &mut [Self]);
 
+    /// A convolution or its gradient with respect to what it reads; see [`conv`].
+    fn sweep(level: Level, of: Correlation<'_, Self>, out: &mut [Self]);
+
+    /// Whether 3×3 convolutions of stride 1 go by tiles: [`Kernels::sweep_tiles`] and
+    /// [`Kernels::outer_tiles`] with transformed weights instead of the two around them.
+    const TILES: bool;
+
+    /// [`Kernels::sweep`] with weights at points; see [`conv::winograd`].
+    fn sweep_tiles(level: Level, of: Correlation<'_, Self>, scratch: &mut [Self], out: &mut [Self]);
+
+    /// [`Kernels::outer`] with a gradient at points.
+    fn outer_tiles(level: Level, of: Outer<'_, Self>, scratch: &mut [Self], gradient: &mut [Self]);
+
+    /// Adds the gradient of a convolution with respect to its weights.
+    fn outer(level: Level, of: Outer<'_, Self>, gradient: &mut [Self]);
+
+    /// The gradient of a convolution with respect to an input by planes.
+    fn planar(level: Level, of: Planar<'_, Self>, out: &mut [Self]);
+
     /// Numbers of the data as numbers of this type: themselves, or converted into `scratch`.
     fn from_data<'a>(data: &'a [f32], scratch: &'a mut Vec<Self>) -> &'a [Self];
 }
@@ -182,6 +205,9 @@ macro_rules! kernels {
             activation::activate_back(activation: Activation, a: &[Self], slope: &[Self], da: &mut [Self]);
             activation::exponentials(z: &mut [Self]);
             step::adam(step: AdamStep, theta: &mut [Self], gradient: &[Self], m: &mut [Self], v: &mut [Self]);
+            sweep::sweep(of: Correlation<'_, Self>, out: &mut [Self]);
+            outer::outer(of: Outer<'_, Self>, gradient: &mut [Self]);
+            planar::planar(of: Planar<'_, Self>, out: &mut [Self]);
             step::sgd(step: SgdStep, theta: &mut [Self], gradient: &[Self], buffer: &mut [Self]);
         }
     };
@@ -189,6 +215,16 @@ macro_rules! kernels {
 
 impl Kernels for f32 {
     kernels!(simd);
+
+    const TILES: bool = true;
+
+    fn sweep_tiles(level: Level, of: Correlation<'_, f32>, scratch: &mut [f32], out: &mut [f32]) {
+        conv::winograd::sweep(level, of, scratch, out);
+    }
+
+    fn outer_tiles(level: Level, of: Outer<'_, f32>, scratch: &mut [f32], gradient: &mut [f32]) {
+        conv::winograd::outer(level, of, scratch, gradient);
+    }
 
     const SHALLOW_OUTPUTS: usize = 2;
 
@@ -244,6 +280,16 @@ impl Kernels for f32 {
 
 impl Kernels for f64 {
     kernels!(plain);
+
+    const TILES: bool = false;
+
+    fn sweep_tiles(_: Level, _: Correlation<'_, f64>, _: &mut [f64], _: &mut [f64]) {
+        unreachable!("double precision goes by plain sweeps");
+    }
+
+    fn outer_tiles(_: Level, _: Outer<'_, f64>, _: &mut [f64], _: &mut [f64]) {
+        unreachable!("double precision goes by plain sums");
+    }
 
     const SHALLOW_OUTPUTS: usize = 0;
 

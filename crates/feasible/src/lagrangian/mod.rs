@@ -13,10 +13,10 @@ use rayon::prelude::*;
 
 use crate::adaptive::Place;
 use crate::alike::Alike;
-use crate::error::{Error, Result};
-use crate::flush::FlushDenormals;
+use crate::error::Result;
+use crate::flush::{FlushDenormals, flushing_pool};
 use crate::measurement::{Measurement, Slacks};
-use crate::model::{Model, ViewShift};
+use crate::model::{Mode, Model, ViewShift};
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
 use crate::real::Real;
@@ -37,6 +37,8 @@ mod tests;
 const LANES: usize = 16;
 /// Output rows (rows × views) per chunk, about: enough for the kernels, small for the cache.
 const CHUNK_OUTPUT_ROWS: usize = 512;
+/// Rows per chunk, outside a training step, of a model that spreads them over threads itself.
+const CHUNK_WHOLE_ROWS: usize = 128;
 
 /// Rows per chunk where distinct inputs are shared.
 const POOLED_ROWS: usize = 4096;
@@ -115,19 +117,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         seed: u64,
     ) -> Result<Self> {
         problem.check_model(model)?;
-        let pool = match threads {
-            0 | 1 => None,
-            n => {
-                let flushing = |_| std::mem::forget(FlushDenormals::new());
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(n).start_handler(flushing);
-                let failed = |_| Error::Setting {
-                    setting: "threads".into(),
-                    value: n as f64,
-                    allowed: "a number of threads this machine can start".into(),
-                };
-                Some(pool.build().map_err(failed)?)
-            }
-        };
+        let pool = flushing_pool(threads)?;
         let fixed = |source: &'a Source| {
             let view = |view: &'a SourceView| match view {
                 SourceView::Shift(shift) => Some(ViewShift::Sparse(shift)),
@@ -151,6 +141,10 @@ impl<'a, M: Model> Lagrangian<'a, M> {
     /// Looks for rows that are alike, whose work later passes do once. Pays for many passes; the sums
     /// of these differ from others in the order of their terms.
     pub(crate) fn sharing(mut self) -> Self {
+        // Statistics of a batch count every row of it.
+        if self.ground.model.needs_whole_batch() {
+            return self;
+        }
         let Ground { alike, problem, .. } = &mut self.ground;
         for (source, alike) in problem.sources().iter().zip(alike) {
             let shifts = source.views.iter().map(SourceView::shift).collect::<Option<Vec<_>>>();
@@ -187,8 +181,9 @@ impl<'a, M: Model> Lagrangian<'a, M> {
     }
 
     /// One pass over `selections`, one per source.
-    fn pass(&mut self, theta: &[M::Real], selections: &[Selection<'_>], ask: Ask<'_>) {
+    fn pass(&mut self, theta: &[M::Real], selections: &[Selection<'_>], ask: Ask<'_>, mode: Mode) {
         let _flush = FlushDenormals::new();
+        let whole = self.ground.model.needs_whole_batch();
         self.chunks.clear();
         for (source, selection) in selections.iter().enumerate() {
             if selection.whole
@@ -199,24 +194,30 @@ impl<'a, M: Model> Lagrangian<'a, M> {
                 continue;
             }
             let views = 1 + self.ground.problem.sources()[source].views.len();
-            let size = match self.ground.pooled(source) {
-                Some(_) => POOLED_ROWS,
-                None => rows_per_chunk(views),
-            };
             let rows = selection.rows.len();
+            let size = match (whole, mode) {
+                (false, _) if self.ground.pooled(source).is_some() => POOLED_ROWS,
+                (false, _) => rows_per_chunk(views),
+                (true, Mode::Evaluation) => CHUNK_WHOLE_ROWS,
+                (true, Mode::Training) => rows.max(1),
+            };
             for start in (0..rows).step_by(size) {
                 self.chunks.push(Chunk { source, start, end: (start + size).min(rows) });
             }
         }
-        let active = self.chunks.len().clamp(1, LANES);
+        let active = if whole { 1 } else { self.chunks.len().clamp(1, LANES) };
         let (parameters, terms) = (self.ground.model.parameter_count(), self.ground.terms());
         while self.lanes.len() < active {
             self.lanes.push(Lane::new(parameters, terms));
+        }
+        for lane in &mut self.lanes {
+            lane.tape.statistics.clear();
         }
         let (ground, chunks, place) = (&self.ground, &self.chunks, self.place);
         let work = |(number, lane): (usize, &mut Lane<M::Real>)| {
             lane.sums.fill(TermSums::default());
             lane.seen.clear();
+            lane.tape.mode = mode;
             if ask.multipliers().is_some() {
                 lane.gradient.fill(M::Real::ZERO);
             }
@@ -241,7 +242,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         };
         let lanes = &mut self.lanes[..active];
         match &self.pool {
-            Some(pool) if active > 1 => {
+            Some(pool) if active > 1 || whole => {
                 pool.install(|| lanes.par_iter_mut().enumerate().for_each(work));
             }
             _ => lanes.iter_mut().enumerate().for_each(work),
@@ -269,15 +270,23 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         }
     }
 
-    /// The gradient of the Lagrangian estimated on `selections`, weight decay included.
+    /// The gradient of the Lagrangian estimated on `selections`, weight decay included, as a step
+    /// of training needs it.
     pub(crate) fn gradient(
         &mut self,
         theta: &[M::Real],
         selections: &[Selection<'_>],
         multipliers: &Multipliers,
     ) -> &[M::Real] {
-        self.pass(theta, selections, Ask::Gradient(multipliers));
+        self.pass(theta, selections, Ask::Gradient(multipliers), Mode::Training);
         self.decayed(theta)
+    }
+
+    /// Folds the batch statistics of the last training step into θ.
+    pub(crate) fn absorb(&self, theta: &mut [M::Real]) {
+        for lane in &self.lanes {
+            self.ground.model.absorb(theta, &lane.tape);
+        }
     }
 
     /// As [`Lagrangian::gradient`], and lists the slacks of what the batch showed as
@@ -290,7 +299,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         multipliers: &Multipliers,
         slacks: &mut Vec<(usize, usize, f64)>,
     ) -> &[M::Real] {
-        self.pass(theta, selections, Ask::GradientAndValues(multipliers));
+        self.pass(theta, selections, Ask::GradientAndValues(multipliers), Mode::Training);
         slacks.clear();
         for (i, requirement) in self.ground.problem.requirements().iter().enumerate() {
             if requirement.kind() == Kind::Average
@@ -310,9 +319,10 @@ impl<'a, M: Model> Lagrangian<'a, M> {
 
     fn decayed(&mut self, theta: &[M::Real]) -> &[M::Real] {
         let alpha = M::Real::from_f64(self.ground.problem.decay());
+        let trainable = &theta[..self.ground.model.trainable_count()];
         let gradient = &mut self.lanes[0].gradient;
         if alpha != M::Real::ZERO && self.ground.scope == Scope::Everything {
-            for (g, &t) in gradient.iter_mut().zip(theta) {
+            for (g, &t) in gradient.iter_mut().zip(trainable) {
                 *g += alpha * t;
             }
         }
@@ -322,7 +332,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
     /// Objective and slacks on the whole populations.
     pub(crate) fn measure(&mut self, theta: &[M::Real]) -> Measurement {
         let selections = self.everything();
-        self.pass(theta, &selections, Ask::Values);
+        self.pass(theta, &selections, Ask::Values, Mode::Evaluation);
         self.measurement(theta)
     }
 
@@ -333,7 +343,8 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         multipliers: &Multipliers,
     ) -> &[M::Real] {
         let selections = self.everything();
-        self.gradient(theta, &selections, multipliers)
+        self.pass(theta, &selections, Ask::Gradient(multipliers), Mode::Evaluation);
+        self.decayed(theta)
     }
 
     /// Every row of every source.
@@ -345,7 +356,8 @@ impl<'a, M: Model> Lagrangian<'a, M> {
     fn measurement(&self, theta: &[M::Real]) -> Measurement {
         let problem = self.ground.problem;
         let objective = self.total(Owner::Objective).unwrap_or(Total::UNKNOWN).measured;
-        let square: f64 = theta.iter().map(|t| t.to_f64() * t.to_f64()).sum();
+        let trainable = &theta[..self.ground.model.trainable_count()];
+        let square: f64 = trainable.iter().map(|t| t.to_f64() * t.to_f64()).sum();
         let mut slacks: Vec<Slacks> = problem
             .requirements()
             .iter()

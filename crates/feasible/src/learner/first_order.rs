@@ -112,6 +112,7 @@ impl<M: Model, O: Optimiser<M::Real>> Strategy<M> for FirstOrder<O> {
         let sources = problem.sources();
         let duals = Strategy::<M>::duals(self, problem);
         let steps = self.steps(problem);
+        let trainable = desk.lagrangian.model().trainable_count();
         let primal = Instant::now();
         desk.orders.resize_with(sources.len(), Vec::new);
         for (s, (source, order)) in sources.iter().zip(desk.orders.iter_mut()).enumerate() {
@@ -149,7 +150,9 @@ impl<M: Model, O: Optimiser<M::Real>> Strategy<M> for FirstOrder<O> {
             } else {
                 desk.lagrangian.gradient(&state.theta, &selections, &state.multipliers)
             };
-            self.optimiser.step(done, &mut state.optimiser, &mut state.theta, gradient);
+            let (theta, gradient) = (&mut state.theta[..trainable], &gradient[..trainable]);
+            self.optimiser.step(done, &mut state.optimiser, theta, gradient);
+            desk.lagrangian.absorb(&mut state.theta);
             if moves_duals {
                 move_duals(problem, &duals, state, done, &slacks);
             }

@@ -64,7 +64,8 @@ impl<T: Real> State<T> {
         if self.theta.len() != p {
             return state(format!("it has {} parameters, the model {p}", self.theta.len()));
         }
-        if self.optimiser.slots.iter().any(|slot| slot.len() != p) {
+        let trainable = model.trainable_count();
+        if self.optimiser.slots.iter().any(|slot| slot.len() != trainable) {
             return state("its optimiser was made for another model".into());
         }
         if !self.multipliers.fits(problem) || self.duals.len() != problem.requirements().len() {

@@ -83,7 +83,7 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
                 theta: model.initial(learner.seed),
                 optimiser: OptimiserState::new(
                     learner.strategy.optimiser_slots(),
-                    model.parameter_count(),
+                    model.trainable_count(),
                 ),
                 multipliers: Multipliers::start(problem),
                 duals: DualState::all(problem, &learner.strategy.duals(problem)),

@@ -1,0 +1,284 @@
+//! Forward: node by node, every node for all images before the next.
+
+use feasible::{Batch, Mode, Tape};
+
+use crate::activation::Activation;
+use crate::aligned::{place, placed, placed_mut};
+use crate::conv::graph::{Convolution, Op};
+use crate::conv::image::Planes;
+use crate::conv::spread::{Cut, spread, strands};
+use crate::conv::{BIAS, ConvNet, PACKED, POINTED, SCRATCH, SUMS, channels};
+use crate::kernel::Kernels;
+use crate::kernel::conv::planes;
+use crate::kernel::conv::sweep::Add;
+use crate::kernel::conv::{BLOCK, Correlation, Packed};
+
+/// What one view of a batch is asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Ask<'a, T> {
+    pub(crate) theta: &'a [T],
+    pub(crate) batch: &'a Batch<'a>,
+    pub(crate) view: usize,
+    pub(crate) mode: Mode,
+}
+
+impl<T> Ask<'_, T> {
+    pub(crate) fn images(&self) -> usize {
+        self.batch.rows.len()
+    }
+}
+
+/// What a convolution reads.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a, T> {
+    Image,
+    /// A node: what is stored, and the coefficients to read it with.
+    Node(usize, &'a [T], &'a [T]),
+}
+
+impl<T: Kernels> ConvNet<T> {
+    pub(crate) fn forward_views(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
+        assert_eq!(theta.len(), self.parameter_count_());
+        assert_eq!(batch.inputs.width(), self.image.len());
+        tape.resize_outputs(batch.output_rows() * self.outputs());
+        let slots = self.coefficients(batch.views());
+        if tape.slots.len() < slots {
+            tape.slots.resize_with(slots, Vec::new);
+        }
+        self.pack_weights(theta, tape);
+        for view in 0..batch.views() {
+            let mode = tape.mode;
+            self.forward_view(Ask { theta, batch, view, mode }, tape);
+        }
+    }
+
+    fn parameter_count_(&self) -> usize {
+        self.trainable + self.statistics
+    }
+
+    pub(crate) fn outputs(&self) -> usize {
+        self.nodes[self.nodes.len() - 1].shape.channels
+    }
+
+    fn forward_view(&self, ask: Ask<'_, T>, tape: &mut Tape<T>) {
+        if ask.mode == Mode::Training {
+            let len = tape.statistics.len();
+            tape.statistics.resize(len + self.statistics, T::ZERO);
+            let at = self.coefficients(ask.view);
+            place(&mut tape.slots[at], 4 * self.channels).fill(T::ZERO);
+        }
+        for (number, node) in self.nodes.iter().enumerate() {
+            match &node.op {
+                Op::Convolution(convolution) => {
+                    self.convolve(number, convolution, ask, tape);
+                    if self.joins(number, ask.mode) {
+                        self.join(number, convolution, ask, tape);
+                    }
+                }
+                Op::Pool(pooling, window) => {
+                    self.pool_forward(number, *pooling, *window, ask, tape)
+                }
+            }
+        }
+        let (k, n) = (self.outputs(), ask.images());
+        let last = self.nodes.len() - 1;
+        let from = placed(&tape.slots[self.stored(ask.view, last)]);
+        let width = self.nodes[last].shape.blocked();
+        let to = &mut tape.outputs[ask.view * n * k..(ask.view + 1) * n * k];
+        for (to, from) in to.chunks_exact_mut(k).zip(from.chunks_exact(width)) {
+            to.copy_from_slice(&from[..k]);
+        }
+    }
+
+    /// z = w ∗ x for all images; in evaluation with everything that follows.
+    fn convolve(&self, number: usize, c: &Convolution, ask: Ask<'_, T>, tape: &mut Tape<T>) {
+        let (plan, n, level) = (&c.plan, ask.images(), self.level);
+        let lazy = self.is_lazy(number, ask.mode);
+        let joins = self.joins(number, ask.mode);
+        let slot = self.sums(ask.view, number, ask.mode);
+        let mut out = std::mem::take(&mut tape.slots[slot]);
+        let mut sums = std::mem::take(&mut tape.slots[SUMS]);
+        let mut scratch = std::mem::take(&mut tape.slots[SCRATCH]);
+        let strands = strands();
+        let group = plan.group;
+        let (blocks, image, plane) = (plan.to.blocks(), plan.to.blocked(), plan.to.plane());
+        let per_image = if lazy { blocks * 2 * BLOCK } else { 0 };
+        let cuts = [
+            Cut { data: place(&mut out, n * image), unit: group * image },
+            Cut { data: place(&mut sums, n * per_image), unit: group * per_image },
+        ];
+        let coefficients = placed(&tape.slots[self.coefficients(ask.view)]);
+        let source = match self.nodes[number].from {
+            None => Source::Image,
+            Some(f) => Source::Node(f, placed(&tape.slots[self.stored(ask.view, f)]), coefficients),
+        };
+        let tiles = T::TILES && plan.tiles;
+        let weights = if tiles {
+            &placed(&tape.slots[POINTED])[c.points..c.points + plan.points()]
+        } else {
+            &placed(&tape.slots[PACKED])[c.packed..c.packed + plan.weights()]
+        };
+        let bias = &placed(&tape.slots[BIAS])[c.channel..c.channel + blocks * BLOCK];
+        let shortcut = c.shortcut.filter(|_| !joins);
+        let shortcut = shortcut.map(|s| placed(&tape.slots[self.stored(ask.view, s)]));
+        let pivots = self.nodes[number].norm().filter(|_| lazy).map(|norm| norm.mean);
+        let work =
+            |units: std::ops::Range<usize>, [out, sums]: [&mut [T]; 2], scratch: &mut [T]| {
+                let start = units.start * group;
+                let (scratch, more) = scratch.split_at_mut(plan.packed_input());
+                for unit in units {
+                    let first = unit * group;
+                    let images = group.min(n - first);
+                    self.pack_input(c, source, ask, first..first + images, scratch);
+                    let at = (first - start) * image;
+                    let out = &mut out[at..at + images * image];
+                    let of = Correlation {
+                        sweep: &plan.forward,
+                        images,
+                        input: packed_input(c, scratch),
+                        weights,
+                        taps: plan.taps,
+                        out_blocks: blocks,
+                        out_image: image,
+                        out_block: plane,
+                        bias: (!lazy).then_some(bias),
+                        add: match shortcut {
+                            None => Add::Nothing,
+                            Some(s) => Add::Other(&s[first * image..(first + images) * image]),
+                        },
+                        relu: !lazy && !joins && c.activation == Some(Activation::Relu),
+                        mask: None,
+                    };
+                    if tiles {
+                        T::sweep_tiles(level, of, more, out);
+                    } else {
+                        T::sweep(level, of, out);
+                    }
+                    if let Some(mean) = pivots {
+                        let at = (first - start) * per_image;
+                        let sums = &mut sums[at..at + images * per_image];
+                        let planes = out.chunks_exact(plane).zip(sums.chunks_exact_mut(2 * BLOCK));
+                        for (p, (z, sums)) in planes.enumerate() {
+                            let pivot = self.partial(ask.theta, mean, plan.to.channels, p % blocks);
+                            planes::moments(level, z, &pivot, sums);
+                        }
+                    }
+                }
+            };
+        spread(
+            0..n.div_ceil(group),
+            cuts,
+            strands,
+            place(&mut scratch, strands * (plan.packed_input() + plan.tile_scratch()[0])),
+            &work,
+        );
+        tape.slots[slot] = out;
+        tape.slots[SCRATCH] = scratch;
+        if lazy && let Some(norm) = self.nodes[number].norm() {
+            let record = tape.statistics.len() - self.statistics;
+            let record = &mut tape.statistics[record..];
+            let at = self.coefficients(ask.view);
+            let coefficients = placed_mut(&mut tape.slots[at]);
+            self.settle(c, norm, ask.theta, n, placed(&sums), coefficients, record);
+        }
+        tape.slots[SUMS] = sums;
+    }
+
+    /// 16 numbers of a tensor of θ that has `channels`; zeros where it has none.
+    fn partial(&self, theta: &[T], at: usize, channels: usize, block: usize) -> [T; BLOCK] {
+        std::array::from_fn(|i| {
+            let c = block * BLOCK + i;
+            if c < channels { theta[at + c] } else { T::ZERO }
+        })
+    }
+
+    /// Packs some images of what a convolution reads.
+    pub(crate) fn pack_input(
+        &self,
+        c: &Convolution,
+        source: Source<'_, T>,
+        ask: Ask<'_, T>,
+        images: std::ops::Range<usize>,
+        to: &mut [T],
+    ) {
+        let plan = &c.plan;
+        let plane = plan.input.plane();
+        let block = plan.group * plane;
+        match source {
+            Source::Image => {
+                let normalisation = &self.normalisation;
+                let planes =
+                    Planes { shape: plan.from, packing: &plan.input, normalisation, block };
+                for (m, position) in images.enumerate() {
+                    planes.write(ask.batch, ask.view, position, &mut to[m * plane..]);
+                }
+            }
+            Source::Node(node, stored, coefficients) => {
+                let (image, size) = (plan.from.blocked(), plan.from.plane());
+                for b in 0..plan.from.blocks() {
+                    let reading = self.reading(node, b, ask.mode, coefficients, false);
+                    for (m, position) in images.clone().enumerate() {
+                        let from = &stored[position * image + b * size..][..size];
+                        let to = &mut to[b * block + m * plane..][..plane];
+                        planes::pack(self.level, from, plan.from.width, &reading, &plan.input, to);
+                    }
+                }
+            }
+        }
+    }
+
+    /// φ(norm(z) + shortcut).
+    fn join(&self, number: usize, c: &Convolution, ask: Ask<'_, T>, tape: &mut Tape<T>) {
+        let Some(s) = c.shortcut else { return };
+        let (plan, n) = (&c.plan, ask.images());
+        let slot = self.stored(ask.view, number);
+        let mut out = std::mem::take(&mut tape.slots[slot]);
+        let (image, plane, blocks) = (plan.to.blocked(), plan.to.plane(), plan.to.blocks());
+        let z = placed(&tape.slots[self.sums(ask.view, number, ask.mode)]);
+        let other = placed(&tape.slots[self.stored(ask.view, s)]);
+        let coefficients = placed(&tape.slots[self.coefficients(ask.view)]);
+        let relu = c.activation == Some(Activation::Relu);
+        let work = |units: std::ops::Range<usize>, [out]: [&mut [T]; 1], _: &mut [T]| {
+            for b in 0..blocks {
+                let reading =
+                    self.own_normalisation(c, b, self.is_lazy(number, ask.mode), coefficients);
+                let shortcut = self.reading(s, b, ask.mode, coefficients, false);
+                for (m, position) in units.clone().enumerate() {
+                    let at = position * image + b * plane..position * image + (b + 1) * plane;
+                    let out = &mut out[m * image + b * plane..][..plane];
+                    let (z, other) = (&z[at.clone()], &other[at]);
+                    planes::join(self.level, z, &reading, other, &shortcut, relu, out);
+                }
+            }
+        };
+        let cuts = [Cut { data: place(&mut out, n * image), unit: image }];
+        spread(0..n, cuts, strands(), &mut [], &work);
+        tape.slots[slot] = out;
+    }
+
+    /// A convolution's own normalisation, before the shortcut is added.
+    fn own_normalisation(
+        &self,
+        c: &Convolution,
+        block: usize,
+        lazy: bool,
+        coefficients: &[T],
+    ) -> planes::Reading<T> {
+        let at = c.channel + block * BLOCK;
+        let affine =
+            lazy.then(|| (channels(coefficients, at), channels(coefficients, self.channels + at)));
+        planes::Reading { affine, activation: None }
+    }
+}
+
+/// A group of packed inputs.
+pub(crate) fn packed_input<'a, T>(c: &Convolution, data: &'a [T]) -> Packed<'a, T> {
+    let plane = c.plan.input.plane();
+    Packed {
+        data: &data[..c.plan.packed_input()],
+        channels: c.plan.from.channels,
+        pixel: c.plan.input.pixel,
+        image: plane,
+        block: c.plan.group * plane,
+    }
+}

@@ -1,0 +1,189 @@
+//! How a convolution is carried out: packings and sweeps, worked out once for a filter and an
+//! image.
+//!
+//! Forward, output pixel (r, c) reads input pixels (s r + k − p, s c + l − p). Backward, input pixel
+//! y = s q + e (e its residue) gets from output rows q + (e + p − k)/s, for the k that make this
+//! whole; these offsets are the same for all q, which makes one sweep for each residue.
+
+use crate::conv::shape::{Shape, Window};
+use crate::kernel::conv::winograd::{self, POINTS};
+use crate::kernel::conv::{BLOCK, Packing, Sweep, Tap};
+
+/// Pixels a group of images should have: enough to pay for loading a tile of weights.
+const GROUP_PIXELS: usize = 256;
+/// The most images in a group.
+const GROUP_IMAGES: usize = 8;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) from: Shape,
+    pub(crate) to: Shape,
+    pub(crate) taps: usize,
+    /// Whether 3×3 tiles can be swept by Winograd's transform, both ways.
+    pub(crate) tiles: bool,
+    /// Images packed together.
+    pub(crate) group: usize,
+    /// The input with its border.
+    pub(crate) input: Packing,
+    pub(crate) forward: Sweep,
+    /// The outputs' gradient with its border.
+    pub(crate) delta: Packing,
+    pub(crate) backward: Vec<Sweep>,
+}
+
+impl Plan {
+    /// `planar`: the input comes by planes, one number a pixel.
+    pub(crate) fn new(from: Shape, to: Shape, window: Window, planar: bool) -> Self {
+        let Window { size: (tall, wide), stride, padding } = window;
+        let pixel = if planar { 1 } else { BLOCK };
+        let tiles = window.size == (3, 3) && stride == 1 && padding <= 2 && !planar;
+        // Tiles of 2×2 outputs read two pixels more than they write, whole tiles only.
+        let whole = |outputs: usize| if tiles { outputs.next_multiple_of(2) + 2 } else { 0 };
+        let input = Packing {
+            pixel,
+            stride,
+            top: padding,
+            left: padding,
+            rows: ((to.height - 1) * stride + tall).max(whole(to.height)),
+            run: ((to.width - 1) * stride + wide).div_ceil(stride).max(whole(to.width)),
+        };
+        let taps = (0..tall * wide).map(|weight| {
+            let (k, l) = (weight / wide, weight % wide);
+            let run = (l % stride) * input.run + l / stride;
+            Tap { input: k * input.row() + run * pixel, weight }
+        });
+        let forward = Sweep {
+            taps: taps.collect(),
+            rows: to.height,
+            columns: to.width,
+            input_row: stride * input.row(),
+            start: 0,
+            row: to.width * BLOCK,
+            pixel: BLOCK,
+        };
+        let rows = Residues::new(from.height, to.height, tall, stride, padding);
+        let columns = Residues::new(from.width, to.width, wide, stride, padding);
+        let delta = Packing {
+            pixel: BLOCK,
+            stride: 1,
+            top: rows.before,
+            left: columns.before,
+            rows: rows.total.max(whole(from.height)),
+            run: columns.total.max(whole(from.width)),
+        };
+        let mut backward = Vec::new();
+        for e in 0..stride.min(from.height) {
+            for f in 0..stride.min(from.width) {
+                let mut taps = Vec::new();
+                for (k, down) in rows.taps(e) {
+                    for (l, right) in columns.taps(f) {
+                        let input = down * delta.row() + right * BLOCK;
+                        taps.push(Tap { input, weight: k * wide + l });
+                    }
+                }
+                backward.push(Sweep {
+                    taps,
+                    rows: (from.height - e).div_ceil(stride),
+                    columns: (from.width - f).div_ceil(stride),
+                    input_row: delta.row(),
+                    start: (e * from.width + f) * pixel,
+                    row: stride * from.width * pixel,
+                    pixel: stride * pixel,
+                });
+            }
+        }
+        let group = (GROUP_PIXELS / (to.height * to.width)).clamp(1, GROUP_IMAGES);
+        Self { from, to, taps: tall * wide, tiles, group, input, forward, delta, backward }
+    }
+
+    pub(crate) fn planar(&self) -> bool {
+        self.input.pixel == 1
+    }
+
+    /// Blocks (or planes) of the input.
+    pub(crate) fn in_blocks(&self) -> usize {
+        self.from.channels.div_ceil(self.input.pixel)
+    }
+
+    /// Numbers of a packed group of inputs.
+    pub(crate) fn packed_input(&self) -> usize {
+        self.group * self.in_blocks() * self.input.plane()
+    }
+
+    /// Numbers of a packed group of gradients.
+    pub(crate) fn packed_delta(&self) -> usize {
+        self.group * self.to.blocks() * self.delta.plane()
+    }
+
+    /// Numbers of the weights transformed to points.
+    pub(crate) fn points(&self) -> usize {
+        if self.tiles { self.weights() / 9 * POINTS } else { 0 }
+    }
+
+    /// Scratch numbers of a forward and of a backward sweep by tiles, and of their weights' gradient.
+    pub(crate) fn tile_scratch(&self) -> [usize; 3] {
+        if !self.tiles {
+            return [0; 3];
+        }
+        let (ins, outs) = (self.in_blocks(), self.to.blocks());
+        [
+            winograd::sweep_scratch(ins),
+            winograd::sweep_scratch(outs),
+            winograd::outer_scratch(ins, outs),
+        ]
+    }
+
+    /// Multiplications of one image.
+    pub(crate) fn multiplications(&self) -> usize {
+        self.to.len() * self.from.channels * self.taps
+    }
+
+    /// Numbers of the packed weights.
+    pub(crate) fn weights(&self) -> usize {
+        self.to.blocks() * self.in_blocks() * self.taps * self.input.pixel * BLOCK
+    }
+}
+
+/// The backward offsets along one axis.
+struct Residues {
+    window: usize,
+    stride: usize,
+    padding: usize,
+    /// Zeros before the first output.
+    before: usize,
+    /// Outputs with the zeros around them.
+    total: usize,
+}
+
+impl Residues {
+    fn new(from: usize, to: usize, window: usize, stride: usize, padding: usize) -> Self {
+        let mut axis = Self { window, stride, padding, before: 0, total: to };
+        let offsets = |e: usize| {
+            let axis = &axis;
+            (0..window).filter_map(move |k| axis.offset(e, k))
+        };
+        let (mut before, mut after) = (0, to as isize);
+        for e in 0..stride.min(from) {
+            let last = ((from - e).div_ceil(stride) - 1) as isize;
+            for offset in offsets(e) {
+                before = before.max(-offset);
+                after = after.max(last + offset + 1);
+            }
+        }
+        axis.before = before as usize;
+        axis.total = (before + after) as usize;
+        axis
+    }
+
+    /// (e + p − k)/s if whole.
+    fn offset(&self, e: usize, k: usize) -> Option<isize> {
+        let n = e as isize + self.padding as isize - k as isize;
+        (n.rem_euclid(self.stride as isize) == 0).then(|| n.div_euclid(self.stride as isize))
+    }
+
+    /// Window places k that reach residue e, and where they read.
+    fn taps(&self, e: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let place = move |k| self.offset(e, k).map(|o| (k, (o + self.before as isize) as usize));
+        (0..self.window).filter_map(place)
+    }
+}

@@ -1,0 +1,105 @@
+//! Sizes: of images, and of the filters that go over them.
+
+use feasible::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::conv::BLOCK;
+use crate::shape::positive;
+
+/// channels × height × width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    /// Channels.
+    pub channels: usize,
+    /// Rows.
+    pub height: usize,
+    /// Columns.
+    pub width: usize,
+}
+
+impl Shape {
+    /// channels × height × width.
+    pub fn new(channels: usize, height: usize, width: usize) -> Self {
+        Self { channels, height, width }
+    }
+
+    /// Numbers of an image.
+    pub fn len(&self) -> usize {
+        self.channels * self.height * self.width
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn check(&self, what: &str) -> Result<()> {
+        positive(&format!("channels of {what}"), self.channels)?;
+        positive(&format!("height of {what}"), self.height)?;
+        positive(&format!("width of {what}"), self.width)
+    }
+
+    pub(crate) fn blocks(&self) -> usize {
+        self.channels.div_ceil(BLOCK)
+    }
+
+    /// Numbers of one block of an image.
+    pub(crate) fn plane(&self) -> usize {
+        self.height * self.width * BLOCK
+    }
+
+    /// Numbers of an image in blocks.
+    pub(crate) fn blocked(&self) -> usize {
+        self.blocks() * self.plane()
+    }
+}
+
+/// A window that goes over an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// Rows and columns it sees.
+    pub size: (usize, usize),
+    /// Pixels between its places.
+    pub stride: usize,
+    /// Border of zeros (of nothing, for pooling) around the image.
+    pub padding: usize,
+}
+
+impl Window {
+    /// `size` × `size`, one pixel at a time, no border.
+    pub fn new(size: usize) -> Self {
+        Self { size: (size, size), stride: 1, padding: 0 }
+    }
+
+    /// Pixels between places.
+    pub fn stride(self, stride: usize) -> Self {
+        Self { stride, ..self }
+    }
+
+    /// Border.
+    pub fn padding(self, padding: usize) -> Self {
+        Self { padding, ..self }
+    }
+
+    /// How many places it has on an image, (rows, columns).
+    pub(crate) fn places(&self, of: Shape, what: &str) -> Result<(usize, usize)> {
+        positive(&format!("height of the window of {what}"), self.size.0)?;
+        positive(&format!("width of the window of {what}"), self.size.1)?;
+        positive(&format!("stride of {what}"), self.stride)?;
+        let along = |size: usize, image: usize| {
+            let room = image + 2 * self.padding;
+            if size > room || self.padding >= size {
+                return Err(Error::Shape {
+                    what: format!("window of {what}"),
+                    expected: format!(
+                        "larger than its border ({}) and no larger than the image with it ({room})",
+                        self.padding
+                    ),
+                    found: size,
+                });
+            }
+            Ok((room - size) / self.stride + 1)
+        };
+        Ok((along(self.size.0, of.height)?, along(self.size.1, of.width)?))
+    }
+}

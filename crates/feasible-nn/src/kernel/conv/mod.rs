@@ -1,0 +1,127 @@
+//! Convolutions of images whose channels come in blocks of 16.
+//!
+//! A batch of images is `[image][block][row][column][16]`: the 16 channels of a block at one pixel
+//! are one cache line and one AVX-512 vector. Before a convolution reads a few images they are
+//! *packed* with their zero border, `[block][image][row][column][16]`, so that no kernel knows of
+//! borders; with stride s the columns of a row are dealt to s runs (0, s, 2s, …; 1, s + 1, …), so
+//! that neighbours in the output read neighbours in the input whatever the stride. An image with
+//! few channels (the network's input) is packed by planes instead, one number a pixel.
+//!
+//! A convolution is then a [`Sweep`]: for every output pixel the sum over taps
+//!
+//! $$ y_{o}(r, c) = \sum_{t} \sum_{i} w_{o i t}\, x_{i}\big(\text{at}(r, c) + \text{tap}_t\big) $$
+//!
+//! with the same tap offsets everywhere. The gradient with respect to x is the same sum with the
+//! roles of o and i exchanged, one sweep for each residue of the pixel modulo the stride. The
+//! gradient with respect to w sums products over pixels instead of over channels: [`Outer`].
+
+pub mod outer;
+pub mod planar;
+pub(crate) mod planes;
+pub mod sweep;
+#[cfg(test)]
+mod tests;
+pub mod winograd;
+
+pub use outer::Outer;
+pub use planar::Planar;
+pub(crate) use planes::Packing;
+pub use sweep::Correlation;
+
+/// Channels in a block.
+pub const BLOCK: usize = 16;
+
+/// One term of a sweep: where it reads, from the pixel's place on, and which weights it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tap {
+    /// Numbers from the place of the pixel.
+    pub input: usize,
+    /// Which of the packed taps.
+    pub weight: usize,
+}
+
+/// Output pixels on a regular grid, all reading their inputs at the same taps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sweep {
+    /// The taps, in the order of summation.
+    pub taps: Vec<Tap>,
+    /// Output rows per image.
+    pub rows: usize,
+    /// Output columns.
+    pub columns: usize,
+    /// Numbers between the places of pixels one output row apart. Pixels one output column apart
+    /// are one packed pixel apart.
+    pub input_row: usize,
+    /// Where the first output pixel is in its image's block.
+    pub start: usize,
+    /// Numbers between output rows.
+    pub row: usize,
+    /// Numbers between output columns.
+    pub pixel: usize,
+}
+
+impl Sweep {
+    /// One past the last number of an image's block that it writes.
+    fn out_end(&self) -> usize {
+        self.start + (self.rows - 1) * self.row + (self.columns - 1) * self.pixel + BLOCK
+    }
+
+    /// One past the last number it reads in a packed image of `pixel` numbers a pixel.
+    fn input_end(&self, pixel: usize) -> usize {
+        let tap = self.taps.iter().map(|t| t.input).max().unwrap_or(0);
+        tap + (self.rows - 1) * self.input_row + self.columns * pixel
+    }
+}
+
+/// Packed images.
+#[derive(Clone, Copy, Debug)]
+pub struct Packed<'a, T> {
+    /// The numbers, `[block][image]…`.
+    pub data: &'a [T],
+    /// Channels.
+    pub channels: usize,
+    /// Numbers a pixel: 16, or 1 for planes.
+    pub pixel: usize,
+    /// Numbers between images.
+    pub image: usize,
+    /// Numbers between blocks.
+    pub block: usize,
+}
+
+impl<T> Packed<'_, T> {
+    /// How many blocks (or planes).
+    pub fn blocks(&self) -> usize {
+        self.channels.div_ceil(self.pixel)
+    }
+
+    /// Whether a sweep over `images` of them stays inside.
+    fn holds(&self, sweep: &Sweep, images: usize) -> bool {
+        let last = (self.blocks() - 1) * self.block + (images - 1) * self.image;
+        last + sweep.input_end(self.pixel) <= self.data.len()
+    }
+}
+
+impl<T> Packed<'_, T> {
+    /// Whether 4×4 tiles two pixels apart, `size` of them an image, stay inside.
+    fn holds_tiles(&self, row: usize, size: (usize, usize), images: usize) -> bool {
+        let last = (self.blocks() - 1) * self.block + (images - 1) * self.image;
+        let end = (2 * size.0 + 1) * row + (2 * size.1 + 2) * BLOCK;
+        last + end <= self.data.len()
+    }
+}
+
+/// Column runs of a row: as many of the widest tile as fit.
+fn tile_width(columns: usize, at: usize) -> usize {
+    let left = columns - at;
+    if columns.is_multiple_of(7) {
+        7
+    } else if columns.is_multiple_of(4) {
+        4
+    } else if left >= 7 {
+        7
+    } else if left >= 4 {
+        4
+    } else {
+        1
+    }
+}

@@ -1,0 +1,330 @@
+//! What is done to a whole plane (one block of one image) pixel by pixel: reading through a
+//! normalisation and an activation, packing with a border, statistics, gradients of the two.
+//!
+//! These are safe loops over 16 channels, compiled for each instruction set. They round every
+//! operation by itself, so that all levels give the same bits.
+
+use feasible::Real;
+
+use super::BLOCK;
+use crate::activation::Activation;
+use crate::simd::Level;
+
+/// One number for each channel of a block.
+pub type Channels<T> = [T; BLOCK];
+
+/// `compiled! { fn name<T>(argument: Type, …) { … } }` defines `name(level, argument, …)`, whose
+/// body is compiled for the instructions of every level.
+macro_rules! compiled {
+    ($($(#[$doc:meta])* fn $name:ident<T>($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {$(
+        $(#[$doc])*
+        #[allow(unsafe_code, clippy::too_many_arguments)]
+        pub(crate) fn $name<T: Real>(level: Level, $($arg: $ty),*) {
+            #[inline(always)]
+            fn any<T: Real>($($arg: $ty),*) $body
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f")]
+                fn avx512<T: Real>($($arg: $ty),*) {
+                    any($($arg),*);
+                }
+                #[target_feature(enable = "avx2")]
+                fn avx2<T: Real>($($arg: $ty),*) {
+                    any($($arg),*);
+                }
+                match level.kind() {
+                    // SAFETY: a level of this kind exists only where the CPU has the feature.
+                    $crate::simd::Kind::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: as above.
+                    $crate::simd::Kind::Avx2 => return unsafe { avx2($($arg),*) },
+                    $crate::simd::Kind::Portable => {}
+                }
+            }
+            let _ = level;
+            any($($arg),*);
+        }
+    )*};
+}
+pub(crate) use compiled;
+
+/// How a stored plane is to be understood: value = φ(scale · stored + shift).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading<T> {
+    pub(crate) affine: Option<(Channels<T>, Channels<T>)>,
+    pub(crate) activation: Option<Activation>,
+}
+
+impl<T: Real> Reading<T> {
+    /// Whether what is stored is the value.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.affine.is_none() && self.activation.is_none()
+    }
+}
+
+/// A plane's place with its border; see the [module](super).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packing {
+    /// Numbers a pixel: 16, or 1 for planes.
+    pub pixel: usize,
+    /// Runs the columns of a row are dealt to.
+    pub stride: usize,
+    /// Zero rows above.
+    pub top: usize,
+    /// Zero columns to the left.
+    pub left: usize,
+    /// Rows, border included.
+    pub rows: usize,
+    /// Pixels of one run.
+    pub run: usize,
+}
+
+impl Packing {
+    /// Numbers between rows.
+    pub fn row(&self) -> usize {
+        self.stride * self.run * self.pixel
+    }
+
+    /// Numbers of a plane.
+    pub fn plane(&self) -> usize {
+        self.rows * self.row()
+    }
+
+    /// Where column x lies in its row.
+    #[inline(always)]
+    pub fn column(&self, x: usize) -> usize {
+        let x = x + self.left;
+        ((x % self.stride) * self.run + x / self.stride) * self.pixel
+    }
+
+    /// How many of `columns` columns have a place; the others are never read.
+    #[inline(always)]
+    pub fn columns(&self, columns: usize) -> usize {
+        columns.min((self.stride * self.run).saturating_sub(self.left))
+    }
+}
+
+#[inline(always)]
+fn sigmoid<T: Real>(x: T) -> T {
+    T::ONE / (T::ONE + (-x).exp())
+}
+
+/// φ(u).
+#[inline(always)]
+fn value<T: Real>(activation: Activation, u: T) -> T {
+    match activation {
+        // In this order NaN stays NaN.
+        Activation::Relu => {
+            if u < T::ZERO {
+                T::ZERO
+            } else {
+                u
+            }
+        }
+        Activation::Silu => u * sigmoid(u),
+        Activation::Sigmoid => sigmoid(u),
+        Activation::Tanh => u.tanh(),
+    }
+}
+
+/// φ'(u).
+#[inline(always)]
+fn slope<T: Real>(activation: Activation, u: T) -> T {
+    let s = sigmoid(u);
+    match activation {
+        Activation::Relu => {
+            if u > T::ZERO {
+                T::ONE
+            } else {
+                T::ZERO
+            }
+        }
+        Activation::Silu => s * (T::ONE + u * (T::ONE - s)),
+        Activation::Sigmoid => s * (T::ONE - s),
+        Activation::Tanh => T::ONE - u.tanh() * u.tanh(),
+    }
+}
+
+#[inline(always)]
+fn line<T: Real>(from: &[T], reading: &Reading<T>, to: &mut [T]) {
+    let pixels = from.chunks_exact(BLOCK).zip(to.chunks_exact_mut(BLOCK));
+    match (&reading.affine, reading.activation) {
+        (None, None) => to.copy_from_slice(from),
+        (None, Some(activation)) => {
+            for (x, y) in pixels {
+                for i in 0..BLOCK {
+                    y[i] = value(activation, x[i]);
+                }
+            }
+        }
+        (Some((scale, shift)), None) => {
+            for (x, y) in pixels {
+                for i in 0..BLOCK {
+                    y[i] = scale[i] * x[i] + shift[i];
+                }
+            }
+        }
+        (Some((scale, shift)), Some(Activation::Relu)) => {
+            for (x, y) in pixels {
+                for i in 0..BLOCK {
+                    y[i] = value(Activation::Relu, scale[i] * x[i] + shift[i]);
+                }
+            }
+        }
+        (Some((scale, shift)), Some(activation)) => {
+            for (x, y) in pixels {
+                for i in 0..BLOCK {
+                    y[i] = value(activation, scale[i] * x[i] + shift[i]);
+                }
+            }
+        }
+    }
+}
+
+/// Zeros in the border of a packed plane that holds rows of `width` pixels.
+#[inline(always)]
+fn clear_border<T: Real>(packing: &Packing, rows: usize, width: usize, to: &mut [T]) {
+    if packing.stride > 1 {
+        to.fill(T::ZERO);
+        return;
+    }
+    let (row, inside) = (packing.row(), packing.columns(width) * packing.pixel);
+    let left = packing.left * packing.pixel;
+    for (y, line) in to.chunks_exact_mut(row).enumerate() {
+        if y < packing.top || y >= packing.top + rows {
+            line.fill(T::ZERO);
+        } else {
+            line[..left].fill(T::ZERO);
+            line[left + inside..].fill(T::ZERO);
+        }
+    }
+}
+
+/// The factors of the gradient through a normalisation by batch statistics:
+/// dz = `gradient` · g + `deviation` · (z − `mean`) + `constant`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pull<T> {
+    pub(crate) gradient: Channels<T>,
+    pub(crate) deviation: Channels<T>,
+    pub(crate) mean: Channels<T>,
+    pub(crate) constant: Channels<T>,
+}
+
+compiled! {
+    /// Reads a plane of rows of `width` pixels into its packed place.
+    fn pack<T>(from: &[T], width: usize, reading: &Reading<T>, packing: &Packing, to: &mut [T]) {
+        let (row, wide) = (packing.row(), packing.columns(width));
+        clear_border(packing, from.len() / (width * BLOCK), width, to);
+        let lines = from.chunks_exact(width * BLOCK);
+        for (line_in, line_out) in lines.zip(to.chunks_exact_mut(row).skip(packing.top)) {
+            if packing.stride == 1 {
+                let left = packing.left * BLOCK;
+                line(&line_in[..wide * BLOCK], reading, &mut line_out[left..left + wide * BLOCK]);
+            } else {
+                for (x, pixel) in line_in.chunks_exact(BLOCK).take(wide).enumerate() {
+                    let at = packing.column(x);
+                    line(pixel, reading, &mut line_out[at..at + BLOCK]);
+                }
+            }
+        }
+    }
+
+    /// Packs dz, the gradient before a normalisation, from g, the one after it.
+    fn pack_pull<T>(g: &[T], z: &[T], pull: &Pull<T>, width: usize, packing: &Packing, to: &mut [T]) {
+        let (row, left) = (packing.row(), packing.left * BLOCK);
+        clear_border(packing, g.len() / (width * BLOCK), width, to);
+        let lines = g.chunks_exact(width * BLOCK).zip(z.chunks_exact(width * BLOCK));
+        for ((g, z), to) in lines.zip(to.chunks_exact_mut(row).skip(packing.top)) {
+            let to = &mut to[left..left + width * BLOCK];
+            let pixels = g.chunks_exact(BLOCK).zip(z.chunks_exact(BLOCK));
+            for ((g, z), to) in pixels.zip(to.chunks_exact_mut(BLOCK)) {
+                for i in 0..BLOCK {
+                    to[i] = pull.gradient[i] * g[i]
+                        + (pull.deviation[i] * (z[i] - pull.mean[i]) + pull.constant[i]);
+                }
+            }
+        }
+    }
+
+    /// sums[0] = Σ (z − pivot), sums[1] = Σ (z − pivot)².
+    fn moments<T>(z: &[T], pivot: &Channels<T>, sums: &mut [T]) {
+        let (mut first, mut second) = ([T::ZERO; BLOCK], [T::ZERO; BLOCK]);
+        for z in z.chunks_exact(BLOCK) {
+            for i in 0..BLOCK {
+                let d = z[i] - pivot[i];
+                first[i] += d;
+                second[i] += d * d;
+            }
+        }
+        sums[..BLOCK].copy_from_slice(&first);
+        sums[BLOCK..].copy_from_slice(&second);
+    }
+
+    /// out = φ(reading(z) + other(shortcut)), and if φ is not ReLU what is inside.
+    fn join<T>(z: &[T], reading: &Reading<T>, shortcut: &[T], other: &Reading<T>, relu: bool, out: &mut [T]) {
+        line(z, reading, out);
+        let mut value = [T::ZERO; BLOCK];
+        for (x, y) in shortcut.chunks_exact(BLOCK).zip(out.chunks_exact_mut(BLOCK)) {
+            line(x, other, &mut value);
+            for i in 0..BLOCK {
+                let u = y[i] + value[i];
+                y[i] = if relu && u < T::ZERO { T::ZERO } else { u };
+            }
+        }
+    }
+
+    /// Takes g back through the activation of a value stored as `stored`: multiplies it by φ'.
+    fn through<T>(stored: &[T], reading: &Reading<T>, g: &mut [T]) {
+        let one = ([T::ONE; BLOCK], [T::ZERO; BLOCK]);
+        let (scale, shift) = reading.affine.as_ref().unwrap_or(&one);
+        let pixels = stored.chunks_exact(BLOCK).zip(g.chunks_exact_mut(BLOCK));
+        match reading.activation {
+            None => {}
+            Some(Activation::Relu) => {
+                for (x, g) in pixels {
+                    for i in 0..BLOCK {
+                        let u = scale[i] * x[i] + shift[i];
+                        g[i] = if u > T::ZERO { g[i] } else { T::ZERO };
+                    }
+                }
+            }
+            Some(activation) => {
+                for (x, g) in pixels {
+                    for i in 0..BLOCK {
+                        g[i] *= slope(activation, scale[i] * x[i] + shift[i]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// sums[0] = Σ g.
+    fn total<T>(g: &[T], sums: &mut [T]) {
+        let mut total = [T::ZERO; BLOCK];
+        for g in g.chunks_exact(BLOCK) {
+            for i in 0..BLOCK {
+                total[i] += g[i];
+            }
+        }
+        sums[..BLOCK].copy_from_slice(&total);
+    }
+
+    /// sums[0] = Σ g, sums[1] = Σ g (z − mean).
+    fn covariance<T>(g: &[T], z: &[T], mean: &Channels<T>, sums: &mut [T]) {
+        let (mut first, mut second) = ([T::ZERO; BLOCK], [T::ZERO; BLOCK]);
+        for (g, z) in g.chunks_exact(BLOCK).zip(z.chunks_exact(BLOCK)) {
+            for i in 0..BLOCK {
+                first[i] += g[i];
+                second[i] += g[i] * (z[i] - mean[i]);
+            }
+        }
+        sums[..BLOCK].copy_from_slice(&first);
+        sums[BLOCK..].copy_from_slice(&second);
+    }
+
+    /// to += from.
+    fn accumulate<T>(from: &[T], to: &mut [T]) {
+        for (y, x) in to.iter_mut().zip(from) {
+            *y += *x;
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Every kernel at every level against its plain loop.
+//!
+//! A sum of n products of numbers in [−1, 1], in any order and with or without fused rounding, errs by
+//! at most n · 2⁻²⁴ · Σ|terms| ≤ n² · 6e-8, and in practice by √n · 6e-8 · √n; n is at most 1,100 here, so 2e-5
+//! of the size of the sums is met with room, and one missing term (of order 1) is not.
+
+use feasible::{Purpose, Stream};
+
+use super::planes::{self, Pull, Reading};
+use super::sweep::Add;
+use super::*;
+use crate::activation::Activation;
+use crate::conv::plan::Plan;
+use crate::conv::{Shape, Window};
+use crate::kernel::Kernels;
+use crate::simd::Level;
+
+fn numbers(len: usize, seed: u64) -> Vec<f32> {
+    let mut random = Stream::new(seed, Purpose::View, 0, 0);
+    (0..len).map(|_| 2.0 * random.uniform() as f32 - 1.0).collect()
+}
+
+#[track_caller]
+fn close(found: &[f32], expected: &[f32], what: &str) {
+    for (i, (f, e)) in found.iter().zip(expected).enumerate() {
+        assert!((f - e).abs() <= 2e-5 * (1.0 + e.abs()), "{what}: {f} for {e} at {i}");
+    }
+}
+
+/// Plans over all tile widths, strides, paddings, one and two output blocks, and channels that do not
+/// fill a block.
+fn plans() -> Vec<Plan> {
+    let mut plans = Vec::new();
+    let mut add = |from: (usize, usize, usize), channels, window: Window, planar| {
+        let from = Shape::new(from.0, from.1, from.2);
+        let (height, width) = window.places(from, "a test").unwrap();
+        plans.push(Plan::new(from, Shape { channels, height, width }, window, planar));
+    };
+    let three = Window::new(3).padding(1);
+    for planar in [false, true] {
+        add((3, 6, 9), 20, three, planar);
+        add((1, 7, 7), 16, three.stride(2), planar);
+        add((2, 11, 8), 40, Window { size: (4, 2), stride: 3, padding: 1 }, planar);
+    }
+    add((16, 5, 14), 32, three, false);
+    add((35, 4, 4), 48, three, false);
+    add((17, 6, 8), 16, three.stride(2), false);
+    add((20, 4, 4), 33, Window::new(1).stride(2), false);
+    add((30, 3, 3), 10, Window { size: (3, 3), stride: 1, padding: 0 }, false);
+    plans
+}
+
+fn packed<'a>(plan: &Plan, data: &'a [f32]) -> Packed<'a, f32> {
+    let (plane, pixel) = (plan.input.plane(), plan.input.pixel);
+    let (image, block) = (plane, plan.group * plane);
+    Packed { data, channels: plan.from.channels, pixel, image, block }
+}
+
+fn packed_delta<'a>(plan: &Plan, data: &'a [f32]) -> Packed<'a, f32> {
+    let plane = plan.delta.plane();
+    let (image, block) = (plane, plan.group * plane);
+    Packed { data, channels: plan.to.channels, pixel: BLOCK, image, block }
+}
+
+/// Zeros in the channels that do not exist, as packing leaves them.
+fn clear_missing(packed: &mut [f32], block: usize, channels: usize) {
+    for (b, block) in packed.chunks_exact_mut(block).enumerate() {
+        for pixel in block.chunks_exact_mut(BLOCK) {
+            pixel[(channels - b * BLOCK).min(BLOCK)..].fill(0.0);
+        }
+    }
+}
+
+/// Runs a kernel by the plain loop and at every level, from the same memory.
+fn compare(
+    what: &str,
+    start: &[f32],
+    plain: impl Fn(&mut [f32]),
+    simd: impl Fn(Level, &mut [f32]),
+) {
+    let mut expected = start.to_vec();
+    plain(&mut expected);
+    assert_ne!(expected, start);
+    for level in Level::available() {
+        let mut found = start.to_vec();
+        simd(level, &mut found);
+        close(&found, &expected, &format!("{what}, {}", level.name()));
+    }
+}
+
+#[test]
+fn a_sweep_is_its_plain_loop_at_every_level() {
+    for plan in plans() {
+        for images in [1, plan.group] {
+            let x = numbers(plan.packed_input(), 1);
+            let mut w = numbers(plan.weights(), 2);
+            let out = images * plan.to.blocked();
+            let (bias, other, mask) =
+                (numbers(plan.to.blocks() * BLOCK, 3), numbers(out, 4), numbers(out, 5));
+            w.iter_mut().for_each(|w| *w *= 0.5);
+            let adds = [Add::Nothing, Add::Current, Add::Other(&other)];
+            for (add, relu) in adds.into_iter().zip([true, false, true]) {
+                let of = Correlation {
+                    sweep: &plan.forward,
+                    images,
+                    input: packed(&plan, &x),
+                    weights: &w,
+                    taps: plan.taps,
+                    out_blocks: plan.to.blocks(),
+                    out_image: plan.to.blocked(),
+                    out_block: plan.to.plane(),
+                    bias: relu.then_some(&bias),
+                    add,
+                    relu,
+                    mask: (!relu).then_some(&mask),
+                };
+                let what = format!("{:?} → {:?}", plan.from, plan.to);
+                let start = numbers(out, 6);
+                compare(&what, &start, |y| sweep::plain::sweep(of, y), |l, y| f32::sweep(l, of, y));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sweep_back_is_its_plain_loop_at_every_level() {
+    for plan in plans() {
+        let mut delta = numbers(plan.packed_delta(), 1);
+        clear_missing(&mut delta, plan.group * plan.delta.plane(), plan.to.channels);
+        let images = plan.group;
+        for sweep in &plan.backward {
+            let what = format!("back {:?} → {:?}", plan.from, plan.to);
+            let (delta, taps) = (packed_delta(&plan, &delta), plan.taps);
+            if plan.planar() {
+                let weights = &numbers(plan.weights(), 2);
+                let (planes, out_image) = (plan.from.channels, plan.from.len());
+                let out_plane = plan.from.height * plan.from.width;
+                let of =
+                    Planar { sweep, images, delta, weights, taps, planes, out_image, out_plane };
+                let start = numbers(images * out_image, 3);
+                compare(
+                    &what,
+                    &start,
+                    |y| planar::plain::planar(of, y),
+                    |l, y| f32::planar(l, of, y),
+                );
+            } else {
+                let blocks = plan.to.blocks() * plan.from.blocks();
+                let weights = &numbers(blocks * taps * BLOCK * BLOCK, 2);
+                let of = Correlation {
+                    sweep,
+                    images,
+                    input: delta,
+                    weights,
+                    taps,
+                    out_blocks: plan.from.blocks(),
+                    out_image: plan.from.blocked(),
+                    out_block: plan.from.plane(),
+                    bias: None,
+                    add: Add::Nothing,
+                    relu: false,
+                    mask: None,
+                };
+                let start = numbers(images * plan.from.blocked(), 3);
+                compare(&what, &start, |y| sweep::plain::sweep(of, y), |l, y| f32::sweep(l, of, y));
+            }
+        }
+    }
+}
+
+#[test]
+fn outer_products_are_their_plain_loop_at_every_level() {
+    for plan in plans() {
+        let mut x = numbers(plan.packed_input(), 1);
+        if !plan.planar() {
+            clear_missing(&mut x, plan.group * plan.input.plane(), plan.from.channels);
+        }
+        let delta = numbers(plan.packed_delta(), 2);
+        for images in [1, plan.group] {
+            let of = Outer {
+                sweep: &plan.forward,
+                images,
+                input: packed(&plan, &x),
+                delta: packed_delta(&plan, &delta),
+                delta_start: (plan.delta.top * plan.delta.run + plan.delta.left) * BLOCK,
+                delta_row: plan.delta.row(),
+            };
+            let what = format!("outer {:?} → {:?}", plan.from, plan.to);
+            let start = numbers(plan.weights(), 3);
+            compare(&what, &start, |g| outer::plain::outer(of, g), |l, g| f32::outer(l, of, g));
+        }
+    }
+}
+
+/// Planes round every operation alike at every level, so these agree to the bit.
+#[test]
+fn planes_are_the_same_at_every_level() {
+    let (height, width) = (5, 6);
+    let size = height * width * BLOCK;
+    let (x, z, g) = (numbers(size, 1), numbers(size, 2), numbers(size, 3));
+    let channels = |seed| std::array::from_fn(|i| numbers(16, seed)[i]);
+    let pull = Pull {
+        gradient: channels(4),
+        deviation: channels(5),
+        mean: channels(6),
+        constant: channels(7),
+    };
+    let packings = [(1, 1), (2, 1), (1, 0)].map(|(stride, border)| Packing {
+        pixel: BLOCK,
+        stride,
+        top: border,
+        left: border,
+        rows: height + 2 * border,
+        run: (width + 2 * border).div_ceil(stride),
+    });
+    let run = |level: Level| {
+        let mut all = Vec::new();
+        for activation in [None, Some(Activation::Relu), Some(Activation::Silu)] {
+            for affine in [None, Some((channels(8), channels(9)))] {
+                let reading = Reading { affine, activation };
+                for packing in &packings {
+                    let mut to = vec![7.0; packing.plane()];
+                    planes::pack(level, &x, width, &reading, packing, &mut to);
+                    all.extend(to);
+                }
+                let mut to = vec![0.0; size];
+                planes::join(level, &x, &reading, &z, &reading, true, &mut to);
+                planes::through(level, &z, &reading, &mut to);
+                all.extend(to);
+            }
+        }
+        let mut to = vec![7.0; packings[0].plane()];
+        planes::pack_pull(level, &g, &z, &pull, width, &packings[0], &mut to);
+        all.extend(to);
+        let mut sums = [0.0; 2 * BLOCK];
+        planes::moments(level, &z, &channels(4), &mut sums);
+        all.extend(sums);
+        planes::covariance(level, &g, &z, &channels(4), &mut sums);
+        all.extend(sums);
+        all
+    };
+    let plain = run(Level::available()[Level::available().len() - 1]);
+    for level in Level::available() {
+        assert_eq!(run(level), plain, "{}", level.name());
+    }
+}
+
+/// Sums of 9·35 products by another formula, whose transforms add up to four numbers before each
+/// product: the same bound as above holds with four times the size of the terms, still below 2e-5
+/// of 1 + the size.
+#[test]
+fn tiles_are_the_plain_sweep_at_every_level() {
+    for plan in plans().into_iter().filter(|plan| plan.tiles) {
+        for images in [1, plan.group] {
+            let mut x = numbers(plan.packed_input(), 1);
+            clear_missing(&mut x, plan.group * plan.input.plane(), plan.from.channels);
+            let mut w = numbers(plan.weights(), 2);
+            w.iter_mut().for_each(|w| *w *= 0.5);
+            let mut points = vec![0.0; plan.points()];
+            let level = Level::best();
+            winograd::transform_weights(level, &w, plan.in_blocks(), false, &mut points);
+            let out = images * plan.to.blocked();
+            let (bias, other, mask) =
+                (numbers(plan.to.blocks() * BLOCK, 3), numbers(out, 4), numbers(out, 5));
+            let adds = [Add::Nothing, Add::Current, Add::Other(&other)];
+            for (add, relu) in adds.into_iter().zip([true, false, true]) {
+                let of = Correlation {
+                    sweep: &plan.forward,
+                    images,
+                    input: packed(&plan, &x),
+                    weights: &w,
+                    taps: plan.taps,
+                    out_blocks: plan.to.blocks(),
+                    out_image: plan.to.blocked(),
+                    out_block: plan.to.plane(),
+                    bias: relu.then_some(&bias),
+                    add,
+                    relu,
+                    mask: (!relu).then_some(&mask),
+                };
+                let by_tiles = Correlation { weights: &points, ..of };
+                let scratch = plan.tile_scratch()[0];
+                let what = format!("tiles {:?} → {:?}", plan.from, plan.to);
+                compare(
+                    &what,
+                    &numbers(out, 6),
+                    |y| sweep::plain::sweep(of, y),
+                    |l, y| f32::sweep_tiles(l, by_tiles, &mut numbers(scratch, 7), y),
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn tiles_back_are_the_plain_sweep_at_every_level() {
+    for plan in plans().into_iter().filter(|plan| plan.tiles) {
+        let mut delta = numbers(plan.packed_delta(), 1);
+        clear_missing(&mut delta, plan.group * plan.delta.plane(), plan.to.channels);
+        let w = numbers(plan.weights(), 2);
+        let mut points = vec![0.0; plan.points()];
+        winograd::transform_weights(Level::best(), &w, plan.to.blocks(), true, &mut points);
+        let images = plan.group;
+        let of = Correlation {
+            sweep: &plan.backward[0],
+            images,
+            input: packed_delta(&plan, &delta),
+            weights: &w,
+            taps: plan.taps,
+            out_blocks: plan.from.blocks(),
+            out_image: plan.from.blocked(),
+            out_block: plan.from.plane(),
+            bias: None,
+            add: Add::Nothing,
+            relu: false,
+            mask: None,
+        };
+        let by_tiles = Correlation { weights: &points, ..of };
+        let scratch = plan.tile_scratch()[1];
+        compare(
+            &format!("tiles back {:?} → {:?}", plan.from, plan.to),
+            &numbers(images * plan.from.blocked(), 3),
+            |y| sweep::plain::sweep(of, y),
+            |l, y| f32::sweep_tiles(l, by_tiles, &mut numbers(scratch, 7), y),
+        );
+    }
+}
+
+#[test]
+fn outer_products_by_tiles_are_the_plain_sums_at_every_level() {
+    for plan in plans().into_iter().filter(|plan| plan.tiles) {
+        let mut x = numbers(plan.packed_input(), 1);
+        clear_missing(&mut x, plan.group * plan.input.plane(), plan.from.channels);
+        let delta = numbers(plan.packed_delta(), 2);
+        let of = Outer {
+            sweep: &plan.forward,
+            images: plan.group,
+            input: packed(&plan, &x),
+            delta: packed_delta(&plan, &delta),
+            delta_start: (plan.delta.top * plan.delta.run + plan.delta.left) * BLOCK,
+            delta_row: plan.delta.row(),
+        };
+        let scratch = plan.tile_scratch()[2];
+        let by_tiles = |level: Level, g: &mut [f32]| {
+            let mut points = vec![0.0; plan.points()];
+            f32::outer_tiles(level, of, &mut numbers(scratch, 7), &mut points);
+            winograd::transform_gradient(level, &points, plan.in_blocks(), g);
+        };
+        let what = format!("outer by tiles {:?} → {:?}", plan.from, plan.to);
+        compare(&what, &vec![0.0; plan.weights()], |g| outer::plain::outer(of, g), by_tiles);
+    }
+}

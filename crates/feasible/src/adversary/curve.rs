@@ -1,0 +1,126 @@
+//! How accuracy falls with ε.
+
+use crate::adaptive::{BatchProbe, Place, ProbeScratch};
+use crate::adversary::attack::{Adversary, Attack, Select};
+use crate::adversary::budget::Budget;
+use crate::adversary::pgd::Run;
+use crate::error::{Error, Result};
+use crate::flush::{FlushDenormals, flushing_pool};
+use crate::model::Model;
+use crate::population::Population;
+use crate::samples::Targets;
+
+/// Samples attacked together.
+const BATCH: usize = 128;
+
+/// The accuracy of a model under attack at one ε.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Robustness {
+    /// ε.
+    pub epsilon: f64,
+    /// Samples answered rightly whatever the attack tried.
+    pub correct: usize,
+    /// Samples.
+    pub total: usize,
+}
+
+impl Robustness {
+    /// correct / total.
+    pub fn accuracy(&self) -> f64 {
+        self.correct as f64 / self.total as f64
+    }
+}
+
+/// Attacks every member of a population at each ε of `epsilons` with the settings of `attack` (whose
+/// own budget and selection are not used), the worst of all restarts for each sample.
+///
+/// ε are taken in ascending order, and balls lie in each other: a sample fooled at one ε is fooled at
+/// every larger one and not attacked again. `progress` is called after every batch with the
+/// number of ε done and of samples attacked at the next; if it returns false, the attack ends,
+/// and only ε that were finished are returned. The result does not
+/// depend on `threads`.
+///
+/// # Errors
+/// An ε outside its range, settings that do not fit, or a population whose targets are not classes.
+#[allow(clippy::too_many_arguments)]
+pub fn robustness<M: Model>(
+    model: &M,
+    theta: &[M::Real],
+    population: &Population,
+    attack: &Attack,
+    epsilons: &[f64],
+    seed: u64,
+    threads: usize,
+    progress: &mut (dyn FnMut(usize, usize) -> bool + Send),
+) -> Result<Vec<Robustness>> {
+    let samples = population.samples();
+    if !matches!(samples.targets(), Targets::Classes(_)) {
+        return Err(Error::LossMismatch {
+            requirement: "robustness".into(),
+            loss: "an attack".into(),
+            reason: "needs classes as targets; these are numbers".into(),
+        });
+    }
+    if model.input_width() != samples.inputs().width() {
+        return Err(Error::InputWidth {
+            model: model.input_width(),
+            data: samples.inputs().width(),
+            population: "the population under attack".into(),
+        });
+    }
+    let adversaries: Vec<Adversary> = epsilons
+        .iter()
+        .map(|&epsilon| {
+            let select = Select::First;
+            Attack { budget: Budget::fixed(epsilon), select, ..attack.clone() }.check()
+        })
+        .collect::<Result<_>>()?;
+    let mut work = || attack_all(model, theta, population, epsilons, &adversaries, seed, progress);
+    Ok(match flushing_pool(threads)? {
+        None => work(),
+        Some(pool) => pool.install(work),
+    })
+}
+
+fn attack_all<M: Model>(
+    model: &M,
+    theta: &[M::Real],
+    population: &Population,
+    epsilons: &[f64],
+    adversaries: &[Adversary],
+    seed: u64,
+    progress: &mut (dyn FnMut(usize, usize) -> bool + Send),
+) -> Vec<Robustness> {
+    let _flush = FlushDenormals::new();
+    let samples = population.samples();
+    let mut order: Vec<usize> = (0..epsilons.len()).collect();
+    order.sort_by(|&a, &b| epsilons[a].total_cmp(&epsilons[b]));
+    let mut standing: Vec<u32> = population.rows().collect();
+    let total = standing.len();
+    let mut results = vec![None; epsilons.len()];
+    let mut scratch = ProbeScratch::default();
+    let mut shift = Vec::new();
+    'all: for (done, &e) in order.iter().enumerate() {
+        let adversary = &adversaries[e];
+        let mut attacked = 0;
+        let mut still = Vec::with_capacity(standing.len());
+        for rows in standing.chunks(BATCH) {
+            let scratch = &mut scratch;
+            let mut probe = BatchProbe { model, theta, samples, rows, scratch };
+            let positions: Vec<u32> = (0..rows.len() as u32).collect();
+            let place = Place { seed, epoch: 0 };
+            let mut run = Run::new(adversary, &probe, place, &positions);
+            shift.clear();
+            shift.resize(rows.len() * samples.inputs().width(), 0.0);
+            run.attack(&mut probe, &mut shift);
+            still.extend(rows.iter().zip(&run.best).filter(|(_, v)| !v.won).map(|(row, _)| *row));
+            attacked += rows.len();
+            if !progress(done, attacked) {
+                break 'all;
+            }
+        }
+        standing = still;
+        results[e] = Some(Robustness { epsilon: epsilons[e], correct: standing.len(), total });
+    }
+    results.into_iter().flatten().collect()
+}
