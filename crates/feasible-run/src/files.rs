@@ -34,6 +34,9 @@ pub const FINGERPRINTS: &str = "fingerprints.bin";
 /// The seeds of a directory that holds several runs.
 pub const SEEDS: &str = "seeds.json";
 
+/// The rungs of a directory that holds a ladder.
+pub const LADDER: &str = "ladder.json";
+
 /// Whether a run writes a file of this name.
 pub fn is_ours(name: &str) -> bool {
     [
@@ -49,6 +52,7 @@ pub fn is_ours(name: &str) -> bool {
         MULTIPLIERS,
         SUMMARY,
         SEEDS,
+        LADDER,
     ]
     .contains(&name)
 }

@@ -312,6 +312,7 @@ pub fn summarise(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
         test: other(&data.test, &data.split.test)?,
         certify: plan.spec().certify.is_some(),
         certificate,
+        ladder: None,
         no_certificate,
     })
 }
