@@ -5,12 +5,14 @@ mod support;
 
 use support::Scratch;
 
-const COMMANDS: [&[&str]; 15] = [
+const COMMANDS: [&[&str]; 17] = [
     &[],
     &["fit"],
     &["resume"],
     &["predict"],
     &["audit"],
+    &["certify"],
+    &["bound"],
     &["check"],
     &["init"],
     &["data"],
