@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    done; every requirement is met on the rows the model is judged by
-  1    trained or audited, but a requirement is not met
+  0    done; every requirement is met on the rows the model is judged by (certified, if asked for)
+  1    trained, audited or certified, but a requirement is not met
   2    the input is wrong
   3    the machine or the program failed
   130  interrupted; `feasible resume` goes on
@@ -59,9 +59,10 @@ pub enum Command {
     ///
     /// Reads the problem file and its data, trains, and writes a run directory: the model, its
     /// multipliers, metrics of every epoch, and a checkpoint to resume from. Prints how the model
-    /// does on training, validation and test rows. Ctrl-C saves and stops; `feasible resume` goes
+    /// does on training, validation and test rows, and what held-out rows certify. Ctrl-C saves and stops; `feasible resume` goes
     /// on. Ends with 0 if every requirement is met on the test rows (or validation or training
-    /// rows, if there are no others), with 1 if not.
+    /// rows, if there are no others), with 1 if not; if the problem file has `certify`, with 0 only if every
+    /// requirement is certified.
     #[command(after_help = "Example:\n  \
         feasible fit adult --set requirement.gender.at_most=1e-4 --seeds 5 -o runs/strict")]
     Fit(FitArguments),
@@ -82,7 +83,8 @@ pub enum Command {
     ///
     /// Prints accuracy, every requirement the model was trained for, and how many predictions
     /// change under each counterfactual, on all rows of the table (which must have the target).
-    /// Ends with 0 if every requirement is met, with 1 if not.
+    /// Says what the rows certify, if they were not used in training. Ends with 0 if every requirement is
+    /// met, with 1 if not.
     #[command(after_help = "Example:\n  feasible audit runs/adult this-year.csv && ./deploy")]
     Audit(AuditArguments),
     /// Say what is certain about a trained model on data nobody has seen

@@ -2,8 +2,8 @@
 //!
 //! | code | meaning |
 //! | --- | --- |
-//! | 0 | done; every requirement is met on the rows the model is judged by |
-//! | 1 | trained or audited, but a requirement is not met |
+//! | 0 | done; every requirement is met on the rows the model is judged by (certified, if asked for) |
+//! | 1 | trained, audited or certified, but a requirement is not met |
 //! | 2 | the input is wrong |
 //! | 3 | the machine (a disk that is full) or the program (a bug) failed |
 //! | 130 | interrupted; a run can be resumed |

@@ -5,12 +5,14 @@ mod support;
 
 use support::Scratch;
 
-const COMMANDS: [&[&str]; 17] = [
+const COMMANDS: [&[&str]; 19] = [
     &[],
     &["fit"],
     &["resume"],
     &["predict"],
     &["audit"],
+    &["certify"],
+    &["bound"],
     &["report"],
     &["check"],
     &["init"],

@@ -308,7 +308,7 @@ impl Answer {
 }
 
 impl Uniform {
-    fn to_text(&self, level: Option<f64>) -> String {
+    fn to_text(self, level: Option<f64>) -> String {
         let mut text = format!(
             "\nThe paper's bounds, for all models of a class at once (VC dimension {})\n",
             short(self.dimension)

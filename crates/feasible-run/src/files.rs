@@ -34,13 +34,16 @@ pub const FINGERPRINTS: &str = "fingerprints.bin";
 /// The seeds of a directory that holds several runs.
 pub const SEEDS: &str = "seeds.json";
 
+/// The rungs of a directory that holds a ladder.
+pub const LADDER: &str = "ladder.json";
+
 /// The page about the run.
 pub const REPORT: &str = "report.html";
 
 /// Whether a run, or a report on it, writes a file of this name.
 pub fn is_ours(name: &str) -> bool {
     let state = [README, PROBLEM, RUN, ROWS, FINGERPRINTS, METRICS, TIMINGS, CHECKPOINT];
-    let results = [MODEL, MULTIPLIERS, SUMMARY, SEEDS, REPORT];
+    let results = [MODEL, MULTIPLIERS, SUMMARY, SEEDS, LADDER, REPORT];
     state.contains(&name) || results.contains(&name)
 }
 

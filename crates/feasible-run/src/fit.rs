@@ -312,6 +312,7 @@ pub fn summarise(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
         test: other(&data.test, &data.split.test)?,
         certify: plan.spec().certify.is_some(),
         certificate,
+        ladder: None,
         no_certificate,
     })
 }
@@ -328,6 +329,6 @@ fn certificate(plan: &Plan, solution: &Solution<f32>) -> Result<Certification> {
     };
     let design = plan.design()?;
     let mut certification = judged.certify_own(&design, plan)?;
-    certification.theory = Some(Theory::of(plan, &solution.multipliers, design.delta));
+    certification.theory = Some(Theory::of(plan, solution, design.delta));
     Ok(certification)
 }

@@ -129,6 +129,13 @@ impl SavedModel {
         Ok(Self { manifest, network, theta, clauses, changes })
     }
 
+    /// The same model with another report of its training.
+    #[must_use]
+    pub(crate) fn with_training(mut self, training: Summary) -> Self {
+        self.manifest.training = training;
+        self
+    }
+
     /// As the bytes of a safetensors file.
     ///
     /// # Errors

@@ -8,9 +8,10 @@ use feasible::Outcome;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::files::{PROBLEM, README, SEEDS, SUMMARY, is_ours, json};
+use crate::files::{LADDER, PROBLEM, README, SEEDS, SUMMARY, is_ours, json};
 use crate::fit::{Fitted, Observer, fit_in, resume_in};
 use crate::interrupt::Interrupt;
+use crate::ladder;
 use crate::plan::Plan;
 use crate::spec::Source;
 use crate::storage::{Directory, Memory, Storage, failed, read};
@@ -105,6 +106,21 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
     if let (true, Some(path)) = (options.force, &options.directory) {
         remove_seed_directories(path)?;
     }
+    let rooms = plan.spec().certify.as_ref().and_then(|certify| certify.ladder.clone());
+    if let Some(rooms) = rooms {
+        if seeds.len() > 1 {
+            return Err(Error::unfit(
+                "--seeds",
+                "a ladder is certified for one seed at a time: fit each, or leave out `ladder`",
+            ));
+        }
+        let plan = plan.clone().with_seed(seeds.first().copied().unwrap_or(plan.seed()));
+        let top = match &options.directory {
+            Some(path) => Some((path.as_path(), open(path)?)),
+            None => None,
+        };
+        return Ok(Fit { runs: vec![ladder::fit(&plan, &rooms, top, interrupt, observer)?] });
+    }
     if seeds.len() < 2 {
         let plan = plan.clone().with_seed(seeds.first().copied().unwrap_or(plan.seed()));
         let fitted = match &options.directory {
@@ -139,6 +155,9 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
 /// As [`resume_in`].
 pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Result<Fit> {
     let top = Directory::open(path)?;
+    if read(&top, LADDER)?.is_some() {
+        return Ok(Fit { runs: vec![ladder::resume(path, top, interrupt, observer)?] });
+    }
     let Some(bytes) = read(&top, SEEDS)? else {
         return Ok(Fit { runs: vec![resume_in(&top, interrupt, observer)?] });
     };
@@ -186,15 +205,16 @@ pub fn seed_directory(seed: u64) -> String {
     format!("seed-{seed}")
 }
 
-/// The runs of a directory of several seeds; nothing of any other directory.
+/// The runs of a directory of several seeds or of a ladder; nothing of any other directory.
 fn remove_seed_directories(path: &Path) -> Result<()> {
-    if !path.join(SEEDS).is_file() {
+    if !path.join(SEEDS).is_file() && !path.join(LADDER).is_file() {
         return Ok(());
     }
     let Ok(entries) = std::fs::read_dir(path) else { return Ok(()) };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let numbered = name.strip_prefix("seed-").is_some_and(|n| n.parse::<u64>().is_ok());
+        let number = name.strip_prefix("seed-").or(name.strip_prefix("rung-"));
+        let numbered = number.is_some_and(|n| n.parse::<u64>().is_ok());
         if numbered && entry.path().is_dir() {
             drop(Directory::replace(&entry.path(), is_ours)?);
             std::fs::remove_dir_all(entry.path()).map_err(|source| Error::Storage {

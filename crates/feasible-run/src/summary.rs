@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::certify::Certification;
 use crate::evaluate::{Evaluation, Standing};
+use crate::ladder::{self, Rung};
 use crate::text::{Align, Grid, percent, short};
 
 /// What came of a training. No clock time is in it, so that it is the same bytes however often
@@ -41,6 +42,9 @@ pub struct Summary {
     /// What held-out rows certify.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<Certification>,
+    /// The models of a ladder, of which this is the one that was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<Vec<Rung>>,
     /// Why nothing is certified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_certificate: Option<String>,
@@ -61,7 +65,11 @@ impl Summary {
     pub fn met(&self) -> bool {
         match (self.certify, &self.certificate) {
             (false, _) => self.judged().1.met,
-            (true, certificate) => certificate.as_ref().is_some_and(Certification::all_certified),
+            (true, certificate) => {
+                // Of a ladder, only a model that was taken.
+                let taken = self.ladder.as_ref().is_none_or(|l| l.iter().any(|rung| rung.taken));
+                taken && certificate.as_ref().is_some_and(Certification::all_certified)
+            }
         }
     }
 
@@ -87,6 +95,9 @@ impl Summary {
             (None, Some(reason)) => format!("\nNo certificate: {reason}\n"),
             _ => String::new(),
         };
+        if let Some(rungs) = &self.ladder {
+            text += &ladder::to_text(rungs);
+        }
         text
     }
 }

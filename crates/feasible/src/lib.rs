@@ -77,6 +77,9 @@
 //! What comes back is one deterministic model, never a mixture, with its multipliers, slacks, duality
 //! gap and KKT residuals ([`Solution`]), and how training ended as a value ([`Outcome`]).
 //!
+//! What held-out rows prove about the population is a [`certificate`]; what the paper's theorems say is
+//! in [`theory`].
+//!
 //! # What is promised
 //!
 //! - **Scale.** λ multiplies (1/N) Σ λ(ℓ − c), in the gradient, in every reported value and in the
@@ -89,6 +92,10 @@
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/certificates.md")]
+struct Certificates;
 
 pub mod adaptive;
 pub mod adversary;

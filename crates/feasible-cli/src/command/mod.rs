@@ -68,6 +68,11 @@ fn model(path: &Path) -> Result<SavedModel> {
                 "{shown} holds the runs of several seeds: name one of its seed-… directories"
             )));
         }
+        if path.join(files::LADDER).exists() && path.join(files::SUMMARY).exists() {
+            return Err(Failure::input(format!(
+                "{shown} has no model: none of its ladder was certified; each is in its rung-…"
+            )));
+        }
         if path.join(files::PROBLEM).exists() {
             return Err(Failure::input(format!(
                 "{shown} has no model yet: `feasible resume {shown}` goes on with the run"

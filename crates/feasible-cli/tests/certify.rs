@@ -1,0 +1,255 @@
+//! Certificates by the real program: what it certifies, what it refuses, and how it ends.
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
+
+mod support;
+
+use support::{Scratch, people};
+
+/// People with a number of their own, so that no two rows are equal.
+fn numbered(rows: usize, first: usize) -> String {
+    let all = people(first + rows);
+    let mut lines = all.lines();
+    let mut text = format!("id,{}\n", lines.next().unwrap());
+    for (id, line) in lines.enumerate().skip(first) {
+        text += &format!("p{id},{line}\n");
+    }
+    text
+}
+
+const BY_FILE: &str = r#"
+[data]
+train = "train.csv"
+test = "test.csv"
+target = "income"
+positive = "high"
+drop = ["id"]
+
+[model]
+kind = "linear"
+
+[[requirement]]
+name = "error"
+rate = "error"
+at_most = 0.45
+
+[training]
+epochs = 20
+"#;
+
+fn by_file() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.write("train.csv", &numbered(600, 0));
+    scratch.write("test.csv", &numbered(500, 600));
+    scratch.write("problem.toml", BY_FILE);
+    scratch
+}
+
+#[test]
+fn a_fit_ends_with_a_certificate_that_certify_repeats_and_a_pipeline_can_gate_on() {
+    let scratch = Scratch::new();
+    let fit = scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run"]).out;
+    assert!(fit.contains("Certificate on the 100 test rows"), "{fit}");
+    // A hundred rows without a violation: 1 − 0.05^{1/100} is 2.95 %, more than 1 %.
+    let ran = scratch.expect(1, &["certify", "run"]);
+    assert!(ran.out.contains("all but 2.951 %  MET"), "{}", ran.out);
+    assert!(ran.out.contains("about 299 rows, 199 more than there are"), "{}", ran.out);
+    scratch.expect(0, &["certify", "run", "--require", "met"]);
+    let ran = scratch.expect(0, &["certify", "run", "--all-but", "0.03", "--json"]).json();
+    let finding = &ran["certificate"]["findings"][0];
+    assert_eq!(ran["certified"], true);
+    assert_eq!(finding["verdict"], "CERTIFIED");
+    assert_eq!(finding["method"], "Clopper-Pearson");
+    let bound = finding["bound"].as_f64().unwrap();
+    assert!((bound - (1.0 - 0.05f64.powf(0.01))).abs() < 1e-12, "{bound}");
+    let text = scratch.expect(0, &["certify", "run", "--all-but", "0.03"]).out;
+    let sentence = "With probability at least 95 % over the draw of the 100 held-out rows, the share of the \
+                    population whose KL divergence (Male ↔ Female) exceeds 0.5 is at most 2.951 %.";
+    assert!(text.contains(sentence), "{text}");
+    // The table the run was split from: only the rows it held out count.
+    let ran = scratch.expect(1, &["certify", "run", "people.csv"]);
+    assert!(ran.out.contains("the 100 test rows of people.csv"), "{}", ran.out);
+}
+
+#[test]
+fn rows_that_were_trained_on_are_refused_however_they_are_written() {
+    let scratch = by_file();
+    scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run"]);
+    let ran = scratch.expect(0, &["certify", "run"]);
+    assert!(ran.out.contains("the 500 test rows"), "{}", ran.out);
+    let error = scratch.refuse(&["certify", "run", "train.csv"]);
+    assert!(error.contains("all of its 600 rows were used in training"), "{error}");
+    // The same rows under another name, in another order, columns too.
+    let text = scratch.read("train.csv");
+    let mut lines: Vec<String> =
+        text.lines().map(|line| line.rsplit(',').collect::<Vec<_>>().join(",")).collect();
+    lines[1..].reverse();
+    scratch.write("copy.csv", &(lines.join("\n") + "\n"));
+    let error = scratch.refuse(&["certify", "run", "copy.csv"]);
+    assert!(error.contains("600 of its 600 rows were used in training the model"), "{error}");
+    assert!(error.contains("keep some back with `certify`"), "{error}");
+    // A single one among others.
+    let one = text.lines().nth(7).unwrap();
+    scratch.write("mixed.csv", &(numbered(300, 1200) + one + "\n"));
+    let error = scratch.refuse(&["certify", "run", "mixed.csv"]);
+    assert!(error.contains("1 of its 301 rows"), "{error}");
+    // Others are welcome, in a pipe too.
+    scratch.write("fresh.csv", &numbered(400, 2000));
+    let ran = scratch.expect(0, &["certify", "run", "fresh.csv"]);
+    assert!(ran.out.contains("the 400 rows of fresh.csv"), "{}", ran.out);
+    // An audit says as much.
+    let audit = scratch.expect(0, &["audit", "run", "fresh.csv"]).out;
+    assert!(audit.contains("CERTIFIED"), "{audit}");
+    let audit = scratch.expect(0, &["audit", "run", "copy.csv"]).out;
+    assert!(audit.contains("No certificate: copy.csv: 600 of its 600 rows"), "{audit}");
+}
+
+#[test]
+fn a_table_that_has_changed_is_refused() {
+    let scratch = by_file();
+    scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run"]);
+    scratch.write("test.csv", &numbered(500, 700));
+    for arguments in [&["certify", "run"][..], &["certify", "run", "test.csv"]] {
+        let error = scratch.refuse(arguments);
+        assert!(error.contains("test.csv has changed since the run was started"), "{error}");
+    }
+}
+
+#[test]
+fn a_model_without_its_run_directory_is_refused() {
+    let scratch = by_file();
+    scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run"]);
+    std::fs::create_dir(scratch.path("elsewhere")).unwrap();
+    std::fs::copy(scratch.path("run/model.safetensors"), scratch.path("elsewhere/m.safetensors"))
+        .unwrap();
+    let error = scratch.refuse(&["certify", "elsewhere/m.safetensors", "test.csv"]);
+    assert!(error.contains("does not say which rows it was trained on"), "{error}");
+    std::fs::remove_file(scratch.path("run/fingerprints.bin")).unwrap();
+    let error = scratch.refuse(&["certify", "run", "test.csv"]);
+    assert!(error.contains("it has no fingerprints.bin"), "{error}");
+}
+
+#[test]
+fn numbers_outside_their_range_are_refused_with_the_range() {
+    let scratch = by_file();
+    scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run"]);
+    for confidence in ["1.5", "0", "1"] {
+        let error = scratch.refuse(&["certify", "run", "--confidence", confidence]);
+        assert!(error.contains("must be between 0 and 1, both excluded"), "{error}");
+    }
+    let error = scratch.refuse(&["certify", "run", "--all-but", "0"]);
+    assert!(error.contains("no number of rows shows that something never happens"), "{error}");
+    let error = scratch.refuse(&["bound"]);
+    assert!(error.contains("--rows N (what do N rows buy?)"), "{error}");
+    let error = scratch.refuse(&["bound", "--rows", "10", "--confidence", "95"]);
+    assert!(error.contains("confidence = 95: must be between 0 and 1"), "{error}");
+    let error = scratch.refuse(&["bound", "--level", "1.5"]);
+    assert!(error.contains("1.5 is not a share"), "{error}");
+    scratch.write("certify.toml", &format!("certify = 95\n{BY_FILE}"));
+    let error = scratch.refuse(&["check", "certify.toml"]);
+    assert!(error.contains("certify.toml:1:11: certify: confidence = 95"), "{error}");
+    scratch.write("certify.toml", &format!("certify = {{ reserv = 0.1 }}\n{BY_FILE}"));
+    let error = scratch.refuse(&["check", "certify.toml"]);
+    assert!(error.contains("unknown key 'reserv': did you mean 'reserve'?"), "{error}");
+    scratch.write("certify.toml", &format!("certify = {{ ladder = [0, 1] }}\n{BY_FILE}"));
+    let error = scratch.refuse(&["check", "certify.toml"]);
+    assert!(error.contains("the most cautious comes first"), "{error}");
+}
+
+#[test]
+fn a_loss_without_a_bound_is_refused_and_says_what_to_do() {
+    let scratch = Scratch::new();
+    let average = support::PROBLEM.replace("kind = \"pointwise\"\n", "");
+    scratch.write("average.toml", &average);
+    let fit = scratch.run(&["fit", "average.toml", "-q", "-o", "run"]).out;
+    assert!(
+        fit.contains("No certificate: requirement 'gender': KL divergence has no bound B"),
+        "{fit}"
+    );
+    let error = scratch.refuse(&["certify", "run"]);
+    assert!(error.contains("give it one (`bound` in a problem file"), "{error}");
+    scratch.write("bounded.toml", &average.replace("at_most = 0.5", "at_most = 0.5\nbound = 2.0"));
+    scratch.expect(0, &["fit", "bounded.toml", "-q", "-o", "bounded"]);
+    let ran = scratch.expect(0, &["certify", "bounded"]);
+    assert!(ran.out.contains("the expected KL divergence (bounded by 2)"), "{}", ran.out);
+}
+
+#[test]
+fn a_reserve_that_cannot_certify_anything_is_refused_before_training() {
+    let scratch = Scratch::new();
+    scratch.write("problem.toml", &format!("certify = 0.95\n{}", support::PROBLEM));
+    let error = scratch.refuse(&["fit", "problem.toml", "-q", "-o", "run"]);
+    assert!(error.contains("60 rows cannot certify a rate of at most 0.01"), "{error}");
+    assert!(error.contains("at least 299 are needed"), "{error}");
+    assert!(!scratch.path("run").exists());
+}
+
+#[test]
+fn rows_are_kept_back_from_everything_and_decide_how_a_fit_ends() {
+    let scratch = by_file();
+    scratch.write("problem.toml", &format!("certify = 0.95\n{BY_FILE}"));
+    let fit = scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run"]).out;
+    assert!(fit.contains("Certificate on the 120 reserved rows"), "{fit}");
+    assert!(fit.ends_with("Every requirement is certified.\n"), "{fit}");
+    let check = scratch.expect(0, &["check", "problem.toml"]).out;
+    assert!(check.contains("480 train") && check.contains("trained stricter by"), "{check}");
+    let rows: serde_json::Value = serde_json::from_str(&scratch.read("run/rows.json")).unwrap();
+    let count = |part: &str| -> u64 {
+        let ranges = rows[part].as_array().unwrap();
+        ranges.iter().map(|r| r[1].as_u64().unwrap() - r[0].as_u64().unwrap() + 1).sum()
+    };
+    assert_eq!((count("train"), count("reserve"), count("test")), (480, 120, 500));
+    // The reserve of train.csv may be used, its other rows may not.
+    let ran = scratch.expect(0, &["certify", "run", "train.csv"]);
+    assert!(ran.out.contains("the 120 reserved rows of train.csv"), "{}", ran.out);
+    // A level that cannot be reached: the fit says so.
+    let hard = BY_FILE.replace("at_most = 0.45", "at_most = 0.1");
+    scratch.write("hard.toml", &format!("certify = 0.95\n{hard}"));
+    let fit = scratch.expect(1, &["fit", "hard.toml", "-q", "-o", "hard"]).out;
+    assert!(fit.ends_with("1 of 1 requirements are not certified.\n"), "{fit}");
+}
+
+#[test]
+fn a_ladder_takes_the_best_certified_model_and_can_be_resumed() {
+    let scratch = by_file();
+    let ladder = "certify = { reserve = 0.4, ladder = [1.5, 0.5, 0.0] }";
+    scratch.write("problem.toml", &format!("{ladder}\n{BY_FILE}"));
+    let fit = scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run"]).out;
+    assert!(fit.contains("Ladder: the most cautious model first"), "{fit}");
+    assert_eq!(fit.matches(", taken").count(), 1, "{fit}");
+    let summary = scratch.read("run/summary.json");
+    let model = std::fs::read(scratch.path("run/model.safetensors")).unwrap();
+    // Killed after the first rung: the rest is done again, to the same bytes.
+    for name in ["run/rung-2", "run/rung-3"] {
+        std::fs::remove_dir_all(scratch.path(name)).unwrap();
+    }
+    for name in ["run/summary.json", "run/model.safetensors"] {
+        std::fs::remove_file(scratch.path(name)).unwrap();
+    }
+    scratch.expect(0, &["resume", "run", "-q"]);
+    assert_eq!(scratch.read("run/summary.json"), summary);
+    assert_eq!(std::fs::read(scratch.path("run/model.safetensors")).unwrap(), model);
+    scratch.expect(0, &["certify", "run"]);
+    scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run", "--force"]);
+    // A level nobody reaches: no model is handed over.
+    let hard = BY_FILE.replace("at_most = 0.45", "at_most = 0.05");
+    scratch.write("hard.toml", &format!("{ladder}\n{hard}"));
+    let fit = scratch.expect(1, &["fit", "hard.toml", "-q", "-o", "hard"]).out;
+    assert!(fit.contains("No model of the ladder is certified"), "{fit}");
+    assert!(fit.contains("not tested"), "{fit}");
+    let error = scratch.refuse(&["certify", "hard"]);
+    assert!(error.contains("none of its ladder was certified"), "{error}");
+}
+
+#[test]
+fn bound_answers_both_questions() {
+    let scratch = Scratch::new();
+    let text = scratch.expect(0, &["bound", "--rows", "32561"]).out;
+    assert!(text.contains("What 32,561 held-out rows buy"), "{text}");
+    assert!(text.contains("0.0092 %"), "{text}");
+    let json = scratch.expect(0, &["bound", "--level", "0.01", "--json"]).json();
+    assert_eq!(json["needed"][0]["rows"], 299);
+    let text = scratch.expect(0, &["bound", "problem.toml", "--level", "0.05"]).out;
+    assert!(text.contains("vacuous") && text.contains("Theorem 1"), "{text}");
+    let text = scratch.expect(0, &["bound", "--rows", "100000", "--dimension", "5"]).out;
+    assert!(text.contains("ζ(100,000 training rows) = 0.0"), "{text}");
+}

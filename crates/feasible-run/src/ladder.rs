@@ -1,0 +1,229 @@
+//! A ladder: one model for each `room`, the most cautious first, tested in this order on the reserve.
+//!
+//! The order is in the problem file, so it is fixed before the reserve is looked at; each model is tested at
+//! the whole δ, up to the first that is not certified (Learn-then-Test, see
+//! [`feasible::certificate::fixed_sequence`]). Of those certified the one with the best objective on the
+//! training rows is taken: any choice among them is as safe.
+//!
+//! Every rung is a run of its own in `rung-1`, `rung-2`, …; the directory itself holds the model that was
+//! taken.
+
+use std::path::Path;
+
+use feasible::Outcome;
+use feasible::certificate::fixed_sequence;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::files::{
+    FINGERPRINTS, LADDER, MODEL, PROBLEM, README, ROWS, RUN, Rows, RunInfo, SUMMARY, json,
+};
+use crate::fit::{Fitted, Observer, fit_in, resume_in};
+use crate::interrupt::Interrupt;
+use crate::plan::Plan;
+use crate::saved_model::SavedModel;
+use crate::spec::Source;
+use crate::storage::{Directory, Memory, Storage, failed, read};
+use crate::summary::Summary;
+use crate::text::{Align, Grid, percent, short};
+
+/// One model of a ladder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rung {
+    /// How many times the computed margin it was trained for.
+    pub room: f64,
+    /// The average loss of the objective on the training rows.
+    pub objective: f64,
+    /// The share of right predictions on the training rows (of classes).
+    pub accuracy: Option<f64>,
+    /// Whether every requirement is certified; `None` if it was not tested.
+    pub certified: Option<bool>,
+    /// Whether it is the one that was taken.
+    pub taken: bool,
+}
+
+/// `ladder.json`.
+#[derive(Serialize, Deserialize)]
+struct Listed {
+    problem: String,
+    rooms: Vec<f64>,
+}
+
+/// Where a rung is trained.
+fn rung_directory(at: usize) -> String {
+    format!("rung-{}", at + 1)
+}
+
+/// The plan of one rung.
+fn rung(plan: &Plan, room: f64) -> Result<Plan> {
+    let mut spec = plan.spec().clone();
+    if let Some(certify) = &mut spec.certify {
+        (certify.ladder, certify.room) = (None, Some(room));
+    }
+    let name = format!("{}, room {room}", plan.name());
+    Ok(Plan::check(&Source::new(name, spec.to_toml()))?.called(plan.name()))
+}
+
+/// Trains every rung and takes the best certified model.
+pub(crate) fn fit(
+    plan: &Plan,
+    rooms: &[f64],
+    top: Option<(&Path, Directory)>,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Fitted> {
+    if let Some((_, top)) = &top {
+        let write =
+            |name: &str, bytes: &[u8]| top.write(name, bytes).map_err(failed("write", top, name));
+        write(README, LADDER_README.as_bytes())?;
+        let data = plan.data();
+        write(ROWS, &json(&Rows::of(&data.split, &data.reserve_rows)))?;
+        write(FINGERPRINTS, &plan.fingerprints().to_bytes())?;
+        write(RUN, &json(&RunInfo::of(plan)))?;
+        write(LADDER, &json(&Listed { problem: plan.name().into(), rooms: rooms.to_vec() }))?;
+        write(PROBLEM, plan.spec().to_toml().as_bytes())?;
+    }
+    climb(plan, rooms, top, interrupt, observer)
+}
+
+/// Goes on with a ladder.
+pub(crate) fn resume(
+    path: &Path,
+    top: Directory,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Fitted> {
+    let (plan, _) = crate::fit::reopen(&top.location(), &|name| read(&top, name))?;
+    let listed = read(&top, LADDER)?.unwrap_or_default();
+    let listed: Listed = serde_json::from_slice(&listed).map_err(|error| Error::Damaged {
+        path: path.join(LADDER).display().to_string(),
+        reason: error.to_string(),
+    })?;
+    climb(&plan, &listed.rooms, Some((path, top)), interrupt, observer)
+}
+
+fn climb(
+    plan: &Plan,
+    rooms: &[f64],
+    top: Option<(&Path, Directory)>,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Fitted> {
+    let mut trained: Vec<(Fitted, Option<Vec<u8>>)> = Vec::new();
+    for (at, &room) in rooms.iter().enumerate() {
+        let (fitted, model) = match &top {
+            Some((path, _)) => {
+                let inner = path.join(rung_directory(at));
+                let begun = inner.join(PROBLEM).is_file();
+                let storage = match begun {
+                    true => Directory::open(&inner)?,
+                    false => Directory::replace(&inner, crate::files::is_ours)?,
+                };
+                let fitted = match begun {
+                    true => resume_in(&storage, interrupt, observer)?,
+                    false => fit_in(&rung(plan, room)?, &storage, interrupt, observer)?,
+                };
+                (fitted, read(&storage, MODEL)?)
+            }
+            None => {
+                let storage = Memory::new();
+                let fitted = fit_in(&rung(plan, room)?, &storage, interrupt, observer)?;
+                (fitted, read(&storage, MODEL)?)
+            }
+        };
+        if fitted.outcome == Outcome::Interrupted {
+            return Ok(fitted);
+        }
+        trained.push((fitted, model));
+    }
+    take(rooms, trained, top.map(|(_, top)| top))
+}
+
+/// Tests the rungs in order and writes the model that is taken.
+fn take(
+    rooms: &[f64],
+    mut trained: Vec<(Fitted, Option<Vec<u8>>)>,
+    top: Option<Directory>,
+) -> Result<Fitted> {
+    let lost = || Error::unfit("ladder", "a training ended without a summary");
+    let summaries: Vec<Summary> = trained
+        .iter()
+        .map(|(fitted, _)| fitted.summary.clone())
+        .collect::<Option<_>>()
+        .ok_or_else(lost)?;
+    let certified = fixed_sequence(summaries.len(), |at| {
+        let found = summaries[at].certificate.as_ref().map(|c| c.certificate.clone());
+        found.ok_or_else(|| {
+            let reason = summaries[at].no_certificate.clone().unwrap_or_default();
+            Error::unfit("ladder", reason)
+        })
+    })?;
+    let better = |a: &usize, b: &usize| {
+        summaries[*a].train.objective.total_cmp(&summaries[*b].train.objective)
+    };
+    let taken = (0..certified).min_by(better);
+    let rungs = summaries.iter().zip(rooms).enumerate().map(|(at, (summary, &room))| Rung {
+        room,
+        objective: summary.train.objective,
+        accuracy: summary.train.accuracy,
+        certified: (at <= certified).then_some(at < certified),
+        taken: taken == Some(at),
+    });
+    let rungs: Vec<Rung> = rungs.collect();
+    // If none is certified the most cautious one is reported, and no model is handed over.
+    let (mut fitted, model) = trained.swap_remove(taken.unwrap_or(0));
+    if let Some(summary) = &mut fitted.summary {
+        summary.ladder = Some(rungs);
+        if let Some(top) = &top {
+            let write = |name: &str, bytes: &[u8]| {
+                top.write(name, bytes).map_err(failed("write", top, name))
+            };
+            if let (Some(_), Some(bytes)) = (taken, model) {
+                let model = SavedModel::from_bytes(MODEL, &bytes)?.with_training(summary.clone());
+                write(MODEL, &model.to_bytes()?)?;
+            }
+            write(SUMMARY, &json(summary))?;
+        }
+    }
+    Ok(fitted)
+}
+
+/// The ladder as a table.
+pub(crate) fn to_text(rungs: &[Rung]) -> String {
+    let mut text = String::from(
+        "\nLadder: the most cautious model first, tested in this order up to the first that is not \
+         certified\n\n",
+    );
+    let mut grid = Grid::new();
+    grid.row(["room", "train objective", "accuracy", ""].map(String::from));
+    for rung in rungs {
+        let verdict = match (rung.certified, rung.taken) {
+            (Some(true), true) => "certified, taken",
+            (Some(true), false) => "certified",
+            (Some(false), _) => "not certified",
+            (None, _) => "not tested",
+        };
+        grid.row([
+            short(rung.room),
+            short(rung.objective),
+            rung.accuracy.map_or("".into(), percent),
+            verdict.into(),
+        ]);
+    }
+    text += &grid.to_text(&[Align::Right, Align::Right, Align::Right, Align::Left]);
+    if rungs.iter().all(|rung| !rung.taken) {
+        text += "\nNo model of the ladder is certified; what is above is the most cautious one.\n";
+    }
+    text
+}
+
+const LADDER_README: &str = "\
+A ladder of runs of feasible: one problem, trained with more and with less room to spare.
+
+problem.toml        the problem, every default filled in
+ladder.json         how many times the computed margin each rung is trained for
+rung-N/             the run of rung N, with a README.txt of its own; its certificate is about that model
+                    alone, as if no other had been looked at
+model.safetensors   the best certified model, if any is; the files beside it are as in a run
+summary.json        what came of it, and the verdict on each rung
+";
