@@ -183,8 +183,8 @@ pub fn multipliers(run: &Run) -> Vec<Figure> {
     figures
 }
 
-/// Groups whose part of the hardest is not their part of all, beyond chance; at most twelve of
-/// the most over-represented and as many of the least.
+/// Groups whose part of the hardest is not their part of all, beyond chance; at most ten of
+/// the most over-represented and eight of the least.
 pub(crate) fn prevalence(who: &[Who]) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (at, who) in who.iter().enumerate() {
@@ -193,20 +193,21 @@ pub(crate) fn prevalence(who: &[Who]) -> Vec<Figure> {
         let (over, under): (Vec<_>, Vec<_>) = sure.into_iter().partition(|g| g.ratio > 1.0);
         let bars: Vec<Bar> = over
             .into_iter()
-            .take(12)
-            .chain(under.into_iter().rev().take(12).rev())
+            .take(10)
+            .chain(under.into_iter().rev().take(8).rev())
             .map(|group| Bar {
                 name: group.name.clone(),
                 value: 100.0 * group.share,
                 interval: Some((100.0 * group.interval.0, 100.0 * group.interval.1)),
                 reference: Some(100.0 * group.share_of_all),
+                colour: usize::from(group.ratio > 1.0),
             })
             .collect();
         if bars.is_empty() {
             continue;
         }
         let title = format!("Who was hard for '{}'", who.name);
-        let axis = "% of the hardest, with its interval; the tall tick is % of all";
+        let axis = "% of the hardest, with its interval; the tall tick is % of everyone";
         figures.push(Figure::bars(&format!("groups-{}", at + 1), &Bars::new(&title, axis, bars)));
     }
     figures

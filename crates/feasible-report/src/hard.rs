@@ -125,10 +125,20 @@ impl Data {
                 }
             }
             for (level, members) in levels.iter().zip(members) {
-                groups.push(Group { name: format!("{} = {level}", variable.column), members });
+                groups.push(Group { name: group_name(&variable.column, level), members });
             }
         }
         Ok(groups)
+    }
+}
+
+/// `education = Masters`, `age in (44, 52]`, `age > 52`.
+fn group_name(column: &str, level: &str) -> String {
+    match level {
+        level if level.starts_with('(') => format!("{column} in {level}"),
+        level if level.starts_with("<= ") => format!("{column} ≤ {}", &level[3..]),
+        level if level.starts_with("> ") => format!("{column} {level}"),
+        level => format!("{column} = {level}"),
     }
 }
 

@@ -52,12 +52,12 @@ impl Report {
     pub fn with(directory: &Path, options: &Options) -> Result<Self> {
         let run = Run::open(directory)?;
         let who = page::who(&run, options);
-        let mut hard = figures::multipliers(&run);
-        hard.extend(figures::prevalence(&who));
+        let hard = figures::multipliers(&run);
+        let groups = figures::prevalence(&who);
         let training = figures::training(&run);
-        let html = page::render(&run, options, &who, &hard, &training)?;
+        let html = page::render(&run, options, &who, [&hard, &groups, &training])?;
         let met = run.summary.met();
-        Ok(Self { html, figures: hard.into_iter().chain(training).collect(), met })
+        Ok(Self { html, figures: [hard, groups, training].concat(), met })
     }
 
     /// The page.

@@ -130,8 +130,7 @@ pub(crate) fn render(
     run: &Run,
     options: &Options,
     who: &[Who],
-    hard: &[Figure],
-    training: &[Figure],
+    [hard, groups, training]: [&[Figure]; 3],
 ) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
@@ -166,6 +165,7 @@ pub(crate) fn render(
         free => free(run),
         pointwise => value(&pointwise(run, options, who))?,
         hard => drawn(hard),
+        groups => drawn(groups),
         training => drawn(training),
         kept => run.summary.kept_epoch,
         problem => context! {

@@ -96,7 +96,7 @@ fn pointwise_requirements_show_how_lambda_is_spread_and_who_has_most() {
     assert_eq!(group.among_hardest, hardest.filter(|&row| white(row as u32)).count());
     // Every level of a column is a group: together they are everybody, hard or not.
     for column in ["gender", "age", "race", "education"] {
-        let prefix = format!("{column} = ");
+        let prefix = format!("{column} ");
         let of = || hard.groups.iter().filter(|g| g.name.starts_with(&prefix));
         assert_eq!(of().map(|g| g.among_all).sum::<usize>(), 32_561, "{column}");
         assert_eq!(of().map(|g| g.among_hardest).sum::<usize>(), 6_513, "{column}");
