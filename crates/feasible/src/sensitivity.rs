@@ -15,6 +15,9 @@
 //! - the same after Holm's (1979) correction for the number of groups tested, which keeps the
 //!   chance of even one false discovery below the level whatever the groups have in common.
 //!
+//! All three take individuals to be drawn one by one. Rows that are alike share their λ, so there
+//! are fewer of them than it seems: the ratio is a fact of the run, its p-value is optimistic.
+//!
 //! Where most λ are 0, the top 20 % of all individuals are mostly ties: say [`Among::Positive`]
 //! then, and say which it was.
 //!
