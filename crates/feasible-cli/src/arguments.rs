@@ -107,7 +107,7 @@ pub enum Command {
     /// Put a run on one page
     ///
     /// Writes one HTML file that needs nothing else: the verdict, what it cost, what made it hard,
-    /// how training went, how to reproduce it. It is made from the files of the run alone and can
+    /// how training went, how to reproduce it. It is made from the run and its data alone and can
     /// be opened offline, mailed and printed. Ends with 0 when it is written, whatever it says.
     #[command(after_help = "Example:\n  feasible report runs/adult --figures figures/")]
     Report(ReportArguments),
@@ -399,6 +399,19 @@ pub struct ReportArguments {
     /// Write every figure as an SVG file into this directory too
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
+    /// The top share by λ that counts as hard, for pointwise requirements
+    #[arg(long, value_name = "SHARE", default_value_t = 0.2, value_parser = share)]
+    pub top: f64,
+    /// Of whom the top share is taken: of those with λ > 0, or of all
+    #[arg(long, value_name = "WHOM", default_value = "positive",
+          value_parser = PossibleValuesParser::new(["positive", "all"]))]
+    pub of: String,
+}
+
+/// A number above 0 and at most 1.
+fn share(text: &str) -> Result<f64, String> {
+    let value: Result<f64, _> = text.parse();
+    value.ok().filter(|x| *x > 0.0 && *x <= 1.0).ok_or("a number above 0 and at most 1".into())
 }
 
 /// `data`.

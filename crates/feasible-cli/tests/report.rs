@@ -14,6 +14,16 @@ fn a_run_becomes_a_page_and_figures() {
     let page = scratch.read("run/report.html");
     assert!(page.contains("The requirement is met on the test rows."), "{page}");
     assert!(page.contains("<th scope=\"row\"><bdi>gender</bdi>"));
+    // The data are found again from inside the run directory.
+    assert!(!page.contains("could not be read again") && page.contains("tested"), "{page}");
+    let all =
+        scratch.expect(0, &["report", "run", "--top", "0.1", "--of", "all", "-o", "all.html"]);
+    assert!(
+        scratch.read("all.html").contains("the hardest 10 %, that is 30 of the 300 individuals,"),
+        "{}",
+        all.out
+    );
+    scratch.refuse(&["report", "run", "--top", "0"]);
     for figure in ["objective", "slacks", "multipliers", "gap", "times", "lambda-1"] {
         assert!(scratch.read(&format!("figures/{figure}.svg")).starts_with("<svg"), "{figure}");
     }

@@ -1,6 +1,9 @@
 //! The figures of a run.
 
+use feasible::sensitivity::Prevalence;
+
 use crate::chart::{Axis, Bar, Bars, Chart, Scale, Series, histogram};
+use crate::page::Who;
 use crate::run::Run;
 
 /// A figure: a file name, the drawing on its own, and for a page.
@@ -176,6 +179,36 @@ pub fn multipliers(run: &Run) -> Vec<Figure> {
         let title = format!("λ > 0 of '{}'", of.name);
         let chart = histogram(&title, "λ", &positive);
         figures.push(Figure::chart(&format!("lambda-{}", at + 1), &chart));
+    }
+    figures
+}
+
+/// Groups whose part of the hardest is not their part of all, beyond chance; at most ten of
+/// the most over-represented and eight of the least.
+pub(crate) fn prevalence(who: &[Who]) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (at, who) in who.iter().enumerate() {
+        let Ok(hard) = &who.hard else { continue };
+        let sure: Vec<&Prevalence> = hard.groups.iter().filter(|g| g.adjusted < 0.05).collect();
+        let (over, under): (Vec<_>, Vec<_>) = sure.into_iter().partition(|g| g.ratio > 1.0);
+        let bars: Vec<Bar> = over
+            .into_iter()
+            .take(10)
+            .chain(under.into_iter().rev().take(8).rev())
+            .map(|group| Bar {
+                name: group.name.clone(),
+                value: 100.0 * group.share,
+                interval: Some((100.0 * group.interval.0, 100.0 * group.interval.1)),
+                reference: Some(100.0 * group.share_of_all),
+                colour: usize::from(group.ratio > 1.0),
+            })
+            .collect();
+        if bars.is_empty() {
+            continue;
+        }
+        let title = format!("Who was hard for '{}'", who.name);
+        let axis = "% of the hardest, with its interval; the tall tick is % of everyone";
+        figures.push(Figure::bars(&format!("groups-{}", at + 1), &Bars::new(&title, axis, bars)));
     }
     figures
 }

@@ -14,6 +14,7 @@
 pub mod chart;
 pub mod error;
 pub mod figures;
+pub mod hard;
 mod multipliers;
 mod page;
 mod run;
@@ -23,6 +24,7 @@ use std::path::{Path, PathBuf};
 
 pub use error::{Error, Result};
 pub use figures::Figure;
+pub use hard::Options;
 pub use multipliers::{Multiplied, Point};
 pub use run::{Epoch, EpochRequirement, EpochValidation, Run};
 
@@ -40,11 +42,22 @@ impl Report {
     /// # Errors
     /// A directory that is no run, a run cut short, one of a newer format, damaged files.
     pub fn of(directory: &Path) -> Result<Self> {
+        Self::with(directory, &Options::default())
+    }
+
+    /// As [`Report::of`], with a choice of who counts as hard.
+    ///
+    /// # Errors
+    /// As [`Report::of`].
+    pub fn with(directory: &Path, options: &Options) -> Result<Self> {
         let run = Run::open(directory)?;
-        let (hard, training) = (figures::multipliers(&run), figures::training(&run));
-        let html = page::render(&run, &hard, &training)?;
+        let who = page::who(&run, options);
+        let hard = figures::multipliers(&run);
+        let groups = figures::prevalence(&who);
+        let training = figures::training(&run);
+        let html = page::render(&run, options, &who, [&hard, &groups, &training])?;
         let met = run.summary.met();
-        Ok(Self { html, figures: hard.into_iter().chain(training).collect(), met })
+        Ok(Self { html, figures: [hard, groups, training].concat(), met })
     }
 
     /// The page.

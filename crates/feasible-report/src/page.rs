@@ -1,6 +1,7 @@
 //! The page: what the template is given. All text goes through the template's escaping; only
 //! charts, which escape their own, are put in as they are.
 
+use feasible::sensitivity::{Among, Prevalence};
 use feasible_run::{Evaluation, Standing};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
@@ -10,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::chart::{css, grouped, number};
 use crate::error::{Error, Result};
 use crate::figures::Figure;
+use crate::hard::{Data, Hard, Options};
+use crate::multipliers::Multiplied;
 use crate::run::Run;
 use crate::words::{dual, duration, kind, percent};
 
@@ -17,6 +20,8 @@ use crate::words::{dual, duration, kind, percent};
 const NAME: usize = 160;
 /// Individuals that are listed for each pointwise requirement.
 const INDIVIDUALS: usize = 10;
+/// Pointwise requirements whose individuals are shown.
+const REQUIREMENTS: usize = 20;
 /// Requirements and parts of a page that are listed.
 const MOST: usize = 500;
 
@@ -65,12 +70,51 @@ struct Line {
     values: Vec<String>,
 }
 
+/// Who was hard for a pointwise requirement, or why that cannot be said.
+pub(crate) struct Who {
+    pub(crate) name: String,
+    pub(crate) hard: std::result::Result<Hard, String>,
+}
+
+/// Who was hard, for each pointwise requirement that is listed.
+pub(crate) fn who(run: &Run, options: &Options) -> Vec<Who> {
+    let mut pointwise =
+        run.multipliers.iter().filter(|m| m.pointwise).take(REQUIREMENTS).peekable();
+    if pointwise.peek().is_none() {
+        return Vec::new();
+    }
+    let data = Data::of(run);
+    let one = |of: &Multiplied| Who {
+        name: of.name.clone(),
+        hard: data.as_ref().map_err(String::clone).and_then(|d| d.hard(of, options, INDIVIDUALS)),
+    };
+    pointwise.map(one).collect()
+}
+
 #[derive(Serialize)]
 struct Pointwise {
     name: String,
     points: String,
     at_zero: String,
+    /// Of whom the hardest are taken, in words.
+    chosen: String,
+    /// Why nothing is known of groups.
+    sentence: String,
+    columns: Vec<String>,
     largest: Vec<Individual>,
+    groups: Vec<GroupRow>,
+    /// Groups that were tested.
+    tested: usize,
+}
+
+#[derive(Serialize)]
+struct GroupRow {
+    name: String,
+    share: String,
+    interval: String,
+    share_of_all: String,
+    ratio: String,
+    adjusted: String,
 }
 
 #[derive(Serialize)]
@@ -79,9 +123,15 @@ struct Individual {
     multiplier: String,
     slack: String,
     violated: bool,
+    values: Vec<String>,
 }
 
-pub(crate) fn render(run: &Run, hard: &[Figure], training: &[Figure]) -> Result<String> {
+pub(crate) fn render(
+    run: &Run,
+    options: &Options,
+    who: &[Who],
+    [hard, groups, training]: [&[Figure]; 3],
+) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
@@ -101,6 +151,7 @@ pub(crate) fn render(run: &Run, hard: &[Figure], training: &[Figure]) -> Result<
         verdict => value(&verdict(part, judged))?,
         outcome => name(&run.summary.outcome.to_string()),
         part => part,
+        confidence => format!("{} %", number(100.0 * options.confidence)),
         judged_on_train => part == "train",
         tiles => value(&tiles(run))?,
         rows => value(&rows(run))?,
@@ -112,8 +163,9 @@ pub(crate) fn render(run: &Run, hard: &[Figure], training: &[Figure]) -> Result<
         time => time(run),
         dual => dual(run),
         free => free(run),
-        pointwise => value(&pointwise(run))?,
+        pointwise => value(&pointwise(run, options, who))?,
         hard => drawn(hard),
+        groups => drawn(groups),
         training => drawn(training),
         kept => run.summary.kept_epoch,
         problem => context! {
@@ -323,21 +375,79 @@ fn free(run: &Run) -> String {
     }
 }
 
-fn pointwise(run: &Run) -> Vec<Pointwise> {
-    let one = |of: &crate::Multiplied| Pointwise {
-        name: name(&of.name),
-        points: grouped(&of.points.len().to_string()),
-        at_zero: percent(of.at_zero()),
-        largest: of
-            .largest(INDIVIDUALS)
-            .into_iter()
-            .map(|point| Individual {
-                row: point.row.map_or(String::new(), |row| grouped(&row.to_string())),
-                multiplier: number(point.multiplier),
-                slack: number(point.slack),
-                violated: point.slack > 0.0,
-            })
-            .collect(),
+fn pointwise(run: &Run, options: &Options, who: &[Who]) -> Vec<Pointwise> {
+    let one = |(of, who): (&Multiplied, &Who)| {
+        let hard = who.hard.as_ref().ok();
+        let none = Vec::new();
+        let individual = |(at, point): (usize, crate::Point)| Individual {
+            row: point.row.map_or(String::new(), |row| grouped(&row.to_string())),
+            multiplier: number(point.multiplier),
+            slack: number(point.slack),
+            violated: point.slack > 0.0,
+            values: hard
+                .and_then(|hard| hard.individuals.get(at))
+                .unwrap_or(&none)
+                .iter()
+                .map(|value| bounded(value, 60))
+                .collect(),
+        };
+        // Beyond chance, most over-represented first; the figure has those at both ends.
+        let sure = |group: &&Prevalence| group.adjusted < 0.05;
+        Pointwise {
+            name: name(&of.name),
+            points: grouped(&of.points.len().to_string()),
+            at_zero: percent(of.at_zero()),
+            chosen: hard.map_or(String::new(), |hard| chosen(hard, options)),
+            sentence: who.hard.as_ref().err().map_or(String::new(), |s| bounded(s, 400)),
+            columns: hard.map_or(&none, |hard| &hard.columns).iter().map(|c| name(c)).collect(),
+            largest: of.largest(INDIVIDUALS).into_iter().enumerate().map(individual).collect(),
+            groups: hard
+                .map_or(&[][..], |hard| &hard.groups)
+                .iter()
+                .filter(sure)
+                .take(MOST)
+                .map(group_row)
+                .collect(),
+            tested: hard.map_or(0, |hard| hard.groups.len()),
+        }
     };
-    run.multipliers.iter().filter(|m| m.pointwise).take(50).map(one).collect()
+    run.multipliers.iter().filter(|m| m.pointwise).zip(who).map(one).collect()
+}
+
+fn group_row(group: &Prevalence) -> GroupRow {
+    GroupRow {
+        name: name(&group.name),
+        share: percent(group.share),
+        interval: format!("{:.1} to {:.1} %", 100.0 * group.interval.0, 100.0 * group.interval.1),
+        share_of_all: percent(group.share_of_all),
+        ratio: format!("{:.2}", group.ratio),
+        adjusted: if group.adjusted < 1e-4 {
+            "below 0.0001".into()
+        } else {
+            format!("{:.4}", group.adjusted)
+        },
+    }
+}
+
+/// `the hardest 20 %, 985 of the 4,923 individuals with λ > 0 …`.
+fn chosen(hard: &Hard, options: &Options) -> String {
+    let count = |n: usize| grouped(&n.to_string());
+    let whom = match options.among {
+        Among::All => "individuals",
+        Among::Positive => "individuals with λ > 0",
+    };
+    let mut text = format!(
+        "the hardest {} %, that is {} of the {} {whom}, each with a λ of at least {}",
+        number(100.0 * options.top),
+        count(hard.hardest.members.len()),
+        count(hard.hardest.of),
+        number(hard.hardest.least)
+    );
+    if hard.hardest.tied > 0 {
+        text += &format!(
+            " ({} more have that λ too: the order of the rows decided)",
+            count(hard.hardest.tied)
+        );
+    }
+    text
 }

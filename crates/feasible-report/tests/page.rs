@@ -5,7 +5,9 @@
 use std::fs;
 use std::path::Path;
 
-use feasible_report::{Error, Report, Run};
+use feasible_data::DataSet;
+use feasible_report::hard::{Among, Data};
+use feasible_report::{Error, Options, Report, Run};
 use feasible_run::{FitOptions, Plan, Source, fit};
 use tempfile::TempDir;
 
@@ -80,6 +82,45 @@ fn pointwise_requirements_show_how_lambda_is_spread_and_who_has_most() {
     harmless(report.html());
     assert!(report.html().contains("one for each row"));
     assert!(report.html().len() < 300_000);
+    // Groups are those of the data, counted by hand for one of them.
+    let data = Data::of(&read).unwrap();
+    let options = Options { among: Among::All, ..Options::default() };
+    let hard = data.hard(gender, &options, 3).unwrap();
+    assert_eq!((hard.population, hard.hardest.members.len()), (32_561, 6_513));
+    let (table, split) = DataSet::adult().load().unwrap();
+    let column = table.column("race").unwrap();
+    let white = |row: u32| column.text(row as usize).as_deref() == Some("White");
+    let group = hard.groups.iter().find(|g| g.name == "race = White").unwrap();
+    assert_eq!(group.among_all, split.train.iter().filter(|&&row| white(row)).count());
+    let hardest = hard.hardest.members.iter().map(|&at| gender.points[at as usize].row.unwrap());
+    assert_eq!(group.among_hardest, hardest.filter(|&row| white(row as u32)).count());
+    // Every level of a column is a group: together they are everybody, hard or not.
+    for column in ["gender", "age", "race", "education"] {
+        let prefix = format!("{column} ");
+        let of = || hard.groups.iter().filter(|g| g.name.starts_with(&prefix));
+        assert_eq!(of().map(|g| g.among_all).sum::<usize>(), 32_561, "{column}");
+        assert_eq!(of().map(|g| g.among_hardest).sum::<usize>(), 6_513, "{column}");
+    }
+    // Individuals are shown as they stand in the data.
+    let row = largest[0].row.unwrap() as usize;
+    let at = hard.columns.iter().position(|c| c == "race").unwrap();
+    assert_eq!(Some(&hard.individuals[0][at]), column.text(row).as_ref());
+}
+
+#[test]
+fn data_that_changed_or_went_are_not_guessed_at() {
+    let run = trained("adult", &["training.epochs=1"]);
+    let info = run.path().join("run.json");
+    let text = fs::read_to_string(&info).unwrap();
+    fs::write(&info, text.replace("539e6ab2", "00000000")).unwrap();
+    let report = Report::of(run.path()).unwrap();
+    assert!(report.html().contains("The data have changed since the run."));
+    assert!(!report.html().contains("over-represented"));
+    let problem = run.path().join("problem.toml");
+    let text = fs::read_to_string(&problem).unwrap();
+    fs::write(&problem, text.replace("source = \"adult\"", "file = \"gone.csv\"")).unwrap();
+    let report = Report::of(run.path()).unwrap();
+    assert!(report.html().contains("The data could not be read again"));
 }
 
 #[test]

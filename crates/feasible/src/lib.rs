@@ -122,6 +122,7 @@ pub mod requirement;
 pub mod rho;
 pub mod samples;
 pub mod schedule;
+pub mod sensitivity;
 pub mod shift;
 pub mod solution;
 mod source;

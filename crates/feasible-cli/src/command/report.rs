@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use feasible_report::Report;
+use feasible_report::hard::Among;
+use feasible_report::{Options, Report};
 use feasible_run::files;
 use serde::Serialize;
 
@@ -26,7 +27,9 @@ pub fn report(arguments: &ReportArguments, terminal: &Terminal) -> Result<Exit> 
         let shown = directory.display();
         return Err(Failure::input(format!("{shown} is not a run directory: there is none")));
     }
-    let report = Report::of(directory)?;
+    let among = if arguments.of == "all" { Among::All } else { Among::Positive };
+    let options = Options { top: arguments.top, among, ..Options::default() };
+    let report = Report::with(directory, &options)?;
     let page = arguments.output.clone().unwrap_or_else(|| directory.join(files::REPORT));
     report.write(&page)?;
     let figures = match &arguments.figures {

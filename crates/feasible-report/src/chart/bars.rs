@@ -1,7 +1,7 @@
 //! Named values as horizontal bars, with intervals where they are known.
 
 use super::description::NAME;
-use super::frame::COLUMN;
+use super::frame::{COLUMN, look};
 use super::scale::Scale;
 use super::svg::{Svg, title};
 use super::text::{columns, number, shortened};
@@ -17,12 +17,14 @@ pub struct Bar {
     pub interval: Option<(f64, f64)>,
     /// Another value to compare it with, drawn as a tick.
     pub reference: Option<f64>,
+    /// Its colour, from 0: for bars of different kinds.
+    pub colour: usize,
 }
 
 impl Bar {
     /// A value without an interval.
     pub fn new(name: &str, value: f64) -> Self {
-        Self { name: name.to_string(), value, interval: None, reference: None }
+        Self { name: name.to_string(), value, interval: None, reference: None, colour: 0 }
     }
 }
 
@@ -74,7 +76,7 @@ impl Bars {
         let shown = &self.bars[..self.bars.len().min(MOST)];
         let widest = shown.iter().map(|b| columns(&b.name)).fold(1.0, f64::max);
         // Long names stand above their bars, short ones beside.
-        let above = widest > 24.0;
+        let above = widest > 34.0;
         let (row, top) = (if above { 38.0 } else { 24.0 }, 46.0);
         let more = self.bars.len() - shown.len();
         let end = top + row * shown.len().max(1) as f64;
@@ -139,7 +141,8 @@ impl Plot {
         let mut end = self.at(0.0);
         if Scale::Linear.position(bar.value).is_some() && bar.value != 0.0 {
             let (from, to) = (end.min(self.at(bar.value)), end.max(self.at(bar.value)));
-            svg.rect("f bar c0", (from, y), ((to - from).max(1.0), 16.0), "");
+            let (class, _) = look(bar.colour);
+            svg.rect(&format!("f bar {class}"), (from, y), ((to - from).max(1.0), 16.0), "");
             end = to;
         }
         if let Some((low, high)) = bar.interval.filter(|(a, b)| !a.is_nan() && !b.is_nan()) {

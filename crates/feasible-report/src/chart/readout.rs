@@ -70,7 +70,7 @@ fn boxed(svg: &mut Svg, frame: &Frame, chart: &Chart, lines: &[&Series], x: f64,
         if let Some(place) = frame.at(point) {
             svg.dot(&format!("f {class}"), place, 3.5, "");
         }
-        rows.push((class, shortened(&series.name, 26), number(point.1)));
+        rows.push((class, shortened(&series.name, 42), number(point.1)));
     }
     let widest = rows.iter().map(|(_, name, value)| columns(name) + columns(value) + 3.5);
     let width = widest.fold(columns(&head), f64::max) * COLUMN + 16.0;

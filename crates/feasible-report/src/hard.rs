@@ -1,0 +1,156 @@
+//! Who was hard: groups that are over- or under-represented among the largest λ, and the
+//! individuals themselves with their original values.
+//!
+//! For this the data of the run are read again, as the problem file says, and held against the
+//! SHA-256 that the run noted. Where they are not to be had, or have changed, the page says so
+//! and goes without.
+
+pub use feasible::sensitivity::Among;
+use feasible::sensitivity::{Group, Hardest, Prevalence, prevalence};
+use feasible_data::{Encoder, Table};
+use feasible_run::{Plan, Source, files};
+
+use crate::multipliers::{Multiplied, Point};
+use crate::run::Run;
+
+/// What is asked of the hardest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// The top share. Default 0.2.
+    pub top: f64,
+    /// Of whom. Default those with λ > 0.
+    pub among: Among,
+    /// The confidence of the intervals. Default 0.95.
+    pub confidence: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { top: 0.2, among: Among::Positive, confidence: 0.95 }
+    }
+}
+
+/// Who was hard for one pointwise requirement.
+#[derive(Clone, Debug)]
+pub struct Hard {
+    /// The hardest individuals.
+    pub hardest: Hardest,
+    /// How many the requirement speaks of.
+    pub population: usize,
+    /// Every group, the most over-represented first.
+    pub groups: Vec<Prevalence>,
+    /// Columns of the individuals that are shown.
+    pub columns: Vec<String>,
+    /// Their values, in the order of [`Multiplied::largest`].
+    pub individuals: Vec<Vec<String>>,
+}
+
+/// The data of a run, read again.
+pub struct Data {
+    table: Table,
+    encoder: Encoder,
+}
+
+impl Data {
+    /// Reads the data of a run again; or says in a sentence why not.
+    ///
+    /// # Errors
+    /// The sentence.
+    pub fn of(run: &Run) -> Result<Self, String> {
+        let problem = run.directory.join(files::PROBLEM).display().to_string();
+        let plan = Source::open(&problem).and_then(|source| Plan::check(&source));
+        let plan = plan.map_err(|error| format!("The data could not be read again: {error}."))?;
+        if plan.data().hashes != run.info.tables {
+            return Err("The data have changed since the run.".into());
+        }
+        let data = plan.data();
+        Ok(Self { table: data.table.clone(), encoder: data.encoder.clone() })
+    }
+
+    /// Who was hard for a pointwise requirement, and of the `shown` hardest their values.
+    ///
+    /// # Errors
+    /// Why not, in a sentence.
+    pub fn hard(&self, of: &Multiplied, options: &Options, shown: usize) -> Result<Hard, String> {
+        let rows = rows(&of.points, self.table.rows())?;
+        let multipliers: Vec<f64> = of.points.iter().map(|point| point.multiplier).collect();
+        let sentence = |error: feasible::Error| format!("Nobody can be ranked: {error}.");
+        let hardest = Hardest::of(&multipliers, options.top, options.among).map_err(sentence)?;
+        let groups = self.groups(&rows)?;
+        let groups = prevalence(rows.len(), &hardest, &groups, options.confidence);
+        let columns: Vec<String> =
+            self.encoder.variables().iter().map(|variable| variable.column.clone()).collect();
+        let value = |row: usize, column: &String| {
+            let column = self.table.column(column).ok();
+            column.and_then(|column| column.text(row)).unwrap_or_else(|| "missing".into())
+        };
+        let largest = of.largest(shown);
+        let individuals = largest
+            .iter()
+            .filter_map(|point| point.row)
+            .map(|row| columns.iter().map(|column| value(row as usize, column)).collect())
+            .collect();
+        Ok(Hard {
+            hardest,
+            population: rows.len(),
+            groups: groups.map_err(sentence)?,
+            columns,
+            individuals,
+        })
+    }
+
+    /// A group for each level of each categorical or binned column, as the model sees them.
+    fn groups(&self, rows: &[u32]) -> Result<Vec<Group>, String> {
+        let inputs = self.encoder.transform(&self.table, rows);
+        let inputs = inputs.map_err(|error| format!("The rows cannot be encoded: {error}."))?;
+        let mut groups = Vec::new();
+        for variable in self.encoder.variables() {
+            let Some(levels) = variable.levels() else { continue };
+            let Ok((_, columns)) = self.encoder.variable(&variable.column) else { continue };
+            // Two levels share one column: 1 is the second, 0 the first.
+            let one = columns.len() == 1;
+            let dense = inputs.dense_columns().iter().position(|c| columns.contains(c));
+            let mut members = vec![Vec::new(); levels.len()];
+            for at in 0..rows.len() {
+                let hot = inputs.hot(at).iter().find(|c| columns.contains(c));
+                let level = match (hot, dense) {
+                    (Some(column), _) if one => usize::from(*column == columns.start),
+                    (Some(column), _) => (column - columns.start) as usize,
+                    (None, Some(place)) => usize::from(inputs.dense_row(at)[place] > 0.5),
+                    (None, None) if one => 0,
+                    (None, None) => continue,
+                };
+                if let Some(members) = members.get_mut(level) {
+                    members.push(at as u32);
+                }
+            }
+            for (level, members) in levels.iter().zip(members) {
+                groups.push(Group { name: group_name(&variable.column, level), members });
+            }
+        }
+        Ok(groups)
+    }
+}
+
+/// `education = Masters`, `age in (44, 52]`, `age > 52`.
+fn group_name(column: &str, level: &str) -> String {
+    match level {
+        level if level.starts_with('(') => format!("{column} in {level}"),
+        level if level.starts_with("<= ") => format!("{column} ≤ {}", &level[3..]),
+        level if level.starts_with("> ") => format!("{column} {level}"),
+        level => format!("{column} = {level}"),
+    }
+}
+
+/// The rows of the points, if all are rows of the table.
+fn rows(points: &[Point], rows: usize) -> Result<Vec<u32>, String> {
+    let row = |point: &Point| {
+        let row = point.row.filter(|&row| row < rows as u64)?;
+        u32::try_from(row).ok()
+    };
+    points
+        .iter()
+        .map(row)
+        .collect::<Option<_>>()
+        .ok_or_else(|| "The multipliers are of rows that the data have not.".to_string())
+}

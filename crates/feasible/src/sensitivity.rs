@@ -1,0 +1,405 @@
+//! Who was hard: which groups have more than their share of the largest multipliers.
+//!
+//! The multipliers λ of a pointwise requirement say for which individuals it costs something. Take
+//! the hardest n, the top share q by λ. Of the N individuals a group has K, of the hardest it has
+//! k; its prevalence is k/n among them against K/N among all, and their ratio tells whether it is
+//! over-represented. Three numbers say how sure that is:
+//!
+//! - the exact interval of Clopper and Pearson (1934) for the prevalence among the hardest: all p
+//!   for which neither Pr\[X ≥ k\] nor Pr\[X ≤ k\] is below (1 − confidence)/2, X ~ binomial(n, p);
+//! - Fisher's exact test: the probability, were the hardest drawn at random, of a count at most as
+//!   likely as k under the hypergeometric distribution
+//!
+//! $$ \Pr[k] = \binom{K}{k} \binom{N-K}{n-k} \Big/ \binom{N}{n} ; $$
+//!
+//! - the same after Holm's (1979) correction for the number of groups tested, which keeps the
+//!   chance of even one false discovery below the level whatever the groups have in common.
+//!
+//! All three take individuals to be drawn one by one. Rows that are alike share their λ, so there
+//! are fewer of them than it seems: the ratio is a fact of the run, its p-value is optimistic.
+//!
+//! Where most λ are 0, the top 20 % of all individuals are mostly ties: say [`Among::Positive`]
+//! then, and say which it was.
+//!
+//! ```
+//! use feasible::sensitivity::{Among, Group, Hardest, prevalence};
+//! let lambda = [0.0, 3.0, 0.0, 2.0, 0.5, 0.0, 1.0, 0.0, 0.0, 0.0];
+//! let hardest = Hardest::of(&lambda, 0.5, Among::Positive)?;
+//! assert_eq!(hardest.members, [1, 3]);
+//! let groups = [Group::new("women", [1, 3, 5]), Group::new("men", [0, 2, 4, 6, 7, 8, 9])];
+//! let found = prevalence(lambda.len(), &hardest, &groups, 0.95)?;
+//! assert_eq!((found[0].name.as_str(), found[0].ratio), ("women", 1.0 / 0.3));
+//! # Ok::<(), feasible::Error>(())
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Of whom the top share is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Among {
+    /// Of all individuals.
+    All,
+    /// Of those with λ > 0.
+    Positive,
+}
+
+/// The hardest individuals: those with the largest multipliers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Hardest {
+    /// Their positions, ascending.
+    pub members: Vec<u32>,
+    /// Of how many they are the top share.
+    pub of: usize,
+    /// The least of their multipliers.
+    pub least: f64,
+    /// Individuals with that same multiplier who did not get in: where there are any, the order
+    /// of the rows decided.
+    pub tied: usize,
+}
+
+impl Hardest {
+    /// The ⌈share · n⌉ individuals with the largest multipliers; equal ones in the order of their
+    /// positions.
+    ///
+    /// # Errors
+    /// A share that is not in (0, 1], multipliers that are negative or not finite, or none to
+    /// choose from.
+    pub fn of(multipliers: &[f64], share: f64, among: Among) -> Result<Self> {
+        Error::unless(share > 0.0 && share <= 1.0, "top share", share, "above 0 and at most 1")?;
+        if let Some(bad) = multipliers.iter().find(|m| !(m.is_finite() && **m >= 0.0)) {
+            Error::unless(false, "multiplier", *bad, "finite and at least 0")?;
+        }
+        let positive = |&at: &u32| among == Among::All || multipliers[at as usize] > 0.0;
+        let mut order: Vec<u32> = (0..multipliers.len() as u32).filter(positive).collect();
+        let of = order.len();
+        if of == 0 {
+            let requirement = "the hardest individuals".to_string();
+            return Err(Error::EmptyPopulation { requirement });
+        }
+        order.sort_by(|&a, &b| {
+            multipliers[b as usize].total_cmp(&multipliers[a as usize]).then(a.cmp(&b))
+        });
+        // 0.2 · 10 is 2.0000000000000004: what is whole but for that counts as whole.
+        let count = ((share * of as f64 - 1e-9).ceil() as usize).clamp(1, of);
+        let least = multipliers[order[count - 1] as usize];
+        let tied = order[count..].iter().filter(|&&at| multipliers[at as usize] == least).count();
+        order.truncate(count);
+        order.sort_unstable();
+        Ok(Self { members: order, of, least, tied })
+    }
+}
+
+/// A group of individuals.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// What it is called.
+    pub name: String,
+    /// The positions of its members.
+    pub members: Vec<u32>,
+}
+
+impl Group {
+    /// A group.
+    pub fn new(name: &str, members: impl IntoIterator<Item = u32>) -> Self {
+        Self { name: name.to_string(), members: members.into_iter().collect() }
+    }
+}
+
+/// How much of the hardest a group makes up, and how sure that is. See the [module](self).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prevalence {
+    /// The group.
+    pub name: String,
+    /// Its members among the hardest, k.
+    pub among_hardest: usize,
+    /// Its members among all, K.
+    pub among_all: usize,
+    /// Its prevalence among the hardest, k/n.
+    pub share: f64,
+    /// Its prevalence among all, K/N.
+    pub share_of_all: f64,
+    /// The ratio of the two: above 1 if it is over-represented.
+    pub ratio: f64,
+    /// The exact interval for the prevalence among the hardest.
+    pub interval: (f64, f64),
+    /// Fisher's exact test, two-sided.
+    pub p: f64,
+    /// After Holm's correction for the number of groups.
+    pub adjusted: f64,
+}
+
+/// The prevalence of each group, the most over-represented first. Groups without members are left
+/// out and not counted as tested.
+///
+/// # Errors
+/// A confidence that is not in (0, 1), or members that are repeated or not below `population`.
+pub fn prevalence(
+    population: usize,
+    hardest: &Hardest,
+    groups: &[Group],
+    confidence: f64,
+) -> Result<Vec<Prevalence>> {
+    let inside = confidence > 0.0 && confidence < 1.0;
+    Error::unless(inside, "confidence", confidence, "between 0 and 1")?;
+    let mut is_hard = vec![false; population];
+    for &at in &hardest.members {
+        *place(&mut is_hard, at, "the hardest")? = true;
+    }
+    let n = hardest.members.len();
+    let mut found = Vec::new();
+    let mut seen = vec![usize::MAX; population];
+    for (which, group) in groups.iter().enumerate().filter(|(_, g)| !g.members.is_empty()) {
+        let mut k = 0;
+        for &at in &group.members {
+            let last = place(&mut seen, at, &group.name)?;
+            if *last == which {
+                return Err(Error::DuplicateId { id: u64::from(at) });
+            }
+            *last = which;
+            k += usize::from(is_hard[at as usize]);
+        }
+        let all = group.members.len();
+        let (share, share_of_all) = (k as f64 / n as f64, all as f64 / population as f64);
+        found.push(Prevalence {
+            name: group.name.clone(),
+            among_hardest: k,
+            among_all: all,
+            share,
+            share_of_all,
+            ratio: share / share_of_all,
+            interval: clopper_pearson(k, n, confidence),
+            p: fisher(population, all, n, k),
+            adjusted: 1.0,
+        });
+    }
+    holm(&mut found);
+    // Stable: equal ratios stay in the order of the groups.
+    found.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+    Ok(found)
+}
+
+fn place<'a, T>(of: &'a mut [T], at: u32, whose: &str) -> Result<&'a mut T> {
+    let rows = of.len();
+    of.get_mut(at as usize).ok_or_else(|| Error::Shape {
+        what: format!("members of {whose}"),
+        expected: format!("positions below {rows}"),
+        found: at as usize,
+    })
+}
+
+/// Holm's step-down correction: the j-th smallest of m is multiplied by m − j + 1, and none is
+/// below the one before.
+fn holm(found: &mut [Prevalence]) {
+    let mut order: Vec<usize> = (0..found.len()).collect();
+    order.sort_by(|&a, &b| found[a].p.total_cmp(&found[b].p));
+    let mut least: f64 = 0.0;
+    for (rank, &at) in order.iter().enumerate() {
+        least = least.max((found[at].p * (found.len() - rank) as f64).min(1.0));
+        found[at].adjusted = least;
+    }
+}
+
+/// The two-sided p-value of k of a group's `all` among n drawn from `population`.
+fn fisher(population: usize, all: usize, n: usize, k: usize) -> f64 {
+    let (low, high) = ((n + all).saturating_sub(population), n.min(all));
+    let outside = population - all;
+    let ln = |k: usize| ln_choose(all, k) + ln_choose(outside, n - k) - ln_choose(population, n);
+    // Counts as likely as k, but for rounding, count as at most as likely.
+    let bound = ln(k) + 1e-7;
+    let mut p = 0.0;
+    // Away from k the probabilities fall on both sides of the mode: each side is summed from its
+    // first count that is unlikely enough, until nothing is added.
+    let mode = ((n + 1) as f64 * (all + 1) as f64 / (population + 2) as f64) as usize;
+    let mode = mode.clamp(low, high);
+    let mut add = |k: usize| {
+        let term = ln(k);
+        if term > bound {
+            return true;
+        }
+        let before = p;
+        p += term.exp();
+        p > before
+    };
+    for k in mode..=high {
+        if !add(k) {
+            break;
+        }
+    }
+    for k in (low..mode).rev() {
+        if !add(k) {
+            break;
+        }
+    }
+    p.min(1.0)
+}
+
+fn ln_choose(n: usize, k: usize) -> f64 {
+    ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
+}
+
+/// log n!, by Stirling's series; exact products below 16.
+fn ln_factorial(n: usize) -> f64 {
+    if n < 16 {
+        return (1..=n).map(|i| i as f64).product::<f64>().ln();
+    }
+    let x = n as f64;
+    let m = 1.0 / (x * x);
+    let series = (1.0 / 12.0 - m * (1.0 / 360.0 - m * (1.0 / 1260.0 - m / 1680.0))) / x;
+    x * x.ln() - x + 0.5 * (std::f64::consts::TAU * x).ln() + series
+}
+
+/// The exact interval for a share of which k of n were seen.
+fn clopper_pearson(k: usize, n: usize, confidence: f64) -> (f64, f64) {
+    let tail = (1.0 - confidence) / 2.0;
+    // Pr[X ≥ k] = I_p(k, n − k + 1) rises with p.
+    let low = if k == 0 { 0.0 } else { root(|p| beta(k, n - k + 1, p) - tail) };
+    let high = if k == n { 1.0 } else { root(|p| beta(k + 1, n - k, p) - (1.0 - tail)) };
+    (low, high)
+}
+
+/// Where a rising function crosses 0 in (0, 1), by halving.
+fn root(f: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..80 {
+        let middle = 0.5 * (low + high);
+        if f(middle) < 0.0 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    0.5 * (low + high)
+}
+
+/// The regularised incomplete beta function I_x(a, b) of whole a, b ≥ 1, by its continued
+/// fraction (Lentz's method), on the side where that converges fast.
+fn beta(a: usize, b: usize, x: f64) -> f64 {
+    if x <= 0.0 {
+        return 0.0;
+    }
+    if x >= 1.0 {
+        return 1.0;
+    }
+    if x > (a + 1) as f64 / (a + b + 2) as f64 {
+        return 1.0 - beta(b, a, 1.0 - x);
+    }
+    // x^a (1 − x)^b / (a B(a, b)), B(a, b) = (a−1)! (b−1)! / (a+b−1)!.
+    let ln_b = ln_factorial(a - 1) + ln_factorial(b - 1) - ln_factorial(a + b - 1);
+    let (a, b) = (a as f64, b as f64);
+    let front = (a * x.ln() + b * (-x).ln_1p() - ln_b).exp() / a;
+    let tiny = 1e-300;
+    let away = |v: f64| if v.abs() < tiny { tiny } else { v };
+    let (mut c, mut d) = (1.0, 1.0 / away(1.0 - (a + b) * x / (a + 1.0)));
+    let mut fraction = d;
+    for m in 1..10_000 {
+        let m = f64::from(m);
+        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+        d = 1.0 / away(1.0 + even * d);
+        c = away(1.0 + even / c);
+        fraction *= d * c;
+        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        d = 1.0 / away(1.0 + odd * d);
+        c = away(1.0 + odd / c);
+        fraction *= d * c;
+        if (d * c - 1.0).abs() < 1e-15 {
+            break;
+        }
+    }
+    front * fraction
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// population, group, hardest, k, low, high, p; from tests/oracle/sensitivity.py.
+    const SCIPY: &str = include_str!("../tests/oracle/sensitivity.csv");
+
+    #[test]
+    fn intervals_and_tests_are_those_of_scipy() {
+        let mut cases = 0;
+        for line in SCIPY.lines().skip(1) {
+            let cells: Vec<&str> = line.split(',').collect();
+            let whole = |at: usize| cells[at].parse::<usize>().unwrap_or(usize::MAX);
+            let real = |at: usize| cells[at].parse::<f64>().unwrap_or(f64::NAN);
+            let (population, all, n, k) = (whole(0), whole(1), whole(2), whole(3));
+            let (low, high) = clopper_pearson(k, n, 0.95);
+            // Halving ends at 1e-24; the continued fraction loses a few digits of log B(a, b),
+            // whose terms reach 1e7 at the largest n.
+            assert!((low - real(4)).abs() < 1e-8, "{line}: {low}");
+            assert!((high - real(5)).abs() < 1e-8, "{line}: {high}");
+            let p = fisher(population, all, n, k);
+            // Logarithms of factorials of a million keep about 1e-9.
+            let expected = real(6);
+            assert!((p - expected).abs() <= 1e-6 * expected + 1e-300, "{line}: {p}");
+            cases += 1;
+        }
+        assert!(cases >= 30);
+    }
+
+    #[test]
+    fn holm_multiplies_by_what_is_left_and_never_falls() {
+        let of = |p: f64| Prevalence {
+            name: String::new(),
+            among_hardest: 0,
+            among_all: 0,
+            share: 0.0,
+            share_of_all: 0.0,
+            ratio: 0.0,
+            interval: (0.0, 1.0),
+            p,
+            adjusted: f64::NAN,
+        };
+        let mut found = [0.03, 0.01, 0.02, 0.9].map(of);
+        holm(&mut found);
+        let adjusted = found.map(|f| f.adjusted);
+        // 4 · 0.01, 3 · 0.02, max(2 · 0.03, 0.06), 1 · 0.9.
+        let expected = [0.06, 0.04, 0.06, 0.9];
+        for (found, expected) in adjusted.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-15, "{adjusted:?}");
+        }
+    }
+
+    #[test]
+    fn the_hardest_are_the_largest_and_ties_are_counted() -> Result<()> {
+        let lambda = [0.0, 2.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let all = Hardest::of(&lambda, 0.2, Among::All)?;
+        assert_eq!(
+            (all.members.as_slice(), all.of, all.least, all.tied),
+            (&[1, 2][..], 10, 1.0, 2)
+        );
+        let positive = Hardest::of(&lambda, 0.25, Among::Positive)?;
+        assert_eq!((positive.members.as_slice(), positive.of, positive.tied), (&[1][..], 4, 0));
+        assert_eq!(Hardest::of(&lambda, 1.0, Among::All)?.members.len(), 10);
+        assert!(Hardest::of(&lambda, 0.0, Among::All).is_err());
+        assert!(Hardest::of(&[0.0; 3], 0.5, Among::Positive).is_err());
+        assert!(Hardest::of(&[1.0, f64::NAN], 0.5, Among::All).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn groups_are_ranked_and_bad_members_are_refused() -> Result<()> {
+        let lambda: Vec<f64> = (0..100).map(f64::from).collect();
+        let hardest = Hardest::of(&lambda, 0.2, Among::All)?;
+        let groups = [
+            Group::new("low", 0..50),
+            Group::new("none", []),
+            Group::new("even", (0..100).step_by(2)),
+            Group::new("top", 90..100),
+        ];
+        let found = prevalence(100, &hardest, &groups, 0.95)?;
+        let names: Vec<&str> = found.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(names, ["top", "even", "low"]);
+        assert_eq!((found[0].share, found[0].share_of_all, found[0].ratio), (0.5, 0.1, 5.0));
+        // Half of the hardest are even, as half of all are: nothing is more likely.
+        assert!(found[0].adjusted < 1e-6 && (found[1].adjusted - 1.0).abs() < 1e-9);
+        assert!(found[2].p < 1e-4 && found[2].interval.0 == 0.0);
+        assert!(prevalence(100, &hardest, &[Group::new("x", [1, 1])], 0.95).is_err());
+        assert!(prevalence(100, &hardest, &[Group::new("x", [100])], 0.95).is_err());
+        assert!(prevalence(100, &hardest, &groups, 1.0).is_err());
+        Ok(())
+    }
+}
