@@ -1,0 +1,7 @@
+//! Tables and a yardstick for measuring Feasible's kernels.
+//!
+//! The benchmarks are `benches/kernels.rs`; the fixed work whose instructions are counted is
+//! `src/bin/fixed_work.rs`, which `bench/instructions` runs.
+
+pub mod peak;
+pub mod tables;
