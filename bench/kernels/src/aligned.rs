@@ -15,7 +15,7 @@ pub struct Aligned {
 impl From<Vec<f32>> for Aligned {
     fn from(values: Vec<f32>) -> Self {
         let lanes = LINE / size_of::<f32>();
-        let mut data = Vec::with_capacity(values.len() + lanes);
+        let mut data: Vec<f32> = Vec::with_capacity(values.len() + lanes);
         // Within the capacity, so it never moves.
         let start = data.as_ptr().align_offset(LINE).min(lanes);
         data.resize(start, 0.0);
