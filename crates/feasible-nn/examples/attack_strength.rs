@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use feasible::adversary::{Attack, Budget, Norm, robustness};
-use feasible::{Inputs, Loss, Model, Population, Problem, Samples, Targets};
+use feasible::{Inputs, Loss, Model, Population, Problem, Requirement, Samples, Targets};
 use feasible_nn::conv::{Builder, Shape, resnet18};
 
 fn tensors(path: &Path) -> HashMap<String, Vec<f32>> {
@@ -61,14 +61,13 @@ fn main() {
             let samples = Samples::with_ids(inputs, targets, ids).unwrap();
             let adversary = Arc::new(attack(epsilon).check().unwrap());
             let attacked = Population::new(samples).through(adversary);
-            let mean = |loss: Loss| {
-                let problem = Problem::minimise(&attacked, Loss::CrossEntropy);
-                let requirement = feasible::Requirement::average("loss", &attacked, loss);
-                let problem = problem.subject_to(requirement.at_most(0.0)).check().unwrap();
-                let measured = problem.measure(&model, &theta).unwrap();
-                (measured.objective, measured.slacks[0].measured[0])
-            };
-            let (entropy, error) = mean(Loss::Error);
+            let error = Requirement::average("error", &attacked, Loss::CrossEntropy);
+            let problem = Problem::minimise(&attacked, Loss::CrossEntropy)
+                .subject_to(error.measured_by(Loss::Error).at_most(0.0))
+                .check()
+                .unwrap();
+            let measured = problem.measure(&model, &theta).unwrap();
+            let (entropy, error) = (measured.objective, measured.slacks[0].measured[0]);
             print!(" {:.1} % {entropy:.4},", 100.0 * (1.0 - error));
         }
         println!();
