@@ -7,7 +7,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::people;
-use feasible::{Learner, Loss, Problem, Requirement, rho};
+use feasible::{Learner, Loss, Model, Problem, Requirement, rho};
+use feasible_nn::conv::{ConvNet, Shape};
 use feasible_nn::{Activation, Adam, Mlp};
 
 /// The system's allocator, counting.
@@ -42,10 +43,16 @@ fn steps_allocate_nothing_once_their_buffers_have_grown() {
         .subject_to(Requirement::average("group", &group, Loss::CrossEntropy).at_most(0.4))
         .check()
         .unwrap();
-    let model = Mlp::new(&[6, 16, 16, 2], Activation::Sigmoid).unwrap();
+    check(&problem, &Mlp::new(&[6, 16, 16, 2], Activation::Sigmoid).unwrap());
+    // The same people as images of 2 × 3 pixels.
+    let model = ConvNet::resnet18(Shape::new(1, 2, 3), 2, 4).unwrap();
+    check(&problem, &model);
+}
+
+fn check<M: Model<Real = f32>>(problem: &Problem, model: &M) {
     let allocations = |batch_size: usize| {
         let learner = Learner::alternating(Adam::new(0.01)).batch_size(batch_size).epochs(10);
-        let mut training = learner.begin(&problem, &model).unwrap();
+        let mut training = learner.begin(problem, model).unwrap();
         for _ in 0..3 {
             training.advance().unwrap();
         }

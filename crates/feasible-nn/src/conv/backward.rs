@@ -196,12 +196,23 @@ impl<T: Kernels> ConvNet<T> {
             for (m, image) in images.clone().enumerate() {
                 let g = &mut gradient[m * shape.blocked() + b * plane..][..plane];
                 let at = image * shape.blocked() + b * plane;
+                let (stored, z) = (&stored[at..at + plane], &z[at..at + plane]);
+                if lazy && reading.activation == Some(Activation::Relu) {
+                    let sums = &mut sums[(m * blocks + b) * 2 * BLOCK..][..2 * BLOCK];
+                    match &reading.affine {
+                        Some((scale, shift)) => {
+                            planes::through_and_covariance(level, z, scale, shift, &mean, g, sums);
+                        }
+                        None => planes::mask_and_covariance(level, stored, z, &mean, g, sums),
+                    }
+                    continue;
+                }
                 if reading.activation.is_some() {
-                    planes::through(level, &stored[at..at + plane], &reading, g);
+                    planes::through(level, stored, &reading, g);
                 }
                 let sums = &mut sums[(m * blocks + b) * 2 * BLOCK..][..2 * BLOCK];
                 if lazy {
-                    planes::covariance(level, g, &z[at..at + plane], &mean, sums);
+                    planes::covariance(level, g, z, &mean, sums);
                 } else if wanted.parameters {
                     sums.fill(T::ZERO);
                     planes::total(level, g, sums);

@@ -10,7 +10,7 @@ use crate::kernel::conv::winograd::{self, POINTS};
 use crate::kernel::conv::{BLOCK, Packing, Sweep, Tap};
 
 /// Pixels a group of images should have: enough to pay for loading a tile of weights.
-const GROUP_PIXELS: usize = 256;
+const GROUP_PIXELS: usize = 512;
 /// The most images in a group.
 const GROUP_IMAGES: usize = 8;
 
@@ -92,7 +92,7 @@ impl Plan {
                 });
             }
         }
-        let group = (GROUP_PIXELS / (to.height * to.width)).clamp(1, GROUP_IMAGES);
+        let group = group(to, tiles);
         Self { from, to, taps: tall * wide, tiles, group, input, forward, delta, backward }
     }
 
@@ -127,8 +127,8 @@ impl Plan {
         }
         let (ins, outs) = (self.in_blocks(), self.to.blocks());
         [
-            winograd::sweep_scratch(ins),
-            winograd::sweep_scratch(outs),
+            winograd::sweep_scratch(ins, outs),
+            winograd::sweep_scratch(outs, ins),
             winograd::outer_scratch(ins, outs),
         ]
     }
@@ -142,6 +142,22 @@ impl Plan {
     pub(crate) fn weights(&self) -> usize {
         self.to.blocks() * self.in_blocks() * self.taps * self.input.pixel * BLOCK
     }
+}
+
+/// Images that are worth being packed together: enough pixels, and tiles that fill their blocks.
+fn group(to: Shape, tiles: bool) -> usize {
+    let pixels = to.height * to.width;
+    let most = (GROUP_PIXELS / pixels).clamp(1, GROUP_IMAGES);
+    if !tiles {
+        return most;
+    }
+    let each = to.height.div_ceil(2) * to.width.div_ceil(2);
+    let filled = |images: usize| {
+        let tiles = images * each;
+        tiles as f64 / tiles.next_multiple_of(winograd::TILES) as f64
+    };
+    // The fewest of those that fill best.
+    (1..=most.max(2)).rev().max_by(|&a, &b| filled(a).total_cmp(&filled(b))).unwrap_or(1)
 }
 
 /// The backward offsets along one axis.

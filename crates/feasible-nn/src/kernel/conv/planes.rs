@@ -308,6 +308,37 @@ compiled! {
         sums[..BLOCK].copy_from_slice(&total);
     }
 
+    /// [`through`] the ReLU of a value that is scale · z + shift, and the sums of
+    /// [`covariance`], in one go.
+    fn through_and_covariance<T>(z: &[T], scale: &Channels<T>, shift: &Channels<T>, mean: &Channels<T>, g: &mut [T], sums: &mut [T]) {
+        let (mut first, mut second) = ([T::ZERO; BLOCK], [T::ZERO; BLOCK]);
+        for (z, g) in z.chunks_exact(BLOCK).zip(g.chunks_exact_mut(BLOCK)) {
+            for i in 0..BLOCK {
+                let u = scale[i] * z[i] + shift[i];
+                g[i] = if u > T::ZERO { g[i] } else { T::ZERO };
+                first[i] += g[i];
+                second[i] += g[i] * (z[i] - mean[i]);
+            }
+        }
+        sums[..BLOCK].copy_from_slice(&first);
+        sums[BLOCK..].copy_from_slice(&second);
+    }
+
+    /// The same where the value is stored beside z.
+    fn mask_and_covariance<T>(value: &[T], z: &[T], mean: &Channels<T>, g: &mut [T], sums: &mut [T]) {
+        let (mut first, mut second) = ([T::ZERO; BLOCK], [T::ZERO; BLOCK]);
+        let pixels = value.chunks_exact(BLOCK).zip(z.chunks_exact(BLOCK));
+        for ((value, z), g) in pixels.zip(g.chunks_exact_mut(BLOCK)) {
+            for i in 0..BLOCK {
+                g[i] = if value[i] > T::ZERO { g[i] } else { T::ZERO };
+                first[i] += g[i];
+                second[i] += g[i] * (z[i] - mean[i]);
+            }
+        }
+        sums[..BLOCK].copy_from_slice(&first);
+        sums[BLOCK..].copy_from_slice(&second);
+    }
+
     /// sums[0] = Σ g, sums[1] = Σ g (z − mean).
     fn covariance<T>(g: &[T], z: &[T], mean: &Channels<T>, sums: &mut [T]) {
         let (mut first, mut second) = ([T::ZERO; BLOCK], [T::ZERO; BLOCK]);

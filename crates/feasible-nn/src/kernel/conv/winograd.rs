@@ -5,7 +5,7 @@
 //!
 //! for a 4×4 tile d of the input, a filter g and a 2×2 tile Y of the output. For each of the 16 points of the
 //! transformed tile the sum over channels is a small matrix product, [tiles × in] · [in × out]. Tiles
-//! come in blocks of 14, transformed into memory that stays in the cache; the constants are 0, ±1 and
+//! come in blocks of 14, a row of four points at a time, in memory that stays in the cache; the constants are 0, ±1 and
 //! ½, so that little accuracy is lost. The gradient with respect to g is the same formula read
 //! backwards, $G^\top [\sum (B^\top d B) \odot (A\, \delta A^\top)]\, G$, with blocks of 28 tiles.
 
@@ -21,17 +21,22 @@ use crate::simd::{Lanes, Level, dispatch};
 /// Points of a transformed tile.
 pub const POINTS: usize = 16;
 /// Tiles of a block: forward, and in sums over tiles.
-const TILES: usize = 14;
+pub(crate) const TILES: usize = 14;
 const OUTER_TILES: usize = 28;
 
+/// Points in a row of a transformed tile. Rows are taken one after the other, so that what is in
+/// flight stays in the first-level cache.
+const ROW: usize = 4;
+
 /// Numbers of scratch memory [`sweep`] needs.
-pub fn sweep_scratch(in_blocks: usize) -> usize {
-    POINTS * TILES * BLOCK * (in_blocks + 2)
+pub fn sweep_scratch(in_blocks: usize, out_blocks: usize) -> usize {
+    // A row of points of the inputs, of two vectors of sums, and four outputs of everything.
+    TILES * BLOCK * (ROW * in_blocks + 2 * ROW + 4 * out_blocks)
 }
 
 /// Numbers of scratch memory [`outer`] needs.
 pub fn outer_scratch(in_blocks: usize, out_blocks: usize) -> usize {
-    POINTS * OUTER_TILES * BLOCK * (in_blocks + out_blocks)
+    ROW * OUTER_TILES * BLOCK * (in_blocks + out_blocks)
 }
 
 /// Where a tile is: its image, and row and column of its first output.
@@ -71,63 +76,65 @@ impl Walk {
 
 dispatch!(sweep => sweep_lanes(of: Correlation<'_, f32>, scratch: &mut [f32], out: &mut [f32]));
 
-/// The 4×4 tile at `from` to points at `to`, `stride` numbers apart.
+/// Row `y` of Bᵀ d: one pixel of two rows of the tile, added or subtracted.
 ///
 /// # Safety
-/// Four pixels of four rows, `row` numbers apart, are readable at `from`; N numbers at each of the 16
-/// points writable.
+/// A vector is readable at `from` and up to three rows of `row` numbers below.
 #[inline(always)]
-unsafe fn transform_input<L: Lanes>(from: *const f32, row: usize, to: *mut f32, stride: usize) {
-    let mut t = [[L::splat(0.0); 4]; 4];
+unsafe fn down<L: Lanes, const Y: usize>(from: *const f32, row: usize) -> L {
     // SAFETY: the caller's promise.
     unsafe {
-        for x in 0..4 {
-            let d0 = L::load(from.add(x * BLOCK));
-            let d1 = L::load(from.add(row + x * BLOCK));
-            let d2 = L::load(from.add(2 * row + x * BLOCK));
-            let d3 = L::load(from.add(3 * row + x * BLOCK));
-            t[0][x] = d0.sub(d2);
-            t[1][x] = d1.add(d2);
-            t[2][x] = d2.sub(d1);
-            t[3][x] = d1.sub(d3);
-        }
-        for y in 0..4 {
-            let [d0, d1, d2, d3] = t[y];
-            d0.sub(d2).store(to.add(4 * y * stride));
-            d1.add(d2).store(to.add((4 * y + 1) * stride));
-            d2.sub(d1).store(to.add((4 * y + 2) * stride));
-            d1.sub(d3).store(to.add((4 * y + 3) * stride));
+        let at = |r: usize| L::load(from.add(r * row));
+        match Y {
+            0 => at(0).sub(at(2)),
+            1 => at(1).add(at(2)),
+            2 => at(2).sub(at(1)),
+            _ => at(1).sub(at(3)),
         }
     }
 }
 
-/// Transforms the `count` first tiles of all input blocks to `[point][block][tile][16]`.
+/// Row `y` of the points of all tiles and input blocks, to `[point][block][tile][16]`.
 ///
 /// # Safety
-/// The tiles lie inside the packed images, and `to` has room for POINTS × blocks × N × 16.
+/// The tiles lie inside the packed images, and `to` has room for ROW × blocks × N × 16.
 #[inline(always)]
-unsafe fn transform_inputs<L: Lanes, const N: usize>(
+unsafe fn transform_inputs<L: Lanes, const Y: usize, const N: usize>(
     input: &super::Packed<'_, f32>,
     row: usize,
-    tiles: &[Tile; N],
-    count: usize,
+    tiles: &[Tile],
     to: *mut f32,
 ) {
     let blocks = input.blocks();
+    let stride = blocks * N * BLOCK;
     for b in 0..blocks {
-        for (k, tile) in tiles[..count].iter().enumerate() {
-            let Tile { image, row: r, column } = *tile;
-            let from = b * input.block + image * input.image + r * row + column * BLOCK;
-            let mut lane = 0;
-            while lane < BLOCK {
+        let mut lane = 0;
+        while lane < BLOCK {
+            let (mut r0, mut r1) = (L::splat(0.0), L::splat(0.0));
+            let mut last = usize::MAX;
+            for (k, tile) in tiles.iter().enumerate() {
+                let Tile { image, row: r, column } = *tile;
+                let from = b * input.block + image * input.image + r * row + column * BLOCK;
                 // SAFETY: the caller's promise.
                 unsafe {
-                    let from = input.data.as_ptr().add(from + lane);
+                    let from_at = input.data.as_ptr().add(from + lane);
+                    // Neighbours share two columns.
+                    if from != last {
+                        r0 = down::<L, Y>(from_at, row);
+                        r1 = down::<L, Y>(from_at.add(BLOCK), row);
+                    }
+                    let r2 = down::<L, Y>(from_at.add(2 * BLOCK), row);
+                    let r3 = down::<L, Y>(from_at.add(3 * BLOCK), row);
                     let to = to.add((b * N + k) * BLOCK + lane);
-                    transform_input::<L>(from, row, to, blocks * N * BLOCK);
+                    r0.sub(r2).store(to);
+                    r1.add(r2).store(to.add(stride));
+                    r2.sub(r1).store(to.add(2 * stride));
+                    r1.sub(r3).store(to.add(3 * stride));
+                    (r0, r1) = (r2, r3);
                 }
-                lane += L::N;
+                last = from + 2 * BLOCK;
             }
+            lane += L::N;
         }
     }
 }
@@ -141,40 +148,64 @@ fn sweep_lanes<L: Lanes>(of: Correlation<'_, f32>, scratch: &mut [f32], out: &mu
     let size = (sweep.rows.div_ceil(2), sweep.columns.div_ceil(2));
     of.check_tiles(out, size);
     let blocks = of.input.blocks();
-    assert!(scratch.len() >= sweep_scratch(blocks));
-    let (v, m) = scratch.split_at_mut(POINTS * TILES * BLOCK * blocks);
-    let (v, m) = (v.as_mut_ptr(), m.as_mut_ptr());
+    assert!(scratch.len() >= sweep_scratch(blocks, of.out_blocks));
+    let (v, rest) = scratch.split_at_mut(ROW * TILES * BLOCK * blocks);
+    let (m, kept) = rest.split_at_mut(2 * ROW * TILES * BLOCK);
+    let (v, m, kept) = (v.as_mut_ptr(), m.as_mut_ptr(), kept.as_mut_ptr());
+    let out = out.as_mut_ptr();
     let all = of.images * size.0 * size.1;
-    let vectors = of.out_blocks * (BLOCK / L::N);
     let mut walk = Walk::default();
     let mut first = 0;
     while first < all {
         let count = TILES.min(all - first);
         let tiles: [Tile; TILES] = walk.take(count, size);
+        let tiles = &tiles[..count];
         // SAFETY: `check_tiles` has compared strides and counts with the lengths of the slices; the
         // scratch memory is as long as its formula says.
         unsafe {
-            let (input, row) = (&of.input, sweep.input_row);
-            transform_inputs::<L, TILES>(input, row, &tiles, count, v);
-            let mut o = 0;
-            if L::N == BLOCK {
-                while o + 2 <= vectors {
-                    multiply::<L, 2>(&of, v, m, o);
-                    transform_outputs::<L, 2>(&of, m, o, &tiles[..count], out.as_mut_ptr());
-                    o += 2;
-                }
-            }
-            while o < vectors {
-                multiply::<L, 1>(&of, v, m, o);
-                transform_outputs::<L, 1>(&of, m, o, &tiles[..count], out.as_mut_ptr());
-                o += 1;
-            }
+            sweep_row::<L, 0>(&of, tiles, v, m, kept, out);
+            sweep_row::<L, 1>(&of, tiles, v, m, kept, out);
+            sweep_row::<L, 2>(&of, tiles, v, m, kept, out);
+            sweep_row::<L, 3>(&of, tiles, v, m, kept, out);
         }
         first += count;
     }
 }
 
-/// For each point: [tiles × in] · [in × V vectors of out], to `[vector][point][tile][N]`.
+/// Row Y of the points of a block of tiles.
+///
+/// # Safety
+/// As [`multiply`] and [`transform_outputs`].
+#[inline(always)]
+unsafe fn sweep_row<L: Lanes, const Y: usize>(
+    of: &Correlation<'_, f32>,
+    tiles: &[Tile],
+    v: *mut f32,
+    m: *mut f32,
+    kept: *mut f32,
+    out: *mut f32,
+) {
+    let vectors = of.out_blocks * (BLOCK / L::N);
+    // SAFETY: the caller's promise.
+    unsafe {
+        transform_inputs::<L, Y, TILES>(&of.input, of.sweep.input_row, tiles, v);
+        let mut o = 0;
+        if L::N == BLOCK {
+            while o + 2 <= vectors {
+                multiply::<L, 2>(of, v, m, Y, o);
+                transform_outputs::<L, Y, 2>(of, m, kept, o, tiles, out);
+                o += 2;
+            }
+        }
+        while o < vectors {
+            multiply::<L, 1>(of, v, m, Y, o);
+            transform_outputs::<L, Y, 1>(of, m, kept, o, tiles, out);
+            o += 1;
+        }
+    }
+}
+
+/// For each point of row `y`: [tiles × in] · [in × V vectors of out], to `[vector][point][tile][N]`.
 ///
 /// # Safety
 /// v and m are the scratch memory of [`sweep_lanes`], and vectors o..o + V exist.
@@ -183,19 +214,20 @@ unsafe fn multiply<L: Lanes, const V: usize>(
     of: &Correlation<'_, f32>,
     v: *const f32,
     m: *mut f32,
+    y: usize,
     o: usize,
 ) {
     let blocks = of.input.blocks();
-    for p in 0..POINTS {
+    for x in 0..ROW {
         // SAFETY: weights are [out block][point][in block][16][16].
         unsafe {
             let mut w = [of.weights.as_ptr(); V];
             for i in 0..V {
                 let lane = (o + i) * L::N;
-                let tile = (lane / BLOCK * POINTS + p) * blocks * BLOCK * BLOCK;
+                let tile = (lane / BLOCK * POINTS + ROW * y + x) * blocks * BLOCK * BLOCK;
                 w[i] = w[i].add(tile + lane % BLOCK);
             }
-            let from = v.add(p * blocks * TILES * BLOCK);
+            let from = v.add(x * blocks * TILES * BLOCK);
             let mut low = [[L::splat(0.0); 7]; V];
             let mut high = [[L::splat(0.0); 7]; V];
             for b in 0..blocks {
@@ -220,7 +252,7 @@ unsafe fn multiply<L: Lanes, const V: usize>(
                 }
             }
             for i in 0..V {
-                let to = m.add((i * POINTS + p) * TILES * L::N);
+                let to = m.add((i * ROW + x) * TILES * L::N);
                 for j in 0..7 {
                     low[i][j].store(to.add(j * L::N));
                     high[i][j].store(to.add((7 + j) * L::N));
@@ -230,14 +262,16 @@ unsafe fn multiply<L: Lanes, const V: usize>(
     }
 }
 
-/// Back from points to 2×2 outputs, with everything that follows the sum.
+/// Adds row `y` of the points to the 2×2 outputs kept so far; after rows 2 and 3 a row of outputs is
+/// complete and gets everything that follows the sum.
 ///
 /// # Safety
 /// As [`multiply`], and the outputs of the tiles lie inside `out` unless they are cut off.
 #[inline(always)]
-unsafe fn transform_outputs<L: Lanes, const V: usize>(
+unsafe fn transform_outputs<L: Lanes, const Y: usize, const V: usize>(
     of: &Correlation<'_, f32>,
     m: *const f32,
+    kept: *mut f32,
     o: usize,
     tiles: &[Tile],
     out: *mut f32,
@@ -253,24 +287,46 @@ unsafe fn transform_outputs<L: Lanes, const V: usize>(
                 Some(bias) => L::load(bias.as_ptr().add(b * BLOCK + lane)),
             };
             for (k, tile) in tiles.iter().enumerate() {
-                let at = |p: usize| m.add(((i * POINTS + p) * TILES + k) * L::N);
-                let mut s = [[L::splat(0.0); 4]; 2];
-                for x in 0..4 {
-                    let (m0, m1) = (L::load(at(x)), L::load(at(4 + x)));
-                    let (m2, m3) = (L::load(at(8 + x)), L::load(at(12 + x)));
-                    s[0][x] = m0.add(m1).add(m2);
-                    s[1][x] = m1.sub(m2).sub(m3);
-                }
+                let at = |x: usize| L::load(m.add(((i * ROW + x) * TILES + k) * L::N));
+                let [m0, m1, m2, m3] = [at(0), at(1), at(2), at(3)];
+                let (left, right) = (m0.add(m1).add(m2), m1.sub(m2).sub(m3));
+                // [row of outputs][left, right]
+                let kept = kept.add(((o + i) * TILES + k) * 4 * L::N);
+                let (upper, lower) = (kept, kept.add(2 * L::N));
+                let load = |at: *mut f32| (L::load(at), L::load(at.add(L::N)));
+                let store = |at: *mut f32, left: L, right: L| {
+                    left.store(at);
+                    right.store(at.add(L::N));
+                };
+                let (row, left, right) = match Y {
+                    0 => {
+                        store(upper, left, right);
+                        continue;
+                    }
+                    1 => {
+                        let (l, r) = load(upper);
+                        store(upper, l.add(left), r.add(right));
+                        store(lower, left, right);
+                        continue;
+                    }
+                    2 => {
+                        let (l, r) = load(lower);
+                        store(lower, l.sub(left), r.sub(right));
+                        let (l, r) = load(upper);
+                        (0, l.add(left), r.add(right))
+                    }
+                    _ => {
+                        let (l, r) = load(lower);
+                        (1, l.sub(left), r.sub(right))
+                    }
+                };
                 let Tile { image, row: r, column: c } = *tile;
-                let place = image * of.out_image + b * of.out_block + sweep.start + lane;
-                for y in 0..2 {
-                    let [s0, s1, s2, s3] = s[y];
-                    let row = place + (r + y) * sweep.row + c * sweep.pixel;
-                    if r + y < sweep.rows {
-                        finish(of, s0.add(s1).add(s2).add(bias), row, out);
-                        if c + 1 < sweep.columns {
-                            finish(of, s1.sub(s2).sub(s3).add(bias), row + sweep.pixel, out);
-                        }
+                if r + row < sweep.rows {
+                    let place = image * of.out_image + b * of.out_block + sweep.start + lane;
+                    let place = place + (r + row) * sweep.row + c * sweep.pixel;
+                    finish(of, left.add(bias), place, out);
+                    if c + 1 < sweep.columns {
+                        finish(of, right.add(bias), place + sweep.pixel, out);
                     }
                 }
             }
@@ -311,66 +367,94 @@ fn outer_lanes<L: Lanes>(of: Outer<'_, f32>, scratch: &mut [f32], gradient: &mut
     of.check_tiles(gradient, size);
     let (ins, outs) = (of.input.blocks(), of.delta.blocks());
     assert!(scratch.len() >= outer_scratch(ins, outs));
-    let (v, d) = scratch.split_at_mut(POINTS * OUTER_TILES * BLOCK * ins);
+    let (v, d) = scratch.split_at_mut(ROW * OUTER_TILES * BLOCK * ins);
     let (v, d) = (v.as_mut_ptr(), d.as_mut_ptr());
+    let out = gradient.as_mut_ptr();
     let all = of.images * size.0 * size.1;
-    let vectors = outs * (BLOCK / L::N);
     let mut walk = Walk::default();
     let mut first = 0;
     while first < all {
         let count = OUTER_TILES.min(all - first);
         let tiles: [Tile; OUTER_TILES] = walk.take(count, size);
+        let tiles = &tiles[..count];
         // SAFETY: `check_tiles` has compared strides and counts with the lengths of the slices; the
         // scratch memory is as long as its formula says.
         unsafe {
-            let (input, row) = (&of.input, sweep.input_row);
-            transform_inputs::<L, OUTER_TILES>(input, row, &tiles, count, v);
-            transform_deltas::<L>(&of, &tiles[..count], d);
-            for p in 0..POINTS {
-                let mut o = 0;
-                while o < vectors {
-                    for b in 0..ins {
-                        if L::N == BLOCK && o + 2 <= vectors {
-                            product::<L, 2, 8>(&of, v, d, p, o, b, 0, count, gradient.as_mut_ptr());
-                            product::<L, 2, 8>(&of, v, d, p, o, b, 8, count, gradient.as_mut_ptr());
-                        } else if L::N == BLOCK {
-                            product::<L, 1, 16>(
-                                &of,
-                                v,
-                                d,
-                                p,
-                                o,
-                                b,
-                                0,
-                                count,
-                                gradient.as_mut_ptr(),
-                            );
-                        } else {
-                            product::<L, 1, 8>(&of, v, d, p, o, b, 0, count, gradient.as_mut_ptr());
-                            product::<L, 1, 8>(&of, v, d, p, o, b, 8, count, gradient.as_mut_ptr());
-                        }
-                    }
-                    o += if L::N == BLOCK && o + 2 <= vectors { 2 } else { 1 };
-                }
-            }
+            outer_row::<L, 0>(&of, tiles, v, d, out);
+            outer_row::<L, 1>(&of, tiles, v, d, out);
+            outer_row::<L, 2>(&of, tiles, v, d, out);
+            outer_row::<L, 3>(&of, tiles, v, d, out);
         }
         first += count;
     }
 }
 
-/// A δ Aᵀ of tiles to `[point][block][tile][16]`.
+/// Row Y of the points of a block of tiles.
 ///
 /// # Safety
-/// As [`outer_lanes`]. δ's border makes the pixels after an odd last row or column zeros.
+/// As [`outer_lanes`].
 #[inline(always)]
-unsafe fn transform_deltas<L: Lanes>(of: &Outer<'_, f32>, tiles: &[Tile], to: *mut f32) {
+unsafe fn outer_row<L: Lanes, const Y: usize>(
+    of: &Outer<'_, f32>,
+    tiles: &[Tile],
+    v: *mut f32,
+    d: *mut f32,
+    out: *mut f32,
+) {
+    let (ins, count) = (of.input.blocks(), tiles.len());
+    let vectors = of.delta.blocks() * (BLOCK / L::N);
+    // SAFETY: the caller's promise.
+    unsafe {
+        transform_inputs::<L, Y, OUTER_TILES>(&of.input, of.sweep.input_row, tiles, v);
+        transform_deltas::<L, Y>(of, tiles, d);
+        for x in 0..ROW {
+            let mut o = 0;
+            while o < vectors {
+                let two = L::N == BLOCK && o + 2 <= vectors;
+                for b in 0..ins {
+                    let at = Cell { y: Y, x, o, b };
+                    if two {
+                        product::<L, 2, 8>(of, v, d, at, 0, count, out);
+                        product::<L, 2, 8>(of, v, d, at, 8, count, out);
+                    } else if L::N == BLOCK {
+                        product::<L, 1, 16>(of, v, d, at, 0, count, out);
+                    } else {
+                        product::<L, 1, 8>(of, v, d, at, 0, count, out);
+                        product::<L, 1, 8>(of, v, d, at, 8, count, out);
+                    }
+                }
+                o += if two { 2 } else { 1 };
+            }
+        }
+    }
+}
+
+/// A point, a vector of δ and a block of the input.
+#[derive(Clone, Copy)]
+struct Cell {
+    y: usize,
+    x: usize,
+    o: usize,
+    b: usize,
+}
+
+/// Row `y` of A δ Aᵀ of tiles to `[point][block][tile][16]`.
+///
+/// # Safety
+/// As [`outer_lanes`].
+#[inline(always)]
+unsafe fn transform_deltas<L: Lanes, const Y: usize>(
+    of: &Outer<'_, f32>,
+    tiles: &[Tile],
+    to: *mut f32,
+) {
     let delta = &of.delta;
     let stride = delta.blocks() * OUTER_TILES * BLOCK;
     let zero = L::splat(0.0);
-    for (k, tile) in tiles.iter().enumerate() {
-        let Tile { image, row: r, column: c } = *tile;
-        let (low, right) = (r + 1 < of.sweep.rows, c + 1 < of.sweep.columns);
-        for b in 0..delta.blocks() {
+    for b in 0..delta.blocks() {
+        for (k, tile) in tiles.iter().enumerate() {
+            let Tile { image, row: r, column: c } = *tile;
+            let (low, right) = (r + 1 < of.sweep.rows, c + 1 < of.sweep.columns);
             let from = b * delta.block
                 + image * delta.image
                 + of.delta_start
@@ -381,29 +465,23 @@ unsafe fn transform_deltas<L: Lanes>(of: &Outer<'_, f32>, tiles: &[Tile], to: *m
                 // SAFETY: the pixels that exist lie inside δ.
                 unsafe {
                     let from = delta.data.as_ptr().add(from + lane);
-                    let load = |there: bool, at: usize| {
-                        if there { L::load(from.wrapping_add(at)) } else { zero }
+                    let upper = |x: usize| L::load(from.add(x * BLOCK));
+                    let lower = |x: usize| {
+                        if low { L::load(from.add(of.delta_row + x * BLOCK)) } else { zero }
                     };
-                    let columns = [
-                        [load(true, 0), load(low, of.delta_row)],
-                        [load(right, BLOCK), load(low && right, of.delta_row + BLOCK)],
-                    ];
-                    let mut t = [[zero; 2]; 4];
-                    for x in 0..2 {
-                        let [y0, y1] = columns[x];
-                        t[0][x] = y0;
-                        t[1][x] = y0.add(y1);
-                        t[2][x] = y0.sub(y1);
-                        t[3][x] = zero.sub(y1);
-                    }
+                    let column = |x: usize| match Y {
+                        0 => upper(x),
+                        1 => upper(x).add(lower(x)),
+                        2 => upper(x).sub(lower(x)),
+                        _ => zero.sub(lower(x)),
+                    };
+                    let c0 = column(0);
+                    let c1 = if right { column(1) } else { zero };
                     let to = to.add((b * OUTER_TILES + k) * BLOCK + lane);
-                    for y in 0..4 {
-                        let [x0, x1] = t[y];
-                        x0.store(to.add(4 * y * stride));
-                        x0.add(x1).store(to.add((4 * y + 1) * stride));
-                        x0.sub(x1).store(to.add((4 * y + 2) * stride));
-                        zero.sub(x1).store(to.add((4 * y + 3) * stride));
-                    }
+                    c0.store(to);
+                    c0.add(c1).store(to.add(stride));
+                    c0.sub(c1).store(to.add(2 * stride));
+                    zero.sub(c1).store(to.add(3 * stride));
                 }
                 lane += L::N;
             }
@@ -411,33 +489,31 @@ unsafe fn transform_deltas<L: Lanes>(of: &Outer<'_, f32>, tiles: &[Tile], to: *m
     }
 }
 
-/// Adds, at one point, the sum over tiles of input channels c..c + I of block b by V vectors of δ.
+/// Adds, at one point, the sum over tiles of input channels c..c + I of a block by V vectors of δ.
 ///
 /// # Safety
 /// As [`outer_lanes`].
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 unsafe fn product<L: Lanes, const V: usize, const I: usize>(
     of: &Outer<'_, f32>,
     v: *const f32,
     d: *const f32,
-    p: usize,
-    o: usize,
-    b: usize,
+    at: Cell,
     c: usize,
     count: usize,
     out: *mut f32,
 ) {
     let (ins, outs) = (of.input.blocks(), of.delta.blocks());
+    let Cell { y, x, o, b } = at;
     let mut sum = [[L::splat(0.0); V]; I];
     // SAFETY: v is [point][in block][tile][16], d [point][out block][tile][16], and the gradient
     // [out block][point][in block][16][16].
     unsafe {
-        let v = v.add((p * ins + b) * OUTER_TILES * BLOCK + c);
+        let v = v.add((x * ins + b) * OUTER_TILES * BLOCK + c);
         let mut delta = [d; V];
         for i in 0..V {
             let lane = (o + i) * L::N;
-            let block = (p * outs + lane / BLOCK) * OUTER_TILES * BLOCK;
+            let block = (x * outs + lane / BLOCK) * OUTER_TILES * BLOCK;
             delta[i] = d.add(block + lane % BLOCK);
         }
         for k in 0..count {
@@ -454,7 +530,7 @@ unsafe fn product<L: Lanes, const V: usize, const I: usize>(
         }
         for i in 0..V {
             let lane = (o + i) * L::N;
-            let tile = ((lane / BLOCK * POINTS + p) * ins + b) * BLOCK * BLOCK;
+            let tile = ((lane / BLOCK * POINTS + ROW * y + x) * ins + b) * BLOCK * BLOCK;
             for j in 0..I {
                 let to = out.add(tile + (c + j) * BLOCK + lane % BLOCK);
                 sum[j][i].add(L::load(to)).store(to);
