@@ -176,15 +176,20 @@ impl Dual {
                 }
             }
             DualMethod::Adam { beta1, beta2, epsilon } => {
+                // Most multipliers have seen as many steps as the one before.
+                let (mut at, mut unbias) = (0, (1.0, 1.0));
                 for (n, slack) in seen {
                     state.steps[n] += 1;
                     let t = state.steps[n] as i32;
+                    if t != at {
+                        (at, unbias) = (t, (1.0 - beta1.powi(t), 1.0 - beta2.powi(t)));
+                    }
                     let first = &mut state.first[n];
                     let second = &mut state.second[n];
                     *first = beta1 * *first + (1.0 - beta1) * slack;
                     *second = beta2 * *second + (1.0 - beta2) * slack * slack;
-                    let mean = *first / (1.0 - beta1.powi(t));
-                    let size = (*second / (1.0 - beta2.powi(t))).sqrt() + epsilon;
+                    let mean = *first / unbias.0;
+                    let size = (*second / unbias.1).sqrt() + epsilon;
                     ascend(n, rate * mean / size);
                 }
             }
