@@ -47,6 +47,8 @@ pub struct Clause {
     pub start: f64,
     /// How much stricter it is in training than stated.
     pub margin: f64,
+    /// How much stricter it must be met in training so that a reserve will certify it.
+    pub room: f64,
 }
 
 /// Whom a rate is compared with.
@@ -344,10 +346,21 @@ impl Clause {
                     all_but: spec.all_but.unwrap_or(0.0),
                     start: spec.start.unwrap_or(1.0),
                     margin: spec.margin.unwrap_or(0.0) * bound.level().abs(),
+                    room: 0.0,
                 });
             }
         }
         Ok(clauses)
+    }
+
+    /// As it is trained: the level stricter by the room, which counts towards the margin.
+    #[must_use]
+    pub fn tightened(&self) -> Self {
+        let bound = match self.bound {
+            Bound::AtMost(c) => Bound::AtMost(c - self.room),
+            Bound::AtLeast(c) => Bound::AtLeast(c + self.room),
+        };
+        Self { bound, margin: (self.margin - self.room).max(0.0), room: 0.0, ..self.clone() }
     }
 
     /// The requirement on these samples; `None` if no sample is spoken of.

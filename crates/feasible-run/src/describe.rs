@@ -158,7 +158,7 @@ fn sentence(clause: &Clause) -> String {
             format!("E[ {loss}{views}{here} ] − E[ {loss}{views}{there} ] {symbol} {level}")
         }
     };
-    match clause.margin {
+    match clause.margin.max(clause.room) {
         0.0 => sentence,
         margin => format!("{sentence} (trained stricter by {})", short(margin)),
     }

@@ -83,7 +83,8 @@ impl Plan {
             let mut draft = Problem::minimise(&everyone, loss).weight_decay(decay);
             for clause in &clauses {
                 let place = |error: Error| at_clause(source, clause, error);
-                let requirement = clause.on(&mut ground).map_err(place)?.ok_or_else(|| {
+                let requirement = clause.tightened().on(&mut ground);
+                let requirement = requirement.map_err(place)?.ok_or_else(|| {
                     let message = format!(
                         "'{}' speaks of no {part} row: check `where`, or the split",
                         clause.name
@@ -288,7 +289,7 @@ fn leave_room(
             }
             other => other,
         })?;
-        clause.margin = clause.margin.max(margin);
+        clause.room = margin;
     }
     Ok(())
 }

@@ -97,6 +97,9 @@ impl Certification {
                 }
             }
         }
+        if certified.iter().any(|f| !f.bound_reaches_level()) {
+            text += "Bounds are at an equal part of δ each; Holm's order certifies levels a little inside them.\n";
+        }
         for f in of(Verdict::Met) {
             let more = match f.rows_needed {
                 Some(n) if n > f.rows => format!(
@@ -142,6 +145,7 @@ impl Certification {
 
 trait Words {
     fn is_pointwise(&self) -> bool;
+    fn bound_reaches_level(&self) -> bool;
     fn claim(&self) -> String;
     fn claim_at_level(&self) -> String;
 }
@@ -150,6 +154,14 @@ impl Words for Finding {
     /// It is about the share of those who violate a level of their own.
     fn is_pointwise(&self) -> bool {
         self.subject.starts_with("the share of the population")
+    }
+
+    /// Whether Bonferroni's bound would certify it too.
+    fn bound_reaches_level(&self) -> bool {
+        self.bound.is_some_and(|bound| match self.sense {
+            Sense::AtMost => bound <= self.level,
+            Sense::AtLeast => bound >= self.level,
+        })
     }
 
     /// With the bound, which is stronger than the level.
