@@ -13,7 +13,7 @@ use feasible::{Batch, Mode, Tape};
 use crate::activation::Activation;
 use crate::aligned::{place, placed, placed_mut};
 use crate::conv::absorb::add_up;
-use crate::conv::forward::{Ask, Source, packed_input};
+use crate::conv::forward::{Ask, Source, images_of, packed_input};
 use crate::conv::graph::{After, Convolution, Op};
 use crate::conv::spread::{Cut, spread, strands};
 use crate::conv::weights::unpack;
@@ -339,6 +339,12 @@ impl<T: Kernels> ConvNet<T> {
         };
         let gradient = placed(&slots[GRADIENT + self.nodes[number].gradient]);
         let z = placed(&slots[self.sums(ask.view, number, ask.mode)]);
+        let lazy = self.is_lazy(number, ask.mode);
+        // What finishing reads besides the stored value: sums that a shortcut was added to.
+        let beside = match finishes {
+            Some(f) if self.joins(f, ask.mode) => placed(&slots[self.sums(ask.view, f, ask.mode)]),
+            _ => &[],
+        };
         let mask = masks.map(|f| placed(&slots[self.stored(ask.view, f)]));
         let work = |units: Range<usize>, [out, sums, parts]: [&mut [T]; 3], scratch: &mut [T]| {
             let start = units.start * unit;
@@ -371,7 +377,15 @@ impl<T: Kernels> ConvNet<T> {
                         let out = &mut out[(first - start) * image..][..images * image];
                         let mask = mask.map(|mask| &mask[at]);
                         let adds = part.is_some_and(|p| !p.first);
-                        self.sweep_back(c, images, delta, slots, adds, mask, more, out);
+                        let (to, from) = (plan.to.blocked(), plan.from.blocked());
+                        let (next, group) = (first + images, plan.group);
+                        let ahead = [
+                            images_of(gradient, next, group, to),
+                            if lazy { images_of(z, next, group, to) } else { &[] },
+                            source.images(next, group, from),
+                            images_of(beside, next, group, from),
+                        ];
+                        self.sweep_back(c, images, delta, slots, adds, mask, ahead, more, out);
                         if let Some(f) = finishes {
                             let sums =
                                 &mut sums[(first - start) * per_image..][..images * per_image];
@@ -452,6 +466,7 @@ impl<T: Kernels> ConvNet<T> {
         slots: &[Vec<T>],
         adds: bool,
         mask: Option<&[T]>,
+        ahead: [&[T]; 4],
         scratch: &mut [T],
         out: &mut [T],
     ) {
@@ -489,6 +504,7 @@ impl<T: Kernels> ConvNet<T> {
                     add: if adds { Add::Current } else { Add::Nothing },
                     relu: false,
                     mask,
+                    ahead,
                 };
                 if tiles {
                     T::sweep_tiles(self.level, of, scratch, out);

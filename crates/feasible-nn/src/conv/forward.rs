@@ -36,6 +36,22 @@ pub(crate) enum Source<'a, T> {
     Node(usize, &'a [T], &'a [T]),
 }
 
+impl<'a, T> Source<'a, T> {
+    /// What is stored of some images of a node.
+    pub(crate) fn images(&self, first: usize, count: usize, image: usize) -> &'a [T] {
+        match self {
+            Self::Image => &[],
+            Self::Node(_, stored, _) => images_of(stored, first, count, image),
+        }
+    }
+}
+
+/// Images first..first + count, as far as there are so many.
+pub(crate) fn images_of<T>(all: &[T], first: usize, count: usize, image: usize) -> &[T] {
+    let end = ((first + count) * image).min(all.len());
+    &all[(first * image).min(end)..end]
+}
+
 impl<T: Kernels> ConvNet<T> {
     pub(crate) fn forward_views(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
         assert_eq!(theta.len(), self.parameter_count_());
@@ -148,6 +164,12 @@ impl<T: Kernels> ConvNet<T> {
                         },
                         relu: !lazy && !joins && c.activation == Some(Activation::Relu),
                         mask: None,
+                        ahead: [
+                            source.images(first + images, group, plan.from.blocked()),
+                            &[],
+                            &[],
+                            &[],
+                        ],
                     };
                     if tiles {
                         T::sweep_tiles(level, of, more, out);

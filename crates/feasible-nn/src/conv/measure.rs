@@ -112,6 +112,7 @@ impl LayerTimes<'_> {
                         add: Add::Nothing,
                         relu: true,
                         mask: None,
+                        ahead: [&[]; 4],
                     };
                     let y = &mut y[first * image..(first + count) * image];
                     if plan.tiles {
@@ -154,6 +155,7 @@ impl LayerTimes<'_> {
                             add: Add::Nothing,
                             relu: false,
                             mask: None,
+                            ahead: [&[]; 4],
                         };
                         let gx = &mut gx[first * image..(first + count) * image];
                         if plan.tiles {

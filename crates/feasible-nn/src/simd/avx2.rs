@@ -50,6 +50,11 @@ impl Lanes for Avx2 {
         unsafe { _mm256_maskstore_ps(p, mask(n), self.0) }
     }
     #[inline(always)]
+    fn fetch(p: *const f32) {
+        // SAFETY: a hint, which reads nothing and faults nowhere; SSE is part of x86-64.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
+    }
+    #[inline(always)]
     fn add(self, other: Self) -> Self {
         // SAFETY: the CPU has AVX2 (module doc).
         Self(unsafe { _mm256_add_ps(self.0, other.0) })

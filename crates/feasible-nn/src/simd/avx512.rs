@@ -46,6 +46,11 @@ impl Lanes for Avx512 {
         unsafe { _mm512_mask_storeu_ps(p, mask(n), self.0) }
     }
     #[inline(always)]
+    fn fetch(p: *const f32) {
+        // SAFETY: a hint, which reads nothing and faults nowhere; SSE is part of x86-64.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
+    }
+    #[inline(always)]
     fn add(self, other: Self) -> Self {
         // SAFETY: the CPU has AVX-512F (module doc).
         Self(unsafe { _mm512_add_ps(self.0, other.0) })

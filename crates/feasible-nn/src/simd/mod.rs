@@ -63,6 +63,12 @@ pub(crate) trait Lanes: Copy {
     /// `p` is writable for n numbers.
     unsafe fn store_part(self, p: *mut f32, n: usize);
 
+    /// Asks for the cache line at `p` to be fetched into the second-level cache; any address will do.
+    #[inline(always)]
+    fn fetch(p: *const f32) {
+        let _ = p;
+    }
+
     /// self + other.
     fn add(self, other: Self) -> Self;
     /// self − other.

@@ -39,6 +39,8 @@ pub struct Correlation<'a, T> {
     pub relu: bool,
     /// Laid out as the outputs: where it is not positive, the output is 0.
     pub mask: Option<&'a [T]>,
+    /// What will be read next, to be fetched into the cache meanwhile.
+    pub ahead: [&'a [T]; 4],
 }
 
 /// What is added to a sum, laid out as the outputs.

@@ -113,6 +113,7 @@ fn a_sweep_is_its_plain_loop_at_every_level() {
                     add,
                     relu,
                     mask: (!relu).then_some(&mask),
+                    ahead: [&other, &[], &[], &x],
                 };
                 let what = format!("{:?} → {:?}", plan.from, plan.to);
                 let start = numbers(out, 6);
@@ -160,6 +161,7 @@ fn a_sweep_back_is_its_plain_loop_at_every_level() {
                     add: Add::Nothing,
                     relu: false,
                     mask: None,
+                    ahead: [&[]; 4],
                 };
                 let start = numbers(images * plan.from.blocked(), 3);
                 compare(&what, &start, |y| sweep::plain::sweep(of, y), |l, y| f32::sweep(l, of, y));
@@ -277,6 +279,7 @@ fn tiles_are_the_plain_sweep_at_every_level() {
                     add,
                     relu,
                     mask: (!relu).then_some(&mask),
+                    ahead: [&other, &[], &[], &x],
                 };
                 let by_tiles = Correlation { weights: &points, ..of };
                 let scratch = plan.tile_scratch()[0];
@@ -314,6 +317,7 @@ fn tiles_back_are_the_plain_sweep_at_every_level() {
             add: Add::Nothing,
             relu: false,
             mask: None,
+            ahead: [&[]; 4],
         };
         let by_tiles = Correlation { weights: &points, ..of };
         let scratch = plan.tile_scratch()[1];

@@ -160,6 +160,14 @@ fn sweep_lanes<L: Lanes>(of: Correlation<'_, f32>, scratch: &mut [f32], out: &mu
         let count = TILES.min(all - first);
         let tiles: [Tile; TILES] = walk.take(count, size);
         let tiles = &tiles[..count];
+        for ahead in of.ahead {
+            let share = |t: usize| (ahead.len() / all * t) & !(BLOCK - 1);
+            let (mut at, end) = (share(first), share(first + count));
+            while at < end {
+                L::fetch(ahead.as_ptr().wrapping_add(at));
+                at += BLOCK;
+            }
+        }
         // SAFETY: `check_tiles` has compared strides and counts with the lengths of the slices; the
         // scratch memory is as long as its formula says.
         unsafe {
