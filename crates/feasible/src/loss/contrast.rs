@@ -82,8 +82,7 @@ impl<T: Real> OfContrasts<T> for BinaryKl {
         let mut any_far = false;
         for i in 0..BLOCK {
             (out.value[i], out.by_a[i], out.by_b[i]) = close(at.b[i], at.change[i]);
-            // So that NaN counts as far, where it is passed on.
-            any_far |= !(at.change[i].abs() <= half);
+            any_far |= is_far(at.change[i], half);
         }
         if any_far {
             let mut other = Derivatives::zero();
@@ -92,7 +91,7 @@ impl<T: Real> OfContrasts<T> for BinaryKl {
                     far(at.a[i], at.b[i], at.change[i]);
             }
             for i in 0..BLOCK {
-                if !(at.change[i].abs() <= half) {
+                if is_far(at.change[i], half) {
                     out.value[i] = other.value[i];
                     out.by_a[i] = other.by_a[i];
                     out.by_b[i] = other.by_b[i];
@@ -100,6 +99,13 @@ impl<T: Real> OfContrasts<T> for BinaryKl {
             }
         }
     }
+}
+
+/// NaN counts as far, where it is passed on.
+#[inline(always)]
+fn is_far<T: Real>(change: T, most: T) -> bool {
+    let is_close = change.abs() <= most;
+    !is_close
 }
 
 impl<T: Real> Contrasts<T> {
