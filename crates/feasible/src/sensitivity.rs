@@ -10,7 +10,7 @@
 //! - Fisher's exact test: the probability, were the hardest drawn at random, of a count at most as
 //!   likely as k under the hypergeometric distribution
 //!
-//! $$ \Pr[k] = \binom{K}{k} \binom{N-K}{n-k} \Big/ \binom{N}{n} ; $$
+//! $$ \Pr(k) = \binom{K}{k} \binom{N-K}{n-k} \Big/ \binom{N}{n} ; $$
 //!
 //! - the same after Holm's (1979) correction for the number of groups tested, which keeps the
 //!   chance of even one false discovery below the level whatever the groups have in common.
