@@ -28,13 +28,13 @@ const OUTER_TILES: usize = 28;
 /// flight stays in the first-level cache.
 const ROW: usize = 4;
 
-/// Numbers of scratch memory [`sweep`] needs.
+/// Numbers of scratch memory a sweep by tiles needs.
 pub fn sweep_scratch(in_blocks: usize, out_blocks: usize) -> usize {
     // A row of points of the inputs, of two vectors of sums, and four outputs of everything.
     TILES * BLOCK * (ROW * in_blocks + 2 * ROW + 4 * out_blocks)
 }
 
-/// Numbers of scratch memory [`outer`] needs.
+/// Numbers of scratch memory sums over tiles need.
 pub fn outer_scratch(in_blocks: usize, out_blocks: usize) -> usize {
     ROW * OUTER_TILES * BLOCK * (in_blocks + out_blocks)
 }
