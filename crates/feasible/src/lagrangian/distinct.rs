@@ -83,7 +83,11 @@ struct Task<'t> {
 
 impl<T: Real> Kinds<T> {
     /// Finds the kinds among `rows`.
-    fn collect(&mut self, alike: &Alike, rows: &[u32]) {
+    fn collect(&mut self, alike: &Alike, rows: &[u32], sorted: bool) {
+        if sorted {
+            self.collect_sorted(alike, rows);
+            return;
+        }
         self.mark.resize(alike.representative.len(), Mark::default());
         self.chunk += 1;
         self.kinds.clear();
@@ -99,6 +103,23 @@ impl<T: Real> Kinds<T> {
             }
             self.counts[mark.place as usize] += 1;
             self.place_of_row.push(mark.place);
+        }
+    }
+
+    /// The same for rows of one kind together, the kinds consecutive.
+    fn collect_sorted(&mut self, alike: &Alike, rows: &[u32]) {
+        self.chunk += 1;
+        self.kinds.clear();
+        self.counts.clear();
+        self.place_of_row.clear();
+        let first = rows.first().map_or(0, |&row| alike.kind_of_row[row as usize]);
+        let place = |&row: &u32| alike.kind_of_row[row as usize] - first;
+        self.place_of_row.extend(rows.iter().map(place));
+        let kinds = self.place_of_row.last().map_or(0, |&last| last + 1);
+        self.kinds.extend(first..first + kinds);
+        self.counts.resize(kinds as usize, 0);
+        for &place in &self.place_of_row {
+            self.counts[place as usize] += 1;
         }
     }
 
@@ -166,12 +187,13 @@ impl<M: Model> Ground<'_, M> {
         source: usize,
         alike: &Alike,
         rows: &[u32],
+        sorted: bool,
         scale: f64,
         ask: Ask<'_>,
     ) {
         let of = &self.problem.sources()[source];
         let mut asked = std::mem::take(&mut lane.asked);
-        lane.kinds.collect(alike, rows);
+        lane.kinds.collect(alike, rows, sorted);
         lane.kinds.ask(alike, &mut asked);
         let no_shifts: &[ViewShift<'_>] = &[];
         let batch = match &alike.pool {

@@ -232,7 +232,8 @@ impl<'a, M: Model> Lagrangian<'a, M> {
                 match alike {
                     Some(alike) => {
                         let rows = if whole { &alike.rows[range] } else { &rows[range] };
-                        ground.distinct_chunk(lane, theta, chunk.source, alike, rows, scale, ask);
+                        let source = chunk.source;
+                        ground.distinct_chunk(lane, theta, source, alike, rows, whole, scale, ask);
                     }
                     None => {
                         ground.chunk(lane, theta, chunk.source, &rows[range], scale, ask, place);
