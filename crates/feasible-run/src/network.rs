@@ -180,6 +180,18 @@ impl Model for Network {
         each!(self, m => m.parameter_count())
     }
 
+    fn trainable_count(&self) -> usize {
+        each!(self, m => m.trainable_count())
+    }
+
+    fn needs_whole_batch(&self) -> bool {
+        each!(self, m => m.needs_whole_batch())
+    }
+
+    fn absorb(&self, theta: &mut [f32], tape: &Tape<f32>) {
+        each!(self, m => m.absorb(theta, tape));
+    }
+
     fn is_linear(&self) -> bool {
         each!(self, m => m.is_linear())
     }
