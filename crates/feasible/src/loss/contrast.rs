@@ -147,41 +147,66 @@ impl<T: Real> Derivatives<T> {
     }
 }
 
-impl<T: Real> Values<'_, T> {
-    pub(super) fn of_contrasts<L: OfContrasts<T>>(self, loss: &L) {
-        match (self.rows.width, L::PAIR) {
-            (1, false) => self.blocks::<L, 1, false>(loss),
-            (1, true) => self.blocks::<L, 1, true>(loss),
-            (_, false) => self.blocks::<L, 2, false>(loss),
-            (_, true) => self.blocks::<L, 2, true>(loss),
-        }
-    }
+/// Something done with a loss of contrasts, block by block.
+pub(super) trait ByBlocks<T: Real>: Sized {
+    /// Outputs a row: 1 or 2.
+    fn width(&self) -> usize;
 
-    fn blocks<L: OfContrasts<T>, const WIDTH: usize, const PAIR: bool>(self, loss: &L) {
-        #[cfg(target_arch = "x86_64")]
+    /// All blocks.
+    fn plain<L: OfContrasts<T>, const WIDTH: usize, const PAIR: bool>(self, loss: &L);
+}
+
+/// All blocks of a pass, in the widest vectors the CPU has.
+pub(super) fn by_blocks<T: Real, B: ByBlocks<T>, L: OfContrasts<T>>(pass: B, loss: &L) {
+    match (pass.width(), L::PAIR) {
+        (1, false) => widest::<T, B, L, 1, false>(pass, loss),
+        (1, true) => widest::<T, B, L, 1, true>(pass, loss),
+        (_, false) => widest::<T, B, L, 2, false>(pass, loss),
+        (_, true) => widest::<T, B, L, 2, true>(pass, loss),
+    }
+}
+
+fn widest<T, B, L, const WIDTH: usize, const PAIR: bool>(pass: B, loss: &L)
+where
+    T: Real,
+    B: ByBlocks<T>,
+    L: OfContrasts<T>,
+{
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f")]
+        fn avx512<T, B, L, const WIDTH: usize, const PAIR: bool>(pass: B, loss: &L)
+        where
+            T: Real,
+            B: ByBlocks<T>,
+            L: OfContrasts<T>,
         {
-            if std::arch::is_x86_feature_detected!("avx512f") {
-                // SAFETY: the CPU has the feature.
-                return unsafe { self.avx512::<L, WIDTH, PAIR>(loss) };
-            }
-            if std::arch::is_x86_feature_detected!("avx2") {
-                // SAFETY: the CPU has the feature.
-                return unsafe { self.avx2::<L, WIDTH, PAIR>(loss) };
-            }
+            pass.plain::<L, WIDTH, PAIR>(loss);
         }
-        self.plain::<L, WIDTH, PAIR>(loss);
+        #[target_feature(enable = "avx2")]
+        fn avx2<T, B, L, const WIDTH: usize, const PAIR: bool>(pass: B, loss: &L)
+        where
+            T: Real,
+            B: ByBlocks<T>,
+            L: OfContrasts<T>,
+        {
+            pass.plain::<L, WIDTH, PAIR>(loss);
+        }
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            // SAFETY: the CPU has the feature.
+            return unsafe { avx512::<T, B, L, WIDTH, PAIR>(pass, loss) };
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the CPU has the feature.
+            return unsafe { avx2::<T, B, L, WIDTH, PAIR>(pass, loss) };
+        }
     }
+    pass.plain::<L, WIDTH, PAIR>(loss);
+}
 
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f")]
-    fn avx512<L: OfContrasts<T>, const WIDTH: usize, const PAIR: bool>(self, loss: &L) {
-        self.plain::<L, WIDTH, PAIR>(loss);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn avx2<L: OfContrasts<T>, const WIDTH: usize, const PAIR: bool>(self, loss: &L) {
-        self.plain::<L, WIDTH, PAIR>(loss);
+impl<T: Real> ByBlocks<T> for Values<'_, T> {
+    fn width(&self) -> usize {
+        self.rows.width
     }
 
     #[inline(always)]
@@ -196,41 +221,9 @@ impl<T: Real> Values<'_, T> {
     }
 }
 
-impl<T: Real> Seeds<'_, T> {
-    pub(super) fn of_contrasts<L: OfContrasts<T>>(self, loss: &L) {
-        match (self.rows.width, L::PAIR) {
-            (1, false) => self.blocks::<L, 1, false>(loss),
-            (1, true) => self.blocks::<L, 1, true>(loss),
-            (_, false) => self.blocks::<L, 2, false>(loss),
-            (_, true) => self.blocks::<L, 2, true>(loss),
-        }
-    }
-
-    fn blocks<L: OfContrasts<T>, const WIDTH: usize, const PAIR: bool>(self, loss: &L) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if std::arch::is_x86_feature_detected!("avx512f") {
-                // SAFETY: the CPU has the feature.
-                return unsafe { self.avx512::<L, WIDTH, PAIR>(loss) };
-            }
-            if std::arch::is_x86_feature_detected!("avx2") {
-                // SAFETY: the CPU has the feature.
-                return unsafe { self.avx2::<L, WIDTH, PAIR>(loss) };
-            }
-        }
-        self.plain::<L, WIDTH, PAIR>(loss);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f")]
-    fn avx512<L: OfContrasts<T>, const WIDTH: usize, const PAIR: bool>(self, loss: &L) {
-        self.plain::<L, WIDTH, PAIR>(loss);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn avx2<L: OfContrasts<T>, const WIDTH: usize, const PAIR: bool>(self, loss: &L) {
-        self.plain::<L, WIDTH, PAIR>(loss);
+impl<T: Real> ByBlocks<T> for Seeds<'_, T> {
+    fn width(&self) -> usize {
+        self.rows.width
     }
 
     #[inline(always)]

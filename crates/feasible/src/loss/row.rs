@@ -5,7 +5,7 @@
 //! the row function is compiled into the loop for widths 1, 2 and any.
 
 use super::Rows;
-use super::contrast::OfContrasts;
+use super::contrast::{OfContrasts, by_blocks};
 use crate::real::Real;
 use crate::samples::Target;
 
@@ -86,7 +86,7 @@ impl<T: Real> Pass<T> for Values<'_, T> {
     }
 
     fn over_contrasts<L: OfContrasts<T>>(self, loss: &L) {
-        self.of_contrasts(loss);
+        by_blocks(self, loss);
     }
 }
 
@@ -109,7 +109,7 @@ impl<T: Real> Pass<T> for Seeds<'_, T> {
     }
 
     fn over_contrasts<L: OfContrasts<T>>(self, loss: &L) {
-        self.of_contrasts(loss);
+        by_blocks(self, loss);
     }
 }
 
