@@ -18,7 +18,7 @@ use crate::aligned::{place, placed, placed_mut};
 use crate::first_layer::{DENSE_BY_ROW, FirstLayer, FirstScratch};
 use crate::initial;
 use crate::kernel::{
-    Hidden, Kernels, Left, Shallow, ShallowGradient, Start, is_even, partial_sums,
+    Hidden, Kernels, Left, Shallow, ShallowGradient, Start, is_even, kept_rows, scratch_len,
 };
 use crate::layout::{Tensor, consecutive};
 use crate::shape::positive;
@@ -126,7 +126,7 @@ impl<T: Kernels> Mlp<T> {
         self.layers() == 2
             && self.output_width() <= T::SHALLOW_OUTPUTS
             && batch.inputs.dense_columns().len() <= DENSE_BY_ROW
-            && self.first().rows_are_used_often(batch)
+            && 4 * batch.output_rows() >= self.widths[0]
             && is_even(batch)
     }
 
@@ -139,11 +139,11 @@ impl<T: Kernels> Mlp<T> {
     /// The forward pass of a network with one hidden layer and few outputs.
     fn shallow_forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
         let all = batch.output_rows();
-        let hidden = all * self.widths[1];
+        let hidden = kept_rows(batch, !tape.outputs_only) * self.widths[1];
         tape.resize_outputs(all * self.output_width());
         tape.resize_slot(HIDDEN + 1, 0);
-        let [_, any, partial, _, a, slope] = &mut tape.slots[..HIDDEN + 2] else { unreachable!() };
-        let partial = place(partial, partial_sums(batch.views(), self.output_width()));
+        let [_, any, scratch, _, a, slope] = &mut tape.slots[..HIDDEN + 2] else { unreachable!() };
+        let scratch = place(scratch, scratch_len(batch, self.widths[1], self.output_width()));
         let (weights, _) = self.weights(theta, 0);
         let first = place(any, weights.len() + self.widths[1]);
         first[..weights.len()].copy_from_slice(weights);
@@ -151,7 +151,7 @@ impl<T: Kernels> Mlp<T> {
         let keeps_slope = self.activation.keeps_slope();
         let (a, slope) = (place(a, hidden), place(slope, if keeps_slope { hidden } else { 0 }));
         let net = self.shallow(theta, first);
-        T::shallow_forward(self.level, batch, net, a, slope, &mut tape.outputs, partial);
+        T::shallow_forward(self.level, batch, net, a, slope, &mut tape.outputs, scratch);
     }
 
     /// Its backward pass.

@@ -150,6 +150,39 @@ impl Dual {
         self.schedule.check()
     }
 
+    /// Moves all multipliers of one requirement, whose slacks are `slacks` + `margin`.
+    pub(crate) fn step_all(
+        &self,
+        epoch: f64,
+        kind: Kind,
+        multipliers: &mut [f64],
+        state: &mut DualState,
+        slacks: &[f64],
+        margin: f64,
+    ) {
+        let DualState { first, second, steps } = state;
+        match (self.method, steps.first()) {
+            // All in step: one loop without branches.
+            (DualMethod::Adam { beta1, beta2, epsilon }, Some(&before))
+                if steps.iter().fold(true, |same, &s| same & (s == before)) =>
+            {
+                steps.fill(before + 1);
+                let rate = self.rate * self.schedule.factor(epoch);
+                let adam = AdamStep::new(rate, beta1, beta2, epsilon, before + 1);
+                let moments = first.iter_mut().zip(second);
+                for ((m, &slack), (first, second)) in
+                    multipliers.iter_mut().zip(slacks).zip(moments)
+                {
+                    adam.apply(slack + margin, first, second, m);
+                }
+            }
+            _ => {
+                let seen = slacks.iter().map(|s| s + margin).enumerate();
+                self.step(epoch, kind, multipliers, state, seen);
+            }
+        }
+    }
+
     /// Moves the multipliers of one requirement.
     ///
     /// `seen` pairs the index of a multiplier with its slack; others do not move.
@@ -167,30 +200,23 @@ impl Dual {
             (Kind::Pointwise, Scaling::PerSample) => 1.0 / points,
             _ => 1.0,
         };
-        let mut ascend = |n: usize, step: f64| multipliers[n] = (multipliers[n] + step).max(0.0);
         match self.method {
             DualMethod::Ascent { scaling } => {
                 let rate = rate * scale(scaling);
                 for (n, slack) in seen {
-                    ascend(n, rate * slack);
+                    ascend(&mut multipliers[n], rate * slack);
                 }
             }
             DualMethod::Adam { beta1, beta2, epsilon } => {
-                // Most multipliers have seen as many steps as the one before.
-                let (mut at, mut unbias) = (0, (1.0, 1.0));
+                let mut adam = AdamStep::new(rate, beta1, beta2, epsilon, 1);
                 for (n, slack) in seen {
                     state.steps[n] += 1;
-                    let t = state.steps[n] as i32;
-                    if t != at {
-                        (at, unbias) = (t, (1.0 - beta1.powi(t), 1.0 - beta2.powi(t)));
+                    // Most multipliers have seen as many steps as the one before.
+                    if state.steps[n] != adam.number {
+                        adam = AdamStep::new(rate, beta1, beta2, epsilon, state.steps[n]);
                     }
-                    let first = &mut state.first[n];
-                    let second = &mut state.second[n];
-                    *first = beta1 * *first + (1.0 - beta1) * slack;
-                    *second = beta2 * *second + (1.0 - beta2) * slack * slack;
-                    let mean = *first / unbias.0;
-                    let size = (*second / unbias.1).sqrt() + epsilon;
-                    ascend(n, rate * mean / size);
+                    let (first, second) = (&mut state.first[n], &mut state.second[n]);
+                    adam.apply(slack, first, second, &mut multipliers[n]);
                 }
             }
             DualMethod::NuPi { proportional, nu, scaling } => {
@@ -202,10 +228,45 @@ impl Dual {
                     state.steps[n] = state.steps[n].saturating_add(1);
                     let after = nu * before + (1.0 - nu) * slack;
                     state.first[n] = after;
-                    ascend(n, rate * slack + proportional * (after - before));
+                    let step = rate * slack + proportional * (after - before);
+                    ascend(&mut multipliers[n], step);
                 }
             }
         }
+    }
+}
+
+/// m ← \[m + step\]₊.
+#[inline(always)]
+fn ascend(multiplier: &mut f64, step: f64) {
+    *multiplier = (*multiplier + step).max(0.0);
+}
+
+/// Step `number` of Adam: η m̂ / (√v̂ + ε) as r·first / (√second + e).
+#[derive(Clone, Copy, Debug)]
+struct AdamStep {
+    number: u32,
+    beta1: f64,
+    beta2: f64,
+    /// r = η √u₂ / u₁, where u = 1 − βᵗ takes the bias away.
+    rate: f64,
+    /// e = ε √u₂.
+    epsilon: f64,
+}
+
+impl AdamStep {
+    fn new(rate: f64, beta1: f64, beta2: f64, epsilon: f64, number: u32) -> Self {
+        let unbias = |beta: f64| 1.0 - beta.powi(number as i32);
+        let root = unbias(beta2).sqrt();
+        let (rate, epsilon) = (rate * root / unbias(beta1), epsilon * root);
+        Self { number, beta1, beta2, rate, epsilon }
+    }
+
+    #[inline(always)]
+    fn apply(&self, slack: f64, first: &mut f64, second: &mut f64, multiplier: &mut f64) {
+        *first = self.beta1 * *first + (1.0 - self.beta1) * slack;
+        *second = self.beta2 * *second + (1.0 - self.beta2) * slack * slack;
+        ascend(multiplier, self.rate * *first / (second.sqrt() + self.epsilon));
     }
 }
 
@@ -294,6 +355,24 @@ mod tests {
         let moved =
             run(&Dual::nu_pi(0.1, 2.0, 0.0), Kind::Average, &[1.0], &[&[(0, 0.0)], &[(0, 1.0)]]);
         assert!((moved[0] - 3.1).abs() < 1e-12);
+    }
+
+    #[test]
+    fn all_multipliers_at_once_move_as_one_by_one() {
+        for dual in [Dual::adam(0.3), Dual::ascent(0.3), Dual::nu_pi(0.3, 0.5, 0.9)] {
+            let start = [1.0, 0.1, 0.0, 2.0];
+            let (mut together, mut apart) = (start, start);
+            let mut states = [DualState::start(&dual, 4), DualState::start(&dual, 4)];
+            for t in 0..5 {
+                let slacks: [f64; 4] = std::array::from_fn(|n| (n as f64 + 2.0 * t as f64).sin());
+                let [a, b] = &mut states;
+                dual.step_all(t as f64, Kind::Pointwise, &mut together, a, &slacks, 0.25);
+                let seen = slacks.iter().map(|s| s + 0.25).enumerate();
+                dual.step(t as f64, Kind::Pointwise, &mut apart, b, seen);
+            }
+            assert_eq!(together, apart);
+            assert_eq!(states[0], states[1]);
+        }
     }
 
     #[test]

@@ -148,6 +148,6 @@ pub use real::Real;
 pub use requirement::{Kind, Requirement};
 pub use samples::{Samples, Target, Targets};
 pub use schedule::Schedule;
-pub use shift::{Shift, ShiftBuilder};
+pub use shift::{Moves, Shift, ShiftBuilder};
 pub use solution::Solution;
 pub use stream::{Purpose, Stream};

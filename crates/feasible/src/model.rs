@@ -164,6 +164,8 @@ pub struct Tape<T> {
     pub slots: Vec<Vec<T>>,
     /// What the next forward pass is for; the backward passes after it go by the same.
     pub mode: Mode,
+    /// Whether no backward pass will follow the next forward pass: it need not keep anything.
+    pub outputs_only: bool,
     /// The batch statistics of the forward passes in training since this was last cleared, in
     /// order.
     pub statistics: Vec<T>,

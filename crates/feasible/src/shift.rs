@@ -26,6 +26,59 @@ pub struct Shift {
     /// Where lists are even, filled up with changes of column 0 by 0.
     columns: Vec<u32>,
     deltas: Vec<f32>,
+    last_column: Option<u32>,
+    moves: Option<Moves>,
+}
+
+/// The lists of changes that differ, if they are few: a reversal of two levels has two.
+///
+/// What depends on the changes alone can then be computed once for all rows that share them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Moves {
+    /// The move of each row.
+    of_row: Vec<u8>,
+    /// A row that makes it, for each move.
+    example: Vec<u32>,
+}
+
+/// The most moves that are kept track of.
+const MOST_MOVES: usize = 16;
+
+impl Moves {
+    /// Those of a shift with even lists; none if there are more than [`MOST_MOVES`].
+    fn of(shift: &Shift) -> Option<Self> {
+        let mut moves = Self::default();
+        moves.of_row.reserve(shift.rows);
+        for row in 0..shift.rows {
+            let list = shift.even_row(row)?;
+            let same = |&example: &u32| shift.even_row(example as usize) == Some(list);
+            let number = moves.example.iter().position(same).unwrap_or(moves.example.len());
+            if number == moves.example.len() {
+                moves.example.push(row as u32);
+            }
+            if number == MOST_MOVES {
+                return None;
+            }
+            moves.of_row.push(number as u8);
+        }
+        Some(moves)
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.example.len()
+    }
+
+    /// The move of row `r`, less than [`Moves::count`].
+    #[inline(always)]
+    pub fn of_row(&self, r: usize) -> usize {
+        usize::from(self.of_row[r])
+    }
+
+    /// A row that makes move `number`.
+    pub fn example(&self, number: usize) -> usize {
+        self.example[number] as usize
+    }
 }
 
 impl Shift {
@@ -81,6 +134,12 @@ impl Shift {
         matches!(self.lists, Lists::Even { .. })
     }
 
+    /// The lists that differ, if there are at most 16 and lists are even.
+    #[inline(always)]
+    pub fn moves(&self) -> Option<&Moves> {
+        self.moves.as_ref()
+    }
+
     /// Whether ρ leaves row `r` as it is.
     pub fn is_identity(&self, r: usize) -> bool {
         self.row(r).next().is_none()
@@ -88,7 +147,7 @@ impl Shift {
 
     /// The largest column number changed in any row.
     pub fn last_column(&self) -> Option<u32> {
-        self.columns.iter().copied().max()
+        self.last_column
     }
 }
 
@@ -102,7 +161,9 @@ impl ShiftBuilder {
     /// Empty; `rows` is a hint for the allocation.
     pub fn new(rows: usize) -> Self {
         let lists = Lists::ragged(rows);
-        Self { shift: Shift { rows: 0, lists, columns: Vec::new(), deltas: Vec::new() } }
+        let (columns, deltas) = (Vec::new(), Vec::new());
+        let (last_column, moves) = (None, None);
+        Self { shift: Shift { rows: 0, lists, columns, deltas, last_column, moves } }
     }
 
     /// Adds the changes of the next row.
@@ -116,6 +177,7 @@ impl ShiftBuilder {
                 return Err(Error::NonFiniteInput { row, column: column as usize, value });
             }
             if value != 0.0 {
+                self.shift.last_column = self.shift.last_column.max(Some(column));
                 self.shift.columns.push(column);
                 self.shift.deltas.push(value);
             }
@@ -132,7 +194,32 @@ impl ShiftBuilder {
             even.fill_up(&shift.lists, &mut shift.columns, 0);
             even.fill_up(&shift.lists, &mut shift.deltas, 0.0);
             shift.lists = even;
+            shift.moves = Moves::of(&shift);
         }
         shift
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rho;
+
+    #[test]
+    fn rows_that_change_alike_share_a_move() {
+        let x = Inputs::new(vec![1., 0., 0., 1., 1., 1., 0., 0.], 2).unwrap();
+        let swap = Shift::new(&x, rho::swap(0, 1)).unwrap();
+        let moves = swap.moves().unwrap();
+        // (1, 0) and (0, 1) change, (1, 1) and (0, 0) do not.
+        assert_eq!((0..4).map(|r| moves.of_row(r)).collect::<Vec<_>>(), [0, 1, 2, 2]);
+        assert_eq!(moves.count(), 3);
+        assert_eq!(moves.example(2), 2);
+    }
+
+    #[test]
+    fn many_different_changes_are_no_moves() {
+        let x = Inputs::new((0..40).map(|i| i as f32).collect(), 1).unwrap();
+        let square = Shift::new(&x, |x: &mut [f32]| x[0] *= x[0]).unwrap();
+        assert!(square.is_even() && square.moves().is_none());
     }
 }

@@ -26,7 +26,7 @@ use conv::{outer, planar, sweep};
 
 pub use gather::Weights;
 pub use product::{Left, Start};
-pub use shallow::{Hidden, Shallow, ShallowGradient, is_even, partial_sums};
+pub use shallow::{Hidden, Shallow, ShallowGradient, is_even, kept_rows, scratch_len};
 pub use step::{AdamStep, SgdStep};
 
 use crate::activation::Activation;
@@ -87,7 +87,7 @@ pub trait Kernels: Real {
         a: &mut [Self],
         slope: &mut [Self],
         outputs: &mut [Self],
-        partial: &mut [Self],
+        scratch: &mut [Self],
     );
 
     /// Adds its gradients, except the last bias's, in one pass over the rows.
@@ -235,9 +235,9 @@ impl Kernels for f32 {
         a: &mut [f32],
         slope: &mut [f32],
         outputs: &mut [f32],
-        partial: &mut [f32],
+        scratch: &mut [f32],
     ) {
-        shallow::forward(level, batch, net, a, slope, outputs, partial);
+        shallow::forward(level, batch, net, a, slope, outputs, scratch);
     }
 
     fn shallow_backward(

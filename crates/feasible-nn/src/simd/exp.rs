@@ -52,6 +52,26 @@ pub(crate) fn exp<L: Lanes>(x: L) -> L {
 /// it, and of log₂e, which is all that is lost for large |x|, where it matters least.
 #[inline(always)]
 pub(crate) fn sigmoid<L: Lanes>(x: L) -> L {
+    let (power, e) = two_to_minus(x);
+    e.fma(power, L::splat(1.0)).recip()
+}
+
+/// e⁻ˣ; beyond [−86, 87] the value at the end of that range.
+#[inline(always)]
+pub(crate) fn exp_of_minus<L: Lanes>(x: L) -> L {
+    let (power, e) = two_to_minus(x);
+    e.mul(power)
+}
+
+/// 1 / (1 + e) for an e of at least 0, which may have become infinite.
+#[inline(always)]
+pub(crate) fn sigmoid_of<L: Lanes>(e: L) -> L {
+    L::splat(1e38).min(e.add(L::splat(1.0))).recip()
+}
+
+/// 2ⁿ and 2ᵗ, whose product is e⁻ˣ.
+#[inline(always)]
+fn two_to_minus<L: Lanes>(x: L) -> (L, L) {
     let x = L::splat(87.0).min(L::splat(-86.0).max(x));
     let (minus_n, power) = x.nearest_power(L::splat(-LOG2_E));
     let t = x.fma(L::splat(-LOG2_E), minus_n);
@@ -59,8 +79,7 @@ pub(crate) fn sigmoid<L: Lanes>(x: L) -> L {
     e = e.fma(t, L::splat(TWO_TO[2]));
     e = e.fma(t, L::splat(TWO_TO[1]));
     e = e.fma(t, L::splat(TWO_TO[0]));
-    e = e.fma(t, L::splat(1.0));
-    e.fma(power, L::splat(1.0)).recip()
+    (power, e.fma(t, L::splat(1.0)))
 }
 
 /// t / (t + 2) with t = e^{2x} − 1, which keeps its digits near 0.

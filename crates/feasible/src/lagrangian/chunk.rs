@@ -3,7 +3,7 @@
 use crate::adaptive::{BatchProbe, Place};
 use crate::alike::Alike;
 use crate::lagrangian::lane::Lane;
-use crate::lagrangian::{Ask, Scope};
+use crate::lagrangian::{Ask, Chunk, Scope};
 use crate::loss::{Loss, Rows};
 use crate::model::{Batch, Model, ViewShift};
 use crate::multiplier::Multipliers;
@@ -41,17 +41,19 @@ impl<M: Model> Ground<'_, M> {
         &self,
         lane: &mut Lane<M::Real>,
         theta: &[M::Real],
-        source: usize,
+        chunk: &Chunk,
         rows: &[u32],
         scale: f64,
         ask: Ask<'_>,
         place: Place,
     ) {
+        let source = chunk.source;
         let of = &self.problem.sources()[source];
         // Dense views are taken out of the lane so that the batch can borrow them.
         let mut adaptive = std::mem::take(&mut lane.adaptive);
         let owned;
         let shifts: &[ViewShift<'_>] = match &self.fixed_views[source] {
+            _ if !chunk.views => &[],
             Some(fixed) => fixed,
             None => {
                 self.move_inputs(lane, &mut adaptive, theta, of, rows, place);
@@ -72,7 +74,7 @@ impl<M: Model> Ground<'_, M> {
         let first = self.first_term[source];
         let mut wanted = false;
         for (t, term) in of.terms.iter().enumerate() {
-            wanted |= self.term(lane, of, term, first + t, rows, scale, ask);
+            wanted |= self.term(lane, of, term, first + t, rows, chunk.views, scale, ask);
         }
         if wanted {
             let Lane { tape, seeds, gradient, .. } = lane;
@@ -112,6 +114,7 @@ impl<M: Model> Ground<'_, M> {
         term: &SourceTerm,
         number: usize,
         rows: &[u32],
+        views: bool,
         scale: f64,
         ask: Ask<'_>,
     ) -> bool {
@@ -121,14 +124,22 @@ impl<M: Model> Ground<'_, M> {
         if !wants_values && weigh.as_ref().is_none_or(Weigh::is_zero) {
             return false;
         }
+        // The rows of a chunk without views are no members of what is about views, or weigh nothing.
+        if !views && term.slots.iter().all(|&slot| slot > 0) {
+            return false;
+        }
         lane.select_members(term, rows);
         if lane.positions.is_empty() {
             return false;
         }
         let mut wanted = false;
         for (q, &slot) in term.slots.iter().enumerate() {
+            if !views && slot > 0 {
+                continue;
+            }
             let point = |member: u32| q * term.members + member as usize;
-            lane.values.resize(lane.positions.len(), M::Real::ZERO);
+            let values = if wants_values { lane.positions.len() } else { 0 };
+            lane.values.resize(values, M::Real::ZERO);
             let moves = match &weigh {
                 Some(weigh) => {
                     lane.weights.clear();

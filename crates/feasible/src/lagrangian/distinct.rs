@@ -8,7 +8,7 @@
 use crate::alike::{Alike, Pool};
 use crate::lagrangian::Ask;
 use crate::lagrangian::chunk::{Ground, Weigh};
-use crate::lagrangian::lane::{Lane, Seen};
+use crate::lagrangian::lane::{Lane, Seen, TermSums};
 use crate::loss::Rows;
 use crate::model::{Batch, Model, ViewShift};
 use crate::real::Real;
@@ -211,6 +211,12 @@ impl<M: Model> Ground<'_, M> {
         let task = Task { of, alike, rows, scale, ask, first_term: self.first_term[source] };
         let mut wanted = false;
         let mut start = 0;
+        let everyone = of.terms.iter().all(|term| term.member_of_row.is_none());
+        if alike.pool.is_none() && ask.multipliers().is_none() && everyone {
+            self.values_of_kinds(lane, &task, &asked);
+            lane.asked = asked;
+            return;
+        }
         for group in of.terms.chunk_by(SourceTerm::is_evaluated_as) {
             wanted |= self.group(lane, &task, start, group);
             start += group.len();
@@ -220,6 +226,25 @@ impl<M: Model> Ground<'_, M> {
             self.model.backward(theta, &batch, tape, seeds, gradient);
         }
         lane.asked = asked;
+    }
+
+    /// The values of all terms at every kind, in the order in which the model was asked about them.
+    fn values_of_kinds(&self, lane: &mut Lane<M::Real>, task: &Task<'_>, asked: &[u32]) {
+        lane.positions.clear();
+        lane.positions.extend(0..asked.len() as u32);
+        lane.values.resize(asked.len(), M::Real::ZERO);
+        for (t, term) in task.of.terms.iter().enumerate() {
+            for (q, &slot) in term.slots.iter().enumerate() {
+                self.losses(lane, task.of, term, slot, asked, false, true);
+                let Lane { kinds, sums, seen, values, measured, .. } = lane;
+                let measured = if term.measure.is_some() { &*measured } else { &*values };
+                let number = task.first_term + t;
+                let point = |row: u32| q * term.members + row as usize;
+                let Kinds { counts, place_of_row, .. } = kinds;
+                let of_kinds = OfKinds { counts, place_of_row, values, measured };
+                self.record_kinds(task, term, of_kinds, point, &mut sums[number], seen);
+            }
+        }
     }
 
     /// Some terms with the same loss; true if they put anything into the seeds.
@@ -281,7 +306,7 @@ impl<M: Model> Ground<'_, M> {
         let targets = task.of.samples.targets();
         let rows = Rows { width, at, against, targets, samples, positions };
         let mut values = std::mem::take(&mut lane.values);
-        values.resize(positions.len(), M::Real::ZERO);
+        values.resize(if wants_values { positions.len() } else { 0 }, M::Real::ZERO);
         if moves {
             let mut by_at = std::mem::take(&mut lane.by_at);
             let mut by_against = std::mem::take(&mut lane.by_against);
@@ -333,49 +358,70 @@ impl<M: Model> Ground<'_, M> {
                 let point = |member: u32| q * term.members + member as usize;
                 kinds.weigh(term, None, task.rows, point);
                 spread(&entry_of, values, &mut kinds.values);
-                let total = |values: &[M::Real]| -> f64 {
-                    values.iter().zip(&kinds.members).map(|(v, &n)| f64::from(n) * v.to_f64()).sum()
-                };
-                let primal = total(&kinds.values);
+                if term.measure.is_some() {
+                    spread(&entry_of, measured, &mut kinds.measured);
+                }
+                let Kinds { members, place_of_row, values, measured, .. } = &*kinds;
+                let measured = if term.measure.is_some() { measured } else { values };
+                let of_kinds = OfKinds { counts: members, place_of_row, values, measured };
                 let sums = &mut sums[task.first_term + start + t];
-                sums.points += kinds.members.iter().map(|&n| n as usize).sum::<usize>();
-                sums.primal += primal;
-                let measured_by_kind = match term.measure {
-                    Some(_) => {
-                        spread(&entry_of, measured, &mut kinds.measured);
-                        sums.measured += total(&kinds.measured);
-                        &kinds.measured
-                    }
-                    None => {
-                        sums.measured += primal;
-                        &kinds.values
-                    }
-                };
-                let Owner::Requirement(i) = term.owner else { continue };
-                let requirement = &self.problem.requirements()[i];
-                if requirement.kind() != Kind::Pointwise {
-                    continue;
-                }
-                for (&row, &place) in task.rows.iter().zip(&kinds.place_of_row) {
-                    let member = term.member_of_row.as_ref().map_or(row, |of| of[row as usize]);
-                    if member != NOT_A_MEMBER {
-                        let point = point(member);
-                        let level = requirement.level().of(point);
-                        let slack = |values: &[M::Real]| {
-                            term.coefficient * (values[place as usize].to_f64() - level)
-                        };
-                        seen.push(Seen {
-                            requirement: i as u32,
-                            point: point as u32,
-                            measured: slack(measured_by_kind),
-                            primal: slack(&kinds.values),
-                        });
-                    }
-                }
+                self.record_kinds(task, term, of_kinds, point, sums, seen);
             }
         }
         kinds.entry_of = entry_of;
     }
+
+    /// Keeps the values of one view of a term: sums, and the points of a pointwise requirement.
+    fn record_kinds(
+        &self,
+        task: &Task<'_>,
+        term: &SourceTerm,
+        of_kinds: OfKinds<'_, M::Real>,
+        point: impl Fn(u32) -> usize,
+        sums: &mut TermSums,
+        seen: &mut Vec<Seen>,
+    ) {
+        let OfKinds { counts, place_of_row, values, measured } = of_kinds;
+        let total = |values: &[M::Real]| -> f64 {
+            values.iter().zip(counts).map(|(v, &n)| f64::from(n) * v.to_f64()).sum()
+        };
+        sums.points += counts.iter().map(|&n| n as usize).sum::<usize>();
+        let primal = total(values);
+        sums.primal += primal;
+        sums.measured += if term.measure.is_some() { total(measured) } else { primal };
+        let Owner::Requirement(i) = term.owner else { return };
+        let requirement = &self.problem.requirements()[i];
+        if requirement.kind() != Kind::Pointwise {
+            return;
+        }
+        seen.reserve(task.rows.len());
+        for (&row, &place) in task.rows.iter().zip(place_of_row) {
+            let member = term.member_of_row.as_ref().map_or(row, |of| of[row as usize]);
+            if member != NOT_A_MEMBER {
+                let point = point(member);
+                let level = requirement.level().of(point);
+                let slack = |values: &[M::Real]| {
+                    term.coefficient * (values[place as usize].to_f64() - level)
+                };
+                seen.push(Seen {
+                    requirement: i as u32,
+                    point: point as u32,
+                    measured: slack(measured),
+                    primal: slack(values),
+                });
+            }
+        }
+    }
+}
+
+/// What a view of a term makes of the kinds of a chunk.
+struct OfKinds<'k, T> {
+    /// How many rows of each kind count.
+    counts: &'k [u32],
+    /// The place of each row's kind.
+    place_of_row: &'k [u32],
+    values: &'k [T],
+    measured: &'k [T],
 }
 
 /// The value of each kind's entry; 0 where it has none.

@@ -26,9 +26,11 @@ use crate::source::{Owner, Source, SourceTerm, SourceView};
 mod chunk;
 mod distinct;
 mod lane;
+mod still;
 
 use chunk::Ground;
 use lane::{Lane, TermSums};
+use still::Still;
 
 #[cfg(test)]
 mod tests;
@@ -88,6 +90,8 @@ struct Chunk {
     source: usize,
     start: usize,
     end: usize,
+    /// Whether anything is asked about the views.
+    views: bool,
 }
 
 /// Evaluates the Lagrangian of a problem for a model, on a number of threads.
@@ -95,6 +99,8 @@ pub(crate) struct Lagrangian<'a, M: Model> {
     ground: Ground<'a, M>,
     lanes: Vec<Lane<M::Real>>,
     chunks: Vec<Chunk>,
+    /// Per source.
+    still: Vec<Still>,
     pool: Option<rayon::ThreadPool>,
     /// Where adaptive views are asked for.
     pub(crate) place: Place,
@@ -135,7 +141,8 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         let scope = Scope::Everything;
         let ground = Ground { model, problem, fixed_views, first_term, alike, scope };
         let place = Place { seed, epoch: 0 };
-        Ok(Self { ground, lanes: Vec::new(), chunks: Vec::new(), pool, place })
+        let still = vec![Still::default(); sources.len()];
+        Ok(Self { ground, lanes: Vec::new(), chunks: Vec::new(), still, pool, place })
     }
 
     /// Looks for rows that are alike, whose work later passes do once. Pays for many passes; the sums
@@ -189,8 +196,11 @@ impl<'a, M: Model> Lagrangian<'a, M> {
             if selection.whole
                 && let Some(alike) = &self.ground.alike[source]
             {
+                self.still[source].count = 0;
                 let cuts = alike.cuts.windows(2);
-                self.chunks.extend(cuts.map(|cut| Chunk { source, start: cut[0], end: cut[1] }));
+                let chunk =
+                    |cut: &[usize]| Chunk { source, start: cut[0], end: cut[1], views: true };
+                self.chunks.extend(cuts.map(chunk));
                 continue;
             }
             let views = 1 + self.ground.problem.sources()[source].views.len();
@@ -201,8 +211,18 @@ impl<'a, M: Model> Lagrangian<'a, M> {
                 (true, Mode::Evaluation) => CHUNK_WHOLE_ROWS,
                 (true, Mode::Training) => rows.max(1),
             };
-            for start in (0..rows).step_by(size) {
-                self.chunks.push(Chunk { source, start, end: (start + size).min(rows) });
+            let still = &mut self.still[source];
+            still.count = 0;
+            // The statistics of a batch are of all its rows together.
+            if !whole && self.ground.pooled(source).is_none() {
+                still.set_apart(&self.ground, source, selection.rows, selection.scale, ask);
+            }
+            let count = still.count;
+            for (start, end, views) in [(0, count, false), (count, rows, true)] {
+                for start in (start..end).step_by(size) {
+                    let end = (start + size).min(end);
+                    self.chunks.push(Chunk { source, start, end, views });
+                }
             }
         }
         let active = if whole { 1 } else { self.chunks.len().clamp(1, LANES) };
@@ -213,11 +233,12 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         for lane in &mut self.lanes {
             lane.tape.statistics.clear();
         }
-        let (ground, chunks, place) = (&self.ground, &self.chunks, self.place);
+        let (ground, chunks, place, still) = (&self.ground, &self.chunks, self.place, &self.still);
         let work = |(number, lane): (usize, &mut Lane<M::Real>)| {
             lane.sums.fill(TermSums::default());
             lane.seen.clear();
             lane.tape.mode = mode;
+            lane.tape.outputs_only = ask.multipliers().is_none();
             if ask.multipliers().is_some() {
                 lane.gradient.fill(M::Real::ZERO);
             }
@@ -236,7 +257,9 @@ impl<'a, M: Model> Lagrangian<'a, M> {
                         ground.distinct_chunk(lane, theta, source, alike, rows, whole, scale, ask);
                     }
                     None => {
-                        ground.chunk(lane, theta, chunk.source, &rows[range], scale, ask, place);
+                        let Still { rows: sorted, count, .. } = &still[chunk.source];
+                        let rows = if *count > 0 { &sorted[range] } else { &rows[range] };
+                        ground.chunk(lane, theta, chunk, rows, scale, ask, place);
                     }
                 }
             }

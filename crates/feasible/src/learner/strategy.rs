@@ -87,7 +87,7 @@ pub(crate) fn move_all_duals<T>(
 ) {
     for (i, slacks) in measurement.slacks.iter().enumerate() {
         let kind = problem.requirements()[i].kind();
-        let seen = slacks.dual().enumerate();
-        duals[i].step(epoch, kind, state.multipliers.of_mut(i), &mut state.duals[i], seen);
+        let (multipliers, dual) = (state.multipliers.of_mut(i), &mut state.duals[i]);
+        duals[i].step_all(epoch, kind, multipliers, dual, &slacks.measured, slacks.margin);
     }
 }

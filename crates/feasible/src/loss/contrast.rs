@@ -14,7 +14,7 @@ use super::row::{Seeds, Values};
 use super::series;
 use super::softmax::Logits;
 use crate::real::Real;
-use crate::samples::Target;
+use crate::samples::Targets;
 
 /// Rows in a block.
 const BLOCK: usize = 16;
@@ -124,20 +124,68 @@ impl<T: Real> Contrasts<T> {
         rows: &Rows<'_, T>,
         positions: &[u32],
     ) {
-        for (i, &position) in positions.iter().enumerate().take(BLOCK) {
-            let position = position as usize;
-            let at = Logits(&rows.at[position * WIDTH..][..WIDTH]);
-            if PAIR {
-                let against = Logits(&rows.against[position * WIDTH..][..WIDTH]);
-                let Bernoulli { a, b, change } = Bernoulli::new(at, against);
-                (self.a[i], self.b[i], self.change[i]) = (a, b, change);
-            } else {
-                self.a[i] = at.contrast().unwrap_or_default();
-                let target = rows.targets.get(rows.samples[position] as usize);
-                self.sign[i] = if target == Target::Class(1) { T::ONE } else { -T::ONE };
+        match consecutive(positions) {
+            // The same loop over numbers side by side becomes vector instructions.
+            Some(first) => {
+                let range = first * WIDTH..(first + BLOCK) * WIDTH;
+                let at = &rows.at[range.clone()];
+                if PAIR {
+                    let against = &rows.against[range];
+                    for i in 0..BLOCK {
+                        self.pair(i, &at[i * WIDTH..][..WIDTH], &against[i * WIDTH..][..WIDTH]);
+                    }
+                } else {
+                    let samples = &rows.samples[first..first + BLOCK];
+                    for i in 0..BLOCK {
+                        self.a[i] =
+                            Logits(&at[i * WIDTH..][..WIDTH]).contrast().unwrap_or_default();
+                    }
+                    if let Targets::Classes(classes) = rows.targets {
+                        for i in 0..BLOCK {
+                            self.sign[i] = sign(classes[samples[i] as usize]);
+                        }
+                    }
+                }
+            }
+            None => {
+                for (i, &position) in positions.iter().enumerate().take(BLOCK) {
+                    let position = position as usize;
+                    let at = &rows.at[position * WIDTH..][..WIDTH];
+                    if PAIR {
+                        self.pair(i, at, &rows.against[position * WIDTH..][..WIDTH]);
+                    } else {
+                        self.a[i] = Logits(at).contrast().unwrap_or_default();
+                        if let Targets::Classes(classes) = rows.targets {
+                            self.sign[i] = sign(classes[rows.samples[position] as usize]);
+                        }
+                    }
+                }
             }
         }
     }
+
+    #[inline(always)]
+    fn pair(&mut self, i: usize, at: &[T], against: &[T]) {
+        let Bernoulli { a, b, change } = Bernoulli::new(Logits(at), Logits(against));
+        (self.a[i], self.b[i], self.change[i]) = (a, b, change);
+    }
+}
+
+/// 1 for class 1, −1 for class 0.
+#[inline(always)]
+fn sign<T: Real>(class: u32) -> T {
+    if class == 1 { T::ONE } else { -T::ONE }
+}
+
+/// The first of the positions, if they are a whole block of positions in a row.
+#[inline(always)]
+fn consecutive(positions: &[u32]) -> Option<usize> {
+    let first = *positions.first()?;
+    let mut all = positions.len() == BLOCK;
+    for (i, &position) in positions.iter().enumerate() {
+        all &= position == first.wrapping_add(i as u32);
+    }
+    all.then_some(first as usize)
 }
 
 impl<T: Real> Derivatives<T> {
@@ -228,13 +276,40 @@ impl<T: Real> ByBlocks<T> for Seeds<'_, T> {
 
     #[inline(always)]
     fn plain<L: OfContrasts<T>, const WIDTH: usize, const PAIR: bool>(self, loss: &L) {
+        // Two loops: where no value is wanted, the compiler leaves out what only values need.
+        if self.values.is_empty() {
+            self.blocks::<L, WIDTH, PAIR, false>(loss);
+        } else {
+            self.blocks::<L, WIDTH, PAIR, true>(loss);
+        }
+    }
+}
+
+impl<T: Real> Seeds<'_, T> {
+    #[inline(always)]
+    fn blocks<L, const WIDTH: usize, const PAIR: bool, const VALUES: bool>(self, loss: &L)
+    where
+        L: OfContrasts<T>,
+    {
         let Self { rows, weights, values, at: by_at, against: by_against } = self;
         let (mut at, mut out) = (Contrasts::zero(), Derivatives::zero());
-        let blocks = rows.positions.chunks(BLOCK).zip(values.chunks_mut(BLOCK));
-        for ((positions, values), weights) in blocks.zip(weights.chunks(BLOCK)) {
+        let mut values = values.chunks_mut(BLOCK);
+        for (positions, weights) in rows.positions.chunks(BLOCK).zip(weights.chunks(BLOCK)) {
             at.read::<WIDTH, PAIR>(&rows, positions);
             loss.block(&at, &mut out);
-            values.copy_from_slice(&out.value[..values.len()]);
+            if VALUES && let Some(values) = values.next() {
+                values.copy_from_slice(&out.value[..values.len()]);
+            }
+            if let (Some(first), Ok(weights)) =
+                (consecutive(positions), <&[T; BLOCK]>::try_from(weights))
+            {
+                let range = first * WIDTH..(first + BLOCK) * WIDTH;
+                add_block::<T, WIDTH>(&mut by_at[range.clone()], weights, &out.by_a);
+                if PAIR {
+                    add_block::<T, WIDTH>(&mut by_against[range], weights, &out.by_b);
+                }
+                continue;
+            }
             for (i, (&position, &weight)) in positions.iter().zip(weights).enumerate().take(BLOCK) {
                 let position = position as usize;
                 add::<T, WIDTH>(by_at, position, weight * out.by_a[i]);
@@ -243,6 +318,15 @@ impl<T: Real> ByBlocks<T> for Seeds<'_, T> {
                 }
             }
         }
+    }
+}
+
+/// As [`add`], for a block of positions in a row.
+#[inline(always)]
+fn add_block<T: Real, const WIDTH: usize>(seeds: &mut [T], weights: &[T; BLOCK], by: &[T; BLOCK]) {
+    let seeds = &mut seeds[..BLOCK * WIDTH];
+    for i in 0..BLOCK {
+        add::<T, WIDTH>(seeds, i, weights[i] * by[i]);
     }
 }
 

@@ -262,8 +262,8 @@ impl Loss {
     /// As [`Loss::values`]; also adds `weights[i]` · ∂ℓ/∂at to the seeds `at`, and
     /// `weights[i]` · ∂ℓ/∂against to the seeds `against`, at position `positions[i]`.
     ///
-    /// Seeds are laid out as the outputs; `against` may be empty if the loss is about one view.
-    /// Indicators add nothing.
+    /// Seeds are laid out as the outputs; `against` may be empty if the loss is about one view, and
+    /// `values` if only the gradients are wanted. Indicators add nothing.
     ///
     /// # Panics
     /// As [`Loss::values`].
@@ -275,7 +275,8 @@ impl Loss {
         at: &mut [T],
         against: &mut [T],
     ) {
-        assert_eq!(values.len(), rows.positions.len(), "one value for each position");
+        let wanted = if values.is_empty() { 0 } else { rows.positions.len() };
+        assert_eq!(values.len(), wanted, "one value for each position");
         assert_eq!(weights.len(), rows.positions.len(), "one weight for each position");
         self.dispatch(rows.width, row::Seeds { rows, weights, values, at, against });
     }

@@ -71,6 +71,7 @@ pub(super) struct Values<'a, T> {
 pub(super) struct Seeds<'a, T> {
     pub rows: Rows<'a, T>,
     pub weights: &'a [T],
+    /// Empty if only the gradients are wanted.
     pub values: &'a mut [T],
     pub at: &'a mut [T],
     pub against: &'a mut [T],
@@ -116,8 +117,8 @@ impl<T: Real> Pass<T> for Seeds<'_, T> {
 impl<T: Real> Seeds<'_, T> {
     #[inline(always)]
     fn run<L: RowLoss<T>>(self, loss: &L, width: usize) {
-        let entries = self.rows.positions.iter().zip(self.weights).zip(self.values);
-        for ((&position, &weight), value) in entries {
+        let mut values = self.values.iter_mut();
+        for (&position, &weight) in self.rows.positions.iter().zip(self.weights) {
             let position = position as usize;
             let row = self.rows.row(position, width, loss.pair());
             let start = position * width;
@@ -126,7 +127,10 @@ impl<T: Real> Seeds<'_, T> {
                 true => &mut self.against[start..start + width],
                 false => &mut [],
             };
-            *value = loss.seed(row, weight, at, against);
+            let value = loss.seed(row, weight, at, against);
+            if let Some(to) = values.next() {
+                *to = value;
+            }
         }
     }
 }
