@@ -11,18 +11,24 @@
 //! # Ok::<(), feasible_report::Error>(())
 //! ```
 
+mod card;
 pub mod chart;
+mod compare;
 pub mod error;
 pub mod figures;
 pub mod hard;
+mod layout;
 mod multipliers;
 mod page;
+mod requirements;
 mod run;
+mod sweep;
 mod words;
 
 use std::path::{Path, PathBuf};
 
 pub use error::{Error, Result};
+use feasible_run::{Frontier, Plan, files};
 pub use figures::Figure;
 pub use hard::Options;
 pub use multipliers::{Multiplied, Point};
@@ -34,6 +40,7 @@ pub struct Report {
     html: String,
     figures: Vec<Figure>,
     met: bool,
+    card: Option<String>,
 }
 
 impl Report {
@@ -50,14 +57,48 @@ impl Report {
     /// # Errors
     /// As [`Report::of`].
     pub fn with(directory: &Path, options: &Options) -> Result<Self> {
-        let run = Run::open(directory)?;
-        let who = page::who(&run, options);
-        let hard = figures::multipliers(&run);
+        Self::new(&Run::open(directory)?, None, options)
+    }
+
+    /// As [`Report::with`], of a run whose plan is at hand, so that its data need not be read
+    /// again.
+    ///
+    /// # Errors
+    /// As [`Report::of`].
+    pub fn of_plan(directory: &Path, plan: &Plan) -> Result<Self> {
+        Self::new(&Run::open(directory)?, Some(plan), &Options::default())
+    }
+
+    fn new(run: &Run, plan: Option<&Plan>, options: &Options) -> Result<Self> {
+        let who = hard::who(run, plan, options);
+        let hard = figures::multipliers(run);
         let groups = figures::prevalence(&who);
-        let training = figures::training(&run);
-        let html = page::render(&run, options, &who, [&hard, &groups, &training])?;
+        let training = figures::training(run);
+        let html = page::render(run, options, &who, [&hard, &groups, &training])?;
         let met = run.summary.met();
-        Ok(Self { html, figures: [hard, groups, training].concat(), met })
+        let card = Some(card::card(run, options, &who));
+        Ok(Self { html, figures: [hard, groups, training].concat(), met, card })
+    }
+
+    /// The report of a sweep; `command` is how it was made.
+    ///
+    /// # Errors
+    /// A page that cannot be laid out: our bug.
+    pub fn of_sweep(frontier: &Frontier, command: &str) -> Result<Self> {
+        let (html, figures) = sweep::render(frontier, command)?;
+        let met = frontier.points.iter().all(|point| point.at_last().met);
+        Ok(Self { html, figures, met, card: None })
+    }
+
+    /// Runs side by side; the directory of several seeds stands for all of them.
+    ///
+    /// # Errors
+    /// As [`Report::of`], and more runs than fit beside each other.
+    pub fn compare(directories: &[PathBuf]) -> Result<Self> {
+        let runs = compare::open(directories)?;
+        let (html, figures) = compare::render(&runs)?;
+        let met = runs.iter().all(|run| run.summary.met());
+        Ok(Self { html, figures, met, card: None })
     }
 
     /// The page.
@@ -70,17 +111,26 @@ impl Report {
         &self.figures
     }
 
+    /// The model card in Markdown, of a report on one run.
+    pub fn card(&self) -> Option<&str> {
+        self.card.as_deref()
+    }
+
     /// Whether every requirement is met on the rows the model is judged by.
     pub fn met(&self) -> bool {
         self.met
     }
 
-    /// Writes the page to a file.
+    /// Writes the page to a file, and the model card, if there is one, beside it.
     ///
     /// # Errors
     /// What the system says.
     pub fn write(&self, file: &Path) -> Result<()> {
-        write(file, &self.html)
+        write(file, &self.html)?;
+        match &self.card {
+            Some(card) => write(&file.with_file_name(files::MODEL_CARD), card),
+            None => Ok(()),
+        }
     }
 
     /// Writes every figure as an SVG file into a directory, which is made if need be; gives the
@@ -97,7 +147,7 @@ impl Report {
         let mut files = Vec::new();
         for figure in &self.figures {
             let file = directory.join(format!("{}.svg", figure.name));
-            write(&file, &figure.svg)?;
+            write(&file, &figure.svg())?;
             files.push(file);
         }
         Ok(files)
