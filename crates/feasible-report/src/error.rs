@@ -79,6 +79,9 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// What the run itself says.
+    #[error(transparent)]
+    Run(#[from] feasible_run::Error),
     /// The page could not be laid out: our bug.
     #[error("the page could not be laid out: {reason}")]
     Layout {

@@ -20,6 +20,7 @@ pub mod hard;
 mod layout;
 mod multipliers;
 mod page;
+mod reproduce;
 mod requirements;
 mod run;
 mod sweep;
@@ -28,6 +29,7 @@ mod words;
 use std::path::{Path, PathBuf};
 
 pub use error::{Error, Result};
+use feasible_run::reproduce::{AdultTable, CompasTable};
 use feasible_run::{Frontier, Plan, files};
 pub use figures::Figure;
 pub use hard::Options;
@@ -99,6 +101,24 @@ impl Report {
         let (html, figures) = compare::render(&runs)?;
         let met = runs.iter().all(|run| run.summary.met());
         Ok(Self { html, figures, met, card: None })
+    }
+
+    /// The paper's figures of `reproduce adult`, whose runs are kept in a directory.
+    ///
+    /// # Errors
+    /// Runs that cannot be read.
+    pub fn of_adult(table: &AdultTable, directory: &Path, command: &str) -> Result<Self> {
+        let (html, figures) = reproduce::adult(table, directory, command)?;
+        Ok(Self { html, figures, met: true, card: None })
+    }
+
+    /// The paper's figures of `reproduce compas`.
+    ///
+    /// # Errors
+    /// A page that cannot be laid out: our bug.
+    pub fn of_compas(table: &CompasTable, command: &str) -> Result<Self> {
+        let (html, figures) = reproduce::compas(table, command)?;
+        Ok(Self { html, figures, met: true, card: None })
     }
 
     /// The page.

@@ -223,7 +223,7 @@ pub(crate) fn prices(run: &Run) -> Vec<Price> {
             name: name(&price.requirement),
             multiplier: number(price.multiplier),
             change: number(price.predicted()),
-            observed: number(price.observed()),
+            observed: format!("{} ± {}", number(price.observed()), number(verified.noise(price))),
             resolved: verified.is_resolved(price),
         };
         return prices.into_iter().map(one).take(MOST).collect();

@@ -3,7 +3,7 @@
 use feasible_run::Frontier;
 use feasible_run::spec::Kind;
 use feasible_run::summary::Spread;
-use feasible_run::sweep::{Key, Point};
+use feasible_run::sweep::{Key, Point, Starts};
 use minijinja::context;
 use serde::Serialize;
 
@@ -35,7 +35,19 @@ pub(crate) fn render(frontier: &Frontier, command: &str) -> Result<(String, Vec<
         part => part,
         several => frontier.seeds.len() > 1,
         seeds => bounded(&seeds.join(", "), 200),
-        warm => frontier.warm,
+        starts => match frontier.starts {
+            Starts::Chain => {
+                "Levels were solved from the loosest to the strictest, each from the solution of \
+                 the one before."
+            }
+            Starts::Loosest => {
+                "Every level was solved from the solution of the loosest one, with the same epochs."
+            }
+            Starts::Afresh => {
+                "Every level was solved afresh, with the same epochs, batches and initial \
+                 parameters."
+            }
+        },
         pointwise => frontier.kind == Kind::Pointwise,
         head => value(&head)?,
         rows => value(&rows)?,

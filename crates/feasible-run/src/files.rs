@@ -39,6 +39,8 @@ pub const LADDER: &str = "ladder.json";
 
 /// The page about the run.
 pub const REPORT: &str = "report.html";
+/// Where the figures of a sweep or a reproduction are.
+pub const FIGURES: &str = "figures";
 /// The model card.
 pub const MODEL_CARD: &str = "model-card.md";
 /// Prices of the requirements, verified by solving again.

@@ -1,8 +1,10 @@
 //! The prices of a run's requirements, verified by solving again.
 //!
 //! For each requirement the problem is solved at c + δ and at c − δ, δ a share of the level that
-//! training works with, starting from the run's own solution and with its own learner; and once
-//! more at c, which says how far the objective moves without any change of level. See
+//! training works with, starting from the run's own solution and with its own learner, seed and
+//! batches; and once more at c. The first-order price is the straight line through the two sides;
+//! how far the middle is from it, |P(c + δ) − 2 P(c) + P(c − δ)|/2, is curvature where the learner
+//! converges (of order δ²) and chance where it does not. A price below that is not resolved. See
 //! [`feasible::price`].
 
 use std::path::Path;
@@ -43,14 +45,20 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// How far the objective moves when nothing about the levels does.
+    /// How far the objective moves when nothing about the levels does: what training goes on to
+    /// gain or lose.
     pub fn drift(&self) -> f64 {
-        (self.again - self.objective).abs()
+        self.again - self.objective
     }
 
-    /// Whether a price is large enough to be seen.
+    /// What the straight line through both sides leaves over in the middle.
+    pub fn noise(&self, price: &Price) -> f64 {
+        0.5 * (price.relaxed - 2.0 * self.again + price.stricter).abs()
+    }
+
+    /// Whether a price stands out from what the straight line leaves over.
     pub fn is_resolved(&self, price: &Price) -> bool {
-        price.predicted().abs().max(price.observed().abs()) > self.drift()
+        price.predicted().abs().max(price.observed().abs()) > self.noise(price)
     }
 
     /// As a table for people.
@@ -61,7 +69,7 @@ impl Prices {
             short(100.0 * self.share)
         );
         let mut grid = Grid::new();
-        let head = ["requirement", "multiplier", "δ", "predicted", "observed", ""];
+        let head = ["requirement", "multiplier", "δ", "predicted", "observed", "±", ""];
         grid.row(head.map(String::from));
         for price in &self.prices {
             grid.row([
@@ -70,13 +78,15 @@ impl Prices {
                 short(price.delta),
                 short(price.predicted()),
                 short(price.observed()),
+                short(self.noise(price)),
                 if self.is_resolved(price) { String::new() } else { "not resolved".into() },
             ]);
         }
         text += &grid.to_text(&[Align::Left, Align::Right]);
         text += &format!(
-            "\nSolved again at the same level, the objective moves by {}: what is smaller is not \
-             resolved.\n",
+            "\n± is how far the objective at the level itself is from the middle of both sides: a \
+             price below it is not resolved.\nSolved again at the same level, the objective moves \
+             by {}; that is on both sides and no part of a price.\n",
             short(self.drift())
         );
         text

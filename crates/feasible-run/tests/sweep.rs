@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use feasible_run::sweep::{Key, SWEEP, SWEEP_CSV};
+use feasible_run::sweep::{Key, SWEEP, SWEEP_CSV, Starts, Warmth};
 use feasible_run::{FitOptions, Interrupt, Plan, Source, SweepOptions, check_prices, fit, sweep};
 
 const PROBLEM: &str = r#"
@@ -67,6 +67,7 @@ fn a_frontier_is_the_one_found_by_hand() {
     };
     let frontier = sweep(&source, &options, &|_| {}).unwrap();
     assert_eq!((frontier.key, &frontier.levels), (Key::AtMost, &levels));
+    assert_eq!(frontier.starts, Starts::Chain);
     assert_eq!(frontier.points.len(), 10);
     for point in &frontier.points {
         let (objective, multiplier) = exact(point.level);
@@ -78,7 +79,8 @@ fn a_frontier_is_the_one_found_by_hand() {
     let text = frontier.to_text();
     assert!(text.contains("2 of 2") && text.contains("multiplier"), "{text}");
     // Afresh at every level is another way to the same place.
-    let cold = sweep(&source, &SweepOptions { cold: true, ..options }, &|_| {}).unwrap();
+    let cold =
+        sweep(&source, &SweepOptions { start: Some(Warmth::Afresh), ..options }, &|_| {}).unwrap();
     for (a, b) in frontier.points.iter().zip(&cold.points) {
         assert!((a.train.objective.unwrap() - b.train.objective.unwrap()).abs() < 2e-5);
     }
@@ -172,11 +174,37 @@ fn predicted_and_observed_prices_agree_with_the_derivative() {
     assert!((price.predicted() + 0.0075).abs() < 2e-5, "{price:?}");
     let by_hand = (exact(0.055).0 - exact(0.045).0) / 2.0;
     assert!((price.observed() - by_hand).abs() < 2e-5, "{price:?} {by_hand}");
-    assert!(prices.drift() < 2e-5 && prices.is_resolved(price), "{prices:?}");
+    assert!(prices.drift().abs() < 2e-5 && prices.is_resolved(price), "{prices:?}");
+    // Curvature: δ²/2 · P'' with P'' = ¼ d^(−3/2) is 4e-4.
+    assert!((prices.noise(price) - 3.9e-4).abs() < 4e-5, "{prices:?}");
     assert!(prices.to_text().contains("predicted"), "{}", prices.to_text());
     assert!(run.join("sensitivity.json").is_file());
     let error = check_prices(&run, 0.0, 1, &Interrupt::new(), &|_| {}).unwrap_err();
     assert!(error.to_string().contains("--delta"), "{error}");
     let error = check_prices(scratch.path(), 0.1, 1, &Interrupt::new(), &|_| {}).unwrap_err();
     assert!(error.to_string().contains("is not a run directory"), "{error}");
+}
+
+#[test]
+fn first_order_levels_have_all_had_the_same_training() {
+    let scratch = tempfile::tempdir().unwrap();
+    let settings = ["training.learner=alternating".to_string(), "training.epochs=4".into()];
+    let source = problem(scratch.path()).with_overrides(&settings);
+    let options = |start| SweepOptions {
+        levels: vec![0.05, 0.1],
+        start,
+        threads: 3,
+        directory: Some(scratch.path().join(format!("{start:?}"))),
+        ..SweepOptions::new("low")
+    };
+    let afresh = sweep(&source, &options(None), &|_| {}).unwrap();
+    assert_eq!(afresh.starts, Starts::Afresh);
+    let warm = sweep(&source, &options(Some(Warmth::Warm)), &|_| {}).unwrap();
+    assert_eq!(warm.starts, Starts::Loosest);
+    let top = scratch.path().join("Some(Warm)");
+    assert!(top.join("start/seed-0/summary.json").is_file());
+    for level in ["level-0.05", "level-0.1"] {
+        let info = std::fs::read_to_string(top.join(level).join("seed-0/run.json")).unwrap();
+        assert!(info.contains("\"started_from\": \"the solution at 0.1\""), "{info}");
+    }
 }

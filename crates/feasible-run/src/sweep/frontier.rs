@@ -3,7 +3,7 @@
 use feasible::Outcome;
 use serde::{Deserialize, Serialize};
 
-use super::Key;
+use super::{Key, Starts};
 use crate::evaluate::{Evaluation, Standing};
 use crate::spec::Kind;
 use crate::summary::{Spread, Summary};
@@ -20,8 +20,8 @@ pub struct Frontier {
     pub key: Key,
     /// On average or for every sample.
     pub kind: Kind,
-    /// Whether each level starts from the solution of the one before, the loosest first.
-    pub warm: bool,
+    /// Where each level starts.
+    pub starts: Starts,
     /// The seeds.
     pub seeds: Vec<u64>,
     /// The levels, ascending.

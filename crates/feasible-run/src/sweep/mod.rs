@@ -1,9 +1,17 @@
 //! A sweep: the same problem over levels of one requirement, to see what a stricter level costs.
 //!
-//! Levels are solved from the loosest to the strictest, each from the solution of the one before:
-//! neighbouring levels have neighbouring solutions, so that differences between them are of the
-//! level and not of chance. Seeds are chains of their own and run at the same time; results depend
-//! on neither threads nor interruptions.
+//! What is compared must differ in the level and in nothing else. Where a level starts is therefore
+//! part of the design ([`Starts`]):
+//!
+//! | start | of | because |
+//! | --- | --- | --- |
+//! | in a chain, from the next looser level's solution | the exact learner | it ends in a minimum wherever it starts, and is there sooner |
+//! | afresh | first-order learners | all levels have had the same epochs, batches and initial θ |
+//! | all from the loosest level's solution | first-order learners, if asked for | all have had the same epochs, and start feasible for the loosest |
+//!
+//! A chain of first-order trainings would compare levels with different numbers of epochs: on Adult
+//! the objective at the strict end falls by a fifth from that alone. Runs that do not depend on each
+//! other are trained at the same time; results depend on neither threads nor interruptions.
 //!
 //! ```
 //! use feasible_run::{Source, SweepOptions, sweep};
@@ -27,14 +35,15 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use serde::{Deserialize, Serialize};
 
+use crate::clause::Clause;
 use crate::data::{TableHash, sha256};
 use crate::error::{Error, Result};
-use crate::files::{PROBLEM, README, SUMMARY, is_ours, json};
+use crate::files::{FIGURES, PROBLEM, README, SUMMARY, is_ours, json};
 use crate::fit::{Observer, fit_from};
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::seeds::{at_once, seed_directory};
-use crate::spec::{RequirementSpec, Source};
+use crate::spec::{LearnerName, RequirementSpec, Source};
 use crate::start::Start;
 use crate::storage::{Directory, Memory, Storage, failed, read, read_from};
 use crate::summary::Summary;
@@ -56,9 +65,9 @@ pub struct SweepOptions {
     pub levels: Vec<f64>,
     /// The seeds; the problem's own if there are none.
     pub seeds: Vec<u64>,
-    /// Start every level afresh instead of from the solution of the looser one.
-    pub cold: bool,
-    /// Cores to use: seeds run at the same time, and share what is left.
+    /// Where levels start; by default a chain for the exact learner, afresh for others.
+    pub start: Option<Warmth>,
+    /// Cores to use: runs are trained at the same time, and share what is left.
     pub threads: usize,
     /// Where to leave it; `None` leaves nothing behind.
     pub directory: Option<PathBuf>,
@@ -75,11 +84,42 @@ impl SweepOptions {
             requirement: requirement.to_string(),
             levels: Vec::new(),
             seeds: Vec::new(),
-            cold: false,
+            start: None,
             threads: 1,
             directory: None,
             force: false,
             interrupt: Interrupt::new(),
+        }
+    }
+}
+
+/// Whether to start from solutions of other levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warmth {
+    /// From another level's solution.
+    Warm,
+    /// From the model's own start.
+    Afresh,
+}
+
+/// Where each level starts. See the [module](self).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Starts {
+    /// From the solution of the next looser level.
+    Chain,
+    /// From the solution of the loosest level.
+    Loosest,
+    /// From the model's own start.
+    Afresh,
+}
+
+impl Starts {
+    fn of(warmth: Option<Warmth>, exact: bool) -> Self {
+        match (warmth, exact) {
+            (Some(Warmth::Warm) | None, true) => Self::Chain,
+            (Some(Warmth::Warm), false) => Self::Loosest,
+            (Some(Warmth::Afresh), _) | (None, false) => Self::Afresh,
         }
     }
 }
@@ -129,7 +169,7 @@ struct Design {
     tables: Vec<TableHash>,
     requirement: String,
     levels: Vec<f64>,
-    cold: bool,
+    starts: Starts,
 }
 
 /// `sweep.json`.
@@ -157,16 +197,14 @@ pub fn sweep(source: &Source, options: &SweepOptions, observer: Observer<'_>) ->
     if sweep.key != Key::AtLeast {
         levels.reverse();
     }
-    let job = |seed: u64| sweep.chain(&levels, seed, options, observer);
-    let chains = at_once(&sweep.seeds, sweep.workers, job)?;
-    let mut points: Vec<Point> = chains.into_iter().flatten().collect();
+    let mut points: Vec<Point> = sweep.solve(&levels, options, observer)?;
     points.sort_by(|a, b| a.level.total_cmp(&b.level).then(a.seed.cmp(&b.seed)));
     let frontier = Frontier {
         problem: sweep.name.clone(),
         requirement: options.requirement.clone(),
         key: sweep.key,
         kind: sweep.kind,
-        warm: !options.cold,
+        starts: sweep.design.starts,
         seeds: sweep.seeds.clone(),
         levels: sweep.design.levels.clone(),
         points,
@@ -190,7 +228,6 @@ struct Sweep<'a> {
     key: Key,
     kind: crate::spec::Kind,
     seeds: Vec<u64>,
-    workers: usize,
     design: Design,
     /// The problem, as it stands in the file.
     toml: String,
@@ -244,14 +281,14 @@ impl<'a> Sweep<'a> {
         (requirement.at_most, requirement.at_least, requirement.within) = (None, None, None);
         (bare.training.seed, bare.training.threads) = (None, None);
         let kind = spec.requirements[at].kind;
+        let exact = spec.training.learner == Some(LearnerName::Exact);
         let design = Design {
             problem: sha256(bare.to_toml().as_bytes()),
             tables,
             requirement: name.clone(),
             levels,
-            cold: options.cold,
+            starts: Starts::of(options.start, exact),
         };
-        let workers = options.threads.clamp(1, seeds.len());
         Ok(Self {
             source,
             name: title,
@@ -259,7 +296,6 @@ impl<'a> Sweep<'a> {
             key,
             kind,
             seeds,
-            workers,
             design,
             toml: spec.to_toml(),
             plans: Mutex::new(Vec::new()),
@@ -317,51 +353,124 @@ impl<'a> Sweep<'a> {
         Ok(plan)
     }
 
-    /// All levels with one seed.
-    fn chain(
+    /// Every level, the loosest first, with every seed.
+    fn solve(
         &self,
         levels: &[f64],
-        seed: u64,
         options: &SweepOptions,
         observer: Observer<'_>,
     ) -> Result<Vec<Point>> {
-        let threads = (options.threads / self.workers).max(1);
-        let mut points = Vec::new();
-        let mut before: Option<Start> = None;
-        for &level in levels {
-            let plan = self.plan(level)?;
-            let place =
-                |path: &PathBuf| path.join(level_directory(level)).join(seed_directory(seed));
-            let place = options.directory.as_ref().map(place);
-            let storage: Box<dyn Storage> = match &place {
-                Some(path) if path.join(SUMMARY).is_file() => Box::new(Directory::open(path)?),
-                Some(path) => Box::new(Directory::replace(path, is_ours)?),
-                None => Box::new(Memory::new()),
-            };
-            let storage = storage.as_ref();
-            let summary: Summary = match read(storage, SUMMARY)? {
-                Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Damaged {
-                    path: format!("{}/{SUMMARY}", storage.location()),
-                    reason: error.to_string(),
-                })?,
-                None => {
-                    // A thread more or less changes nothing but the time.
-                    let plan = plan.as_ref().clone().with_seed(seed).with_threads(threads);
-                    let start = before.as_ref().filter(|_| !options.cold);
-                    let fitted = fit_from(&plan, start, storage, &options.interrupt, observer)?;
-                    fitted.summary.ok_or_else(|| Error::unfit("sweep", "it was interrupted"))?
-                }
-            };
-            let of = |(at, clause): (usize, &crate::clause::Clause)| {
-                (clause.from == self.at).then_some(at)
-            };
-            let swept: Vec<usize> = plan.clauses().iter().enumerate().filter_map(of).collect();
-            points.push(Point::of(&summary, level, &swept));
-            before = Some(Start::of(storage, plan.train(), &format!("the solution at {level}"))?);
+        let pairs: Vec<(usize, f64)> =
+            levels.iter().flat_map(|&l| (0..self.seeds.len()).map(move |s| (s, l))).collect();
+        let (threads, seeds) = (options.threads.max(1), self.seeds.len());
+        // Cores that trainings at the same time leave over go to each of them.
+        let work = |jobs: usize| Work {
+            options,
+            observer,
+            workers: threads.min(jobs),
+            threads: (threads / threads.min(jobs)).max(1),
+        };
+        match self.design.starts {
+            Starts::Afresh => {
+                let work = work(pairs.len());
+                let job =
+                    |(at, level): (usize, f64)| self.point(level, self.seeds[at], None, &work);
+                at_once(&pairs, work.workers, job)
+            }
+            Starts::Loosest => {
+                let loosest = levels.first().copied().unwrap_or_default();
+                let first = work(seeds);
+                let start = |seed: u64| {
+                    let place = options.directory.as_ref();
+                    let place = place.map(|top| top.join(START).join(seed_directory(seed)));
+                    self.run(loosest, seed, place, None, &first).map(|(_, start)| start)
+                };
+                let starts = at_once(&self.seeds, first.workers, start)?;
+                let work = work(pairs.len());
+                let job = |(at, level): (usize, f64)| {
+                    self.point(level, self.seeds[at], Some(&starts[at]), &work)
+                };
+                at_once(&pairs, work.workers, job)
+            }
+            Starts::Chain => {
+                let work = work(seeds);
+                let chain = |seed: u64| {
+                    let (mut points, mut before): (Vec<Point>, Option<Start>) = (Vec::new(), None);
+                    for &level in levels {
+                        let place = self.place(options, level, seed);
+                        let (point, start) =
+                            self.run(level, seed, place, before.as_ref(), &work)?;
+                        points.push(point);
+                        before = Some(start);
+                    }
+                    Ok(points)
+                };
+                Ok(at_once(&self.seeds, work.workers, chain)?.into_iter().flatten().collect())
+            }
         }
-        Ok(points)
+    }
+
+    fn place(&self, options: &SweepOptions, level: f64, seed: u64) -> Option<PathBuf> {
+        let top = options.directory.as_ref()?;
+        Some(top.join(level_directory(level)).join(seed_directory(seed)))
+    }
+
+    fn point(
+        &self,
+        level: f64,
+        seed: u64,
+        start: Option<&Start>,
+        work: &Work<'_>,
+    ) -> Result<Point> {
+        let place = self.place(work.options, level, seed);
+        Ok(self.run(level, seed, place, start, work)?.0)
+    }
+
+    /// Trains one level with one seed, unless that is done already.
+    fn run(
+        &self,
+        level: f64,
+        seed: u64,
+        place: Option<PathBuf>,
+        start: Option<&Start>,
+        work: &Work<'_>,
+    ) -> Result<(Point, Start)> {
+        let plan = self.plan(level)?;
+        let storage: Box<dyn Storage> = match &place {
+            Some(path) if path.join(SUMMARY).is_file() => Box::new(Directory::open(path)?),
+            Some(path) => Box::new(Directory::replace(path, is_ours)?),
+            None => Box::new(Memory::new()),
+        };
+        let storage = storage.as_ref();
+        let summary: Summary = match read(storage, SUMMARY)? {
+            Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Damaged {
+                path: format!("{}/{SUMMARY}", storage.location()),
+                reason: error.to_string(),
+            })?,
+            None => {
+                let plan = plan.as_ref().clone().with_seed(seed).with_threads(work.threads);
+                let interrupt = &work.options.interrupt;
+                let fitted = fit_from(&plan, start, storage, interrupt, work.observer)?;
+                fitted.summary.ok_or_else(|| Error::unfit("sweep", "it was interrupted"))?
+            }
+        };
+        let of = |(at, clause): (usize, &Clause)| (clause.from == self.at).then_some(at);
+        let swept: Vec<usize> = plan.clauses().iter().enumerate().filter_map(of).collect();
+        let start = Start::of(storage, plan.train(), &format!("the solution at {level}"))?;
+        Ok((Point::of(&summary, level, &swept), start))
     }
 }
+
+/// How trainings are shared out.
+struct Work<'a> {
+    options: &'a SweepOptions,
+    observer: Observer<'a>,
+    workers: usize,
+    threads: usize,
+}
+
+/// The runs that all levels start from, where they do.
+const START: &str = "start";
 
 /// Sets the level of a requirement.
 fn setting(at: usize, key: Key, level: f64) -> String {
@@ -373,7 +482,7 @@ pub fn level_directory(level: f64) -> String {
     format!("level-{level}")
 }
 
-/// Removes the runs of a sweep, and nothing else.
+/// Removes the runs and figures of a sweep, and nothing else.
 fn remove_runs(path: &Path) -> Result<()> {
     let entries = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten();
     let removed = |path: &Path| {
@@ -387,7 +496,8 @@ fn remove_runs(path: &Path) -> Result<()> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         name.strip_prefix(prefix).is_some_and(|n| n.parse::<f64>().is_ok()) && path.is_dir()
     };
-    for level in entries(path).map(|e| e.path()).filter(|p| numbered(p, "level-")) {
+    let ours = |path: &PathBuf| numbered(path, "level-") || path.ends_with(START);
+    for level in entries(path).map(|e| e.path()).filter(ours) {
         for seed in entries(&level).map(|e| e.path()).filter(|p| numbered(p, "seed-")) {
             drop(Directory::replace(&seed, is_ours)?);
             removed(&seed)?;
@@ -395,6 +505,12 @@ fn remove_runs(path: &Path) -> Result<()> {
         // Only if nothing else is in it.
         let _ = std::fs::remove_dir(&level);
     }
+    let figures = path.join(FIGURES);
+    let drawn = |path: &PathBuf| path.extension().is_some_and(|e| e == "svg" || e == "png");
+    for figure in entries(&figures).map(|e| e.path()).filter(drawn) {
+        let _ = std::fs::remove_file(figure);
+    }
+    let _ = std::fs::remove_dir(&figures);
     Ok(())
 }
 
@@ -405,7 +521,9 @@ problem.toml   the problem
 sweep.json     what was swept and what came of it
 sweep.csv      the same as a table: one line for each level, seed and part of the data
 report.html    the same on one page
-level-L/       the runs of level L, one directory for each seed; each started from the solution of
-               the next looser level (run.json says so), so training its problem.toml alone ends
+figures/       its figures
+level-L/       the runs of level L, one directory for each seed; where one started from the solution
+               of another level, run.json says so, and training its problem.toml alone may end
                elsewhere
+start/         the runs that all levels started from, where they did
 ";
