@@ -465,7 +465,7 @@ pub struct ReportArguments {
     /// The page; report.html in the run directory by default, comparison.html for several
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write every figure as an SVG file into this directory too
+    /// Write every figure as an SVG and a PNG file into this directory too
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
     /// The top share by λ that counts as hard, for pointwise requirements

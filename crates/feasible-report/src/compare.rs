@@ -151,6 +151,7 @@ fn overall(runs: &[Run]) -> Verdict {
         (0, _) => "None of the runs has requirements.".to_string(),
         (1, 1) => "The run with requirements meets them.".into(),
         (1, _) => "The run with requirements does not meet them.".into(),
+        (2, 2) => "Both runs meet their requirements.".into(),
         (all, met) if met == all => format!("All {all} runs meet their requirements."),
         (all, met) => format!("{met} of {all} runs meet their requirements."),
     };

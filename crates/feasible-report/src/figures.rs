@@ -9,7 +9,7 @@ use crate::run::Run;
 /// A figure: what its file is called, and what is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What its file is called, without `.svg`.
+    /// What its files are called, without `.svg` and `.png`.
     pub name: String,
     drawing: Drawing,
 }
@@ -36,6 +36,14 @@ impl Figure {
         match &self.drawing {
             Drawing::Chart(chart) => chart.to_svg(),
             Drawing::Bars(bars) => bars.to_svg(),
+        }
+    }
+
+    /// As a PNG file, light.
+    pub fn png(&self) -> Vec<u8> {
+        match &self.drawing {
+            Drawing::Chart(chart) => chart.to_png(),
+            Drawing::Bars(bars) => bars.to_png(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! [`Report::of`] reads a finished run directory and makes one self-contained HTML page: the
 //! verdict first, then what it cost, what made it hard, how training went, and how to reproduce
 //! it. Nothing on the page is loaded from anywhere; it works offline, on a phone, printed, and
-//! without a mouse. The figures are there as SVG files too.
+//! without a mouse. The figures are there as SVG and PNG files too.
 //!
 //! ```no_run
 //! let report = feasible_report::Report::of("runs/adult".as_ref())?;
@@ -153,8 +153,8 @@ impl Report {
         }
     }
 
-    /// Writes every figure as an SVG file into a directory, which is made if need be; gives the
-    /// files.
+    /// Writes every figure as an SVG and as a PNG file into a directory, which is made if need be;
+    /// gives the files.
     ///
     /// # Errors
     /// What the system says.
@@ -166,16 +166,18 @@ impl Report {
         })?;
         let mut files = Vec::new();
         for figure in &self.figures {
-            let file = directory.join(format!("{}.svg", figure.name));
-            write(&file, &figure.svg())?;
-            files.push(file);
+            let file = |kind: &str| directory.join(format!("{}.{kind}", figure.name));
+            let (svg, png) = (file("svg"), file("png"));
+            write(&svg, figure.svg())?;
+            write(&png, figure.png())?;
+            files.extend([svg, png]);
         }
         Ok(files)
     }
 }
 
-fn write(file: &Path, text: &str) -> Result<()> {
-    std::fs::write(file, text).map_err(|source| Error::Io {
+fn write(file: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
+    std::fs::write(file, bytes).map_err(|source| Error::Io {
         operation: "write",
         file: file.to_path_buf(),
         source,

@@ -3,6 +3,7 @@
 use feasible::certificate::{Finding, Verdict as Certified};
 use feasible_run::Standing;
 use feasible_run::certify::bound;
+use feasible_run::spec::Kind;
 use minijinja::context;
 use minijinja::value::Value;
 use serde::Serialize;
@@ -61,6 +62,7 @@ pub(crate) struct Price {
     change: String,
     /// What solving again shows.
     observed: String,
+    noise: String,
     resolved: bool,
 }
 
@@ -157,7 +159,10 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
             train_met: trained.is_none_or(|t| t.met),
             train_value: or_none(trained.and_then(|t| t.value)),
             multiplier: multiplier.map_or(String::new(), number),
-            at_zero: trained.and_then(|t| t.multipliers_at_zero).map_or(String::new(), percent),
+            at_zero: trained
+                .filter(|t| t.kind == Kind::Pointwise)
+                .and_then(|t| t.multipliers_at_zero)
+                .map_or(String::new(), percent),
             verdict: finding.map_or(String::new(), |f| f.verdict.to_string().to_lowercase()),
             verdict_class: match finding.map(|f| f.verdict) {
                 Some(Certified::Certified) => "yes",
@@ -223,7 +228,8 @@ pub(crate) fn prices(run: &Run) -> Vec<Price> {
             name: name(&price.requirement),
             multiplier: number(price.multiplier),
             change: number(price.predicted()),
-            observed: format!("{} ± {}", number(price.observed()), number(verified.noise(price))),
+            observed: number(price.observed()),
+            noise: number(verified.noise(price)),
             resolved: verified.is_resolved(price),
         };
         return prices.into_iter().map(one).take(MOST).collect();
@@ -239,6 +245,7 @@ pub(crate) fn prices(run: &Run) -> Vec<Price> {
             multiplier: number(multiplier),
             change: number(change),
             observed: String::new(),
+            noise: String::new(),
             resolved: true,
         };
         priced.push((change, price));

@@ -164,7 +164,7 @@ fn figures(frontier: &Frontier) -> Vec<Figure> {
     }
     if frontier.kind == Kind::Pointwise {
         let chart =
-            Chart::new("Violation").x(x()).y(Axis::new("% over the level").including(&[0.0]));
+            Chart::new("Violation").x(x()).y(Axis::new("% over the level").including(&[0.0, 1.0]));
         figures.push(Figure::chart("violation", both(chart, &|a| share(a.violated))));
     } else {
         let slacks = || {
@@ -205,12 +205,9 @@ fn table(frontier: &Frontier) -> (Vec<String>, Vec<Row>) {
     ];
     let n = frontier.seeds.len();
     let row = |&level: &f64| {
-        let plus = |s: Spread, f: &dyn Fn(f64) -> String| match s.n {
-            1 => f(s.mean),
-            _ => format!("{} ± {}", f(s.mean), f(s.sd)),
-        };
+        let rounded = |s: Spread| if s.n == 1 { number(s.mean) } else { s.as_rounded() };
         let numbered = |of: &dyn Fn(&Point) -> Option<f64>| {
-            frontier.spread(level, of).map_or(String::new(), |s| plus(s, &number))
+            frontier.spread(level, of).map_or(String::new(), rounded)
         };
         let shared = |of: &dyn Fn(&Point) -> Option<f64>| {
             frontier.spread(level, of).map_or(String::new(), |s| s.as_percent(2))

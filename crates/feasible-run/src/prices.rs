@@ -86,7 +86,8 @@ impl Prices {
         text += &format!(
             "\n± is how far the objective at the level itself is from the middle of both sides: a \
              price below it is not resolved.\nSolved again at the same level, the objective moves \
-             by {}; that is on both sides and no part of a price.\n",
+             by {}; that is on both sides and no part of a price.\nA multiplier is a price at a \
+             minimum: where training was ended by its epochs, the two may differ.\n",
             short(self.drift())
         );
         text

@@ -146,7 +146,7 @@ impl Frontier {
         grid.row(head);
         for &level in &self.levels {
             let number = |of: &dyn Fn(&Point) -> Option<f64>| {
-                self.spread(level, of).map_or(String::new(), |s| s.as_number())
+                self.spread(level, of).map_or(String::new(), |s| s.as_rounded())
             };
             let percent = |of: &dyn Fn(&Point) -> Option<f64>, digits| {
                 self.spread(level, of).map_or(String::new(), |s| s.as_percent(digits))
