@@ -104,12 +104,23 @@ pub enum Command {
     #[command(after_help = "Example:\n  feasible bound --rows 32561\n  \
         feasible bound --level 0.01 --confidence 0.99\n  feasible bound adult --level 0.001")]
     Bound(BoundArguments),
-    /// Put a run on one page
+    /// Solve a problem over levels of one requirement: what does a stricter level cost?
+    ///
+    /// Trains a model for each level and seed; prints objective, accuracy, violation and multiplier against the
+    /// level, and writes them as a table, as JSON and on one page. Every level and seed is a run of its own. A
+    /// sweep that was stopped goes on where it was if it is started again. Ends with 0 when it is done, whatever it
+    /// shows.
+    #[command(after_help = "Example:\n  \
+        feasible sweep adult --requirement gender --levels 1e-4..1e-1 --seeds 3")]
+    Sweep(SweepArguments),
+    /// Put a run on one page, or several side by side
     ///
     /// Writes one HTML file that needs nothing else: the verdict, what it cost, what made it hard,
-    /// how training went, how to reproduce it. It is made from the run and its data alone and can
-    /// be opened offline, mailed and printed. Ends with 0 when it is written, whatever it says.
-    #[command(after_help = "Example:\n  feasible report runs/adult --figures figures/")]
+    /// how training went, how to reproduce it; and beside it a model card in Markdown. It is made from the
+    /// run and its data alone and can be opened offline, mailed and printed. Several directories, or
+    /// that of several seeds, are compared. Ends with 0 when it is written, whatever it says.
+    #[command(after_help = "Example:\n  feasible report runs/adult --figures figures/\n  \
+        feasible report runs/adult runs/strict -o comparison.html")]
     Report(ReportArguments),
     /// Say what a problem file means, without training
     ///
@@ -132,8 +143,9 @@ pub enum Command {
     Data(DataArguments),
     /// Repeat an experiment of the paper, its figures beside ours
     ///
-    /// Trains every variant with several seeds and prints one table. Nothing is written. Ends
-    /// with 0 when the experiment is done, whatever it shows.
+    /// Trains every variant with several seeds, prints one table, and writes the paper's figures from our runs
+    /// on one page, its claims beside what we find. Ends with 0 when the experiment is done, whatever it
+    /// shows.
     #[command(after_help = "Example:\n  feasible reproduce adult --seeds 3")]
     Reproduce(ReproduceArguments),
     /// Print a completion script for a shell
@@ -184,6 +196,9 @@ pub struct FitArguments {
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
           value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub threads: Option<u64>,
+    /// Write no page about the run
+    #[arg(long)]
+    pub no_report: bool,
     /// Settings.
     #[command(flatten)]
     pub overrides: Overrides,
@@ -195,6 +210,60 @@ pub struct ResumeArguments {
     /// The run directory
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
+    /// Write no page about the run
+    #[arg(long)]
+    pub no_report: bool,
+}
+
+/// `sweep`.
+#[derive(Debug, Args)]
+pub struct SweepArguments {
+    /// A problem file, or an embedded problem: adult, compas, …
+    #[arg(value_name = "FILE|adult|compas")]
+    pub problem: String,
+    /// The requirement whose level moves
+    #[arg(long, value_name = "NAME")]
+    pub requirement: String,
+    /// The levels: a range, 1e-4..1e-1, or a list, 1e-4,1e-3,1e-2
+    #[arg(long, value_name = "LEVELS", allow_hyphen_values = true)]
+    pub levels: String,
+    /// Levels of a range, both ends included
+    #[arg(long, value_name = "N", default_value_t = 7,
+          value_parser = clap::value_parser!(u64).range(2..=1000))]
+    pub points: u64,
+    /// Seeds for each level, from --seed on
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub seeds: u64,
+    /// The first seed
+    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
+    pub seed: Option<u64>,
+    /// Epochs for each level
+    #[arg(long, value_name = "N")]
+    pub epochs: Option<u64>,
+    /// Cores to use, by default all; results do not depend on it
+    #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
+          value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub threads: Option<u64>,
+    /// Start from another level's solution: the default for the exact learner, each from the next looser
+    /// level's; for other learners all from the loosest level's, so that all have had the same training
+    #[arg(long, conflicts_with = "cold")]
+    pub warm: bool,
+    /// Start every level afresh: the default for other learners
+    #[arg(long)]
+    pub cold: bool,
+    /// Where everything goes; by default runs/NAME-sweep, or runs/NAME-sweep-2, … if it exists
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Replace the sweep that is in the directory
+    #[arg(long)]
+    pub force: bool,
+    /// Write no page and no figures
+    #[arg(long)]
+    pub no_report: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub overrides: Overrides,
 }
 
 /// What to do with levels that the training rows did not have.
@@ -390,13 +459,13 @@ pub struct InitArguments {
 /// `report`.
 #[derive(Debug, Args)]
 pub struct ReportArguments {
-    /// The run directory
-    #[arg(value_name = "DIR")]
-    pub directory: PathBuf,
-    /// The page; report.html in the run directory by default
+    /// The run directory; several, or that of several seeds, are compared
+    #[arg(value_name = "DIR", required = true)]
+    pub directories: Vec<PathBuf>,
+    /// The page; report.html in the run directory by default, comparison.html for several
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write every figure as an SVG file into this directory too
+    /// Write every figure as an SVG and a PNG file into this directory too
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
     /// The top share by λ that counts as hard, for pointwise requirements
@@ -406,6 +475,22 @@ pub struct ReportArguments {
     #[arg(long, value_name = "WHOM", default_value = "positive",
           value_parser = PossibleValuesParser::new(["positive", "all"]))]
     pub of: String,
+    /// Verify the price of each requirement by solving again at both sides of its level
+    #[arg(long)]
+    pub check_sensitivity: bool,
+    /// How far to either side, as a share of the level that training works with
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = part)]
+    pub delta: f64,
+    /// Solve so many problems at once for that, by default as many as there are cores
+    #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
+          value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub threads: Option<u64>,
+}
+
+/// A number above 0 and below 1.
+fn part(text: &str) -> Result<f64, String> {
+    let value: Result<f64, _> = text.parse();
+    value.ok().filter(|x| *x > 0.0 && *x < 1.0).ok_or("a number above 0 and below 1".into())
 }
 
 /// A number above 0 and at most 1.
@@ -479,6 +564,12 @@ pub struct ReproduceArguments {
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
           value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub threads: Option<u64>,
+    /// Where runs, page and figures go; by default runs/reproduce-EXPERIMENT, or …-2 if it exists
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Write nothing
+    #[arg(long, conflicts_with = "output")]
+    pub no_report: bool,
     /// Settings.
     #[command(flatten)]
     pub overrides: Overrides,

@@ -127,6 +127,9 @@ impl From<feasible_data::Error> for Failure {
 
 impl From<feasible_report::Error> for Failure {
     fn from(error: feasible_report::Error) -> Self {
+        if let feasible_report::Error::Run(error) = error {
+            return error.into();
+        }
         let exit = match &error {
             feasible_report::Error::Io { source, .. } => of_system(source),
             feasible_report::Error::Layout { .. } => Exit::Internal,

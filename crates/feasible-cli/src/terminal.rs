@@ -120,6 +120,17 @@ impl<W: Write> Write for WhileRead<W> {
     }
 }
 
+/// The command as it could be typed again.
+pub fn command_line() -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_=./:,+%@".contains(c);
+    let word = |word: String| match word.is_empty() || !word.chars().all(plain) {
+        true => format!("'{}'", word.replace('\'', "'\\''")),
+        false => word,
+    };
+    let arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    std::iter::once("feasible".to_string()).chain(arguments.map(word)).collect::<Vec<_>>().join(" ")
+}
+
 /// A line on standard error; that it cannot be written is no reason to stop.
 pub fn warn(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");

@@ -51,6 +51,14 @@ pub enum Error {
         /// How many.
         seeds: usize,
     },
+    /// More runs than fit beside each other.
+    #[error("{runs} runs are too many to compare: name at most {most}")]
+    TooMany {
+        /// How many.
+        runs: usize,
+        /// The most.
+        most: usize,
+    },
     /// A file of a run that does not say what it should.
     #[error("{}{} is damaged: {reason}", .file.display(), .line.map_or(String::new(), |n| format!(", line {n},")))]
     Damaged {
@@ -71,6 +79,9 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// What the run itself says.
+    #[error(transparent)]
+    Run(#[from] feasible_run::Error),
     /// The page could not be laid out: our bug.
     #[error("the page could not be laid out: {reason}")]
     Layout {

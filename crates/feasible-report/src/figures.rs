@@ -3,38 +3,63 @@
 use feasible::sensitivity::Prevalence;
 
 use crate::chart::{Axis, Bar, Bars, Chart, Scale, Series, histogram};
-use crate::page::Who;
+use crate::hard::Who;
 use crate::run::Run;
 
-/// A figure: a file name, the drawing on its own, and for a page.
+/// A figure: what its file is called, and what is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What its file is called, without `.svg`.
+    /// What its files are called, without `.svg` and `.png`.
     pub name: String,
-    /// The chart as an SVG file of its own.
-    pub svg: String,
-    /// The chart for a page with [`css`](crate::chart::css) in its head.
-    pub inline: String,
-    /// The chart in words.
-    pub description: String,
+    drawing: Drawing,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Drawing {
+    Chart(Chart),
+    Bars(Bars),
 }
 
 impl Figure {
-    fn chart(name: &str, chart: &Chart) -> Self {
-        Self {
-            name: name.to_string(),
-            svg: chart.to_svg(),
-            inline: chart.to_inline(name),
-            description: chart.description(),
+    /// Of a chart.
+    pub fn chart(name: &str, chart: Chart) -> Self {
+        Self { name: name.to_string(), drawing: Drawing::Chart(chart) }
+    }
+
+    /// Of bars.
+    pub fn bars(name: &str, bars: Bars) -> Self {
+        Self { name: name.to_string(), drawing: Drawing::Bars(bars) }
+    }
+
+    /// As an SVG file of its own.
+    pub fn svg(&self) -> String {
+        match &self.drawing {
+            Drawing::Chart(chart) => chart.to_svg(),
+            Drawing::Bars(bars) => bars.to_svg(),
         }
     }
 
-    fn bars(name: &str, bars: &Bars) -> Self {
-        Self {
-            name: name.to_string(),
-            svg: bars.to_svg(),
-            inline: bars.to_inline(name),
-            description: bars.description(),
+    /// As a PNG file, light.
+    pub fn png(&self) -> Vec<u8> {
+        match &self.drawing {
+            Drawing::Chart(chart) => chart.to_png(),
+            Drawing::Bars(bars) => bars.to_png(),
+        }
+    }
+
+    /// For a page with [`css`](crate::chart::css) in its head.
+    pub fn inline(&self) -> String {
+        match &self.drawing {
+            Drawing::Chart(chart) => chart.to_inline(&self.name),
+            Drawing::Bars(bars) => bars.to_inline(&self.name),
+        }
+    }
+
+    /// In words.
+    pub fn description(&self) -> String {
+        match &self.drawing {
+            Drawing::Chart(chart) => chart.description(),
+            Drawing::Bars(bars) => bars.description(),
         }
     }
 }
@@ -60,12 +85,13 @@ pub fn training(run: &Run) -> Vec<Figure> {
         let of = |at: usize| run.epochs[at].validation.as_ref().map_or(f64::NAN, |v| v.objective);
         objective = objective.series(Series::line("validation rows", points(&of)));
     }
-    figures.push(Figure::chart("objective", &objective));
+    figures.push(Figure::chart("objective", objective));
     if run.epochs.iter().any(|epoch| !epoch.requirements.is_empty()) {
         let slack = |at: usize, r: usize| {
             run.epochs[at].requirements.get(r).map_or(f64::NAN, |r| r.worst_slack)
         };
-        let scale = slack_scale(run);
+        let slacks = run.epochs.iter().flat_map(|e| &e.requirements).map(|r| r.worst_slack);
+        let scale = signed_scale(slacks);
         let mut slacks = chart(
             "Slacks",
             Axis::new("largest slack").scaled(scale).including(&[0.0]),
@@ -85,11 +111,11 @@ pub fn training(run: &Run) -> Vec<Figure> {
             multipliers =
                 multipliers.series(look(Series::line(name, points(&|at| multiplier(at, r)))));
         }
-        figures.push(Figure::chart("slacks", &slacks));
-        figures.push(Figure::chart("multipliers", &multipliers));
+        figures.push(Figure::chart("slacks", slacks));
+        figures.push(Figure::chart("multipliers", multipliers));
         let gap = chart("Duality gap", Axis::new("relative to the objective").scaled(Scale::Log))
             .series(Series::line("gap", points(&|at| run.epochs[at].gap)));
-        figures.push(Figure::chart("gap", &gap));
+        figures.push(Figure::chart("gap", gap));
     }
     if !run.timings.is_empty() {
         let seconds = |of: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
@@ -103,14 +129,14 @@ pub fn training(run: &Run) -> Vec<Figure> {
                 "measuring, moving multipliers",
                 seconds(&|at| 1e3 * run.timings[at].dual),
             ));
-        figures.push(Figure::chart("times", &times));
+        figures.push(Figure::chart("times", times));
     }
     figures
 }
 
 /// Bytes up to and with the `: ` that all of several names begin with: in a chart they only take
 /// room.
-fn common_prefix(names: &[&str]) -> usize {
+pub(crate) fn common_prefix(names: &[&str]) -> usize {
     let Some((first, rest)) = names.split_first().filter(|(_, rest)| !rest.is_empty()) else {
         return 0;
     };
@@ -133,10 +159,11 @@ fn ranked(run: &Run) -> Vec<(usize, bool)> {
     order.into_iter().enumerate().map(|(at, r)| (r, at < COLOURED)).collect()
 }
 
-/// Slacks are of both signs and of very different sizes: linear up to a tenth of a typical one.
-fn slack_scale(run: &Run) -> Scale {
-    let slacks = run.epochs.iter().flat_map(|e| &e.requirements).map(|r| r.worst_slack.abs());
-    let mut sizes: Vec<f64> = slacks.filter(|s| s.is_finite() && *s > 0.0).collect();
+/// A scale for values of both signs and of very different sizes: linear up to a tenth of a
+/// typical one.
+pub(crate) fn signed_scale(values: impl Iterator<Item = f64>) -> Scale {
+    let sizes = values.map(f64::abs).filter(|s| s.is_finite() && *s > 0.0);
+    let mut sizes: Vec<f64> = sizes.collect();
     sizes.sort_by(f64::total_cmp);
     let (Some(&largest), Some(&middle)) = (sizes.last(), sizes.get(sizes.len() / 2)) else {
         return Scale::Linear;
@@ -171,14 +198,14 @@ pub fn multipliers(run: &Run) -> Vec<Figure> {
         } else {
             "μ, largest first".into()
         };
-        figures.push(Figure::bars("mu", &Bars::new(title, &axis, averages)));
+        figures.push(Figure::bars("mu", Bars::new(title, &axis, averages)));
     }
     for (at, of) in run.multipliers.iter().filter(|m| m.pointwise).enumerate() {
         let positive: Vec<f64> =
             of.points.iter().map(|p| p.multiplier).filter(|&l| l > 0.0).collect();
         let title = format!("λ > 0 of '{}'", of.name);
         let chart = histogram(&title, "λ", &positive);
-        figures.push(Figure::chart(&format!("lambda-{}", at + 1), &chart));
+        figures.push(Figure::chart(&format!("lambda-{}", at + 1), chart));
     }
     figures
 }
@@ -208,7 +235,7 @@ pub(crate) fn prevalence(who: &[Who]) -> Vec<Figure> {
         }
         let title = format!("Who was hard for '{}'", who.name);
         let axis = "% of the hardest, with its interval; the tall tick is % of everyone";
-        figures.push(Figure::bars(&format!("groups-{}", at + 1), &Bars::new(&title, axis, bars)));
+        figures.push(Figure::bars(&format!("groups-{}", at + 1), Bars::new(&title, axis, bars)));
     }
     figures
 }

@@ -45,6 +45,36 @@ pub struct Hard {
     pub individuals: Vec<Vec<String>>,
 }
 
+/// Who was hard for a pointwise requirement, or why that cannot be said.
+pub(crate) struct Who {
+    pub(crate) name: String,
+    pub(crate) hard: Result<Hard, String>,
+}
+
+/// Individuals that are listed for each pointwise requirement.
+pub(crate) const INDIVIDUALS: usize = 10;
+/// Pointwise requirements whose individuals are shown.
+const REQUIREMENTS: usize = 20;
+
+/// Who was hard, for each pointwise requirement that is listed. The data are those of the plan,
+/// if there is one, or else read again.
+pub(crate) fn who(run: &Run, plan: Option<&Plan>, options: &Options) -> Vec<Who> {
+    let mut pointwise =
+        run.multipliers.iter().filter(|m| m.pointwise).take(REQUIREMENTS).peekable();
+    if pointwise.peek().is_none() {
+        return Vec::new();
+    }
+    let data = match plan {
+        Some(plan) => Data::of_plan(plan, run),
+        None => Data::of(run),
+    };
+    let one = |of: &Multiplied| Who {
+        name: of.name.clone(),
+        hard: data.as_ref().map_err(String::clone).and_then(|d| d.hard(of, options, INDIVIDUALS)),
+    };
+    pointwise.map(one).collect()
+}
+
 /// The data of a run, read again.
 pub struct Data {
     table: Table,
@@ -60,10 +90,18 @@ impl Data {
         let problem = run.directory.join(files::PROBLEM).display().to_string();
         let plan = Source::open(&problem).and_then(|source| Plan::check(&source));
         let plan = plan.map_err(|error| format!("The data could not be read again: {error}."))?;
-        if plan.data().hashes != run.info.tables {
+        Self::of_plan(&plan, run)
+    }
+
+    /// The data of a plan, if they are those of the run.
+    ///
+    /// # Errors
+    /// The sentence.
+    pub fn of_plan(plan: &Plan, run: &Run) -> Result<Self, String> {
+        let data = plan.data();
+        if data.hashes != run.info.tables {
             return Err("The data have changed since the run.".into());
         }
-        let data = plan.data();
         Ok(Self { table: data.table.clone(), encoder: data.encoder.clone() })
     }
 

@@ -3,7 +3,7 @@
 //! [`Report::of`] reads a finished run directory and makes one self-contained HTML page: the
 //! verdict first, then what it cost, what made it hard, how training went, and how to reproduce
 //! it. Nothing on the page is loaded from anywhere; it works offline, on a phone, printed, and
-//! without a mouse. The figures are there as SVG files too.
+//! without a mouse. The figures are there as SVG and PNG files too.
 //!
 //! ```no_run
 //! let report = feasible_report::Report::of("runs/adult".as_ref())?;
@@ -11,18 +11,26 @@
 //! # Ok::<(), feasible_report::Error>(())
 //! ```
 
+mod card;
 pub mod chart;
+mod compare;
 pub mod error;
 pub mod figures;
 pub mod hard;
+mod layout;
 mod multipliers;
 mod page;
+mod reproduce;
+mod requirements;
 mod run;
+mod sweep;
 mod words;
 
 use std::path::{Path, PathBuf};
 
 pub use error::{Error, Result};
+use feasible_run::reproduce::{AdultTable, CompasTable};
+use feasible_run::{Frontier, Plan, files};
 pub use figures::Figure;
 pub use hard::Options;
 pub use multipliers::{Multiplied, Point};
@@ -34,6 +42,7 @@ pub struct Report {
     html: String,
     figures: Vec<Figure>,
     met: bool,
+    card: Option<String>,
 }
 
 impl Report {
@@ -50,14 +59,66 @@ impl Report {
     /// # Errors
     /// As [`Report::of`].
     pub fn with(directory: &Path, options: &Options) -> Result<Self> {
-        let run = Run::open(directory)?;
-        let who = page::who(&run, options);
-        let hard = figures::multipliers(&run);
+        Self::new(&Run::open(directory)?, None, options)
+    }
+
+    /// As [`Report::with`], of a run whose plan is at hand, so that its data need not be read
+    /// again.
+    ///
+    /// # Errors
+    /// As [`Report::of`].
+    pub fn of_plan(directory: &Path, plan: &Plan) -> Result<Self> {
+        Self::new(&Run::open(directory)?, Some(plan), &Options::default())
+    }
+
+    fn new(run: &Run, plan: Option<&Plan>, options: &Options) -> Result<Self> {
+        let who = hard::who(run, plan, options);
+        let hard = figures::multipliers(run);
         let groups = figures::prevalence(&who);
-        let training = figures::training(&run);
-        let html = page::render(&run, options, &who, [&hard, &groups, &training])?;
+        let training = figures::training(run);
+        let html = page::render(run, options, &who, [&hard, &groups, &training])?;
         let met = run.summary.met();
-        Ok(Self { html, figures: [hard, groups, training].concat(), met })
+        let card = Some(card::card(run, options, &who));
+        Ok(Self { html, figures: [hard, groups, training].concat(), met, card })
+    }
+
+    /// The report of a sweep; `command` is how it was made.
+    ///
+    /// # Errors
+    /// A page that cannot be laid out: our bug.
+    pub fn of_sweep(frontier: &Frontier, command: &str) -> Result<Self> {
+        let (html, figures) = sweep::render(frontier, command)?;
+        let met = frontier.points.iter().all(|point| point.at_last().met);
+        Ok(Self { html, figures, met, card: None })
+    }
+
+    /// Runs side by side; the directory of several seeds stands for all of them.
+    ///
+    /// # Errors
+    /// As [`Report::of`], and more runs than fit beside each other.
+    pub fn compare(directories: &[PathBuf]) -> Result<Self> {
+        let runs = compare::open(directories)?;
+        let (html, figures) = compare::render(&runs)?;
+        let met = runs.iter().all(|run| run.summary.met());
+        Ok(Self { html, figures, met, card: None })
+    }
+
+    /// The paper's figures of `reproduce adult`, whose runs are kept in a directory.
+    ///
+    /// # Errors
+    /// Runs that cannot be read.
+    pub fn of_adult(table: &AdultTable, directory: &Path, command: &str) -> Result<Self> {
+        let (html, figures) = reproduce::adult(table, directory, command)?;
+        Ok(Self { html, figures, met: true, card: None })
+    }
+
+    /// The paper's figures of `reproduce compas`.
+    ///
+    /// # Errors
+    /// A page that cannot be laid out: our bug.
+    pub fn of_compas(table: &CompasTable, command: &str) -> Result<Self> {
+        let (html, figures) = reproduce::compas(table, command)?;
+        Ok(Self { html, figures, met: true, card: None })
     }
 
     /// The page.
@@ -70,21 +131,30 @@ impl Report {
         &self.figures
     }
 
+    /// The model card in Markdown, of a report on one run.
+    pub fn card(&self) -> Option<&str> {
+        self.card.as_deref()
+    }
+
     /// Whether every requirement is met on the rows the model is judged by.
     pub fn met(&self) -> bool {
         self.met
     }
 
-    /// Writes the page to a file.
+    /// Writes the page to a file, and the model card, if there is one, beside it.
     ///
     /// # Errors
     /// What the system says.
     pub fn write(&self, file: &Path) -> Result<()> {
-        write(file, &self.html)
+        write(file, &self.html)?;
+        match &self.card {
+            Some(card) => write(&file.with_file_name(files::MODEL_CARD), card),
+            None => Ok(()),
+        }
     }
 
-    /// Writes every figure as an SVG file into a directory, which is made if need be; gives the
-    /// files.
+    /// Writes every figure as an SVG and as a PNG file into a directory, which is made if need be;
+    /// gives the files.
     ///
     /// # Errors
     /// What the system says.
@@ -96,16 +166,18 @@ impl Report {
         })?;
         let mut files = Vec::new();
         for figure in &self.figures {
-            let file = directory.join(format!("{}.svg", figure.name));
-            write(&file, &figure.svg)?;
-            files.push(file);
+            let file = |kind: &str| directory.join(format!("{}.{kind}", figure.name));
+            let (svg, png) = (file("svg"), file("png"));
+            write(&svg, figure.svg())?;
+            write(&png, figure.png())?;
+            files.extend([svg, png]);
         }
         Ok(files)
     }
 }
 
-fn write(file: &Path, text: &str) -> Result<()> {
-    std::fs::write(file, text).map_err(|source| Error::Io {
+fn write(file: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
+    std::fs::write(file, bytes).map_err(|source| Error::Io {
         operation: "write",
         file: file.to_path_buf(),
         source,

@@ -1,94 +1,25 @@
-//! The page: what the template is given. All text goes through the template's escaping; only
-//! charts, which escape their own, are put in as they are.
+//! The page of a run: what its template is given.
 
 use feasible::sensitivity::{Among, Prevalence};
-use feasible_run::{Evaluation, Standing};
-use minijinja::syntax::SyntaxConfig;
+use feasible_run::Evaluation;
+use minijinja::context;
 use minijinja::value::Value;
-use minijinja::{AutoEscape, Environment, context};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::chart::{css, grouped, number};
-use crate::error::{Error, Result};
+use crate::chart::{grouped, number};
+use crate::error::Result;
 use crate::figures::Figure;
-use crate::hard::{Data, Hard, Options};
+use crate::hard::{Hard, INDIVIDUALS, Options, Who};
+use crate::layout::{bounded, drawn, name, page, value};
 use crate::multipliers::Multiplied;
+use crate::requirements::{MOST, RELAXED, certified, free, prices, rows, tiles, verdict};
 use crate::run::Run;
-use crate::words::{dual, duration, kind, percent};
-
-/// Characters of a name that are shown.
-const NAME: usize = 160;
-/// Individuals that are listed for each pointwise requirement.
-const INDIVIDUALS: usize = 10;
-/// Pointwise requirements whose individuals are shown.
-const REQUIREMENTS: usize = 20;
-/// Requirements and parts of a page that are listed.
-const MOST: usize = 500;
-
-#[derive(Serialize)]
-struct Verdict {
-    met: bool,
-    /// `met`, `missed` or `none`: also a class.
-    state: &'static str,
-    sentence: String,
-}
-
-#[derive(Serialize)]
-struct Tile {
-    label: &'static str,
-    value: String,
-    note: String,
-}
-
-#[derive(Serialize)]
-struct Row {
-    name: String,
-    kind: &'static str,
-    level: String,
-    /// The level in training, if it was stricter.
-    trained: String,
-    value: String,
-    worst: String,
-    violated: String,
-    met: bool,
-    train_met: bool,
-    train_value: String,
-    multiplier: String,
-    at_zero: String,
-}
-
-#[derive(Serialize)]
-struct Price {
-    name: String,
-    multiplier: String,
-    change: String,
-}
+use crate::words::{dual, duration, percent};
 
 #[derive(Serialize)]
 struct Line {
     label: String,
     values: Vec<String>,
-}
-
-/// Who was hard for a pointwise requirement, or why that cannot be said.
-pub(crate) struct Who {
-    pub(crate) name: String,
-    pub(crate) hard: std::result::Result<Hard, String>,
-}
-
-/// Who was hard, for each pointwise requirement that is listed.
-pub(crate) fn who(run: &Run, options: &Options) -> Vec<Who> {
-    let mut pointwise =
-        run.multipliers.iter().filter(|m| m.pointwise).take(REQUIREMENTS).peekable();
-    if pointwise.peek().is_none() {
-        return Vec::new();
-    }
-    let data = Data::of(run);
-    let one = |of: &Multiplied| Who {
-        name: of.name.clone(),
-        hard: data.as_ref().map_err(String::clone).and_then(|d| d.hard(of, options, INDIVIDUALS)),
-    };
-    pointwise.map(one).collect()
 }
 
 #[derive(Serialize)]
@@ -132,24 +63,22 @@ pub(crate) fn render(
     who: &[Who],
     [hard, groups, training]: [&[Figure]; 3],
 ) -> Result<String> {
-    let mut environment = Environment::new();
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    environment.add_template("page", include_str!("page.html"))?;
-    let drawn = |figures: &[Figure]| -> Vec<Value> {
-        let one = |figure: &Figure| {
-            let svg = Value::from_safe_string(figure.inline.clone());
-            context! { svg, description => bounded(&figure.description, 6_000) }
-        };
-        figures.iter().map(one).collect()
-    };
     let (part, judged) = run.summary.judged();
     let parts: Vec<&str> = run.summary.parts().iter().map(|(name, _)| *name).collect();
-    let page = context! {
-        css => Value::from_safe_string(format!("{}{}", css(), include_str!("page.css"))),
+    let certificate = certified(run);
+    let no_certificate =
+        run.summary.no_certificate.as_ref().filter(|_| !judged.requirements.is_empty());
+    let verified = run.prices.as_ref();
+    let relaxed = verified.map_or(RELAXED, |prices| prices.share);
+    let content = context! {
+        eyebrow => "Feasible report",
         title => name(run.title()),
-        verdict => value(&verdict(part, judged))?,
-        outcome => name(&run.summary.outcome.to_string()),
+        verdict => value(&verdict(run))?,
+        certificate => value(&certificate)?,
+        no_certificate => no_certificate.map(|reason| bounded(reason, 400)),
+        verified => verified.map(|prices| context! { drift => number(prices.drift()) }),
+        relaxed => format!("{} %", number(100.0 * relaxed)),
+        started => run.info.started_from.as_deref().map(name),
         part => part,
         confidence => format!("{} %", number(100.0 * options.confidence)),
         judged_on_train => part == "train",
@@ -185,125 +114,7 @@ pub(crate) fn render(
             ("complementarity", number(run.summary.kkt.complementarity)),
         ])?,
     };
-    Ok(environment.get_template("page")?.render(page)?)
-}
-
-/// A value as the template takes it.
-fn value(of: &impl Serialize) -> Result<Value> {
-    let json = serde_json::to_value(of).map_err(|e| Error::Layout { reason: e.to_string() })?;
-    Value::deserialize(json).map_err(|e| Error::Layout { reason: e.to_string() })
-}
-
-/// A name as it is shown: of bounded length, without what turns text around.
-fn name(text: &str) -> String {
-    bounded(text, NAME)
-}
-
-fn bounded(text: &str, most: usize) -> String {
-    let turns = |c: &char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let mut shown: String = text.chars().filter(|c| !turns(c)).take(most).collect();
-    if text.chars().nth(most).is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
-fn verdict(part: &str, judged: &Evaluation) -> Verdict {
-    let (all, missed) =
-        (judged.requirements.len(), judged.requirements.iter().filter(|r| !r.met).count());
-    let (state, sentence) = match (all, missed) {
-        (0, _) => ("none", "There are no requirements.".into()),
-        (1, 0) => ("met", format!("The requirement is met on the {part} rows.")),
-        (_, 0) => ("met", format!("All {all} requirements are met on the {part} rows.")),
-        (1, _) => ("missed", format!("The requirement is not met on the {part} rows.")),
-        (_, 1) => ("missed", format!("1 of {all} requirements is not met on the {part} rows.")),
-        _ => ("missed", format!("{missed} of {all} requirements are not met on the {part} rows.")),
-    };
-    Verdict { met: missed == 0, state, sentence }
-}
-
-fn tiles(run: &Run) -> Vec<Tile> {
-    let summary = &run.summary;
-    let (part, judged) = summary.judged();
-    let mut tiles = Vec::new();
-    let on = || format!("on {} {part} rows", grouped(&judged.rows.to_string()));
-    if let Some(accuracy) = judged.accuracy {
-        tiles.push(Tile { label: "Accuracy", value: percent(accuracy), note: on() });
-    }
-    if let Some(rmse) = judged.rmse {
-        tiles.push(Tile { label: "Root mean squared error", value: number(rmse), note: on() });
-    }
-    tiles.push(Tile { label: "Objective", value: number(judged.objective), note: on() });
-    if let Some(worst) = judged.flips.iter().max_by(|a, b| a.share.total_cmp(&b.share)) {
-        let note = match judged.flips.len() {
-            1 => format!("of predictions, {}", name(&worst.counterfactual)),
-            n => format!("of predictions, most of {n} counterfactuals"),
-        };
-        tiles.push(Tile { label: "Flips", value: percent(worst.share), note });
-    }
-    let seconds: f64 = run.timings.iter().map(|t| t.primal + t.dual).sum();
-    if !run.timings.is_empty() {
-        let note = format!("{} epochs, number {} kept", summary.epochs, summary.kept_epoch);
-        tiles.push(Tile { label: "Training", value: duration(seconds), note });
-    }
-    let note = format!("and {} multipliers", grouped(&summary.multipliers.to_string()));
-    let value = grouped(&summary.parameters.to_string());
-    tiles.push(Tile { label: "Parameters", value, note });
-    tiles
-}
-
-fn rows(run: &Run) -> Vec<Row> {
-    let (_, judged) = run.summary.judged();
-    let train = &run.summary.train.requirements;
-    let row = |(at, standing): (usize, &Standing)| {
-        let trained = train.get(at);
-        let multiplier = trained.and_then(|t| t.multiplier);
-        let margin = run.margins.get(at).copied().unwrap_or(0.0);
-        let stricter = if standing.sense == ">=" { margin } else { -margin };
-        let or_none = |x: Option<f64>| x.map_or("no rows".into(), number);
-        Row {
-            name: name(&standing.name),
-            kind: kind(standing.kind),
-            level: format!(
-                "{} {}",
-                standing.sense.replace("<=", "≤").replace(">=", "≥"),
-                number(standing.level)
-            ),
-            trained: match margin {
-                0.0 => String::new(),
-                _ => format!("in training {}", number(standing.level + stricter)),
-            },
-            value: or_none(standing.value),
-            worst: or_none(standing.worst_slack),
-            violated: standing.violated.map_or(String::new(), percent),
-            met: standing.met,
-            train_met: trained.is_none_or(|t| t.met),
-            train_value: or_none(trained.and_then(|t| t.value)),
-            multiplier: multiplier.map_or(String::new(), number),
-            at_zero: trained.and_then(|t| t.multipliers_at_zero).map_or(String::new(), percent),
-        }
-    };
-    judged.requirements.iter().enumerate().take(MOST).map(row).collect()
-}
-
-/// The price of each requirement that has one, dearest first: dF₀/dc = −μ, or minus the mean of
-/// λ. The level that training sees moves with the one stated.
-fn prices(run: &Run) -> Vec<Price> {
-    let mut priced: Vec<(f64, Price)> = Vec::new();
-    for (at, standing) in run.summary.train.requirements.iter().enumerate() {
-        let Some(multiplier) = standing.multiplier.filter(|&m| m > 0.0) else { continue };
-        let margin = run.margins.get(at).copied().unwrap_or(0.0);
-        let trained = (standing.level.abs() - margin).max(0.0);
-        let change = -0.1 * trained * multiplier;
-        let price = Price {
-            name: name(&standing.name),
-            multiplier: number(multiplier),
-            change: number(change),
-        };
-        priced.push((change, price));
-    }
-    priced.sort_by(|a, b| a.0.total_cmp(&b.0));
-    priced.into_iter().map(|(_, price)| price).take(20).collect()
+    page(include_str!("page.html"), content)
 }
 
 fn flips(run: &Run) -> Vec<Line> {
@@ -354,25 +165,6 @@ fn time(run: &Run) -> String {
         100.0 * primal / all,
         100.0 * dual / all
     )
-}
-
-/// Requirements that cost nothing.
-fn free(run: &Run) -> String {
-    let averages: Vec<f64> = run
-        .multipliers
-        .iter()
-        .filter(|m| !m.pointwise)
-        .filter_map(|m| Some(m.points.first()?.multiplier))
-        .collect();
-    let free = averages.iter().filter(|&&m| m == 0.0).count();
-    match (free, averages.len()) {
-        (0, _) | (_, 0) => String::new(),
-        (1, 1) => "Its multiplier is 0: the objective alone would meet it.".into(),
-        (free, all) => format!(
-            "{free} of {all} have a multiplier of 0: here the objective and the other requirements \
-             imply them, and without them this would still be a solution."
-        ),
-    }
 }
 
 fn pointwise(run: &Run, options: &Options, who: &[Who]) -> Vec<Pointwise> {

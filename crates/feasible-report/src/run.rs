@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use feasible_run::files::{self, RunInfo};
 use feasible_run::metrics::EpochTiming;
-use feasible_run::{SavedModel, Summary};
+use feasible_run::{Prices, SavedModel, Summary};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
@@ -40,6 +40,8 @@ pub struct Run {
     /// How much stricter each requirement was in training than stated; empty if the model says
     /// nothing of it.
     pub margins: Vec<f64>,
+    /// `sensitivity.json`, if there is one and it is of this model.
+    pub prices: Option<Prices>,
 }
 
 /// A line of `metrics.jsonl`. What was not finite is `null` there and NaN here.
@@ -140,6 +142,12 @@ impl Run {
         let margins = saved.map_or_else(Vec::new, |saved| {
             saved.clauses().iter().map(|clause| clause.margin).collect()
         });
+        let model_sha256 = model.map(|bytes| feasible_run::data::sha256(&bytes));
+        let prices: Option<Prices> = match optional(&path(files::SENSITIVITY))? {
+            Some(bytes) => Some(json(&path(files::SENSITIVITY), &bytes)?),
+            None => None,
+        };
+        let prices = prices.filter(|prices| Some(&prices.model) == model_sha256.as_ref());
         Ok(Self {
             directory: directory.to_path_buf(),
             info,
@@ -149,8 +157,9 @@ impl Run {
             multipliers: read_multipliers(&path(files::MULTIPLIERS))?,
             problem,
             settings,
-            model_sha256: model.map(|bytes| feasible_run::data::sha256(&bytes)),
+            model_sha256,
             margins,
+            prices,
         })
     }
 

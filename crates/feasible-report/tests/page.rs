@@ -188,7 +188,7 @@ fn hostile_names_are_harmless_text() {
     assert!(!report.html().contains(&"W".repeat(1_000)));
     assert!(report.html().contains("😀"));
     for figure in report.figures() {
-        assert!(!figure.svg.contains("<script") && !figure.svg.contains("<img"));
+        assert!(!figure.svg().contains("<script") && !figure.svg().contains("<img"));
     }
 }
 

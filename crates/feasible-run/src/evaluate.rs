@@ -4,7 +4,7 @@ use feasible::{
     Batch, Loss, Model, Multipliers, Population, Problem, Samples, Tape, Targets, ViewShift,
 };
 use feasible_data::Change;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::clause::{Bound, Clause, Ground};
 use crate::error::{Error, Result};
@@ -19,7 +19,8 @@ const CHUNK: usize = 512;
 pub struct Evaluation {
     /// Number of rows.
     pub rows: usize,
-    /// The average loss of the objective.
+    /// The average loss of the objective; NaN where a training that diverged left none.
+    #[serde(deserialize_with = "or_nan")]
     pub objective: f64,
     /// The share of right predictions (of classes).
     pub accuracy: Option<f64>,
@@ -62,6 +63,11 @@ pub struct Standing {
     pub largest_multiplier: Option<f64>,
     /// The share of multipliers that are 0.
     pub multipliers_at_zero: Option<f64>,
+}
+
+/// JSON has no word for what is not finite: it says `null`, which is NaN here.
+fn or_nan<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(source)?.unwrap_or(f64::NAN))
 }
 
 /// Predictions that change under a counterfactual.

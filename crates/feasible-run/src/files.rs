@@ -39,11 +39,17 @@ pub const LADDER: &str = "ladder.json";
 
 /// The page about the run.
 pub const REPORT: &str = "report.html";
+/// Where the figures of a sweep or a reproduction are.
+pub const FIGURES: &str = "figures";
+/// The model card.
+pub const MODEL_CARD: &str = "model-card.md";
+/// Prices of the requirements, verified by solving again.
+pub const SENSITIVITY: &str = "sensitivity.json";
 
 /// Whether a run, or a report on it, writes a file of this name.
 pub fn is_ours(name: &str) -> bool {
     let state = [README, PROBLEM, RUN, ROWS, FINGERPRINTS, METRICS, TIMINGS, CHECKPOINT];
-    let results = [MODEL, MULTIPLIERS, SUMMARY, SEEDS, LADDER, REPORT];
+    let results = [MODEL, MULTIPLIERS, SUMMARY, SEEDS, LADDER, REPORT, MODEL_CARD, SENSITIVITY];
     state.contains(&name) || results.contains(&name)
 }
 
@@ -65,7 +71,8 @@ model.safetensors   the trained model with its preprocessing and requirements: t
 multipliers.csv     the final multipliers: mu of average requirements, lambda of each row of
                     pointwise ones, with slacks (positive: violated)
 summary.json        how training ended, accuracy, requirements and flips on every part
-report.html         the run on one page, once `feasible report` was asked for it
+report.html         the run on one page
+model-card.md       the same for those who use the model, in short
 ";
 
 /// `run.json`.
@@ -87,6 +94,9 @@ pub struct RunInfo {
     pub parameters: usize,
     /// Number of multipliers.
     pub multipliers: usize,
+    /// The solution that training started from, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_from: Option<String>,
 }
 
 impl RunInfo {
@@ -100,6 +110,7 @@ impl RunInfo {
             rows: plan.data().table.rows(),
             parameters: plan.parameters(),
             multipliers: plan.multipliers(),
+            started_from: None,
         }
     }
 }

@@ -41,6 +41,7 @@ use crate::plan::Plan;
 use crate::saved_model::SavedModel;
 use crate::settings::AnyLearner;
 use crate::spec::Source;
+use crate::start::Start;
 use crate::storage::{Storage, failed, read};
 use crate::summary::Summary;
 
@@ -70,17 +71,33 @@ pub fn fit_in(
     interrupt: &Interrupt,
     observer: Observer<'_>,
 ) -> Result<Fitted> {
+    fit_from(plan, None, storage, interrupt, observer)
+}
+
+/// Trains a plan from a solution found elsewhere, if there is one.
+///
+/// # Errors
+/// As [`fit_in`]; a start that does not fit the plan.
+pub fn fit_from(
+    plan: &Plan,
+    start: Option<&Start>,
+    storage: &dyn Storage,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Fitted> {
     let write = |name: &str, bytes: &[u8]| {
         storage.write(name, bytes).map_err(failed("write", storage, name))
     };
     let problem = plan.spec().to_toml();
+    let info = RunInfo { started_from: start.map(|start| start.of.clone()), ..RunInfo::of(plan) };
     write(README, README_TEXT.as_bytes())?;
     write(ROWS, &json(&Rows::of(&plan.data().split, &plan.data().reserve_rows)))?;
     write(FINGERPRINTS, &plan.fingerprints().to_bytes())?;
-    write(RUN, &json(&RunInfo::of(plan)))?;
+    write(RUN, &json(&info))?;
     // Last: a directory with a problem is a run that can be resumed.
     write(PROBLEM, problem.as_bytes())?;
-    drive(plan, problem.as_bytes(), None, storage, interrupt, observer)
+    let from = start.map_or(From::Scratch, From::Solution);
+    drive(plan, problem.as_bytes(), from, storage, interrupt, observer)
 }
 
 /// The plan of a run directory, and the bytes of its problem file; the data are checked to be the same.
@@ -134,20 +151,29 @@ pub fn resume_in(
         // Stopped before the first checkpoint: the start is as good.
         None => None,
     };
-    drive(&plan, &problem, checkpoint, storage, interrupt, observer)
+    let from = checkpoint.map_or(From::Scratch, From::Checkpoint);
+    drive(&plan, &problem, from, storage, interrupt, observer)
+}
+
+/// Where a training begins.
+enum From<'a> {
+    Scratch,
+    Solution(&'a Start),
+    Checkpoint(Checkpoint),
 }
 
 fn drive(
     plan: &Plan,
     problem: &[u8],
-    checkpoint: Option<Checkpoint>,
+    from: From<'_>,
     storage: &dyn Storage,
     interrupt: &Interrupt,
     observer: Observer<'_>,
 ) -> Result<Fitted> {
-    let (state, metrics) = match checkpoint {
-        Some(checkpoint) => (Some(checkpoint.state), checkpoint.metrics),
-        None => (None, 0),
+    let (state, metrics, start) = match from {
+        From::Checkpoint(checkpoint) => (Some(checkpoint.state), checkpoint.metrics, None),
+        From::Solution(start) => (None, 0, Some(start)),
+        From::Scratch => (None, 0, None),
     };
     storage.truncate(METRICS, metrics).map_err(|error| match error.kind() {
         std::io::ErrorKind::UnexpectedEof => Error::Damaged {
@@ -163,6 +189,7 @@ fn drive(
         observer,
         problem: Sha256::digest(problem).into(),
         metrics,
+        start,
     };
     match plan.learner(plan.seed()) {
         AnyLearner::FirstOrder(learner) => journey.travel(&learner, state),
@@ -179,6 +206,7 @@ struct Journey<'a> {
     problem: [u8; 32],
     /// Bytes of metrics so far.
     metrics: u64,
+    start: Option<&'a Start>,
 }
 
 impl Journey<'_> {
@@ -198,6 +226,11 @@ impl Journey<'_> {
             Some(state) => learner.resume(plan.train(), plan.model(), state)?,
             None => learner.begin(plan.train(), plan.model())?,
         };
+        if let Some(start) = self.start {
+            run.warm_start(&start.theta, &start.multipliers)?;
+            // From now on the start is part of the run: it can be resumed.
+            self.save(run.state())?;
+        }
         self.interrupt.listen(&run.interrupter());
         (self.observer)(&Event::Started { seed, epoch: run.state().epoch, epochs });
         let start = Instant::now();

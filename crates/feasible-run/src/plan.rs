@@ -229,6 +229,21 @@ impl Plan {
         self
     }
 
+    /// The same plan with the level of one clause relaxed by this much (stricter, if it is
+    /// negative), on training and validation samples.
+    ///
+    /// # Errors
+    /// A level that is not finite.
+    pub fn relaxed(&self, clause: usize, by: f64) -> Result<Self> {
+        let mut plan = self.clone();
+        plan.train = self.train.relaxed(clause, by)?;
+        plan.validation = match &self.validation {
+            Some(validation) => Some(Arc::new(validation.relaxed(clause, by)?)),
+            None => None,
+        };
+        Ok(plan)
+    }
+
     /// The learner, started with `seed`.
     pub fn learner(&self, seed: u64) -> AnyLearner {
         let mut training = self.spec.training.clone();

@@ -202,6 +202,16 @@ impl Spread {
         format!("{mean:.digits$} ± {:.digits$} %", 100.0 * self.sd)
     }
 
+    /// `0.3383 ± 0.0005`: the spread to two digits, the mean to as many places.
+    pub fn as_rounded(&self) -> String {
+        let size = self.mean.abs().max(self.sd);
+        if self.n == 1 || self.sd == 0.0 || !size.is_finite() || !(1e-3..1e6).contains(&size) {
+            return self.as_number();
+        }
+        let places = (1 - self.sd.log10().floor() as i32).clamp(0, 6) as usize;
+        format!("{:.places$} ± {:.places$}", self.mean, self.sd)
+    }
+
     /// `0.31 ± 0.02`.
     pub fn as_number(&self) -> String {
         if self.n == 1 {
@@ -277,5 +287,20 @@ impl SeedsSummary {
         }
         text += &grid.to_text(&[Align::Left, Align::Right]);
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spreads_are_rounded_to_what_they_know() {
+        let shown = |mean, sd| Spread { mean, sd, n: 3 }.as_rounded();
+        assert_eq!(shown(0.338_26, 4.79e-4), "0.33826 ± 0.00048");
+        assert_eq!(shown(14.913, 2.023), "14.9 ± 2.0");
+        assert_eq!(shown(-4.03e-6, 8.4e-7), "-4.03e-6 ± 8.40e-7");
+        assert_eq!(shown(0.5, 0.0), "0.5 ± 0");
+        assert_eq!(Spread { mean: 0.5, sd: 0.0, n: 1 }.as_rounded(), "0.5");
     }
 }

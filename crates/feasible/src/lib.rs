@@ -116,6 +116,7 @@ pub mod optimality;
 pub mod optimiser;
 pub mod outcome;
 pub mod population;
+pub mod price;
 pub mod problem;
 pub mod real;
 pub mod requirement;

@@ -11,7 +11,7 @@
 //! weaker. The duality gap F̂₀(θ) − d̂(μ, λ) is measured with d̂ ≈ L̂(θ, μ, λ) − ρ, ρ being what
 //! the minimisation over θ is known to have missed.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::lagrangian::Lagrangian;
 use crate::measurement::{Measurement, weighted};
@@ -36,8 +36,10 @@ pub struct Optimality<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gap {
     /// F̂₀(θ) − L̂(θ, μ, λ) + ρ. Negative if θ is infeasible and cheap.
+    #[serde(deserialize_with = "or_nan")]
     pub absolute: f64,
     /// |absolute| / |F̂₀(θ)|.
+    #[serde(deserialize_with = "or_nan")]
     pub relative: f64,
 }
 
@@ -54,11 +56,19 @@ impl Gap {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kkt {
     /// ‖∇_θ L̂‖ in the maximum norm.
+    #[serde(deserialize_with = "or_nan")]
     pub stationarity: f64,
     /// max(0, largest slack of the losses the Lagrangian has).
+    #[serde(deserialize_with = "or_nan")]
     pub violation: f64,
     /// max over requirements of |μ s|, or of (1/N) Σ |λ(n) s(n)|.
+    #[serde(deserialize_with = "or_nan")]
     pub complementarity: f64,
+}
+
+/// JSON has no word for what is not finite: it says `null`, which is NaN here.
+fn or_nan<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(source)?.unwrap_or(f64::NAN))
 }
 
 impl Kkt {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use feasible::certificate::{Finding, Verdict};
-use feasible_run::{Fit, FitOptions, Fitted, Plan, files};
+use feasible_run::{Fit, FitOptions, Fitted, Plan, files, seed_directory};
 use serde::Serialize;
 
 use super::source;
@@ -44,7 +44,12 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     };
     let fit = feasible_run::fit(&plan, &options, &|event| progress.observe(event));
     progress.clear();
-    report(&fit?, &directory, terminal)
+    let fit = fit?;
+    let exit = report(&fit, &directory, terminal)?;
+    if !arguments.no_report {
+        on_pages(&fit, &directory, Some(&plan), terminal);
+    }
+    Ok(exit)
 }
 
 /// Goes on with a run.
@@ -55,11 +60,42 @@ pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> 
     let interrupt = interrupt::on_signal(&progress);
     let fit = feasible_run::resume(directory, &interrupt, &|event| progress.observe(event));
     progress.clear();
-    report(&fit?, directory, terminal)
+    let fit = fit?;
+    let exit = report(&fit, directory, terminal)?;
+    if !arguments.no_report {
+        on_pages(&fit, directory, None, terminal);
+    }
+    Ok(exit)
+}
+
+/// Puts every run on a page, and several side by side. That it cannot be done takes nothing away
+/// from the training: it is said and no failure.
+fn on_pages(fit: &Fit, directory: &Path, plan: Option<&Plan>, terminal: &Terminal) {
+    let page = directory.join(files::REPORT);
+    let one = |directory: &Path| match plan {
+        Some(plan) => feasible_report::Report::of_plan(directory, plan),
+        None => feasible_report::Report::of(directory),
+    };
+    let written = || -> feasible_report::Result<()> {
+        let [_] = fit.runs() else {
+            let mut inner = Vec::new();
+            for run in fit.runs() {
+                let directory = directory.join(seed_directory(run.seed));
+                one(&directory)?.write(&directory.join(files::REPORT))?;
+                inner.push(directory);
+            }
+            return feasible_report::Report::compare(&inner)?.write(&page);
+        };
+        one(directory)?.write(&page)
+    };
+    match written() {
+        Ok(()) => terminal.note(&format!("on one page: {}", page.display())),
+        Err(error) => terminal.note(&format!("no page about it: {error}")),
+    }
 }
 
 /// The first of runs/NAME, runs/NAME-2, … that does not exist.
-fn unused(problem: &str) -> PathBuf {
+pub(super) fn unused(problem: &str) -> PathBuf {
     let stem = Path::new(problem).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let numbered = (2..).map(|n: u32| format!("{stem}-{n}"));
     let mut names = std::iter::once(stem.clone()).chain(numbered);

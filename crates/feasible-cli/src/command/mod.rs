@@ -12,6 +12,7 @@ pub mod predict;
 pub mod report;
 pub mod reproduce;
 pub mod shell;
+pub mod sweep;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,46 +1,100 @@
 //! `feasible report`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use feasible_report::hard::Among;
 use feasible_report::{Options, Report};
-use feasible_run::files;
+use feasible_run::{Prices, check_prices, files};
 use serde::Serialize;
 
+use super::fit::workers;
 use crate::arguments::ReportArguments;
 use crate::exit::{Exit, Failure, Result};
+use crate::interrupt;
+use crate::progress::Progress;
 use crate::terminal::Terminal;
 
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Written {
     page: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card: Option<PathBuf>,
     figures: Vec<PathBuf>,
     /// Whether every requirement is met on the rows the model is judged by.
     met: bool,
+    /// Prices, predicted and observed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sensitivity: Option<Prices>,
 }
 
-/// Puts a run on one page.
+/// Puts a run on one page, or several side by side.
 pub fn report(arguments: &ReportArguments, terminal: &Terminal) -> Result<Exit> {
-    let directory = &arguments.directory;
-    if !directory.is_dir() {
+    for directory in arguments.directories.iter().filter(|directory| !directory.is_dir()) {
         let shown = directory.display();
         return Err(Failure::input(format!("{shown} is not a run directory: there is none")));
     }
-    let among = if arguments.of == "all" { Among::All } else { Among::Positive };
-    let options = Options { top: arguments.top, among, ..Options::default() };
-    let report = Report::with(directory, &options)?;
-    let page = arguments.output.clone().unwrap_or_else(|| directory.join(files::REPORT));
+    let (report, page, sensitivity) = match arguments.directories.as_slice() {
+        [directory] if directory.join(files::SEEDS).is_file() && !arguments.check_sensitivity => {
+            (Report::compare(&arguments.directories)?, directory.join(files::REPORT), None)
+        }
+        [directory] => {
+            let (report, sensitivity) = one(directory, arguments, terminal)?;
+            (report, directory.join(files::REPORT), sensitivity)
+        }
+        several if arguments.check_sensitivity => {
+            let n = several.len();
+            return Err(Failure::input(format!(
+                "--check-sensitivity is of one run, and {n} directories are given"
+            )));
+        }
+        several => (Report::compare(several)?, PathBuf::from("comparison.html"), None),
+    };
+    let page = arguments.output.clone().unwrap_or(page);
     report.write(&page)?;
     let figures = match &arguments.figures {
         Some(directory) => report.write_figures(directory)?,
         None => Vec::new(),
     };
-    let written = Written { page, figures, met: report.met() };
+    let card = report.card().map(|_| page.with_file_name(files::MODEL_CARD));
+    let written = Written { page, card, figures, met: report.met(), sensitivity };
     let lines = |written: &Written| {
-        let files = std::iter::once(&written.page).chain(&written.figures);
-        files.map(|file| format!("{}\n", file.display())).collect::<String>()
+        let files = std::iter::once(&written.page).chain(&written.card).chain(&written.figures);
+        let files = files.map(|file| format!("{}\n", file.display())).collect::<String>();
+        match &written.sensitivity {
+            Some(prices) => format!("{}\n{files}", prices.to_text()),
+            None => files,
+        }
     };
     terminal.result(&written, || lines(&written))?;
     Ok(Exit::Met)
+}
+
+/// The report of one run, prices verified if that was asked for.
+fn one(
+    directory: &Path,
+    arguments: &ReportArguments,
+    terminal: &Terminal,
+) -> Result<(Report, Option<Prices>)> {
+    let among = if arguments.of == "all" { Among::All } else { Among::Positive };
+    let options = Options { top: arguments.top, among, ..Options::default() };
+    // Whatever is wrong with the run is said before anything is solved.
+    let report = Report::with(directory, &options)?;
+    if !arguments.check_sensitivity {
+        return Ok((report, None));
+    }
+    let solves = feasible_report::Run::open(directory)?.summary.train.requirements.len();
+    let progress = Arc::new(Progress::new(1 + 2 * solves, terminal));
+    let interrupt = interrupt::on_signal(&progress);
+    let workers = workers(arguments.threads);
+    let prices = check_prices(directory, arguments.delta, workers, &interrupt, &|event| {
+        progress.observe(event);
+    });
+    progress.clear();
+    let prices = prices.map_err(|error| match interrupt.is_raised() {
+        true => Failure::interrupted("interrupted: prices cannot be resumed"),
+        false => error.into(),
+    })?;
+    Ok((Report::with(directory, &options)?, Some(prices)))
 }

@@ -2,6 +2,7 @@
 
 use super::description::NAME;
 use super::frame::{COLUMN, look};
+use super::png;
 use super::scale::Scale;
 use super::svg::{Svg, title};
 use super::text::{columns, number, shortened};
@@ -69,9 +70,20 @@ impl Bars {
         }
     }
 
+    /// The chart as a PNG file, light, two pixels for each of its own.
+    pub fn to_png(&self) -> Vec<u8> {
+        let (svg, size) = self.drawing();
+        png::encode(&svg, size, &self.title, &self.description())
+    }
+
     fn draw(&self, id: &str, style: bool) -> String {
+        let (svg, size) = self.drawing();
+        svg.finish(id, size, &self.title, &self.description(), style)
+    }
+
+    fn drawing(&self) -> (Svg, (f64, f64)) {
         let mut svg = Svg::default();
-        svg.text("t", 0.0, 16.0, &shortened(&self.title, 62));
+        svg.text("t", 0.0, 16.0, &shortened(&self.title, 56));
         svg.text("s", 0.0, 36.0, &shortened(&self.axis, 70));
         let shown = &self.bars[..self.bars.len().min(MOST)];
         let widest = shown.iter().map(|b| columns(&b.name)).fold(1.0, f64::max);
@@ -109,7 +121,7 @@ impl Bars {
         if more > 0 {
             svg.text("s", 0.0, height - 6.0, &format!("and {more} more"));
         }
-        svg.finish(id, (WIDTH, height), &self.title, &self.description(), style)
+        (svg, (WIDTH, height))
     }
 }
 

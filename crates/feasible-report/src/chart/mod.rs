@@ -1,4 +1,4 @@
-//! Charts as SVG, drawn by hand: no script, no font and no picture is loaded.
+//! Charts as SVG and PNG, drawn by hand: no script, no font and no picture is loaded.
 //!
 //! | what | type |
 //! | --- | --- |
@@ -29,6 +29,7 @@ mod bars;
 mod description;
 mod frame;
 mod histogram;
+mod png;
 mod readout;
 mod scale;
 mod series;

@@ -2,6 +2,7 @@
 
 use super::description::describe;
 use super::frame::{COLUMN, Frame, axes, gutter, legend, look};
+use super::png;
 use super::readout::readouts;
 use super::scale::Scale;
 use super::series::{Mark, Series};
@@ -125,7 +126,18 @@ impl Chart {
         if self.note.is_empty() { words } else { format!("{} {words}", self.note) }
     }
 
+    /// The chart as a PNG file, light, two pixels for each of its own.
+    pub fn to_png(&self) -> Vec<u8> {
+        let (svg, size) = self.drawing();
+        png::encode(&svg, size, &self.title, &self.description())
+    }
+
     fn draw(&self, id: &str, style: bool) -> String {
+        let (svg, size) = self.drawing();
+        svg.finish(id, size, &self.title, &self.description(), style)
+    }
+
+    fn drawing(&self) -> (Svg, (f64, f64)) {
         let (width, mut height) = self.size;
         let mut svg = Svg::default();
         svg.text("t", 0.0, 16.0, &shortened(&self.title, (width / 7.6) as usize));
@@ -147,7 +159,7 @@ impl Chart {
         } else {
             svg.text("s m", width / 2.0, height / 2.0, "There is nothing to show.");
         }
-        svg.finish(id, (width, height), &self.title, &self.description(), style)
+        (svg, (width, height))
     }
 
     /// Scales and rectangle; `None` without a point to show.

@@ -29,6 +29,7 @@ use crate::network::Network;
 pub use fingerprints::{Coincidences, Fingerprints};
 pub use record::RunRecord;
 pub use theory::{Approximation, Theorem3, Theory, dimension_of};
+pub use words::bound;
 pub(crate) use words::percent;
 
 /// What is certified about a model's requirements on the population that held-out rows were drawn from.

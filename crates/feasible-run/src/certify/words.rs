@@ -15,11 +15,7 @@ impl Certification {
         let mut grid = Grid::new();
         grid.row(["requirement", "level", "rows", "sample", "bound", ""].map(String::from));
         for f in findings {
-            let symbol = match (f.is_pointwise(), f.sense) {
-                (true, _) => "all but",
-                (false, Sense::AtMost) => "≤",
-                (false, Sense::AtLeast) => "≥",
-            };
+            let symbol = symbol(f);
             grid.row([
                 f.name.clone(),
                 format!("{symbol} {}", shown(f, f.level)),
@@ -41,8 +37,16 @@ impl Certification {
                 Align::Left,
             ]);
             text += "\n";
-            text += &self.statement();
         }
+        text + &self.statements()
+    }
+
+    /// What the table says, and more, in sentences: one a line.
+    pub fn statements(&self) -> String {
+        let mut text = match self.certificate.findings.is_empty() {
+            true => String::new(),
+            false => self.statement(),
+        };
         for flip in &self.flips {
             text += &format!(
                 "With probability at least {} over the same draw, and on its own, the prediction of at most \
@@ -175,6 +179,19 @@ impl Words for Finding {
     fn claim_at_level(&self) -> String {
         let side = if self.sense == Sense::AtMost { "at most" } else { "at least" };
         format!("{} is {side} {}", self.subject, shown(self, self.level))
+    }
+}
+
+/// The bound on the certifying side, as people read it: `all but 0.0184 %`, `≤ 0.12`.
+pub fn bound(finding: &Finding) -> Option<String> {
+    Some(format!("{} {}", symbol(finding), shown(finding, finding.bound?)))
+}
+
+fn symbol(finding: &Finding) -> &'static str {
+    match (finding.is_pointwise(), finding.sense) {
+        (true, _) => "all but",
+        (false, Sense::AtMost) => "≤",
+        (false, Sense::AtLeast) => "≥",
     }
 }
 

@@ -6,17 +6,19 @@
 mod adult;
 mod compas;
 
+use std::path::{Path, PathBuf};
+
 use crate::error::{Error, Result};
 use crate::fit::{Observer, fit_in};
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
-use crate::seeds::at_once;
+use crate::seeds::{at_once, seed_directory};
 use crate::spec::Source;
-use crate::storage::Memory;
+use crate::storage::{Directory, Memory, Storage};
 use crate::summary::{SeedsSummary, Summary};
 
 pub use adult::{AdultRow, AdultTable, adult};
-pub use compas::{CompasRow, CompasTable, Multiplier, compas};
+pub use compas::{CompasRow, CompasTable, Multiplier, PAPER_ACCURACY, compas};
 
 /// How to reproduce.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct Reproduction {
     pub workers: usize,
     /// Overrides on every problem file: `training.epochs=10`.
     pub overrides: Vec<String>,
+    /// Where every run is kept, as `PROBLEM/seed-N`; `None` leaves nothing behind.
+    pub directory: Option<PathBuf>,
     /// Stops it.
     pub interrupt: Interrupt,
 }
@@ -34,8 +38,13 @@ pub struct Reproduction {
 impl Default for Reproduction {
     fn default() -> Self {
         let (seeds, interrupt) = ((1..=5).collect(), Interrupt::new());
-        Self { seeds, workers: 2, overrides: Vec::new(), interrupt }
+        Self { seeds, workers: 2, overrides: Vec::new(), directory: None, interrupt }
     }
+}
+
+/// Where the run of a problem and a seed is kept.
+pub fn run_directory(top: &Path, problem: &str, seed: u64) -> PathBuf {
+    top.join(problem).join(seed_directory(seed))
 }
 
 /// Trains every problem with every seed, as many at a time as there are workers.
@@ -52,7 +61,11 @@ fn train(
         (0..plans.len()).flat_map(|p| how.seeds.iter().map(move |&seed| (p, seed))).collect();
     let job = |(p, seed): (usize, u64)| -> Result<Summary> {
         let plan = plans[p].clone().with_seed(seed);
-        let run = fit_in(&plan, &Memory::new(), &how.interrupt, observer)?;
+        let storage: Box<dyn Storage> = match &how.directory {
+            Some(top) => Box::new(Directory::create(&run_directory(top, problems[p], seed))?),
+            None => Box::new(Memory::new()),
+        };
+        let run = fit_in(&plan, storage.as_ref(), &how.interrupt, observer)?;
         run.summary.ok_or_else(|| Error::unfit("reproduction", "it was interrupted"))
     };
     let mut runs = at_once(&jobs, how.workers, job)?.into_iter();

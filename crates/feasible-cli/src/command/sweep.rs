@@ -1,0 +1,86 @@
+//! `feasible sweep`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use feasible_report::Report;
+use feasible_run::sweep::{Frontier, Warmth, levels};
+use feasible_run::{SweepOptions, files, sweep as solve};
+use serde::Serialize;
+
+use super::fit::{unused, workers};
+use super::source;
+use crate::arguments::SweepArguments;
+use crate::exit::{Exit, Failure, Result};
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::terminal::{Terminal, command_line};
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Swept<'a> {
+    directory: &'a std::path::Path,
+    #[serde(flatten)]
+    frontier: &'a Frontier,
+}
+
+/// Solves a problem over levels of a requirement.
+pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
+    let start = Instant::now();
+    let levels = levels(&arguments.levels, arguments.points as usize)?;
+    let mut settings = Vec::new();
+    settings.extend(arguments.epochs.map(|epochs| format!("training.epochs={epochs}")));
+    let source = source(&arguments.problem, &settings, &arguments.overrides)?;
+    let first = match arguments.seed {
+        Some(seed) => seed,
+        None => source.parse(&[])?.training.seed.unwrap_or(0),
+    };
+    let last = first.checked_add(arguments.seeds - 1).ok_or_else(|| {
+        let n = arguments.seeds;
+        Failure::input(format!("--seeds {n}: there are not so many after seed {first}"))
+    })?;
+    let stem = format!("{}-sweep", stem(&arguments.problem));
+    let directory = arguments.output.clone().unwrap_or_else(|| unused(&stem));
+    let progress = Arc::new(Progress::new(levels.len() * arguments.seeds as usize, terminal));
+    let options = SweepOptions {
+        levels,
+        seeds: (first..=last).collect(),
+        start: match (arguments.warm, arguments.cold) {
+            (true, _) => Some(Warmth::Warm),
+            (_, true) => Some(Warmth::Afresh),
+            (false, false) => None,
+        },
+        threads: workers(arguments.threads),
+        directory: Some(directory.clone()),
+        force: arguments.force,
+        interrupt: interrupt::on_signal(&progress),
+        ..SweepOptions::new(&arguments.requirement)
+    };
+    let frontier = solve(&source, &options, &|event| progress.observe(event));
+    progress.clear();
+    let shown = directory.display();
+    let frontier = frontier.map_err(|error| match options.interrupt.is_raised() {
+        true => Failure::interrupted(format!(
+            "interrupted: the levels that are done are kept in {shown}; the same command with -o \
+             {shown} goes on"
+        )),
+        false => error.into(),
+    })?;
+    let text = || frontier.to_text();
+    terminal.result(&Swept { directory: &directory, frontier: &frontier }, text)?;
+    terminal.note(&format!("{:.1} s; every run is in {shown}", start.elapsed().as_secs_f64()));
+    if !arguments.no_report {
+        let report = Report::of_sweep(&frontier, &command_line())?;
+        let page = directory.join(files::REPORT);
+        report.write(&page)?;
+        report.write_figures(&directory.join(files::FIGURES))?;
+        terminal.note(&format!("on one page: {}", page.display()));
+    }
+    Ok(Exit::Met)
+}
+
+/// What a problem is called, without directory and `.toml`.
+fn stem(problem: &str) -> String {
+    let path = std::path::Path::new(problem);
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}

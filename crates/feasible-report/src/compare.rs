@@ -1,0 +1,310 @@
+//! Runs side by side.
+
+use std::path::{Path, PathBuf};
+
+use feasible_run::{Standing, files};
+use minijinja::context;
+use serde::Serialize;
+
+use crate::chart::{Axis, Bar, Bars, Chart, Series, grouped, number};
+use crate::error::{Error, Result};
+use crate::figures::{Figure, common_prefix, signed_scale};
+use crate::layout::{drawn, name, page, value};
+use crate::requirements::{MOST, Verdict, verdict};
+use crate::run::Run;
+use crate::words::{duration, percent};
+
+/// Runs that are compared at most.
+const RUNS: usize = 24;
+/// Requirements that have a chart of their own.
+const CHARTS: usize = 6;
+
+#[derive(Serialize)]
+struct Column {
+    label: String,
+    title: String,
+    met: bool,
+    none: bool,
+    sentence: String,
+}
+
+#[derive(Serialize)]
+struct Line {
+    label: String,
+    values: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Cell {
+    known: bool,
+    met: bool,
+    value: String,
+    multiplier: String,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    level: String,
+    cells: Vec<Cell>,
+}
+
+/// The runs of some directories; that of several seeds stands for all of them.
+pub(crate) fn open(directories: &[PathBuf]) -> Result<Vec<Run>> {
+    let mut runs = Vec::new();
+    for directory in directories {
+        match Run::open(directory) {
+            Err(Error::Seeds { .. }) => {
+                for inner in seeds(directory)? {
+                    runs.push(Run::open(&inner)?);
+                }
+            }
+            run => runs.push(run?),
+        }
+    }
+    if runs.len() > RUNS {
+        return Err(Error::TooMany { runs: runs.len(), most: RUNS });
+    }
+    Ok(runs)
+}
+
+/// The directories of the seeds, by seed.
+fn seeds(directory: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |source| Error::Io { operation: "read", file: directory.to_path_buf(), source };
+    let mut found: Vec<(u64, PathBuf)> = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let seed = name.strip_prefix("seed-").and_then(|seed| seed.parse().ok());
+        found.extend(seed.filter(|_| path.join(files::RUN).is_file()).map(|seed| (seed, path)));
+    }
+    found.sort();
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+/// What tells the runs apart: the last parts of their paths.
+fn labels(runs: &[Run]) -> Vec<String> {
+    let part = |run: &Run, depth: usize| -> String {
+        let path = std::path::absolute(&run.directory).unwrap_or_else(|_| run.directory.clone());
+        let parts: Vec<String> =
+            path.components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect();
+        parts[parts.len().saturating_sub(depth)..].join("/")
+    };
+    (1..=6)
+        .map(|depth| runs.iter().map(|run| part(run, depth)).collect::<Vec<_>>())
+        .find(|labels| labels.iter().enumerate().all(|(at, l)| !labels[..at].contains(l)))
+        .unwrap_or_else(|| runs.iter().map(|run| run.directory.display().to_string()).collect())
+}
+
+/// The page, and its figures.
+pub(crate) fn render(runs: &[Run]) -> Result<(String, Vec<Figure>)> {
+    let labels: Vec<String> = labels(runs).iter().map(|label| name(label)).collect();
+    let figures = figures(runs, &labels);
+    let columns: Vec<Column> = runs.iter().zip(&labels).map(column).collect();
+    let commands: Vec<_> = runs
+        .iter()
+        .zip(&labels)
+        .map(|(run, label)| {
+            context! {
+                label,
+                problem => name(&run.summary.problem),
+                seed => run.summary.seed,
+                version => name(&run.info.feasible),
+                model => run.model_sha256.clone(),
+                started => run.info.started_from.as_deref().map(name),
+            }
+        })
+        .collect();
+    let same_data = runs.windows(2).all(|pair| pair[0].info.tables == pair[1].info.tables);
+    let rows = rows(runs);
+    let content = context! {
+        eyebrow => "Feasible comparison",
+        title => name(&format!("{} runs side by side", runs.len())),
+        verdict => value(&overall(runs))?,
+        columns => value(&columns)?,
+        lines => value(&lines(runs))?,
+        rows => value(&rows)?,
+        same_data,
+        figures => drawn(&figures),
+        commands,
+    };
+    Ok((page(include_str!("compare.html"), content)?, figures))
+}
+
+fn column((run, label): (&Run, &String)) -> Column {
+    let verdict = verdict(run);
+    Column {
+        label: label.clone(),
+        title: name(run.title()),
+        met: verdict.state == "met",
+        none: verdict.state == "none",
+        sentence: verdict.sentence,
+    }
+}
+
+fn overall(runs: &[Run]) -> Verdict {
+    let bound: Vec<&Run> =
+        runs.iter().filter(|run| !run.summary.judged().1.requirements.is_empty()).collect();
+    let met = bound.iter().filter(|run| run.summary.met()).count();
+    let (all, free) = (bound.len(), runs.len() - bound.len());
+    let sentence = match (all, met) {
+        (0, _) => "None of the runs has requirements.".to_string(),
+        (1, 1) => "The run with requirements meets them.".into(),
+        (1, _) => "The run with requirements does not meet them.".into(),
+        (2, 2) => "Both runs meet their requirements.".into(),
+        (all, met) if met == all => format!("All {all} runs meet their requirements."),
+        (all, met) => format!("{met} of {all} runs meet their requirements."),
+    };
+    let more = match free {
+        0 => String::new(),
+        _ if all == 0 => String::new(),
+        1 => "1 more has none.".into(),
+        n => format!("{n} more have none."),
+    };
+    let state = match all {
+        0 => "none",
+        all if met == all => "met",
+        _ => "missed",
+    };
+    Verdict { state, sentence, more }
+}
+
+fn lines(runs: &[Run]) -> Vec<Line> {
+    let line = |label: &str, of: &dyn Fn(&Run) -> Option<String>| -> Option<Line> {
+        let values: Vec<Option<String>> = runs.iter().map(of).collect();
+        values.iter().any(Option::is_some).then(|| Line {
+            label: label.to_string(),
+            values: values.into_iter().map(Option::unwrap_or_default).collect(),
+        })
+    };
+    let flips = |run: &Run| {
+        let flips = run.summary.judged().1.flips.iter().map(|f| f.share);
+        flips.reduce(f64::max).map(percent)
+    };
+    let time = |run: &Run| {
+        let seconds: f64 = run.timings.iter().map(|t| t.primal + t.dual).sum();
+        (seconds > 0.0).then(|| duration(seconds))
+    };
+    let setting = |run: &Run, key: &str| {
+        let value = run.settings.get("training")?.get(key)?;
+        Some(name(&value.as_str().map_or_else(|| value.to_string(), String::from)))
+    };
+    let lines = [
+        line("judged by", &|run| {
+            let (part, judged) = run.summary.judged();
+            Some(format!("{} {part} rows", grouped(&judged.rows.to_string())))
+        }),
+        line("accuracy", &|run| run.summary.judged().1.accuracy.map(percent)),
+        line("root mean squared error", &|run| run.summary.judged().1.rmse.map(number)),
+        line("objective", &|run| Some(number(run.summary.judged().1.objective))),
+        line("objective, train", &|run| Some(number(run.summary.train.objective))),
+        line("most flips of a counterfactual", &flips),
+        line("training took", &time),
+        line("epochs, kept", &|run| {
+            Some(format!("{}, {}", run.summary.epochs, run.summary.kept_epoch))
+        }),
+        line("parameters", &|run| Some(grouped(&run.summary.parameters.to_string()))),
+        line("recipe", &|run| setting(run, "recipe")),
+        line("seed", &|run| Some(run.summary.seed.to_string())),
+        line("how it ended", &|run| Some(name(&run.summary.outcome.to_string()))),
+    ];
+    lines.into_iter().flatten().collect()
+}
+
+/// Every requirement that any run has, in the order they come up.
+fn names(runs: &[Run]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for standing in runs.iter().flat_map(|run| &run.summary.judged().1.requirements) {
+        if seen.insert(standing.name.as_str()) {
+            names.push(&standing.name);
+        }
+    }
+    names.truncate(MOST);
+    names
+}
+
+fn of<'a>(standings: &'a [Standing], name: &str) -> Option<&'a Standing> {
+    standings.iter().find(|s| s.name == name)
+}
+
+fn rows(runs: &[Run]) -> Vec<Row> {
+    let row = |one: &str| {
+        let cell = |run: &Run| {
+            let judged = of(&run.summary.judged().1.requirements, one);
+            let multiplier = of(&run.summary.train.requirements, one).and_then(|s| s.multiplier);
+            Cell {
+                known: judged.is_some(),
+                met: judged.is_some_and(|s| s.met),
+                value: judged.and_then(|s| s.value).map_or(String::new(), number),
+                multiplier: multiplier.map_or(String::new(), number),
+            }
+        };
+        let levels = runs.iter().filter_map(|run| of(&run.summary.judged().1.requirements, one));
+        let mut levels: Vec<String> = levels
+            .map(|s| {
+                format!("{} {}", s.sense.replace("<=", "≤").replace(">=", "≥"), number(s.level))
+            })
+            .collect();
+        levels.dedup();
+        Row { name: name(one), level: levels.join(", "), cells: runs.iter().map(cell).collect() }
+    };
+    names(runs).into_iter().map(row).collect()
+}
+
+fn figures(runs: &[Run], labels: &[String]) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let chart = |title: &str, y: Axis| Chart::new(title).x(Axis::new("epoch")).y(y);
+    let overlaid = |mut chart: Chart, of: &dyn Fn(&crate::run::Epoch) -> f64| {
+        for (run, label) in runs.iter().zip(labels) {
+            let points = run.epochs.iter().map(|e| (e.epoch as f64, of(e))).collect();
+            chart = chart.series(Series::line(label, points));
+        }
+        chart
+    };
+    if runs.iter().all(|run| run.epochs.is_empty()) {
+        return figures;
+    }
+    let objective = chart("Objective on the training rows", Axis::new("average loss"));
+    figures.push(Figure::chart("objective", overlaid(objective, &|e| e.objective)));
+    let worst = |epoch: &crate::run::Epoch| {
+        let slacks = epoch.requirements.iter().map(|r| r.worst_slack);
+        slacks.fold(f64::NEG_INFINITY, f64::max)
+    };
+    let names = names(runs);
+    if !names.is_empty() {
+        let scale = signed_scale(runs.iter().flat_map(|run| &run.epochs).map(worst));
+        let slack = chart("Largest slack", Axis::new("slack").scaled(scale).including(&[0.0]))
+            .shade(f64::NEG_INFINITY, 0.0, "feasible: slack ≤ 0");
+        figures.push(Figure::chart("slacks", overlaid(slack, &worst)));
+        let prefix = common_prefix(&names);
+        if names.len() <= CHARTS {
+            for (at, one) in names.iter().enumerate() {
+                let y = Axis::new("μ, or the mean of λ").including(&[0.0]);
+                let title = format!("Multiplier of '{}'", &one[prefix..]);
+                let of = |epoch: &crate::run::Epoch| {
+                    let found = epoch.requirements.iter().find(|r| r.name == *one);
+                    found.map_or(f64::NAN, |r| r.multiplier)
+                };
+                let file = format!("multiplier-{}", at + 1);
+                figures.push(Figure::chart(&file, overlaid(chart(&title, y), &of)));
+            }
+        } else {
+            let y = Axis::new("sum of all multipliers").including(&[0.0]);
+            let of = |epoch: &crate::run::Epoch| {
+                epoch.requirements.iter().map(|r| r.multiplier).sum::<f64>()
+            };
+            figures.push(Figure::chart("multipliers", overlaid(chart("Multipliers", y), &of)));
+        }
+    }
+    let accuracy: Vec<Bar> = runs
+        .iter()
+        .zip(labels)
+        .filter_map(|(run, label)| Some(Bar::new(label, 100.0 * run.summary.judged().1.accuracy?)))
+        .collect();
+    if accuracy.len() > 1 {
+        let title = "Accuracy on the rows each is judged by";
+        figures.push(Figure::bars("accuracy", Bars::new(title, "% of rows", accuracy)));
+    }
+    figures
+}

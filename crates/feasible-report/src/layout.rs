@@ -1,0 +1,58 @@
+//! What all pages have in common: the frame they are laid out in, and how text gets into it. All
+//! text goes through the template's escaping; only charts, which escape their own, are put in as
+//! they are.
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Value;
+use minijinja::{AutoEscape, Environment, context};
+use serde::{Deserialize, Serialize};
+
+use crate::chart::css;
+use crate::error::{Error, Result};
+use crate::figures::Figure;
+
+/// Characters of a name that are shown.
+const NAME: usize = 160;
+
+/// Lays out a page: `template` extends `base`, and is given `content` and the style sheet.
+pub(crate) fn page(template: &str, content: Value) -> Result<String> {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.add_template("base", include_str!("base.html"))?;
+    environment.add_template("page", template)?;
+    let frame = context! {
+        css => Value::from_safe_string(format!("{}{}", css(), include_str!("page.css"))),
+        program => env!("CARGO_PKG_VERSION"),
+    };
+    Ok(environment.get_template("page")?.render(context! { ..content, ..frame })?)
+}
+
+/// Figures as the templates take them.
+pub(crate) fn drawn(figures: &[Figure]) -> Vec<Value> {
+    let one = |figure: &Figure| {
+        let svg = Value::from_safe_string(figure.inline());
+        context! { svg, description => bounded(&figure.description(), 6_000) }
+    };
+    figures.iter().map(one).collect()
+}
+
+/// A value as the templates take it.
+pub(crate) fn value(of: &impl Serialize) -> Result<Value> {
+    let json = serde_json::to_value(of).map_err(|e| Error::Layout { reason: e.to_string() })?;
+    Value::deserialize(json).map_err(|e| Error::Layout { reason: e.to_string() })
+}
+
+/// A name as it is shown: of bounded length, without what turns text around.
+pub(crate) fn name(text: &str) -> String {
+    bounded(text, NAME)
+}
+
+pub(crate) fn bounded(text: &str, most: usize) -> String {
+    let turns = |c: &char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut shown: String = text.chars().filter(|c| !turns(c)).take(most).collect();
+    if text.chars().nth(most).is_some() {
+        shown.push('…');
+    }
+    shown
+}

@@ -1,0 +1,99 @@
+//! The paper's experiments on a page: its figures drawn from our runs, its claims beside what we
+//! find.
+//!
+//! A number of the paper is called confirmed if it is within two standard deviations of ours over
+//! seeds; of one seed nothing is said. An order is confirmed if every seed has it.
+
+mod adult;
+mod compas;
+
+use feasible_run::summary::Spread;
+use minijinja::context;
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::figures::Figure;
+use crate::layout::{bounded, drawn, page, value};
+use crate::requirements::Verdict;
+
+pub(crate) use adult::adult;
+pub(crate) use compas::compas;
+
+/// A claim of the paper beside what we find.
+#[derive(Serialize)]
+struct Claim {
+    /// Where it stands.
+    place: &'static str,
+    paper: String,
+    ours: String,
+    /// `yes`, `no` or `open`: also a class.
+    agrees: &'static str,
+}
+
+impl Claim {
+    fn new(place: &'static str, paper: &str, ours: String, agrees: Option<bool>) -> Self {
+        let agrees = match agrees {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "open",
+        };
+        Self { place, paper: paper.to_string(), ours, agrees }
+    }
+
+    /// A share, in percent.
+    fn share(place: &'static str, what: &str, paper: f64, ours: Option<Spread>) -> Self {
+        let shown = ours.map_or("nothing".into(), |s| s.as_percent(2));
+        let paper_says = format!("{what}: {} %", crate::chart::number(100.0 * paper));
+        Self::new(place, &paper_says, shown, ours.and_then(|ours| confirms(paper, ours)))
+    }
+}
+
+/// Whether a number is within two standard deviations of ours.
+fn confirms(paper: f64, ours: Spread) -> Option<bool> {
+    (ours.n > 1).then(|| (paper - ours.mean).abs() <= 2.0 * ours.sd)
+}
+
+/// A table beside the figures.
+#[derive(Serialize)]
+struct Table {
+    title: String,
+    lead: String,
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+/// Lays out the page of an experiment.
+fn render(
+    title: &str,
+    seeds: &[u64],
+    claims: &[Claim],
+    tables: &[Table],
+    figures: &[Figure],
+    command: &str,
+) -> Result<String> {
+    let count = |what: &str| claims.iter().filter(|claim| claim.agrees == what).count();
+    let (yes, no, open) = (count("yes"), count("no"), count("open"));
+    let sentence = match (yes + no, no) {
+        (0, _) => "One seed: the paper's numbers stand beside ours, without a verdict.".to_string(),
+        (all, 0) => format!("All {all} claims of the paper that can be checked are confirmed."),
+        (all, _) => format!("{yes} of {all} claims of the paper are confirmed."),
+    };
+    let more = match (open, seeds.len()) {
+        (0, n) => format!("{n} seeds."),
+        (open, n) => {
+            format!("{n} {}; {open} without a verdict.", if n == 1 { "seed" } else { "seeds" })
+        }
+    };
+    let verdict = Verdict { state: "none", sentence, more };
+    let content = context! {
+        eyebrow => "Feasible reproduction",
+        title,
+        verdict => value(&verdict)?,
+        claims => value(&claims)?,
+        tables => value(&tables)?,
+        figures => drawn(figures),
+        seeds => seeds.len(),
+        command => bounded(command, 2_000),
+    };
+    page(include_str!("reproduce.html"), content)
+}

@@ -1,0 +1,285 @@
+//! The verdict, the requirements with their certificates, and what they cost.
+
+use feasible::certificate::{Finding, Verdict as Certified};
+use feasible_run::Standing;
+use feasible_run::certify::bound;
+use feasible_run::spec::Kind;
+use minijinja::context;
+use minijinja::value::Value;
+use serde::Serialize;
+
+use crate::chart::{grouped, number};
+use crate::layout::{bounded, name};
+use crate::run::Run;
+use crate::words::{duration, kind, percent};
+
+/// Requirements and parts of a page that are listed.
+pub(crate) const MOST: usize = 500;
+
+/// What the page begins with.
+#[derive(Serialize)]
+pub(crate) struct Verdict {
+    /// `met`, `missed` or `none`: also a class.
+    pub(crate) state: &'static str,
+    pub(crate) sentence: String,
+    /// A line below it.
+    pub(crate) more: String,
+}
+
+/// A number worth a box.
+#[derive(Serialize)]
+pub(crate) struct Tile {
+    pub(crate) label: &'static str,
+    pub(crate) value: String,
+    pub(crate) note: String,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Row {
+    name: String,
+    kind: &'static str,
+    level: String,
+    /// The level in training, if it was stricter.
+    trained: String,
+    value: String,
+    worst: String,
+    violated: String,
+    met: bool,
+    train_met: bool,
+    train_value: String,
+    multiplier: String,
+    at_zero: String,
+    /// What held-out rows certify, its class and its bound.
+    verdict: String,
+    verdict_class: &'static str,
+    bound: String,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Price {
+    name: String,
+    multiplier: String,
+    change: String,
+    /// What solving again shows.
+    observed: String,
+    noise: String,
+    resolved: bool,
+}
+
+pub(crate) fn verdict(run: &Run) -> Verdict {
+    let (part, judged) = run.summary.judged();
+    let all = judged.requirements.len();
+    let more = format!("How training ended: {}.", name(&run.summary.outcome.to_string()));
+    if all == 0 {
+        return Verdict { state: "none", sentence: "There are no requirements.".into(), more };
+    }
+    let (what, missed, on) = match run.summary.certify {
+        true => {
+            let findings = run.summary.certificate.as_ref().map(|c| &c.certificate.findings);
+            let certified = |f: &&Finding| f.verdict == Certified::Certified;
+            let certified = findings.map_or(0, |all| all.iter().filter(certified).count());
+            // None of a ladder taken is nothing certified, whatever its rungs say.
+            let missed = if run.summary.met() { 0 } else { (all - certified.min(all)).max(1) };
+            ("certified", missed, String::new())
+        }
+        false => {
+            let missed = judged.requirements.iter().filter(|r| !r.met).count();
+            ("met", missed, format!(" on the {part} rows"))
+        }
+    };
+    let sentence = match (all, missed) {
+        (1, 0) => format!("The requirement is {what}{on}."),
+        (_, 0) => format!("All {all} requirements are {what}{on}."),
+        (1, _) => format!("The requirement is not {what}{on}."),
+        (_, 1) => format!("1 of {all} requirements is not {what}{on}."),
+        _ => format!("{missed} of {all} requirements are not {what}{on}."),
+    };
+    Verdict { state: if missed == 0 { "met" } else { "missed" }, sentence, more }
+}
+
+pub(crate) fn tiles(run: &Run) -> Vec<Tile> {
+    let summary = &run.summary;
+    let (part, judged) = summary.judged();
+    let mut tiles = Vec::new();
+    let on = || format!("on {} {part} rows", grouped(&judged.rows.to_string()));
+    if let Some(accuracy) = judged.accuracy {
+        tiles.push(Tile { label: "Accuracy", value: percent(accuracy), note: on() });
+    }
+    if let Some(rmse) = judged.rmse {
+        tiles.push(Tile { label: "Root mean squared error", value: number(rmse), note: on() });
+    }
+    tiles.push(Tile { label: "Objective", value: number(judged.objective), note: on() });
+    if let Some(worst) = judged.flips.iter().max_by(|a, b| a.share.total_cmp(&b.share)) {
+        let note = match judged.flips.len() {
+            1 => format!("of predictions, {}", name(&worst.counterfactual)),
+            n => format!("of predictions, most of {n} counterfactuals"),
+        };
+        tiles.push(Tile { label: "Flips", value: percent(worst.share), note });
+    }
+    let seconds: f64 = run.timings.iter().map(|t| t.primal + t.dual).sum();
+    if !run.timings.is_empty() {
+        let note = format!("{} epochs, number {} kept", summary.epochs, summary.kept_epoch);
+        tiles.push(Tile { label: "Training", value: duration(seconds), note });
+    }
+    let note = format!("and {} multipliers", grouped(&summary.multipliers.to_string()));
+    let value = grouped(&summary.parameters.to_string());
+    tiles.push(Tile { label: "Parameters", value, note });
+    tiles
+}
+
+pub(crate) fn rows(run: &Run) -> Vec<Row> {
+    let (_, judged) = run.summary.judged();
+    let train = &run.summary.train.requirements;
+    let findings = run.summary.certificate.as_ref().map(|c| c.certificate.findings.as_slice());
+    let row = |(at, standing): (usize, &Standing)| {
+        let trained = train.get(at);
+        let multiplier = trained.and_then(|t| t.multiplier);
+        let margin = run.margins.get(at).copied().unwrap_or(0.0);
+        let stricter = if standing.sense == ">=" { margin } else { -margin };
+        // What is not finite was not written.
+        let none = if standing.points == 0 { "no rows" } else { "not finite" };
+        let or_none = |x: Option<f64>| x.map_or(none.into(), number);
+        let finding = findings.and_then(|all| all.get(at)).filter(|f| f.name == standing.name);
+        Row {
+            name: name(&standing.name),
+            kind: kind(standing.kind),
+            level: format!(
+                "{} {}",
+                standing.sense.replace("<=", "≤").replace(">=", "≥"),
+                number(standing.level)
+            ),
+            trained: match margin {
+                0.0 => String::new(),
+                _ => format!("in training {}", number(standing.level + stricter)),
+            },
+            value: or_none(standing.value),
+            worst: or_none(standing.worst_slack),
+            violated: standing.violated.map_or(String::new(), percent),
+            met: standing.met,
+            train_met: trained.is_none_or(|t| t.met),
+            train_value: or_none(trained.and_then(|t| t.value)),
+            multiplier: multiplier.map_or(String::new(), number),
+            at_zero: trained
+                .filter(|t| t.kind == Kind::Pointwise)
+                .and_then(|t| t.multipliers_at_zero)
+                .map_or(String::new(), percent),
+            verdict: finding.map_or(String::new(), |f| f.verdict.to_string().to_lowercase()),
+            verdict_class: match finding.map(|f| f.verdict) {
+                Some(Certified::Certified) => "yes",
+                Some(Certified::Violated) => "no",
+                _ => "open",
+            },
+            bound: finding.and_then(bound).unwrap_or_default(),
+        }
+    };
+    judged.requirements.iter().enumerate().take(MOST).map(row).collect()
+}
+
+/// What held-out rows certify.
+#[derive(Serialize)]
+pub(crate) struct Certain {
+    /// Which rows.
+    pub(crate) rows: String,
+    pub(crate) sentences: Vec<String>,
+}
+
+/// What held-out rows certify, in sentences.
+pub(crate) fn certified(run: &Run) -> Option<Certain> {
+    let certificate = run.summary.certificate.as_ref()?;
+    if certificate.certificate.findings.is_empty() {
+        return None;
+    }
+    let text = certificate.statements();
+    let sentences = text.lines().take(MOST).map(|line| bounded(line.trim(), 600)).collect();
+    Some(Certain { rows: name(&certificate.rows), sentences })
+}
+
+impl Row {
+    /// As a row of a table in Markdown.
+    pub(crate) fn to_markdown(&self, cell: impl Fn(&str) -> String) -> String {
+        let certificate = match self.verdict.is_empty() {
+            true => String::new(),
+            false => format!("{} {}", self.verdict, cell(&self.bound)),
+        };
+        format!(
+            "| {} | {} | {} | {} | {} | {} | {} | {} |",
+            cell(&self.name),
+            self.kind,
+            self.level,
+            self.value,
+            self.violated,
+            if self.met { "yes" } else { "**no**" },
+            certificate.trim(),
+            self.multiplier
+        )
+    }
+}
+
+/// The share of a level by which it is relaxed to give its price.
+pub(crate) const RELAXED: f64 = 0.1;
+
+/// The price of each requirement that has one, dearest first: dF₀/dc = −μ, or minus the mean of
+/// λ. The level that training sees moves with the one stated. Where prices were verified, those.
+pub(crate) fn prices(run: &Run) -> Vec<Price> {
+    if let Some(verified) = &run.prices {
+        let mut prices: Vec<&feasible::price::Price> = verified.prices.iter().collect();
+        prices.sort_by(|a, b| a.predicted().total_cmp(&b.predicted()));
+        let one = |price: &feasible::price::Price| Price {
+            name: name(&price.requirement),
+            multiplier: number(price.multiplier),
+            change: number(price.predicted()),
+            observed: number(price.observed()),
+            noise: number(verified.noise(price)),
+            resolved: verified.is_resolved(price),
+        };
+        return prices.into_iter().map(one).take(MOST).collect();
+    }
+    let mut priced: Vec<(f64, Price)> = Vec::new();
+    for (at, standing) in run.summary.train.requirements.iter().enumerate() {
+        let Some(multiplier) = standing.multiplier.filter(|&m| m > 0.0) else { continue };
+        let margin = run.margins.get(at).copied().unwrap_or(0.0);
+        let trained = (standing.level.abs() - margin).max(0.0);
+        let change = -RELAXED * trained * multiplier;
+        let price = Price {
+            name: name(&standing.name),
+            multiplier: number(multiplier),
+            change: number(change),
+            observed: String::new(),
+            noise: String::new(),
+            resolved: true,
+        };
+        priced.push((change, price));
+    }
+    priced.sort_by(|a, b| a.0.total_cmp(&b.0));
+    priced.into_iter().map(|(_, price)| price).take(20).collect()
+}
+
+/// Average requirements that cost nothing: those that the others imply.
+pub(crate) fn free(run: &Run) -> Value {
+    let averages: Vec<(&str, f64)> = run
+        .multipliers
+        .iter()
+        .filter(|m| !m.pointwise)
+        .filter_map(|m| Some((m.name.as_str(), m.points.first()?.multiplier)))
+        .collect();
+    let free: Vec<&str> = averages.iter().filter(|(_, m)| *m == 0.0).map(|(n, _)| *n).collect();
+    let shown: Vec<String> = free.iter().take(12).map(|one| name(one)).collect();
+    let more = free.len() - shown.len();
+    match (free.len(), averages.len()) {
+        (0, _) => context! {},
+        (1, 1) => {
+            context! { sentence => "Its multiplier is 0: the objective alone would meet it." }
+        }
+        (n, all) if n == all => context! {
+            sentence => "All multipliers are 0: the objective alone would meet the requirements.",
+        },
+        (n, all) => context! {
+            sentence => format!(
+                "{n} of {all} have a multiplier of 0: the objective and the other requirements \
+                 imply them here, and without them this would still be a solution"
+            ),
+            names => shown,
+            more => (more > 0).then_some(more),
+        },
+    }
+}

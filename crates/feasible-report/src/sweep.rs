@@ -1,0 +1,237 @@
+//! The page of a sweep: what a stricter level costs.
+
+use feasible_run::Frontier;
+use feasible_run::spec::Kind;
+use feasible_run::summary::Spread;
+use feasible_run::sweep::{Key, Point, Starts};
+use minijinja::context;
+use serde::Serialize;
+
+use crate::chart::{Axis, Chart, Mark, Scale, Series, number};
+use crate::error::Result;
+use crate::figures::{Figure, signed_scale};
+use crate::layout::{bounded, drawn, name, page, value};
+use crate::requirements::{Tile, Verdict};
+use crate::words::percent;
+
+#[derive(Serialize)]
+struct Row {
+    level: String,
+    cells: Vec<String>,
+}
+
+/// The page, and its figures.
+pub(crate) fn render(frontier: &Frontier, command: &str) -> Result<(String, Vec<Figure>)> {
+    let figures = figures(frontier);
+    let part = frontier.part();
+    let seeds: Vec<String> = frontier.seeds.iter().map(u64::to_string).collect();
+    let (head, rows) = table(frontier);
+    let content = context! {
+        eyebrow => "Feasible sweep",
+        title => name(&format!("{}: the level of ‘{}’", frontier.problem, frontier.requirement)),
+        verdict => value(&verdict(frontier))?,
+        tiles => value(&tiles(frontier))?,
+        requirement => name(&frontier.requirement),
+        part => part,
+        several => frontier.seeds.len() > 1,
+        seeds => bounded(&seeds.join(", "), 200),
+        starts => match frontier.starts {
+            Starts::Chain => {
+                "Levels were solved from the loosest to the strictest, each from the solution of \
+                 the one before."
+            }
+            Starts::Loosest => {
+                "Every level was solved from the solution of the loosest one, with the same epochs."
+            }
+            Starts::Afresh => {
+                "Every level was solved afresh, with the same epochs, batches and initial \
+                 parameters."
+            }
+        },
+        pointwise => frontier.kind == Kind::Pointwise,
+        head => value(&head)?,
+        rows => value(&rows)?,
+        figures => drawn(&figures),
+        command => bounded(command, 2_000),
+    };
+    Ok((page(include_str!("sweep.html"), content)?, figures))
+}
+
+/// The strictest and the loosest level.
+fn ends(frontier: &Frontier) -> Option<(f64, f64)> {
+    let (first, last) = (*frontier.levels.first()?, *frontier.levels.last()?);
+    Some(if frontier.key == Key::AtLeast { (last, first) } else { (first, last) })
+}
+
+fn verdict(frontier: &Frontier) -> Verdict {
+    let accuracy = |level: f64| frontier.spread(level, |p| p.at_last().accuracy);
+    let rmse = |level: f64| frontier.spread(level, |p| p.at_last().rmse);
+    let part = frontier.part();
+    let sentence = ends(frontier).and_then(|(strict, loose)| {
+        let from = format!("From {} to {}", number(loose), number(strict));
+        Some(match (accuracy(loose), accuracy(strict)) {
+            (Some(a), Some(b)) => format!(
+                "{from}, accuracy on the {part} rows goes from {} to {}.",
+                percent(a.mean),
+                percent(b.mean)
+            ),
+            _ => format!(
+                "{from}, the error on the {part} rows goes from {} to {}.",
+                number(rmse(loose)?.mean),
+                number(rmse(strict)?.mean)
+            ),
+        })
+    });
+    let sentence = sentence.unwrap_or_else(|| "There is nothing to compare.".into());
+    let met = frontier.points.iter().filter(|p| p.at_last().met).count();
+    let all = frontier.points.len();
+    let more = format!("{met} of {all} models meet every requirement on the {part} rows.");
+    Verdict { state: "none", sentence, more }
+}
+
+fn tiles(frontier: &Frontier) -> Vec<Tile> {
+    let strictest = frontier
+        .levels
+        .iter()
+        .filter(|&&level| frontier.at(level).all(|point| point.at_last().met))
+        .copied()
+        .reduce(if frontier.key == Key::AtLeast { f64::max } else { f64::min });
+    let sign = frontier.key.sign();
+    let mut tiles = vec![
+        Tile {
+            label: "Levels",
+            value: frontier.levels.len().to_string(),
+            note: match ends(frontier) {
+                Some((strict, loose)) => {
+                    format!("{sign} {} to {sign} {}", number(loose), number(strict))
+                }
+                None => String::new(),
+            },
+        },
+        Tile {
+            label: "Seeds",
+            value: frontier.seeds.len().to_string(),
+            note: "each level with each seed".into(),
+        },
+    ];
+    tiles.push(Tile {
+        label: "Strictest level met",
+        value: strictest.map_or("none".into(), |level| format!("{sign} {}", number(level))),
+        note: format!("by all seeds, on the {} rows", frontier.part()),
+    });
+    tiles
+}
+
+fn figures(frontier: &Frontier) -> Vec<Figure> {
+    let part = frontier.part().to_string();
+    let judged = part != "train";
+    let positive = frontier.levels.iter().all(|&level| level > 0.0);
+    let wide =
+        frontier.levels.last().zip(frontier.levels.first()).is_some_and(|(b, a)| b / a > 5.0);
+    let x_scale = if positive && wide { Scale::Log } else { Scale::Linear };
+    let x = || Axis::new(&format!("level of '{}'", frontier.requirement)).scaled(x_scale);
+    let series = |name: &str, of: &dyn Fn(&Point) -> Option<f64>| -> Series {
+        let spreads: Vec<(f64, Spread)> = frontier
+            .levels
+            .iter()
+            .filter_map(|&level| Some((level, frontier.spread(level, of)?)))
+            .collect();
+        let points = spreads.iter().map(|(level, s)| (*level, s.mean)).collect();
+        let several = spreads.iter().any(|(_, s)| s.n > 1);
+        let band = spreads.iter().map(|(level, s)| (*level, s.mean - s.sd, s.mean + s.sd));
+        let series = Series::new(name, Mark::LineAndDots, points);
+        if several { series.with_band(band.collect()) } else { series }
+    };
+    let both = |mut chart: Chart, of: &dyn Fn(&feasible_run::sweep::Achieved) -> Option<f64>| {
+        chart = chart.series(series("training rows", &|p| of(&p.train)));
+        if judged {
+            let name = format!("{part} rows");
+            chart = chart.series(series(&name, &|p| p.judged.as_ref().and_then(of)));
+        }
+        chart
+    };
+    let share = |x: Option<f64>| x.map(|x| 100.0 * x);
+    let mut figures = Vec::new();
+    let objective = Chart::new("Objective").x(x()).y(Axis::new("average loss"));
+    figures.push(Figure::chart("objective", both(objective, &|a| a.objective)));
+    let numbers = frontier.points.iter().any(|p| p.train.rmse.is_some());
+    if numbers {
+        let chart = Chart::new("Error").x(x()).y(Axis::new("root mean squared error"));
+        figures.push(Figure::chart("error", both(chart, &|a| a.rmse)));
+    } else {
+        let chart = Chart::new("Accuracy").x(x()).y(Axis::new("% of rows"));
+        figures.push(Figure::chart("accuracy", both(chart, &|a| share(a.accuracy))));
+    }
+    if frontier.kind == Kind::Pointwise {
+        let chart =
+            Chart::new("Violation").x(x()).y(Axis::new("% over the level").including(&[0.0, 1.0]));
+        figures.push(Figure::chart("violation", both(chart, &|a| share(a.violated))));
+    } else {
+        let slacks = || {
+            let of = |p: &Point| [p.train.worst_slack, p.at_last().worst_slack];
+            frontier.points.iter().flat_map(of).flatten()
+        };
+        let axis = Axis::new("largest slack").scaled(signed_scale(slacks())).including(&[0.0]);
+        let chart = Chart::new("Violation").x(x()).y(axis);
+        let chart = chart.shade(f64::NEG_INFINITY, 0.0, "feasible: slack ≤ 0");
+        figures.push(Figure::chart("violation", both(chart, &|a| a.worst_slack)));
+    }
+    let scale = signed_scale(frontier.points.iter().map(|p| p.multiplier));
+    let axis = match frontier.kind {
+        Kind::Pointwise => "mean of λ",
+        Kind::Average => "μ, summed over its constraints",
+    };
+    let axis = Axis::new(axis).scaled(scale).including(&[0.0]);
+    let chart = Chart::new("Multiplier").x(x()).y(axis);
+    figures.push(Figure::chart(
+        "multiplier",
+        chart.series(series("multiplier", &|p| Some(p.multiplier))),
+    ));
+    figures
+}
+
+fn table(frontier: &Frontier) -> (Vec<String>, Vec<Row>) {
+    let part = frontier.part();
+    let numbers = frontier.points.iter().any(|p| p.train.rmse.is_some());
+    let over = if frontier.kind == Kind::Pointwise { "over the level" } else { "largest slack" };
+    let head = vec![
+        "objective, train".to_string(),
+        format!("objective, {part}"),
+        if numbers { format!("error, {part}") } else { format!("accuracy, {part}") },
+        format!("{over}, train"),
+        format!("{over}, {part}"),
+        "multiplier".into(),
+        format!("met on {part}"),
+    ];
+    let n = frontier.seeds.len();
+    let row = |&level: &f64| {
+        let rounded = |s: Spread| if s.n == 1 { number(s.mean) } else { s.as_rounded() };
+        let numbered = |of: &dyn Fn(&Point) -> Option<f64>| {
+            frontier.spread(level, of).map_or(String::new(), rounded)
+        };
+        let shared = |of: &dyn Fn(&Point) -> Option<f64>| {
+            frontier.spread(level, of).map_or(String::new(), |s| s.as_percent(2))
+        };
+        let over = |of: &dyn Fn(&Point) -> &feasible_run::sweep::Achieved| match frontier.kind {
+            Kind::Pointwise => shared(&|p| of(p).violated),
+            Kind::Average => numbered(&|p| of(p).worst_slack),
+        };
+        let met = frontier.at(level).filter(|p| p.at_last().met).count();
+        Row {
+            level: format!("{} {}", frontier.key.sign(), number(level)),
+            cells: vec![
+                numbered(&|p| p.train.objective),
+                numbered(&|p| p.at_last().objective),
+                match numbers {
+                    true => numbered(&|p| p.at_last().rmse),
+                    false => shared(&|p| p.at_last().accuracy),
+                },
+                over(&|p| &p.train),
+                over(&|p| p.at_last()),
+                numbered(&|p| Some(p.multiplier)),
+                format!("{met} of {n}"),
+            ],
+        }
+    };
+    (head, frontier.levels.iter().map(row).collect())
+}

@@ -1,0 +1,201 @@
+//! The prices of a run's requirements, verified by solving again.
+//!
+//! For each requirement the problem is solved at c + δ and at c − δ, δ a share of the level that
+//! training works with, starting from the run's own solution and with its own learner, seed and
+//! batches; and once more at c. The first-order price is the straight line through the two sides;
+//! how far the middle is from it, |P(c + δ) − 2 P(c) + P(c − δ)|/2, is curvature where the learner
+//! converges (of order δ²) and chance where it does not. A price below that is not resolved. See
+//! [`feasible::price`].
+
+use std::path::Path;
+
+use feasible::learner::Strategy;
+use feasible::price::{Price, solve_from};
+use feasible::requirement::Level;
+use feasible::{Learner, Measurement, Outcome, Problem, Solution};
+use serde::{Deserialize, Serialize};
+
+use crate::data::sha256;
+use crate::error::{Error, Result};
+use crate::files::{LADDER, MODEL, SENSITIVITY, json};
+use crate::fit::{Observer, reopen};
+use crate::interrupt::Interrupt;
+use crate::metrics::{EpochMetrics, Event};
+use crate::network::Network;
+use crate::plan::Plan;
+use crate::seeds::at_once;
+use crate::settings::AnyLearner;
+use crate::start::Start;
+use crate::storage::{Directory, Storage, failed, read_from};
+use crate::text::{Align, Grid, short};
+
+/// `sensitivity.json`: prices, predicted and observed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prices {
+    /// SHA-256 of the model they are of.
+    pub model: String,
+    /// δ as a share of the level that training works with.
+    pub share: f64,
+    /// The run's objective on the training rows, weight decay included.
+    pub objective: f64,
+    /// The objective after solving once more at the same level.
+    pub again: f64,
+    /// Every requirement.
+    pub prices: Vec<Price>,
+}
+
+impl Prices {
+    /// How far the objective moves when nothing about the levels does: what training goes on to
+    /// gain or lose.
+    pub fn drift(&self) -> f64 {
+        self.again - self.objective
+    }
+
+    /// What the straight line through both sides leaves over in the middle.
+    pub fn noise(&self, price: &Price) -> f64 {
+        0.5 * (price.relaxed - 2.0 * self.again + price.stricter).abs()
+    }
+
+    /// Whether a price stands out from what the straight line leaves over.
+    pub fn is_resolved(&self, price: &Price) -> bool {
+        price.predicted().abs().max(price.observed().abs()) > self.noise(price)
+    }
+
+    /// As a table for people.
+    pub fn to_text(&self) -> String {
+        let mut text = format!(
+            "Prices: the change of the objective when a level is relaxed by {} %, predicted by the \
+             multiplier and observed by solving again\n\n",
+            short(100.0 * self.share)
+        );
+        let mut grid = Grid::new();
+        let head = ["requirement", "multiplier", "δ", "predicted", "observed", "±", ""];
+        grid.row(head.map(String::from));
+        for price in &self.prices {
+            grid.row([
+                price.requirement.clone(),
+                short(price.multiplier),
+                short(price.delta),
+                short(price.predicted()),
+                short(price.observed()),
+                short(self.noise(price)),
+                if self.is_resolved(price) { String::new() } else { "not resolved".into() },
+            ]);
+        }
+        text += &grid.to_text(&[Align::Left, Align::Right]);
+        text += &format!(
+            "\n± is how far the objective at the level itself is from the middle of both sides: a \
+             price below it is not resolved.\nSolved again at the same level, the objective moves \
+             by {}; that is on both sides and no part of a price.\nA multiplier is a price at a \
+             minimum: where training was ended by its epochs, the two may differ.\n",
+            short(self.drift())
+        );
+        text
+    }
+}
+
+/// A level to solve again at.
+struct Job {
+    clause: usize,
+    by: f64,
+}
+
+/// Verifies the prices of a finished run and writes `sensitivity.json` beside it.
+///
+/// # Errors
+/// A directory that is no finished run, data that have changed, an interruption.
+pub fn check_prices(
+    directory: &Path,
+    share: f64,
+    workers: usize,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Prices> {
+    if !(share > 0.0 && share < 1.0) {
+        return Err(Error::unfit("--delta", format!("{share} is not a share between 0 and 1")));
+    }
+    let location = directory.display().to_string();
+    if directory.join(LADDER).is_file() {
+        let reason = "it holds a ladder: name one of its rung-… directories";
+        return Err(Error::unfit(location, reason));
+    }
+    let read = |name: &str| read_from(directory, name);
+    let (plan, _) = reopen(&location, &read)?;
+    let start = Start::open(directory, plan.train(), "this run")?;
+    let model = sha256(&read(MODEL)?.unwrap_or_default());
+    let measurement = plan.train().measure(plan.model(), &start.theta)?;
+    let jobs = jobs(plan.train(), &measurement, share);
+    let each: Vec<usize> = (0..jobs.len()).collect();
+    let objectives =
+        at_once(&each, workers, |at| objective(&plan, &start, &jobs[at], interrupt, observer))?;
+    let again = objectives.first().copied().unwrap_or(f64::NAN);
+    let pairs = objectives.get(1..).unwrap_or_default().chunks_exact(2);
+    let price = |(clause, pair): (usize, &[f64])| {
+        let name = plan.train().requirements()[clause].name();
+        let delta = jobs[1 + 2 * clause].by;
+        Price::new(name, start.multipliers.of(clause), delta, pair[0], pair[1])
+    };
+    let prices = pairs.enumerate().map(price).collect();
+    let prices = Prices { model, share, objective: measurement.value(), again, prices };
+    let storage = Directory::open(directory)?;
+    let written = storage.write(SENSITIVITY, &json(&prices));
+    written.map_err(failed("write", &storage, SENSITIVITY))?;
+    Ok(prices)
+}
+
+/// Once more as it is, then each requirement relaxed and stricter.
+fn jobs(problem: &Problem, measurement: &Measurement, share: f64) -> Vec<Job> {
+    let mut jobs = vec![Job { clause: 0, by: 0.0 }];
+    let rows = problem.requirements().iter().zip(&measurement.slacks).enumerate();
+    for (clause, (requirement, slacks)) in rows {
+        let level = match requirement.level() {
+            Level::Common(c) => *c,
+            Level::PerPoint(levels) => levels.iter().sum::<f64>() / levels.len().max(1) as f64,
+        };
+        // The level that training works with; a level of 0 has no share of its own.
+        let trained = (level.abs() - slacks.margin).abs();
+        let delta = share * if trained > 0.0 { trained } else { 1e-3 };
+        jobs.extend([Job { clause, by: delta }, Job { clause, by: -delta }]);
+    }
+    jobs
+}
+
+/// The objective after solving with one level moved.
+fn objective(
+    plan: &Plan,
+    from: &Start,
+    job: &Job,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<f64> {
+    let seed = plan.seed();
+    let plan = if job.by == 0.0 { plan.clone() } else { plan.relaxed(job.clause, job.by)? };
+    let epochs = plan.spec().training.epochs.unwrap_or(0);
+    observer(&Event::Started { seed, epoch: 0, epochs });
+    let solved = match plan.learner(seed) {
+        AnyLearner::FirstOrder(learner) => again(&learner, &plan, from, interrupt, observer)?,
+        AnyLearner::Exact(learner) => again(&learner, &plan, from, interrupt, observer)?,
+    };
+    if solved.outcome == Outcome::Interrupted {
+        return Err(Error::unfit("--check-sensitivity", "it was interrupted"));
+    }
+    observer(&Event::Ended { seed, outcome: solved.outcome.clone() });
+    Ok(solved.objective())
+}
+
+fn again<S: Strategy<Network>>(
+    learner: &Learner<S>,
+    plan: &Plan,
+    from: &Start,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Solution<f32>> {
+    let (seed, epochs) = (plan.seed(), plan.spec().training.epochs.unwrap_or(0));
+    let start = (&from.theta[..], &from.multipliers);
+    let solved = solve_from(learner, plan.train(), plan.model(), start, |report| {
+        let metrics = Box::new(EpochMetrics::new(report));
+        observer(&Event::Epoch { seed, epochs, metrics });
+        !interrupt.is_raised()
+    });
+    Ok(solved?)
+}

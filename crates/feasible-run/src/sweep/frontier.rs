@@ -1,0 +1,218 @@
+//! What a sweep finds: for each level and seed, what the model achieves and what the level costs.
+
+use feasible::Outcome;
+use serde::{Deserialize, Serialize};
+
+use super::{Key, Starts};
+use crate::evaluate::{Evaluation, Standing};
+use crate::spec::Kind;
+use crate::summary::{Spread, Summary};
+use crate::text::{Align, Grid, short};
+
+/// The trade-off between a level and everything else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Frontier {
+    /// What the problem is called.
+    pub problem: String,
+    /// The requirement whose level moves.
+    pub requirement: String,
+    /// `at_most`, `at_least` or `within`.
+    pub key: Key,
+    /// On average or for every sample.
+    pub kind: Kind,
+    /// Where each level starts.
+    pub starts: Starts,
+    /// The seeds.
+    pub seeds: Vec<u64>,
+    /// The levels, ascending.
+    pub levels: Vec<f64>,
+    /// What came of each level and seed: by level, then by seed.
+    pub points: Vec<Point>,
+}
+
+/// One level and seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// The level.
+    pub level: f64,
+    /// The seed.
+    pub seed: u64,
+    /// How training ended.
+    pub outcome: Outcome,
+    /// Epochs done.
+    pub epochs: u64,
+    /// The price of the requirement: its μ or mean of λ, summed over the constraints it stands for.
+    pub multiplier: f64,
+    /// On the training rows.
+    pub train: Achieved,
+    /// On the rows the model is judged by, if those are others.
+    pub judged: Option<Achieved>,
+}
+
+/// What a model achieves on some rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Achieved {
+    /// `train`, `validation` or `test`.
+    pub part: String,
+    /// The average loss of the objective.
+    pub objective: Option<f64>,
+    /// The share of right predictions.
+    pub accuracy: Option<f64>,
+    /// The root mean squared error.
+    pub rmse: Option<f64>,
+    /// The largest slack of the requirement: positive if it is violated.
+    pub worst_slack: Option<f64>,
+    /// The share of samples (pointwise) or constraints (average) over the level.
+    pub violated: Option<f64>,
+    /// Whether every requirement of the problem is met.
+    pub met: bool,
+}
+
+impl Achieved {
+    fn of(part: &str, evaluation: &Evaluation, swept: &[usize]) -> Self {
+        let of = || swept.iter().filter_map(|&at| evaluation.requirements.get(at));
+        let most =
+            |value: &dyn Fn(&Standing) -> Option<f64>| of().filter_map(value).reduce(f64::max);
+        Self {
+            part: part.to_string(),
+            objective: Some(evaluation.objective).filter(|x| x.is_finite()),
+            accuracy: evaluation.accuracy,
+            rmse: evaluation.rmse,
+            worst_slack: most(&|s| s.worst_slack),
+            violated: Spread::of(of().filter_map(|s| s.violated)).map(|spread| spread.mean),
+            met: evaluation.met,
+        }
+    }
+}
+
+impl Point {
+    /// Of a training; `swept` are the numbers of the constraints the requirement stands for.
+    pub(super) fn of(summary: &Summary, level: f64, swept: &[usize]) -> Self {
+        let (part, judged) = summary.judged();
+        let price = |at: &usize| summary.train.requirements.get(*at)?.multiplier;
+        Self {
+            level,
+            seed: summary.seed,
+            outcome: summary.outcome.clone(),
+            epochs: summary.epochs,
+            multiplier: swept.iter().filter_map(price).sum(),
+            train: Achieved::of("train", &summary.train, swept),
+            judged: (part != "train").then(|| Achieved::of(part, judged, swept)),
+        }
+    }
+
+    /// On the rows the model is judged by.
+    pub fn at_last(&self) -> &Achieved {
+        self.judged.as_ref().unwrap_or(&self.train)
+    }
+}
+
+impl Frontier {
+    /// The seeds' points at a level.
+    pub fn at(&self, level: f64) -> impl Iterator<Item = &Point> {
+        self.points.iter().filter(move |point| point.level == level)
+    }
+
+    /// Mean and spread of something over the seeds at a level.
+    pub fn spread(&self, level: f64, of: impl Fn(&Point) -> Option<f64>) -> Option<Spread> {
+        Spread::of(self.at(level).filter_map(of))
+    }
+
+    /// `test`, `validation` or `train`: the rows the models are judged by.
+    pub fn part(&self) -> &str {
+        self.points.first().map_or("train", |point| point.at_last().part.as_str())
+    }
+
+    /// As a table for people: mean ± sd over seeds.
+    pub fn to_text(&self) -> String {
+        let n = self.seeds.len();
+        let seeds = if n == 1 { "1 seed".into() } else { format!("mean ± sd of {n} seeds") };
+        let part = self.part().to_string();
+        let mut text = format!("{}, level of '{}', {seeds}\n\n", self.problem, self.requirement);
+        let first = self.points.first();
+        let numbers = first.is_some_and(|point| point.train.rmse.is_some());
+        let over = if self.kind == Kind::Pointwise { "over the level" } else { "largest slack" };
+        let mut grid = Grid::new();
+        let head = [
+            self.key.sign().to_string(),
+            "objective".into(),
+            format!("{part} objective"),
+            if numbers { format!("{part} error") } else { format!("{part} accuracy") },
+            format!("{over}, train"),
+            format!("{over}, {part}"),
+            "multiplier".into(),
+            format!("met on {part}"),
+        ];
+        grid.row(head);
+        for &level in &self.levels {
+            let number = |of: &dyn Fn(&Point) -> Option<f64>| {
+                self.spread(level, of).map_or(String::new(), |s| s.as_rounded())
+            };
+            let percent = |of: &dyn Fn(&Point) -> Option<f64>, digits| {
+                self.spread(level, of).map_or(String::new(), |s| s.as_percent(digits))
+            };
+            let over = |of: &dyn Fn(&Point) -> &Achieved| match self.kind {
+                Kind::Pointwise => percent(&|p| of(p).violated, 2),
+                Kind::Average => number(&|p| of(p).worst_slack),
+            };
+            let met = self.at(level).filter(|point| point.at_last().met).count();
+            grid.row([
+                short(level),
+                number(&|p| p.train.objective),
+                number(&|p| p.at_last().objective),
+                match numbers {
+                    true => number(&|p| p.at_last().rmse),
+                    false => percent(&|p| p.at_last().accuracy, 2),
+                },
+                over(&|p| &p.train),
+                over(&|p| p.at_last()),
+                number(&|p| Some(p.multiplier)),
+                format!("{met} of {n}"),
+            ]);
+        }
+        text += &grid.to_text(&[Align::Right]);
+        text
+    }
+
+    /// One line of CSV for each level, seed and part.
+    pub fn to_csv(&self) -> Vec<u8> {
+        let mut csv = csv::Writer::from_writer(Vec::new());
+        let text = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
+        // Writing to memory cannot fail.
+        let mut record = |fields: Vec<String>| csv.write_record(fields).is_ok();
+        let head = [
+            "level",
+            "seed",
+            "part",
+            "objective",
+            "accuracy",
+            "rmse",
+            "worst_slack",
+            "violated",
+            "met",
+            "multiplier",
+            "outcome",
+            "epochs",
+        ];
+        record(head.map(String::from).to_vec());
+        for point in &self.points {
+            for of in std::iter::once(&point.train).chain(&point.judged) {
+                record(vec![
+                    point.level.to_string(),
+                    point.seed.to_string(),
+                    of.part.clone(),
+                    text(of.objective),
+                    text(of.accuracy),
+                    text(of.rmse),
+                    text(of.worst_slack),
+                    text(of.violated),
+                    of.met.to_string(),
+                    point.multiplier.to_string(),
+                    point.outcome.to_string(),
+                    point.epochs.to_string(),
+                ]);
+            }
+        }
+        csv.into_inner().unwrap_or_default()
+    }
+}

@@ -1,0 +1,147 @@
+//! What a requirement costs: the price its multiplier predicts, and the one that solving again shows.
+//!
+//! Let P(c) be the least objective under a requirement ℓ ≤ c. Where a multiplier μ belongs to a
+//! minimum, relaxing the level by a little lowers the objective at the rate μ,
+//!
+//! $$ \frac{dP}{dc} = -\mu, \qquad P(c \pm \delta) = P(c) \mp \mu \delta + O(\delta^2) , $$
+//!
+//! with the mean of λ in the place of μ where every point has its own. [`solve_from`] solves the
+//! problem at c + δ and at c − δ, starting from the solution at c, and the half difference of the
+//! two objectives, in which the term of order δ² cancels, is what is observed.
+//!
+//! A first-order learner ends near a minimum, not in it. Solving once more at the same level from
+//! the same start says how far objectives move without any change of level: a price below that is
+//! not resolved.
+//!
+//! ```
+//! use feasible::price::{Price, solve_from};
+//! # use feasible::{Inputs, Learner, Loss, Population, Problem, Requirement, Samples, Targets};
+//! # use feasible_nn::Affine;
+//! # let of = |x: &[f32], y: &[f32]| -> feasible::Result<Population> {
+//! #     let samples = Samples::new(Inputs::dense(x.to_vec(), 1)?, Targets::Values(y.to_vec()))?;
+//! #     Ok(Population::new(samples))
+//! # };
+//! // ½(u − 1)² + ½ v² subject to (u + 1)² ≤ c: P(c) = ½(√c − 2)², so P(1) = ½ and P'(1) = −½.
+//! let near = Requirement::average("near −1", &of(&[1.0], &[-1.0])?, Loss::Squared).at_most(1.0);
+//! let problem = Problem::minimise(&of(&[1.0, -1.0], &[1.0, 0.0])?, Loss::Squared);
+//! let problem = problem.subject_to(near).check()?;
+//! let (learner, model) = (Learner::exact(), Affine::new(1, 1)?.double());
+//! let solution = learner.solve(&problem, &model)?;
+//! let again = |by: f64| -> feasible::Result<f64> {
+//!     let problem = problem.relaxed(0, by)?;
+//!     let start = (&solution.theta[..], &solution.multipliers);
+//!     Ok(solve_from(&learner, &problem, &model, start, |_| true)?.objective())
+//! };
+//! let price = Price::new("near −1", solution.multipliers.of(0), 0.1, again(0.1)?, again(-0.1)?);
+//! assert!((price.predicted() + 0.05).abs() < 1e-6);
+//! assert!((price.observed() + 0.05).abs() < 2e-4); // δ³/6 · P'''(1) is 6e-5
+//! # Ok::<(), feasible::Error>(())
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::learner::{EpochReport, Learner, Strategy};
+use crate::model::Model;
+use crate::multiplier::Multipliers;
+use crate::problem::Problem;
+use crate::requirement::{Level, Requirement};
+use crate::solution::Solution;
+
+/// The price of a requirement, predicted and observed. See the [module](self).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    /// The requirement.
+    pub requirement: String,
+    /// μ, or the mean of λ.
+    pub multiplier: f64,
+    /// By how much the level was moved, either way.
+    pub delta: f64,
+    /// The objective with the level relaxed by δ.
+    pub relaxed: f64,
+    /// The objective with the level stricter by δ.
+    pub stricter: f64,
+}
+
+impl Price {
+    /// The price of a requirement with these multipliers; the objectives are those of solving
+    /// again with the level relaxed by δ, and stricter by it.
+    pub fn new(
+        requirement: &str,
+        multipliers: &[f64],
+        delta: f64,
+        relaxed: f64,
+        stricter: f64,
+    ) -> Self {
+        let multiplier = multipliers.iter().sum::<f64>() / multipliers.len().max(1) as f64;
+        Self { requirement: requirement.to_string(), multiplier, delta, relaxed, stricter }
+    }
+
+    /// What relaxing the level by δ should change in the objective: −μ δ.
+    pub fn predicted(&self) -> f64 {
+        // Not −0.
+        0.0 - self.multiplier * self.delta
+    }
+
+    /// What it does change: half of P(c + δ) − P(c − δ).
+    pub fn observed(&self) -> f64 {
+        0.5 * (self.relaxed - self.stricter)
+    }
+}
+
+impl Requirement {
+    /// The same requirement with its level relaxed by this much; stricter, if it is negative.
+    #[must_use]
+    pub fn relaxed(mut self, by: f64) -> Self {
+        let by = self.sense.sign() * by;
+        match &mut self.level {
+            Level::Common(c) => *c += by,
+            Level::PerPoint(levels) => levels.iter_mut().for_each(|c| *c += by),
+        }
+        self
+    }
+}
+
+impl Problem {
+    /// The same problem with the level of one requirement relaxed by this much; stricter, if it
+    /// is negative.
+    ///
+    /// # Errors
+    /// A number that no requirement has, or a level that is not finite.
+    pub fn relaxed(&self, requirement: usize, by: f64) -> Result<Problem> {
+        let mut requirements = self.requirements().to_vec();
+        let found = requirements.len();
+        let Some(one) = requirements.get_mut(requirement) else {
+            return Err(Error::Shape {
+                what: format!("requirement number {requirement}"),
+                expected: "below the number of requirements".into(),
+                found,
+            });
+        };
+        *one = one.clone().relaxed(by);
+        self.with_requirements(requirements)
+    }
+}
+
+/// Solves a problem starting from parameters and multipliers found elsewhere. `go_on` sees every
+/// epoch; the training stops when it says false.
+///
+/// # Errors
+/// As [`Learner::solve`], and a start that does not fit.
+pub fn solve_from<M: Model, S: Strategy<M>>(
+    learner: &Learner<S>,
+    problem: &Problem,
+    model: &M,
+    (theta, multipliers): (&[M::Real], &Multipliers),
+    mut go_on: impl FnMut(&EpochReport) -> bool,
+) -> Result<Solution<M::Real>> {
+    let mut training = learner.begin(problem, model)?;
+    training.warm_start(theta, multipliers)?;
+    while let Some(report) = training.advance() {
+        if !go_on(&report) {
+            training.stop();
+            break;
+        }
+    }
+    Ok(training.finish())
+}
