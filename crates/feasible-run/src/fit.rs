@@ -43,6 +43,7 @@ use crate::settings::AnyLearner;
 use crate::spec::Source;
 use crate::storage::{Storage, failed, read};
 use crate::summary::Summary;
+use crate::threads;
 
 /// Who is told of progress.
 pub type Observer<'a> = &'a (dyn Fn(&Event) + Sync);
@@ -256,7 +257,8 @@ impl Journey<'_> {
     /// Writes what came of it.
     fn arrive(&self, solution: &Solution<f32>) -> Result<Summary> {
         let plan = self.plan;
-        let summary = summarise(plan, solution)?;
+        let count = plan.spec().training.threads.unwrap_or(1);
+        let summary = threads::on(count, || summarise(plan, solution))?;
         let model = SavedModel::new(plan, solution.theta.clone(), summary.clone())?;
         let csv = multipliers_csv(
             plan.train(),
@@ -329,6 +331,6 @@ fn certificate(plan: &Plan, solution: &Solution<f32>) -> Result<Certification> {
     };
     let design = plan.design()?;
     let mut certification = judged.certify_own(&design, plan)?;
-    certification.theory = Some(Theory::of(plan, solution, design.delta));
+    certification.theory = Theory::of(plan, solution, design.delta);
     Ok(certification)
 }
