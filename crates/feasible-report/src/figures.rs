@@ -20,7 +20,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    fn chart(name: &str, chart: &Chart) -> Self {
+    pub(crate) fn chart(name: &str, chart: &Chart) -> Self {
         Self {
             name: name.to_string(),
             svg: chart.to_svg(),

@@ -17,6 +17,7 @@ pub mod figures;
 pub mod hard;
 mod multipliers;
 mod page;
+pub mod robust;
 mod run;
 mod words;
 

@@ -40,11 +40,14 @@ pub const LADDER: &str = "ladder.json";
 /// The page about the run.
 pub const REPORT: &str = "report.html";
 
+/// Accuracy against ε, once the model was attacked: as JSON, as a table, as a drawing.
+pub const ATTACK: [&str; 3] = ["attack.json", "attack.csv", "attack.svg"];
+
 /// Whether a run, or a report on it, writes a file of this name.
 pub fn is_ours(name: &str) -> bool {
     let state = [README, PROBLEM, RUN, ROWS, FINGERPRINTS, METRICS, TIMINGS, CHECKPOINT];
     let results = [MODEL, MULTIPLIERS, SUMMARY, SEEDS, LADDER, REPORT];
-    state.contains(&name) || results.contains(&name)
+    state.contains(&name) || results.contains(&name) || ATTACK.contains(&name)
 }
 
 pub(crate) const README_TEXT: &str = "\
@@ -66,6 +69,8 @@ multipliers.csv     the final multipliers: mu of average requirements, lambda of
                     pointwise ones, with slacks (positive: violated)
 summary.json        how training ended, accuracy, requirements and flips on every part
 report.html         the run on one page, once `feasible report` was asked for it
+attack.json         accuracy against the size of attacks, once `feasible attack` was asked for it; also as
+                    attack.csv and attack.svg
 ";
 
 /// `run.json`.

@@ -24,7 +24,7 @@ use feasible::Samples;
 use feasible_data::image::{ImageSet, Images, folder};
 use feasible_data::{Column, Split, Table, TargetEncoder};
 
-use crate::data::TableHash;
+use crate::data::{Data, TableHash};
 use crate::error::{Error, Result};
 
 /// The column of classes.
@@ -69,6 +69,12 @@ impl Gallery {
         ];
         let table = Table::new(&images.identity().name, columns)?;
         Ok(Self { images: Arc::new(images), split, table })
+    }
+
+    /// The images of a plan's data, with its split; `None` if they are a table.
+    pub fn of(data: &Data) -> Option<Self> {
+        let (images, split) = (data.images.clone()?, data.split.clone());
+        Some(Self { images, split, table: data.table.clone() })
     }
 
     /// The images.

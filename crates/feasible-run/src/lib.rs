@@ -6,6 +6,7 @@
 //! | hold it against its data | [`Plan`] |
 //! | train it | [`fit()`], [`resume`] → [`Fit`], in a [`Directory`] or in [`Memory`] |
 //! | use what came of it | [`SavedModel::predict`], [`SavedModel::audit`] |
+//! | attack it | [`SavedModel::attack_images`] → [`Curve`] |
 //! | say what is certain about it | [`RunRecord`] → [`Certification`] |
 //! | the paper's experiments | [`reproduce`] |
 //!
@@ -22,6 +23,7 @@
 //! # Ok::<(), feasible_run::Error>(())
 //! ```
 
+pub mod attack;
 pub mod audit;
 pub mod bound;
 pub mod certify;
@@ -56,6 +58,7 @@ pub mod summary;
 mod text;
 mod threads;
 
+pub use attack::{AttackOptions, AttackProgress, Curve, CurvePoint};
 pub use audit::Audit;
 pub use certify::{Certification, Fingerprints, RunRecord};
 pub use checkpoint::{Checkpoint, CheckpointError};
