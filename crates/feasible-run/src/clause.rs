@@ -317,6 +317,9 @@ impl Clause {
             return wrong("margin", "is a share of the level: at least 0 and below 1");
         }
         let given = spec.counterfactual.as_ref();
+        if given.is_some() && spec.adversary.is_some() {
+            return wrong("adversary", "give only one of adversary and counterfactual");
+        }
         let changes = match given {
             Some(Counterfactuals(list)) if list.is_empty() => {
                 return wrong("counterfactual", "the list is empty: give a counterfactual");
@@ -329,9 +332,6 @@ impl Clause {
             None => vec![None],
         };
         let adversary = match &spec.adversary {
-            Some(_) if given.is_some() => {
-                return wrong("adversary", "give only one of adversary and counterfactual");
-            }
             Some(adversary) => Some(adversary.attack(encoder).map_err(|(name, message)| {
                 let section = key("adversary");
                 let at = if name.is_empty() { section } else { format!("{section}.{name}") };

@@ -105,13 +105,13 @@ impl Data {
         if spec.is_images() {
             return Self::load_images(source, spec, certify);
         }
-        if spec.per_class.is_some() {
-            return Err(source.at("data.per_class", "is for images: a table has `split`"));
-        }
         let set = match &spec.source {
             Some(name) => Some(known_set(name).map_err(|e| source.about("data.source", e))?),
             None => None,
         };
+        if spec.per_class.is_some() {
+            return Err(source.at("data.per_class", "is for images: a table has `split`"));
+        }
         let format = spec.format.clone().unwrap_or_default();
         let Read { table, parts, hashes } = read(source, spec, set.as_ref(), &format)?;
         let set = set.as_ref();
@@ -212,7 +212,7 @@ impl Data {
             per_class.validation.or(usual.filter(|_| split.validation.is_empty()));
         let PerClassSpec { train, validation, test, seed } = per_class;
         let images = gallery.images();
-        let wrong = |error| source.about("data.per_class", error);
+        let wrong = |error: feasible_data::Error| source.at("data.per_class", error.to_string());
         if [train, validation, test].contains(&Some(0)) {
             return Err(source.at("data.per_class", "must be at least 1 in each part"));
         }
