@@ -141,9 +141,12 @@ pub enum Command {
     Data(DataArguments),
     /// Repeat an experiment of the paper, its figures beside ours
     ///
-    /// Trains every variant with several seeds and prints one table. Nothing is written. Ends
-    /// with 0 when the experiment is done, whatever it shows.
-    #[command(after_help = "Example:\n  feasible reproduce adult --seeds 3")]
+    /// adult and compas train every variant with several seeds and print one table; nothing is written.
+    /// fashion-mnist trains four networks, attacks them, and keeps runs, curves and figures in a
+    /// directory: called again after an interruption, it goes on. Ends with 0 when the experiment is
+    /// done, whatever it shows.
+    #[command(after_help = "Example:\n  feasible reproduce adult --seeds 3\n  \
+        feasible reproduce fashion-mnist --budget paper --data-dir data/")]
     Reproduce(ReproduceArguments),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  \
@@ -553,17 +556,32 @@ pub enum DataCommand {
     },
 }
 
+/// How much of an experiment to do.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Budget {
+    /// A small network on the embedded sample.
+    Small,
+    /// All images, all epochs, the full attack.
+    Paper,
+}
+
 /// `reproduce`.
 #[derive(Debug, Args)]
 pub struct ReproduceArguments {
     /// The experiment
-    #[arg(value_parser = PossibleValuesParser::new(["adult", "compas"]))]
+    #[arg(value_parser = PossibleValuesParser::new(["adult", "compas", "fashion-mnist"]))]
     pub experiment: String,
-    /// Seeds: 1 to N
-    #[arg(long, value_name = "N", default_value_t = 5,
-          value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    pub seeds: u64,
-    /// Trainings at once; by default as many as there are cores
+    /// adult, compas: seeds 1 to N [default: 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub seeds: Option<u64>,
+    /// fashion-mnist: small is minutes on the embedded sample, paper is days on all images [default:
+    /// small]
+    #[arg(long)]
+    pub budget: Option<Budget>,
+    /// fashion-mnist: where runs, curves and figures go [default: runs/fashion-mnist-BUDGET]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Trainings at once, or threads of each for images; by default as many as there are cores
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
           value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub threads: Option<u64>,

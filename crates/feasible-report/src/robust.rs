@@ -5,6 +5,7 @@ use feasible_run::Curve;
 
 use crate::chart::{Axis, Chart, Mark, Series};
 use crate::figures::Figure;
+use crate::run::Run;
 
 /// Accuracy against ε of one or several models, with their intervals.
 pub fn accuracy(curves: &[(&str, &Curve)]) -> Figure {
@@ -53,4 +54,36 @@ pub fn density(prior: &Prior) -> Option<Figure> {
         .y(Axis::new("density").including(&[0.0]))
         .series(Series::line("ε", points));
     Some(Figure::chart("density-of-epsilon", &chart))
+}
+
+/// How the trainings went: the objective on validation images, the loss under attack over its level, and
+/// the multiplier.
+pub fn training(runs: &[(String, Run)]) -> Vec<Figure> {
+    let chart = |title: &str, y: &str| Chart::new(title).x(Axis::new("epoch")).y(Axis::new(y));
+    let mut objective = chart("Validation images", "objective as judged");
+    let mut slack = chart("Loss under attack, validation images", "loss over its level").shade(
+        f64::NEG_INFINITY,
+        0.0,
+        "feasible",
+    );
+    let mut multiplier = chart("Multiplier of the requirement", "μ");
+    for (name, run) in runs {
+        let points = |of: &dyn Fn(&crate::Epoch) -> Option<f64>| -> Vec<(f64, f64)> {
+            run.epochs.iter().filter_map(|e| Some((e.epoch as f64, of(e)?))).collect()
+        };
+        let judged = points(&|epoch| Some(epoch.validation.as_ref()?.objective));
+        objective = objective.series(Series::line(name, judged));
+        let slacks =
+            points(&|epoch| Some(epoch.validation.as_ref()?.requirements.first()?.worst_slack));
+        let mu = points(&|epoch| Some(epoch.requirements.first()?.multiplier));
+        if !slacks.is_empty() {
+            slack = slack.series(Series::line(name, slacks));
+            multiplier = multiplier.series(Series::line(name, mu));
+        }
+    }
+    vec![
+        Figure::chart("training-objective", &objective),
+        Figure::chart("training-loss-under-attack", &slack),
+        Figure::chart("training-multiplier", &multiplier),
+    ]
 }
