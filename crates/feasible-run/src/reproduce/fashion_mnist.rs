@@ -54,6 +54,8 @@ struct Variant {
     paper: &'static [(f64, &'static str)],
     /// Where the paper shows it to hold.
     holds_at: f64,
+    /// The level of the reduced run, and its epochs.
+    small: (Option<f64>, u64),
 }
 
 const VARIANTS: [Variant; 4] = [
@@ -62,38 +64,43 @@ const VARIANTS: [Variant; 4] = [
         name: "no requirement",
         paper: &[(0.0, "93.5"), (0.04, "0")],
         holds_at: 0.0,
+        small: (None, 25),
     },
     Variant {
         problem: "fashion-mnist-eps04",
         name: "ε = 0.04",
         paper: &[(0.0, "88"), (0.04, "85"), (0.08, "9")],
         holds_at: 0.04,
+        small: (Some(0.65), 12),
     },
     Variant {
         problem: "fashion-mnist-eps10",
         name: "ε = 0.1",
         paper: &[(0.0, "84.6")],
         holds_at: 0.1,
+        small: (Some(1.0), 12),
     },
     Variant {
         problem: "fashion-mnist-prior",
         name: "ε ~ 0.25 Beta(3, 8)",
         paper: &[(0.0, "87"), (0.12, "67")],
         holds_at: 0.12,
+        small: (Some(0.9), 12),
     },
 ];
 
 /// The ε that the table shows.
 const SHOWN: [f64; 5] = [0.0, 0.04, 0.08, 0.1, 0.12];
 
-/// What the reduced run changes. Chosen on the validation images of the sample.
-const SMALL: [&str; 6] = [
+/// What the reduced run changes, besides levels and epochs. The sample is a tenth of the set, and a small
+/// network learns less from it in a few epochs: the levels are higher than the paper's, chosen so
+/// that the validation images meet them.
+const SMALL: [&str; 5] = [
     "data.source=fashion-mnist-sample",
     "model.kind=cnn",
     "training.recipe=feasible",
-    "training.epochs=30",
-    "training.dual.rate=0.05",
     "training.batch_size=64",
+    "training.dual.rate=0.05",
 ];
 
 impl Budget {
@@ -105,10 +112,14 @@ impl Budget {
         }
     }
 
-    fn overrides(self) -> &'static [&'static str] {
+    fn overrides(self, variant: &Variant) -> Vec<String> {
+        let (level, epochs) = variant.small;
+        let mut overrides: Vec<String> = SMALL.iter().map(ToString::to_string).collect();
+        overrides.push(format!("training.epochs={epochs}"));
+        overrides.extend(level.map(|level| format!("requirement.robust.at_most={level}")));
         match self {
-            Self::Small => &SMALL,
-            Self::Paper => &[],
+            Self::Small => overrides,
+            Self::Paper => Vec::new(),
         }
     }
 
@@ -183,7 +194,7 @@ pub fn fashion_mnist(
 
 fn row(variant: &Variant, how: &RobustReproduction, observer: Observer<'_>) -> Result<RobustRow> {
     let directory = how.directory.join(variant.problem);
-    let mut overrides: Vec<String> = how.budget.overrides().iter().map(|s| s.to_string()).collect();
+    let mut overrides = how.budget.overrides(variant);
     overrides.extend_from_slice(&how.overrides);
     overrides.push(format!("training.threads={}", how.threads));
     let plan = Plan::check(&Source::open(variant.problem)?.with_overrides(&overrides))?;
