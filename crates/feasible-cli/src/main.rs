@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Resume(arguments) => command::fit::resume(arguments, &terminal),
         Command::Predict(arguments) => command::predict::predict(arguments, &terminal),
         Command::Audit(arguments) => command::audit::audit(arguments, &terminal),
+        Command::Attack(arguments) => command::attack::attack(arguments, &terminal),
         Command::Certify(arguments) => command::certify::certify(arguments, &terminal),
         Command::Bound(arguments) => command::bound::bound(arguments, &terminal),
         Command::Sweep(arguments) => command::sweep::sweep(arguments, &terminal),

@@ -174,6 +174,45 @@ impl Progress {
     }
 }
 
+/// The progress of an attack: a line that is written over on a terminal, else nothing until the end.
+#[derive(Debug)]
+pub struct AttackLine {
+    bar: Option<ProgressBar>,
+    epsilons: usize,
+}
+
+impl AttackLine {
+    /// Of an attack at so many ε.
+    pub fn new(terminal: &Terminal, epsilons: usize) -> Self {
+        let bar = (terminal.is_interactive() && !terminal.quiet).then(|| {
+            let target = ProgressDrawTarget::stderr();
+            let bar = ProgressBar::with_draw_target(Some(epsilons as u64), target);
+            let style = ProgressStyle::with_template("{bar:12} {wide_msg}");
+            bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        Self { bar, epsilons }
+    }
+
+    /// So many ε are done, and so many samples attacked at the next.
+    pub fn show(&self, done: usize, attacked: usize) {
+        if let Some(bar) = &self.bar {
+            let number = (done + 1).min(self.epsilons);
+            bar.set_message(format!(
+                "ε {number} of {}, {attacked} samples attacked",
+                self.epsilons
+            ));
+            bar.set_position(done as u64);
+        }
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 impl State {
     /// The finished share of all work.
     fn done(&self, trainings: usize) -> f64 {

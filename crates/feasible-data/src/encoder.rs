@@ -195,6 +195,28 @@ fn level_name(column: &str, level: &str) -> String {
 }
 
 impl Encoder {
+    /// The encoder of no column: the inputs are not made of a table but of pixels.
+    pub fn of_nothing() -> Self {
+        Self { variables: Vec::new(), unseen: Unseen::default(), starts: vec![0] }
+    }
+
+    /// Whether it encodes no column.
+    pub fn is_of_nothing(&self) -> bool {
+        self.variables.is_empty()
+    }
+
+    /// The encoded columns that are standardised numbers: those whose unit is a standard deviation.
+    pub fn standardised(&self) -> Vec<u32> {
+        let each = self.variables.iter().zip(&self.starts);
+        each.filter_map(|(variable, &start)| match variable.encoding {
+            Encoding::Number { mean, sd, .. } if sd != 0.0 && (mean, sd) != (0.0, 1.0) => {
+                Some(start)
+            }
+            _ => None,
+        })
+        .collect()
+    }
+
     /// Number of columns a model sees.
     pub fn width(&self) -> usize {
         self.starts.last().map_or(0, |&width| width as usize)
@@ -266,7 +288,7 @@ impl Encoder {
             width += variable.width();
             starts.push(width as u32);
         }
-        if width == 0 || width > u32::MAX as usize {
+        if (width == 0 && !variables.is_empty()) || width > u32::MAX as usize {
             let reason = "no column is left to learn from: every one is dropped or constant";
             return Err(Error::Nothing { what: "inputs".into(), reason: reason.into() });
         }

@@ -157,6 +157,11 @@ impl TargetEncoder {
         Ok(Self { column: spec.column.clone(), classes: Some(classes), groups })
     }
 
+    /// The classes of a column in an order of their own, that of an image set's labels.
+    pub fn of_classes(column: &str, classes: Vec<String>) -> Self {
+        Self { column: column.to_string(), classes: Some(classes), groups: BTreeMap::new() }
+    }
+
     /// The source column.
     pub fn column(&self) -> &str {
         &self.column

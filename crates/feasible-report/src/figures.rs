@@ -83,7 +83,14 @@ pub fn training(run: &Run) -> Vec<Figure> {
         .series(Series::line("training rows", points(&|at| run.epochs[at].objective)));
     if run.epochs.iter().any(|epoch| epoch.validation.is_some()) {
         let of = |at: usize| run.epochs[at].validation.as_ref().map_or(f64::NAN, |v| v.objective);
-        objective = objective.series(Series::line("validation rows", points(&of)));
+        // Where iterates are judged by another loss, the line says so.
+        let judged =
+            run.settings.get("objective").and_then(|objective| objective.get("measured_by"));
+        let name = match judged.and_then(toml::Value::as_str) {
+            Some(loss) => format!("validation rows ({loss})"),
+            None => "validation rows".into(),
+        };
+        objective = objective.series(Series::line(&name, points(&of)));
     }
     figures.push(Figure::chart("objective", objective));
     if run.epochs.iter().any(|epoch| !epoch.requirements.is_empty()) {

@@ -22,6 +22,7 @@ mod multipliers;
 mod page;
 mod reproduce;
 mod requirements;
+pub mod robust;
 mod run;
 mod sweep;
 mod words;

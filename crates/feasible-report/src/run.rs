@@ -80,9 +80,12 @@ pub struct EpochRequirement {
 /// The validation rows after an epoch.
 #[derive(Clone, Debug, Deserialize)]
 pub struct EpochValidation {
-    /// The average loss of the objective.
+    /// The average loss of the objective, or what it is judged by.
     #[serde(deserialize_with = "or_nan")]
     pub objective: f64,
+    /// Every requirement.
+    #[serde(default)]
+    pub requirements: Vec<EpochRequirement>,
 }
 
 fn or_nan<'de, D: Deserializer<'de>>(source: D) -> std::result::Result<f64, D::Error> {

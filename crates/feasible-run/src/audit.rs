@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use feasible_data::{Table, UnknownLevels, Unseen};
+use feasible::Samples;
+use feasible_data::{Encoder, Table, UnknownLevels, Unseen};
 use serde::Serialize;
 
 use crate::clause::Ground;
 use crate::error::Result;
 use crate::evaluate::{Evaluation, Standard};
+use crate::gallery::Gallery;
 use crate::saved_model::SavedModel;
 use crate::summary::evaluations_text;
+use crate::threads;
 
 /// How a saved model does on a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,11 +33,33 @@ impl SavedModel {
     /// # Errors
     /// Columns that are missing, cells that cannot be encoded.
     pub fn audit(&self, table: &Table, unseen: Option<Unseen>) -> Result<Audit> {
+        self.check_table(table)?;
         let rows = table.all_rows();
         let encoder = self.encoder(unseen)?;
+        let samples = feasible_data::samples(table, &rows, &encoder, &self.manifest().target)?;
+        self.audit_samples(table, &rows, &Arc::new(samples), &encoder)
+    }
+
+    /// Evaluates the model on some images, on so many threads.
+    ///
+    /// # Errors
+    /// Images of another size, or of classes that the model does not know.
+    pub fn audit_images(&self, gallery: &Gallery, rows: &[u32], count: usize) -> Result<Audit> {
+        self.check_images(gallery)?;
+        let samples = Arc::new(gallery.samples(rows, &self.manifest().target)?);
+        let encoder = &self.manifest().inputs;
+        threads::on(count, || self.audit_samples(gallery.table(), rows, &samples, encoder))
+    }
+
+    fn audit_samples(
+        &self,
+        table: &Table,
+        rows: &[u32],
+        samples: &Arc<Samples>,
+        encoder: &Encoder,
+    ) -> Result<Audit> {
         let manifest = self.manifest();
-        let samples = Arc::new(feasible_data::samples(table, &rows, &encoder, &manifest.target)?);
-        let mut ground = Ground::new(table, &rows, &samples, &encoder, UnknownLevels::MatchNothing);
+        let mut ground = Ground::new(table, rows, samples, encoder, UnknownLevels::MatchNothing);
         let standard = Standard {
             loss: manifest.objective.losses().0,
             clauses: self.clauses(),

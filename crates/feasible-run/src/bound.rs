@@ -120,7 +120,7 @@ impl Question {
             self.rows = Some(held.len() as u64);
         }
         self.training_rows.get_or_insert(data.split.train.len() as u64);
-        self.dimension.get_or_insert(dimension_of(plan.model()));
+        self.dimension = self.dimension.or(dimension_of(plan.model()));
         self.requirements = plan.clauses().len().max(1);
         self
     }

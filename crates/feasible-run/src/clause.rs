@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use feasible::adversary::{Adversary, Attack};
 use feasible::{Loss, Population, Requirement, Samples, Shift, Targets};
 use feasible_data::{
     Change, Counterfactual, Encoder, Expression, Table, TargetEncoder, UnknownLevels,
@@ -37,6 +38,8 @@ pub struct Clause {
     pub against: Option<Against>,
     /// The change under which predictions are compared.
     pub change: Option<Change>,
+    /// The adversary that moves the samples.
+    pub adversary: Option<Attack>,
     /// At least or at most.
     pub bound: Bound,
     /// The user spoke of an accuracy, that is of this minus the error: 1, or 0 for a difference.
@@ -91,6 +94,7 @@ pub struct Ground<'a> {
     /// What to do with levels that this table does not have.
     pub unknown: UnknownLevels,
     shifts: Vec<(Change, Arc<Shift>)>,
+    adversaries: Vec<Arc<Adversary>>,
 }
 
 impl<'a> Ground<'a> {
@@ -102,7 +106,7 @@ impl<'a> Ground<'a> {
         encoder: &'a Encoder,
         unknown: UnknownLevels,
     ) -> Self {
-        Self { table, rows, samples, encoder, unknown, shifts: Vec::new() }
+        Self { table, rows, samples, encoder, unknown, shifts: Vec::new(), adversaries: Vec::new() }
     }
 
     /// What a change does to each row; the same change gives the same shift, so that
@@ -114,6 +118,26 @@ impl<'a> Ground<'a> {
         let shift = Arc::new(change.shift(self.samples.inputs())?);
         self.shifts.push((change.clone(), shift.clone()));
         Ok(shift)
+    }
+
+    /// The adversary of an attack; the same attack gives the same adversary, so that requirements share
+    /// what it finds.
+    fn adversary(&mut self, attack: &Attack) -> Result<Arc<Adversary>> {
+        if let Some(known) = self.adversaries.iter().find(|known| known.attack() == attack) {
+            return Ok(known.clone());
+        }
+        let adversary = Arc::new(attack.clone().check()?);
+        self.adversaries.push(adversary.clone());
+        Ok(adversary)
+    }
+
+    /// A population through the view of a clause.
+    fn seen(&mut self, population: Population, clause: &Clause) -> Result<Population> {
+        Ok(match (&clause.change, &clause.adversary) {
+            (Some(change), _) => population.counterfactuals(vec![self.shift(change)?])?,
+            (None, Some(attack)) => population.through(self.adversary(attack)?),
+            (None, None) => population,
+        })
     }
 
     fn population(&self, filter: Option<&Expression>, class: Option<u32>) -> Result<Population> {
@@ -293,6 +317,9 @@ impl Clause {
             return wrong("margin", "is a share of the level: at least 0 and below 1");
         }
         let given = spec.counterfactual.as_ref();
+        if given.is_some() && spec.adversary.is_some() {
+            return wrong("adversary", "give only one of adversary and counterfactual");
+        }
         let changes = match given {
             Some(Counterfactuals(list)) if list.is_empty() => {
                 return wrong("counterfactual", "the list is empty: give a counterfactual");
@@ -303,6 +330,14 @@ impl Clause {
                 found.into_iter().map(Some).collect()
             }
             None => vec![None],
+        };
+        let adversary = match &spec.adversary {
+            Some(adversary) => Some(adversary.attack(encoder).map_err(|(name, message)| {
+                let section = key("adversary");
+                let at = if name.is_empty() { section } else { format!("{section}.{name}") };
+                source.at(&at, message)
+            })?),
+            None => None,
         };
         // Accuracy is 1 − error: the direction turns with it.
         let accuracy = spec.rate == Some(Rate::Accuracy);
@@ -341,6 +376,7 @@ impl Clause {
                     class,
                     against: against.clone(),
                     change: change.clone(),
+                    adversary: adversary.clone(),
                     bound,
                     accuracy_is: accuracy.then_some(one),
                     all_but: spec.all_but.unwrap_or(0.0),
@@ -368,10 +404,8 @@ impl Clause {
     /// # Errors
     /// Expressions or changes that do not fit the table.
     pub fn on(&self, ground: &mut Ground<'_>) -> Result<Option<Requirement>> {
-        let mut population = ground.population(self.filter.as_ref(), self.class)?;
-        if let Some(change) = &self.change {
-            population = population.counterfactuals(vec![ground.shift(change)?])?;
-        }
+        let population = ground.population(self.filter.as_ref(), self.class)?;
+        let population = ground.seen(population, self)?;
         if population.is_empty() {
             return Ok(None);
         }
@@ -384,10 +418,8 @@ impl Clause {
                 Against::Everyone => None,
                 Against::Where(expression) => Some(expression),
             };
-            let mut other = ground.population(filter, self.class)?;
-            if let Some(change) = &self.change {
-                other = other.counterfactuals(vec![ground.shift(change)?])?;
-            }
+            let other = ground.population(filter, self.class)?;
+            let other = ground.seen(other, self)?;
             if other.is_empty() {
                 return Ok(None);
             }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use feasible::adversary::{Attack, Norm, Prior};
 use feasible::{Loss, Model};
 
 use crate::clause::{Against, Bound, Clause};
@@ -51,6 +52,9 @@ impl Plan {
 
     fn write_columns(&self, out: &mut String) -> std::fmt::Result {
         let encoder = &self.data().encoder;
+        if let Some(shape) = self.data().image_shape() {
+            return writeln!(out, "\npixels fed to the model ({}): {shape}", shape.len());
+        }
         writeln!(out, "\ncolumns fed to the model ({})", encoder.width())?;
         for variable in encoder.variables() {
             let names = variable.names();
@@ -112,11 +116,45 @@ impl Plan {
     }
 }
 
+/// An adversary in words: `‖δ‖∞ ≤ 0.04, by 5 steps of 0.3333 ε`.
+pub(crate) fn adversary(attack: &Attack) -> String {
+    let norm = match attack.norm {
+        Norm::Linf => "‖δ‖∞",
+        Norm::L2 => "‖δ‖₂",
+    };
+    let ball = match &attack.budget.prior {
+        Prior::Fixed { epsilon } => format!("{norm} ≤ {}", short(*epsilon)),
+        prior => format!("{norm} ≤ ε ~ {}", law(prior)),
+    };
+    let restarts = match attack.restarts {
+        1 => String::new(),
+        n => format!(", the worst of {n} runs"),
+    };
+    format!("{ball}, by {} steps of {} ε{restarts}", attack.steps, short(attack.step))
+}
+
+/// A prior in words: `0.25 Beta(3, 8)`.
+pub(crate) fn law(prior: &Prior) -> String {
+    match prior {
+        Prior::Fixed { epsilon } => short(*epsilon),
+        Prior::Beta { scale, alpha, beta } => {
+            format!("{} Beta({}, {})", short(*scale), short(*alpha), short(*beta))
+        }
+        Prior::Exponential { mean } => format!("exponential of mean {}", short(*mean)),
+        Prior::Uniform { low, high } => format!("uniform on [{}, {}]", short(*low), short(*high)),
+        Prior::Discrete { values, .. } => {
+            let values: Vec<String> = values.iter().map(|&x| short(x)).collect();
+            format!("one of {}", values.join(", "))
+        }
+    }
+}
+
 /// A requirement as a formula.
 fn sentence(clause: &Clause) -> String {
-    let views = match &clause.change {
-        Some(change) => format!(" between x and ρ(x), ρ: {}", change.name()),
-        None => String::new(),
+    let views = match (&clause.change, &clause.adversary) {
+        (Some(change), _) => format!(" between x and ρ(x), ρ: {}", change.name()),
+        (None, Some(attack)) => format!(" at x + δ, {}", adversary(attack)),
+        (None, None) => String::new(),
     };
     let whose = |filter: Option<String>| {
         let class = match clause.class {

@@ -1,4 +1,4 @@
-//! The problems that come with the program: the paper's two fairness experiments.
+//! The problems that come with the program: the paper's experiments.
 
 use crate::error::{Error, Result};
 
@@ -20,7 +20,7 @@ macro_rules! problems {
     };
 }
 
-const PROBLEMS: [EmbeddedProblem; 8] = problems![
+const PROBLEMS: [EmbeddedProblem; 14] = problems![
     "adult",
     "adult-unconstrained",
     "adult-ace",
@@ -29,6 +29,12 @@ const PROBLEMS: [EmbeddedProblem; 8] = problems![
     "compas-unconstrained",
     "compas-7",
     "compas-paper",
+    "fashion-mnist-nominal",
+    "fashion-mnist-eps04",
+    "fashion-mnist-eps10",
+    "fashion-mnist-prior",
+    "cifar10-nominal",
+    "cifar10-prior",
 ];
 
 /// All embedded problems.

@@ -46,11 +46,14 @@ pub const MODEL_CARD: &str = "model-card.md";
 /// Prices of the requirements, verified by solving again.
 pub const SENSITIVITY: &str = "sensitivity.json";
 
+/// Accuracy against ε, once the model was attacked: as JSON, as a table, as a drawing.
+pub const ATTACK: [&str; 3] = ["attack.json", "attack.csv", "attack.svg"];
+
 /// Whether a run, or a report on it, writes a file of this name.
 pub fn is_ours(name: &str) -> bool {
     let state = [README, PROBLEM, RUN, ROWS, FINGERPRINTS, METRICS, TIMINGS, CHECKPOINT];
     let results = [MODEL, MULTIPLIERS, SUMMARY, SEEDS, LADDER, REPORT, MODEL_CARD, SENSITIVITY];
-    state.contains(&name) || results.contains(&name)
+    state.contains(&name) || results.contains(&name) || ATTACK.contains(&name)
 }
 
 pub(crate) const README_TEXT: &str = "\
@@ -73,6 +76,8 @@ multipliers.csv     the final multipliers: mu of average requirements, lambda of
 summary.json        how training ended, accuracy, requirements and flips on every part
 report.html         the run on one page
 model-card.md       the same for those who use the model, in short
+attack.json         accuracy against the size of attacks, once `feasible attack` was asked for it; also as
+                    attack.csv and attack.svg
 ";
 
 /// `run.json`.

@@ -44,6 +44,7 @@ use crate::spec::Source;
 use crate::start::Start;
 use crate::storage::{Storage, failed, read};
 use crate::summary::Summary;
+use crate::threads;
 
 /// Who is told of progress.
 pub type Observer<'a> = &'a (dyn Fn(&Event) + Sync);
@@ -289,7 +290,8 @@ impl Journey<'_> {
     /// Writes what came of it.
     fn arrive(&self, solution: &Solution<f32>) -> Result<Summary> {
         let plan = self.plan;
-        let summary = summarise(plan, solution)?;
+        let count = plan.spec().training.threads.unwrap_or(1);
+        let summary = threads::on(count, || summarise(plan, solution))?;
         let model = SavedModel::new(plan, solution.theta.clone(), summary.clone())?;
         let csv = multipliers_csv(
             plan.train(),
@@ -362,6 +364,6 @@ fn certificate(plan: &Plan, solution: &Solution<f32>) -> Result<Certification> {
     };
     let design = plan.design()?;
     let mut certification = judged.certify_own(&design, plan)?;
-    certification.theory = Some(Theory::of(plan, solution, design.delta));
+    certification.theory = Theory::of(plan, solution, design.delta);
     Ok(certification)
 }

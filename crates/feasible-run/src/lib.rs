@@ -6,6 +6,7 @@
 //! | hold it against its data | [`Plan`] |
 //! | train it | [`fit()`], [`resume`] → [`Fit`], in a [`Directory`] or in [`Memory`] |
 //! | use what came of it | [`SavedModel::predict`], [`SavedModel::audit`] |
+//! | attack it | [`SavedModel::attack_images`] → [`Curve`] |
 //! | say what is certain about it | [`RunRecord`] → [`Certification`] |
 //! | the paper's experiments | [`reproduce`] |
 //!
@@ -22,6 +23,7 @@
 //! # Ok::<(), feasible_run::Error>(())
 //! ```
 
+pub mod attack;
 pub mod audit;
 pub mod bound;
 pub mod certify;
@@ -34,6 +36,7 @@ pub mod error;
 pub mod evaluate;
 pub mod files;
 pub mod fit;
+pub mod gallery;
 mod interrupt;
 pub mod ladder;
 pub mod listing;
@@ -56,7 +59,9 @@ pub mod storage;
 pub mod summary;
 pub mod sweep;
 mod text;
+mod threads;
 
+pub use attack::{AttackOptions, AttackProgress, Curve, CurvePoint};
 pub use audit::Audit;
 pub use certify::{Certification, Fingerprints, RunRecord};
 pub use checkpoint::{Checkpoint, CheckpointError};
@@ -64,6 +69,7 @@ pub use embedded::{EmbeddedProblem, problems};
 pub use error::{Error, Place, Result};
 pub use evaluate::{Evaluation, Flips, Standing};
 pub use fit::{Fitted, Observer, fit_from, fit_in, resume_in, summarise};
+pub use gallery::Gallery;
 pub use interrupt::Interrupt;
 pub use ladder::Rung;
 pub use listing::{DataSetInfo, data_sets};

@@ -1,6 +1,8 @@
 //! The model a problem file names, as one type.
 
 use feasible::{Batch, Inputs, Model, Purpose, Stream, Tape};
+use feasible_data::image::Shape as ImageShape;
+use feasible_nn::conv::{self, Builder, ConvNet};
 use feasible_nn::{Activation, Affine, Kernel, KernelExpansion, Mlp, Tensor};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,37 @@ pub enum Network {
     Affine(Affine),
     /// A kernel expansion, with its centres (M × d).
     Kernel(Box<KernelExpansion>, Vec<f32>),
+    /// A convolutional network, with what it was made from.
+    Conv(Box<ConvNet>, Convolutional),
+}
+
+/// All that is needed to make a convolutional network again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Convolutional {
+    /// The size of an image.
+    pub image: ImageShape,
+    /// k.
+    pub outputs: usize,
+    /// `resnet18`: channels of the first stage; `None` is the small network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub width: Option<usize>,
+    /// What is subtracted from the pixels of each channel.
+    pub mean: Vec<f64>,
+    /// What they are then divided by.
+    pub deviation: Vec<f64>,
+}
+
+impl Convolutional {
+    fn network(&self) -> Result<ConvNet> {
+        let ImageShape { channels, height, width } = self.image;
+        let builder = Builder::new(conv::Shape::new(channels, height, width))?;
+        let builder = builder.normalise(&self.mean, &self.deviation)?;
+        Ok(match self.width {
+            Some(width) => conv::resnet18(builder, self.outputs, width)?,
+            None => conv::small_cnn(builder, self.outputs)?,
+        })
+    }
 }
 
 /// All that is needed to make a [`Network`] again, but for its centres.
@@ -45,14 +78,23 @@ pub enum Shape {
         /// κ.
         kernel: Kernel,
     },
+    /// A small convolutional network.
+    Cnn(Convolutional),
+    /// A residual network.
+    Resnet18(Convolutional),
 }
 
 impl Network {
-    /// The model of a spec for these training inputs.
+    /// The model of a spec for these training inputs, which are images if they have a shape.
     ///
     /// # Errors
-    /// Settings outside their range.
-    pub fn new(spec: &ModelSpec, inputs: &Inputs, outputs: usize) -> Result<Self> {
+    /// Settings outside their range; a network for images where there are none.
+    pub fn new(
+        spec: &ModelSpec,
+        inputs: &Inputs,
+        image: Option<ImageShape>,
+        outputs: usize,
+    ) -> Result<Self> {
         let width = inputs.width();
         match spec.kind {
             ModelKind::Mlp => {
@@ -78,6 +120,23 @@ impl Network {
                 let centres = rows.iter().flat_map(|&row| inputs.row(row as usize)).collect();
                 Self::kernel(centres, width, kernel, outputs)
             }
+            ModelKind::Cnn | ModelKind::Resnet18 => {
+                let Some(image) = image else {
+                    return Err(Error::unfit(
+                        "model.kind",
+                        "is a network for images, but the data are a table: use \"mlp\", \"linear\" or \
+                         \"kernel\", or a `source` or `folder` of images",
+                    ));
+                };
+                let channels = match spec.normalise.unwrap_or(true) {
+                    true => moments(inputs, image),
+                    false => vec![(0.0, 1.0); image.channels],
+                };
+                let (mean, deviation) = channels.into_iter().unzip();
+                let wide = (spec.kind == ModelKind::Resnet18).then(|| spec.width.unwrap_or(16));
+                let of = Convolutional { image, outputs, width: wide, mean, deviation };
+                Ok(Self::Conv(Box::new(of.network()?), of))
+            }
         }
     }
 
@@ -100,6 +159,9 @@ impl Network {
                     centres.ok_or_else(|| Error::unfit("kernel model", "it has no centres"))?;
                 Self::kernel(centres, *inputs, *kernel, *outputs)
             }
+            Shape::Cnn(of) | Shape::Resnet18(of) => {
+                Ok(Self::Conv(Box::new(of.network()?), of.clone()))
+            }
         }
     }
 
@@ -112,6 +174,8 @@ impl Network {
             }
             Self::Affine(_) => Shape::Linear { inputs, outputs },
             Self::Kernel(model, _) => Shape::Kernel { inputs, outputs, kernel: model.kernel() },
+            Self::Conv(_, of) if of.width.is_some() => Shape::Resnet18(of.clone()),
+            Self::Conv(_, of) => Shape::Cnn(of.clone()),
         }
     }
 
@@ -121,6 +185,7 @@ impl Network {
             Self::Mlp(model) => model.layout(),
             Self::Affine(model) => model.layout(),
             Self::Kernel(model, _) => model.layout(),
+            Self::Conv(model, _) => model.layout(),
         }
     }
 
@@ -151,8 +216,36 @@ impl Network {
                     model.kernel()
                 )
             }
+            Self::Conv(_, of) => {
+                let kind = match of.width {
+                    Some(width) => format!("ResNet18 of width {width}"),
+                    None => "convolutional network".into(),
+                };
+                format!("{kind}, {} pixels → {k}", of.image)
+            }
         }
     }
+}
+
+/// Mean and deviation of the pixels of each channel.
+fn moments(inputs: &Inputs, image: ImageShape) -> Vec<(f64, f64)> {
+    let plane = image.height * image.width;
+    let mut sums = vec![(0.0, 0.0); image.channels];
+    for row in 0..inputs.rows() {
+        for (sums, pixels) in sums.iter_mut().zip(inputs.dense_row(row).chunks_exact(plane)) {
+            for x in pixels.iter().map(|&x| f64::from(x)) {
+                *sums = (sums.0 + x, sums.1 + x * x);
+            }
+        }
+    }
+    let count = (inputs.rows() * plane) as f64;
+    let moment = |(sum, squares): (f64, f64)| {
+        let mean = sum / count;
+        let deviation = (squares / count - mean * mean).max(0.0).sqrt();
+        // A channel of one colour tells nothing, and is left as it is.
+        (mean, if deviation > 0.0 { deviation } else { 1.0 })
+    };
+    sums.into_iter().map(moment).collect()
 }
 
 macro_rules! each {
@@ -161,6 +254,7 @@ macro_rules! each {
             Self::Mlp($model) => $body,
             Self::Affine($model) => $body,
             Self::Kernel($model, _) => $body,
+            Self::Conv($model, _) => $body,
         }
     };
 }

@@ -18,6 +18,7 @@ use crate::certify::{Fingerprints, room};
 use crate::clause::{Clause, Ground, changes, expand};
 use crate::data::Data;
 use crate::error::{Error, Result};
+use crate::gallery;
 use crate::loss::LossName;
 use crate::network::Network;
 use crate::recipe;
@@ -46,10 +47,11 @@ impl Plan {
     /// Whatever is wrong with the file or the data, with its place.
     pub fn check(source: &Source) -> Result<Self> {
         let mut spec = source.parse(&[])?;
+        let images = spec.data.is_images();
         for requirement in &mut spec.requirements {
-            recipe::fill_requirement(&spec.training, requirement);
+            recipe::fill_requirement(&spec.training, images, requirement);
         }
-        spec.training = recipe::fill(&spec.training);
+        spec.training = recipe::fill(&spec.training, images);
         if let Some(certify) = &mut spec.certify {
             certify.check(source)?;
             *certify = certify.filled();
@@ -69,8 +71,11 @@ impl Plan {
             Some(classes) if !loss.wants_one_output() => classes.len(),
             _ => 1,
         };
-        let model = Network::new(&spec.model, data.train.inputs(), outputs)
-            .map_err(|error| source.at("model", error.to_string()))?;
+        let model = Network::new(&spec.model, data.train.inputs(), data.image_shape(), outputs)
+            .map_err(|error| match error {
+                Error::Unfit { what, reason } => source.at(&what, reason),
+                other => source.at("model", other.to_string()),
+            })?;
         if let (Some(certify), Some(reserve)) = (&spec.certify, &data.reserve) {
             leave_room(source, certify, &data, reserve, &model, &mut clauses)?;
         }
@@ -81,6 +86,11 @@ impl Plan {
             let (loss, _) = loss.losses();
             let decay = spec.objective.weight_decay.unwrap_or(0.0);
             let mut draft = Problem::minimise(&everyone, loss).weight_decay(decay);
+            // Where iterates are compared, by the loss that the file says.
+            let judged = spec.objective.measured_by.filter(|_| part == "validation");
+            if let Some((loss, measure)) = judged.map(LossName::losses) {
+                draft = draft.measured_by(measure.unwrap_or(loss));
+            }
             for clause in &clauses {
                 let place = |error: Error| at_clause(source, clause, error);
                 let requirement = clause.tightened().on(&mut ground);
@@ -204,7 +214,8 @@ impl Plan {
         let inputs = data.encoder.variables().iter().map(|variable| variable.column.as_str());
         let spoken = self.clauses.iter().flat_map(Clause::columns);
         let target = std::iter::once(data.target.column());
-        let needed = inputs.chain(spoken).chain(target).map(String::from).collect();
+        let pixels = data.images.iter().map(|_| gallery::DIGEST);
+        let needed = inputs.chain(pixels).chain(spoken).chain(target).map(String::from).collect();
         let mut used = data.split.train.clone();
         used.extend_from_slice(&data.split.validation);
         Fingerprints::of(&data.table, &used, &needed)
@@ -253,7 +264,7 @@ impl Plan {
                 .iter()
                 .map(|clause| (clause.name.as_str(), &self.spec.requirements[clause.from])),
         );
-        AnyLearner::new(&training, &own, self.validation.as_ref())
+        AnyLearner::new(&training, self.spec.data.is_images(), &own, self.validation.as_ref())
     }
 
     /// Number of multipliers.
@@ -261,9 +272,9 @@ impl Plan {
         self.train.requirements().iter().map(feasible::Requirement::multipliers).sum()
     }
 
-    /// Number of parameters.
+    /// Number of parameters that are trained.
     pub fn parameters(&self) -> usize {
-        self.model.parameter_count()
+        self.model.trainable_count()
     }
 }
 

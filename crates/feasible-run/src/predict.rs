@@ -2,12 +2,15 @@
 
 use std::io::Write;
 
+use feasible::Inputs;
 use feasible_data::{Encoder, Table, Unseen};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::evaluate::{class_of, outputs, probabilities};
+use crate::gallery::Gallery;
 use crate::saved_model::SavedModel;
+use crate::threads;
 
 /// Predictions, one per row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,13 +44,33 @@ impl SavedModel {
     /// # Errors
     /// Columns that are missing, cells that cannot be encoded.
     pub fn predict(&self, table: &Table, unseen: Option<Unseen>) -> Result<Predictions> {
+        self.check_table(table)?;
         let encoder = self.encoder(unseen)?;
-        let inputs = encoder.transform(table, &table.all_rows())?;
-        let views = outputs(self.network(), self.theta(), &inputs, &[]);
+        let rows = table.all_rows();
+        let inputs = encoder.transform(table, &rows)?;
+        Ok(self.predict_inputs(&inputs, &rows))
+    }
+
+    /// Predicts some images, on so many threads.
+    ///
+    /// # Errors
+    /// Images of another size.
+    pub fn predict_images(
+        &self,
+        gallery: &Gallery,
+        rows: &[u32],
+        count: usize,
+    ) -> Result<Predictions> {
+        self.check_images(gallery)?;
+        let inputs = gallery.images().inputs(rows)?;
+        Ok(threads::on(count, || self.predict_inputs(&inputs, rows)))
+    }
+
+    fn predict_inputs(&self, inputs: &Inputs, rows: &[u32]) -> Predictions {
+        let views = outputs(self.network(), self.theta(), inputs, &[]);
         let k = feasible::Model::output_width(self.network());
         let classes = self.manifest().target.classes().unwrap_or_default().to_vec();
-        let one = |(row, outputs): (usize, &[f32])| {
-            let row = row as u32;
+        let one = |(&row, outputs): (&u32, &[f32])| {
             if classes.is_empty() {
                 let value = Some(f64::from(outputs[0]));
                 return Prediction { row, class: None, probabilities: Vec::new(), value };
@@ -55,8 +78,8 @@ impl SavedModel {
             let class = Some(classes[class_of(outputs)].clone());
             Prediction { row, class, probabilities: probabilities(outputs), value: None }
         };
-        let rows = views[0].chunks_exact(k).enumerate().map(one).collect();
-        Ok(Predictions { classes, rows })
+        let rows = rows.iter().zip(views[0].chunks_exact(k)).map(one).collect();
+        Predictions { classes, rows }
     }
 
     /// The encoder with another policy for unseen levels.

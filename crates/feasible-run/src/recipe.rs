@@ -35,6 +35,10 @@ struct Settings {
     /// a little larger as often as a little smaller.
     average_margin: f64,
     invariance: Option<Invariance>,
+    /// Rows that an epoch is measured on.
+    survey: Option<usize>,
+    /// Whether the search for infeasibility, hundreds of passes over everyone, is worth its time.
+    look_for_infeasibility: bool,
 }
 
 /// How a recipe treats pointwise requirements between two views.
@@ -66,6 +70,8 @@ const PAPER: Settings = Settings {
     patience: 0,
     average_margin: 0.0,
     invariance: None,
+    survey: None,
+    look_for_infeasibility: true,
 };
 
 const FEASIBLE: Settings = Settings {
@@ -84,23 +90,50 @@ const FEASIBLE: Settings = Settings {
     patience: 0,
     average_margin: 0.5,
     invariance: Some(Invariance { start: 30.0, margin: 0.98, fall: 0.6 }),
+    survey: None,
+    look_for_infeasibility: true,
+};
+
+/// Images as in the paper: Adam with its authors' settings. The paper gives no dual rate but that it
+/// is "smaller"; with a dual step an epoch a multiplier could hardly move, so it moves with every batch,
+/// by plain ascent, whose steps fall with the slack.
+const PAPER_IMAGES: Settings = Settings {
+    learner: LearnerName::Simultaneous,
+    epochs: 100,
+    rate: 0.001,
+    dual_method: DualMethodName::Ascent,
+    dual_rate: 0.005,
+    keep: Keep::Best,
+    survey: Some(1000),
+    look_for_infeasibility: false,
+    ..PAPER
+};
+
+/// Images, in fewer epochs: the rate falls to 0 along a cosine.
+const FEASIBLE_IMAGES: Settings = Settings {
+    epochs: 30,
+    schedule: ScheduleSpec::Cosine { over: None, floor: 0.0 },
+    dual_rate: 0.02,
+    ..PAPER_IMAGES
 };
 
 /// Outer iterations of the exact learner, whose step is a whole minimisation.
 const EXACT_ITERATIONS: u64 = 100;
 
 impl Recipe {
-    fn settings(self) -> &'static Settings {
-        match self {
-            Self::Paper => &PAPER,
-            Self::Feasible => &FEASIBLE,
+    fn settings(self, images: bool) -> &'static Settings {
+        match (self, images) {
+            (Self::Paper, false) => &PAPER,
+            (Self::Feasible, false) => &FEASIBLE,
+            (Self::Paper, true) => &PAPER_IMAGES,
+            (Self::Feasible, true) => &FEASIBLE_IMAGES,
         }
     }
 }
 
-/// `spec` with everything that it leaves open filled in.
-pub fn fill(spec: &TrainingSpec) -> TrainingSpec {
-    let recipe = spec.recipe.settings();
+/// `spec` with everything that it leaves open filled in, for tables or for images.
+pub fn fill(spec: &TrainingSpec, images: bool) -> TrainingSpec {
+    let recipe = spec.recipe.settings(images);
     let learner = spec.learner.unwrap_or(recipe.learner);
     let exact = learner == LearnerName::Exact;
     let given = spec.dual.unwrap_or_default();
@@ -120,10 +153,13 @@ pub fn fill(spec: &TrainingSpec) -> TrainingSpec {
         patience: Some(spec.patience.unwrap_or(recipe.patience)),
         stop_when_feasible: Some(spec.stop_when_feasible.unwrap_or(false)),
         tolerance: spec.tolerance.or((!exact).then_some(0.0)),
-        look_for_infeasibility: Some(spec.look_for_infeasibility.unwrap_or(true)),
+        survey: spec.survey.or(recipe.survey.filter(|_| learner == LearnerName::Simultaneous)),
+        look_for_infeasibility: Some(
+            spec.look_for_infeasibility.unwrap_or(recipe.look_for_infeasibility),
+        ),
         schedule: Some(spec.schedule.unwrap_or(recipe.schedule)),
         // The exact learner's default is the proximal step, which has no rate of its own.
-        dual: if exact { spec.dual } else { Some(fill_dual(spec.recipe, &given)) },
+        dual: if exact { spec.dual } else { Some(fill_dual(spec.recipe, images, &given)) },
         checkpoint: Some(crate::spec::CheckpointSpec {
             epochs: checkpoint.epochs,
             seconds: Some(checkpoint.seconds.unwrap_or(CHECKPOINT_SECONDS)),
@@ -133,10 +169,10 @@ pub fn fill(spec: &TrainingSpec) -> TrainingSpec {
 
 /// Fills in what a requirement leaves open. `training` is as the file gives it: a start or a
 /// dual optimiser given there is kept to.
-pub fn fill_requirement(training: &TrainingSpec, requirement: &mut RequirementSpec) {
+pub fn fill_requirement(training: &TrainingSpec, images: bool, requirement: &mut RequirementSpec) {
     let between_views = requirement.loss.is_some_and(|loss| loss.losses().0.compares_views());
     let exact = training.learner == Some(LearnerName::Exact);
-    let recipe = training.recipe.settings();
+    let recipe = training.recipe.settings(images);
     let Some(level) = requirement.at_most.filter(|&c| c > 0.0 && between_views && !exact) else {
         return;
     };
@@ -160,8 +196,8 @@ pub fn fill_requirement(training: &TrainingSpec, requirement: &mut RequirementSp
 }
 
 /// `given` with everything that it leaves open filled in.
-pub fn fill_dual(recipe: Recipe, given: &DualSpec) -> DualSpec {
-    let recipe = recipe.settings();
+pub fn fill_dual(recipe: Recipe, images: bool, given: &DualSpec) -> DualSpec {
+    let recipe = recipe.settings(images);
     let method = given.method.unwrap_or(recipe.dual_method);
     let adam = method == DualMethodName::Adam;
     let pi = method == DualMethodName::NuPi;

@@ -6,13 +6,15 @@
 use std::collections::{BTreeMap, HashMap};
 
 use feasible::Model;
-use feasible_data::{Counterfactual, Encoder, Format, Kind, TargetEncoder};
+use feasible_data::image::Shape as ImageShape;
+use feasible_data::{Counterfactual, Encoder, Format, Kind, Table, TargetEncoder};
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
 use crate::clause::Clause;
 use crate::error::{Error, Result};
+use crate::gallery::Gallery;
 use crate::loss::LossName;
 use crate::network::{Network, Shape};
 use crate::plan::Plan;
@@ -41,6 +43,9 @@ pub struct Manifest {
     pub inputs: Encoder,
     /// The columns the model sees.
     pub columns: Vec<String>,
+    /// The size of the images it sees instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageShape>,
     /// Options for reading text tables like those it was trained on.
     pub format: Format,
     /// Kinds of the columns that expressions of requirements speak of.
@@ -102,6 +107,7 @@ impl SavedModel {
             target: data.target.clone(),
             inputs: data.encoder.clone(),
             columns: data.encoder.names(),
+            image: data.image_shape(),
             format,
             expression_columns,
             objective: spec.objective.loss.unwrap_or(LossName::CrossEntropy),
@@ -115,7 +121,8 @@ impl SavedModel {
 
     fn assemble(path: &str, manifest: Manifest, network: Network, theta: Vec<f32>) -> Result<Self> {
         let wrong = |reason: String| Error::Model { path: path.into(), reason };
-        if network.input_width() != manifest.inputs.width() {
+        let width = manifest.image.map_or(manifest.inputs.width(), ImageShape::len);
+        if network.input_width() != width {
             return Err(wrong("its network does not fit its inputs".into()));
         }
         let text = Source::new(path, "");
@@ -258,6 +265,34 @@ impl SavedModel {
     /// The changes whose flips are reported.
     pub fn changes(&self) -> &[feasible_data::Change] {
         &self.changes
+    }
+
+    /// Refuses images that the model was not made for.
+    pub(crate) fn check_images(&self, gallery: &Gallery) -> Result<()> {
+        let found = gallery.images().shape();
+        let what = || gallery.table().name().to_string();
+        match self.manifest.image {
+            Some(shape) if shape == found => Ok(()),
+            Some(shape) => Err(Error::unfit(
+                what(),
+                format!("its images are {found}, the model was trained on {shape}"),
+            )),
+            None => Err(Error::unfit(what(), "these are images, the model is for tables")),
+        }
+    }
+
+    /// Refuses a table where the model was trained on images.
+    pub(crate) fn check_table(&self, table: &Table) -> Result<()> {
+        match self.manifest.image {
+            Some(shape) => Err(Error::unfit(
+                table.name(),
+                format!(
+                    "the model was trained on images of {shape}: name an image set \
+                     (`feasible data` lists them) or a folder of images by class"
+                ),
+            )),
+            None => Ok(()),
+        }
     }
 
     /// How to read a table to predict: the kinds of the input columns are those of the training.

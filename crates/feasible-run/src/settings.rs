@@ -112,10 +112,11 @@ fn common<S>(
 }
 
 impl AnyLearner {
-    /// The learner of a complete `[training]` (see [`recipe::fill`]); `own` are the duals of
+    /// The learner of a complete `[training]` (see [`recipe::fill`]) for tables or for images; `own` are the duals of
     /// single requirements, by the name of the core's requirement.
     pub fn new(
         spec: &TrainingSpec,
+        images: bool,
         own: &[(String, DualSpec)],
         validation: Option<&Arc<Problem>>,
     ) -> Self {
@@ -136,9 +137,12 @@ impl AnyLearner {
                 .batch_size(spec.batch_size.unwrap_or(128))
                 .dual(dual(&given, epochs))
                 .dual_period(given.every.unwrap_or(1));
+            if let Some(rows) = spec.survey {
+                learner = learner.survey(rows);
+            }
             for (name, own) in own {
-                learner =
-                    learner.dual_for(name, dual(&recipe::fill_dual(spec.recipe, own), epochs));
+                learner = learner
+                    .dual_for(name, dual(&recipe::fill_dual(spec.recipe, images, own), epochs));
             }
             Self::FirstOrder(learner)
         };

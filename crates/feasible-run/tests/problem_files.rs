@@ -8,7 +8,9 @@ use feasible_run::{Plan, Source, problem_schema, problems};
 
 #[test]
 fn every_embedded_problem_is_sound() {
-    for embedded in problems() {
+    // Those with images need files that may not be here: see `images.rs`.
+    let tables = |name: &str| name.starts_with("adult") || name.starts_with("compas");
+    for embedded in problems().iter().filter(|problem| tables(problem.name)) {
         let plan = Plan::check(&Source::open(embedded.name).unwrap()).unwrap();
         let (rows, width) =
             if embedded.name.starts_with("adult") { (32_561, 61) } else { (4_937, 23) };

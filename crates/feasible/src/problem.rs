@@ -46,6 +46,13 @@ impl Draft {
         self
     }
 
+    /// Judges the objective by another loss than the one that is minimised: by the error rate, say,
+    /// where the best iterate is looked for.
+    pub fn measured_by(mut self, loss: Loss) -> Self {
+        self.objective.measure = Some(loss);
+        self
+    }
+
     /// Checks everything that can be checked before a model is known.
     ///
     /// # Errors

@@ -6,7 +6,8 @@ use feasible_data::Table;
 use feasible_run::{Certification, RunRecord};
 use serde::Serialize;
 
-use super::{model, table};
+use super::fit::workers;
+use super::{data_dir, gallery, model, table};
 use crate::arguments::AuditArguments;
 use crate::exit::{Exit, Result};
 use crate::terminal::Terminal;
@@ -26,14 +27,24 @@ struct Report<'a> {
 /// Holds a model against a table.
 pub fn audit(arguments: &AuditArguments, terminal: &Terminal) -> Result<Exit> {
     let model = model(&arguments.model)?;
-    let table = table(&arguments.table, &model.audit_format())?;
-    let audit = model.audit(&table, arguments.unseen.map(Into::into))?;
-    let certified = certificate(arguments, &table);
+    let (audit, certified) = if model.manifest().image.is_some() {
+        let gallery = gallery(&arguments.table.display().to_string(), data_dir(&None).as_deref())?;
+        let audit = model.audit_images(&gallery, &gallery.test_rows(), workers(None))?;
+        (
+            audit,
+            Err("of images, those that the run held out: `feasible certify` with its directory"
+                .into()),
+        )
+    } else {
+        let table = table(&arguments.table, &model.audit_format())?;
+        let audit = model.audit(&table, arguments.unseen.map(Into::into))?;
+        (audit, certificate(arguments, &table).map_err(|error| error.to_string()))
+    };
     let report = Report {
         met: audit.met(),
         audit: &audit,
         certificate: certified.as_ref().ok(),
-        no_certificate: certified.as_ref().err().map(ToString::to_string),
+        no_certificate: certified.as_ref().err().cloned(),
     };
     terminal.result(&report, || {
         let section = match &certified {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{model, table};
 use crate::arguments::{CertifyArguments, Require};
-use crate::exit::{Exit, Result};
+use crate::exit::{Exit, Failure, Result};
 use crate::terminal::Terminal;
 
 /// What `--json` prints.
@@ -31,6 +31,11 @@ pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit
     settings.simultaneous = arguments.simultaneous.map(Into::into).or(settings.simultaneous);
     let certification = match &arguments.table {
         None => record.certify_own(&settings)?,
+        Some(_) if record.model().manifest().image.is_some() => {
+            return Err(Failure::input(
+                "of images, only those that the run itself held out are certified: leave out the table",
+            ));
+        }
         Some(path) => {
             let table = table(path, &record.model().audit_format())?;
             let file = (path != Path::new("-")).then_some(path.as_path());

@@ -1,5 +1,6 @@
 //! One module for each command.
 
+pub mod attack;
 pub mod audit;
 pub mod bound;
 pub mod certify;
@@ -17,8 +18,8 @@ pub mod sweep;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use feasible_data::{Format, Table};
-use feasible_run::{SavedModel, Source, files};
+use feasible_data::{Format, ImageSet, Table};
+use feasible_run::{Gallery, Plan, SavedModel, Source, files, problems};
 
 use crate::arguments::Overrides;
 use crate::exit::{Failure, Result};
@@ -58,6 +59,45 @@ fn table(path: &Path, format: &Format) -> Result<Table> {
     let read = std::io::stdin().lock().read_to_end(&mut bytes);
     read.map_err(|error| Failure::file("read", Path::new("standard input"), &error))?;
     Ok(Table::from_bytes("standard input", &bytes, format)?)
+}
+
+/// Images by the name of a set, of a folder, of a problem, or of a run.
+fn gallery(data: &str, directory: Option<&Path>) -> Result<Gallery> {
+    let path = Path::new(data);
+    if ImageSet::all().iter().any(|set| set.name == data) {
+        return Ok(Gallery::named(data, directory)?);
+    }
+    if path.is_dir() && !path.join(files::PROBLEM).is_file() {
+        return Ok(Gallery::folder(path)?);
+    }
+    if path.is_dir() {
+        return own_gallery(path);
+    }
+    if path.is_file() || problems().iter().any(|problem| problem.name == data) {
+        return of_plan(&Plan::check(&source(data, &[], &Overrides::default())?)?);
+    }
+    let sets: Vec<&str> = ImageSet::all().iter().map(|set| set.name).collect();
+    Err(Failure::input(format!(
+        "{data}: no such image set, folder or problem file (sets: {})",
+        sets.join(", ")
+    )))
+}
+
+/// The images a run was made with.
+fn own_gallery(run: &Path) -> Result<Gallery> {
+    let problem = run.join(files::PROBLEM);
+    if !problem.is_file() {
+        return Err(Failure::input(format!(
+            "{} is no run directory: name the images (`feasible data` lists sets)",
+            run.display()
+        )));
+    }
+    of_plan(&Plan::check(&Source::open(&problem.display().to_string())?)?)
+}
+
+fn of_plan(plan: &Plan) -> Result<Gallery> {
+    let tables = || Failure::input(format!("the data of {} are tables, not images", plan.name()));
+    Gallery::of(plan.data()).ok_or_else(tables)
 }
 
 /// A saved model; a directory without one says what to do.

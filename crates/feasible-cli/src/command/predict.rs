@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use super::{model, table};
+use super::fit::workers;
+use super::{data_dir, gallery, model, table};
 use crate::arguments::PredictArguments;
 use crate::exit::{Exit, Failure, Result};
 use crate::terminal::Terminal;
@@ -11,8 +12,13 @@ use crate::terminal::Terminal;
 /// Predicts the rows of a table.
 pub fn predict(arguments: &PredictArguments, terminal: &Terminal) -> Result<Exit> {
     let model = model(&arguments.model)?;
-    let table = table(&arguments.table, &model.input_format())?;
-    let predictions = model.predict(&table, arguments.unseen.map(Into::into))?;
+    let predictions = if model.manifest().image.is_some() {
+        let gallery = gallery(&arguments.table.display().to_string(), data_dir(&None).as_deref())?;
+        model.predict_images(&gallery, &gallery.test_rows(), workers(None))?
+    } else {
+        let table = table(&arguments.table, &model.input_format())?;
+        model.predict(&table, arguments.unseen.map(Into::into))?
+    };
     let write = |out: &mut dyn Write| {
         if terminal.json {
             serde_json::to_writer(&mut *out, &predictions)?;

@@ -1,25 +1,25 @@
 //! `feasible reproduce`.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use feasible_report::Report;
-use feasible_run::reproduce::{Reproduction, adult, compas};
+use feasible_report::{Figure, Report, Run, robust};
+use feasible_run::reproduce::{
+    Budget, Reproduction, RobustReproduction, RobustRow, RobustTable, adult, compas, fashion_mnist,
+};
 use feasible_run::{files, problems};
 
+use super::attack;
 use super::fit::workers;
-use crate::arguments::ReproduceArguments;
+use crate::arguments::{self, ReproduceArguments};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::terminal::{Terminal, command_line};
 
-/// Repeats an experiment of the paper.
-pub fn reproduce(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<Exit> {
-    let start = Instant::now();
-    let name = arguments.experiment.as_str();
-    let variants = problems().iter().filter(|problem| problem.name.starts_with(name)).count();
-    let progress = Arc::new(Progress::new(variants * arguments.seeds as usize, terminal));
+/// What is put on top of every problem file.
+fn overrides(arguments: &ReproduceArguments) -> Vec<String> {
     let mut overrides = Vec::new();
     if let Some(directory) = super::data_dir(&arguments.overrides.data_dir) {
         let directory = std::path::absolute(&directory).unwrap_or(directory);
@@ -27,6 +27,90 @@ pub fn reproduce(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<
         overrides.push(format!("data.directory={quoted}"));
     }
     overrides.extend_from_slice(&arguments.overrides.set);
+    overrides
+}
+
+/// The robust experiment: four networks, their curves, and the figures.
+fn robust(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<Exit> {
+    let start = Instant::now();
+    if arguments.seeds.is_some() {
+        return Err(Failure::input("--seeds goes with adult and compas: here one seed is trained"));
+    }
+    if arguments.no_report {
+        return Err(Failure::input(
+            "--no-report goes with adult and compas: here the runs are kept to go on from",
+        ));
+    }
+    let budget = match arguments.budget {
+        None | Some(arguments::Budget::Small) => Budget::Small,
+        Some(arguments::Budget::Paper) => Budget::Paper,
+    };
+    let usual = || Path::new("runs").join(format!("fashion-mnist-{}", budget.name()));
+    let directory = arguments.output.clone().unwrap_or_else(usual);
+    let progress = Arc::new(Progress::new(4, terminal));
+    let how = RobustReproduction {
+        budget,
+        directory: directory.clone(),
+        threads: workers(arguments.threads),
+        overrides: overrides(arguments),
+        interrupt: interrupt::on_signal(&progress),
+    };
+    let table = fashion_mnist(&how, &|event| progress.observe(event), &mut |stage| {
+        progress.note(&format!("{stage}, {:.0} s", start.elapsed().as_secs_f64()));
+    });
+    progress.clear();
+    let table = table.map_err(|error| match how.interrupt.is_raised() {
+        true => Failure::interrupted("interrupted: the same command goes on from there"),
+        false => error.into(),
+    })?;
+    terminal.result(&table, || table.to_text())?;
+    let text = serde_json::to_string_pretty(&table).unwrap_or_default() + "\n";
+    write(&directory, "table.json", text.as_bytes())?;
+    for row in &table.rows {
+        attack::write(&row.curve, &row.directory)?;
+    }
+    for figure in figures(&table)? {
+        write(&directory, &format!("{}.svg", figure.name), figure.svg().as_bytes())?;
+        write(&directory, &format!("{}.png", figure.name), &figure.png())?;
+    }
+    terminal.note(&format!("runs, curves and figures are in {}", directory.display()));
+    terminal.note(&format!("{:.1} s", start.elapsed().as_secs_f64()));
+    Ok(Exit::Met)
+}
+
+fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+    let path = directory.join(name);
+    std::fs::write(&path, bytes).map_err(|error| Failure::file("write", &path, &error))
+}
+
+/// Accuracy against ε, the density of ε, and how training went.
+fn figures(table: &RobustTable) -> Result<Vec<Figure>> {
+    let curves: Vec<_> = table.rows.iter().map(|row| (row.variant.as_str(), &row.curve)).collect();
+    let mut figures = vec![robust::accuracy(&curves)];
+    figures.extend(table.rows.iter().filter_map(|row| robust::density(row.prior.as_ref()?)));
+    let open = |row: &RobustRow| Run::open(&row.directory).map(|run| (row.variant.clone(), run));
+    let runs = table.rows.iter().map(open).collect::<feasible_report::Result<Vec<_>>>();
+    let runs = runs.map_err(|error| Failure::input(error.to_string()))?;
+    figures.extend(robust::training(&runs));
+    Ok(figures)
+}
+
+/// Repeats an experiment of the paper.
+pub fn reproduce(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<Exit> {
+    let start = Instant::now();
+    let name = arguments.experiment.as_str();
+    if name == "fashion-mnist" {
+        return robust(arguments, terminal);
+    }
+    if arguments.budget.is_some() {
+        return Err(Failure::input(format!(
+            "--budget goes with fashion-mnist: {name} takes minutes as it is"
+        )));
+    }
+    let seeds = arguments.seeds.unwrap_or(5);
+    let variants = problems().iter().filter(|problem| problem.name.starts_with(name)).count();
+    let progress = Arc::new(Progress::new(variants * seeds as usize, terminal));
+    let overrides = overrides(arguments);
     let unused = || super::fit::unused(&format!("reproduce-{name}"));
     let directory = (!arguments.no_report).then(|| arguments.output.clone().unwrap_or_else(unused));
     if let Some(directory) = &directory {
@@ -34,7 +118,7 @@ pub fn reproduce(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<
         drop(feasible_run::Directory::create(directory)?);
     }
     let how = Reproduction {
-        seeds: (1..=arguments.seeds).collect(),
+        seeds: (1..=seeds).collect(),
         workers: workers(arguments.threads),
         overrides,
         directory: directory.clone(),

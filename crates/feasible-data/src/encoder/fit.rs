@@ -36,6 +36,10 @@ impl Encoder {
                 }
             }
         }
+        if variables.is_empty() {
+            let reason = "no column is left to learn from: every one is dropped or constant";
+            return Err(Error::Nothing { what: "inputs".into(), reason: reason.into() });
+        }
         Self::new(variables, spec.unseen)
     }
 }

@@ -24,19 +24,17 @@ impl Images {
         per_class: usize,
         seed: u64,
     ) -> Result<(Vec<u32>, Vec<u32>)> {
-        self.check_rows(rows)?;
-        let mut of_class = vec![Vec::new(); self.classes().len()];
-        for &row in rows {
-            of_class[self.labels()[row as usize] as usize].push(row);
-        }
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let (mut kept, mut taken) = (Vec::new(), Vec::new());
-        for (class, mut rows) in self.classes().iter().zip(of_class) {
+        for (class, mut rows) in self.classes().iter().zip(self.by_class(rows)?) {
+            // A class that is nowhere in these rows has nothing to lose.
+            if rows.is_empty() {
+                continue;
+            }
             if rows.len() <= per_class {
                 let (class, available) = (class.clone(), rows.len());
                 return Err(ImageError::HoldOut { class, wanted: per_class, available }.into());
             }
-            rows.sort_unstable();
             shuffle(&mut rows, &mut random);
             taken.extend_from_slice(&rows[..per_class]);
             kept.extend_from_slice(&rows[per_class..]);
@@ -44,5 +42,32 @@ impl Images {
         kept.sort_unstable();
         taken.sort_unstable();
         Ok((kept, taken))
+    }
+
+    /// At most `per_class` images of every class of `rows`, drawn as [`Images::hold_out`] draws; ascending.
+    ///
+    /// # Errors
+    /// Rows that do not exist.
+    pub fn at_most(&self, rows: &[u32], per_class: usize, seed: u64) -> Result<Vec<u32>> {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut taken = Vec::new();
+        for mut rows in self.by_class(rows)? {
+            shuffle(&mut rows, &mut random);
+            rows.truncate(per_class);
+            taken.extend(rows);
+        }
+        taken.sort_unstable();
+        Ok(taken)
+    }
+
+    /// The rows of each class, ascending.
+    fn by_class(&self, rows: &[u32]) -> Result<Vec<Vec<u32>>> {
+        self.check_rows(rows)?;
+        let mut of_class = vec![Vec::new(); self.classes().len()];
+        for &row in rows {
+            of_class[self.labels()[row as usize] as usize].push(row);
+        }
+        of_class.iter_mut().for_each(|rows| rows.sort_unstable());
+        Ok(of_class)
     }
 }

@@ -140,15 +140,36 @@ impl Images {
     /// # Errors
     /// Rows that do not exist or are repeated.
     pub fn samples(&self, rows: &[u32]) -> Result<Samples> {
+        let inputs = self.inputs(rows)?;
+        let labels = rows.iter().map(|&row| self.labels[row as usize]).collect();
+        let ids = rows.iter().map(|&row| u64::from(row)).collect();
+        Ok(Samples::with_ids(inputs, Targets::Classes(labels), ids)?)
+    }
+
+    /// The pixels of some rows as a model takes them, without their labels.
+    ///
+    /// # Errors
+    /// Rows that do not exist.
+    pub fn inputs(&self, rows: &[u32]) -> Result<Inputs> {
         self.check_rows(rows)?;
         let mut values = Vec::with_capacity(rows.len() * self.shape.len());
         for &row in rows {
             values.extend(self.pixels(row as usize).iter().map(|&x| unit(x)));
         }
-        let labels = rows.iter().map(|&row| self.labels[row as usize]).collect();
-        let inputs = Inputs::dense(values, self.shape.len())?;
-        let ids = rows.iter().map(|&row| u64::from(row)).collect();
-        Ok(Samples::with_ids(inputs, Targets::Classes(labels), ids)?)
+        Ok(Inputs::dense(values, self.shape.len())?)
+    }
+
+    /// A number for the pixels of an image, from its SHA-256: equal images have equal ones, different
+    /// images hardly ever (48 bits, so that it is exact as an `f64`).
+    pub fn digest(&self, row: usize) -> f64 {
+        let digest = Sha256::digest(self.pixels(row));
+        digest[..6].iter().fold(0.0, |sum, &byte| 256.0 * sum + f64::from(byte))
+    }
+
+    /// The mean pixel of an image, in \[0, 1\].
+    pub fn brightness(&self, row: usize) -> f64 {
+        let sum: u64 = self.pixels(row).iter().map(|&x| u64::from(x)).sum();
+        sum as f64 / (255 * self.shape.len()) as f64
     }
 
     /// Some of the images, in the order of `rows`.

@@ -97,6 +97,7 @@ impl RunRecord {
         unseen: Option<Unseen>,
     ) -> Result<Certification> {
         let design = self.design(settings)?;
+        self.model.check_table(table)?;
         if let Some(path) = path {
             let found = sha256_of_file(path)?;
             if let Some(known) = self.info.tables.iter().find(|known| known.sha256 == found) {
@@ -214,8 +215,7 @@ impl Judged<'_> {
         rows: &[u32],
     ) -> Result<Certification> {
         let data = plan.data();
-        let samples: Arc<Samples> =
-            Arc::new(feasible_data::samples(&data.table, rows, &data.encoder, &data.target)?);
+        let samples: Arc<Samples> = Arc::new(data.samples(rows)?);
         let mut ground =
             Ground::new(&data.table, rows, &samples, &data.encoder, UnknownLevels::MatchNothing);
         self.certify(design, which, &mut ground)

@@ -5,6 +5,7 @@ use feasible::certificate::{Claim, Evidence};
 use feasible::requirement::Sense;
 
 use crate::clause::{Against, Clause};
+use crate::describe::adversary;
 use crate::spec::Kind;
 use crate::text::short;
 
@@ -33,9 +34,10 @@ fn subject(clause: &Clause) -> String {
     };
     let here = whose(clause.filter.as_ref().map(ToString::to_string));
     let loss = clause.measure.as_ref().unwrap_or(&clause.loss);
-    let views = match &clause.change {
-        Some(change) => format!(" ({})", change.name()),
-        None => String::new(),
+    let views = match (&clause.change, &clause.adversary) {
+        (Some(change), _) => format!(" ({})", change.name()),
+        (None, Some(attack)) => format!(" (at x + δ, {})", adversary(attack)),
+        (None, None) => String::new(),
     };
     if clause.kind == Kind::Pointwise {
         let level = short(clause.bound.level());

@@ -73,9 +73,10 @@ pub struct Approximation {
     pub squared_slacks: Option<f64>,
 }
 
-/// The VC dimension of a network's class, or an upper bound on it.
-pub fn dimension_of(network: &Network) -> f64 {
-    match network.shape() {
+/// The VC dimension of a network's class, or an upper bound on it; `None` for convolutional networks,
+/// whose bounds would be far beyond any number of images.
+pub fn dimension_of(network: &Network) -> Option<f64> {
+    Some(match network.shape() {
         Shape::Linear { inputs, .. } => dimension::affine(inputs),
         Shape::Kernel { inputs, .. } => {
             dimension::kernel(network.centres().map_or(0, |c| c.len() / inputs.max(1)))
@@ -91,25 +92,26 @@ pub fn dimension_of(network: &Network) -> f64 {
                 Activation::Silu => dimension::exponential(&widths),
             }
         }
-    }
+        Shape::Cnn(_) | Shape::Resnet18(_) => return None,
+    })
 }
 
 impl Theory {
-    /// For a plan and what its training ended with.
-    pub(crate) fn of(plan: &Plan, solution: &Solution<f32>, delta: Delta) -> Self {
+    /// For a plan and what its training ended with; `None` if nothing is known of the class.
+    pub(crate) fn of(plan: &Plan, solution: &Solution<f32>, delta: Delta) -> Option<Self> {
         let (network, clauses) = (plan.model(), plan.clauses());
         let approximation = approximation(plan, clauses, &solution.multipliers);
         let rows = plan.data().split.train.len();
-        let dimension = dimension_of(network);
+        let dimension = dimension_of(network)?;
         let zeta = zeta(rows as u64, dimension, clauses.len(), delta);
-        Self {
+        Some(Self {
             rows,
             dimension,
             zeta,
             vacuous: is_vacuous(zeta, 1.0),
             approximation,
             theorem_3: theorem_3(plan, solution, &approximation, zeta),
-        }
+        })
     }
 
     /// In a sentence or two.

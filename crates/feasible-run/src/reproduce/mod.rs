@@ -1,10 +1,11 @@
-//! The paper's two fairness experiments, each as one call.
+//! The paper's experiments, each as one call.
 //!
-//! Every variant is an embedded problem file trained with several seeds; figures of the paper
-//! stand beside ours.
+//! Every variant is an embedded problem file, those on fairness trained with several seeds; figures of
+//! the paper stand beside ours.
 
 mod adult;
 mod compas;
+mod fashion_mnist;
 
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,7 @@ use crate::summary::{SeedsSummary, Summary};
 
 pub use adult::{AdultRow, AdultTable, adult};
 pub use compas::{CompasRow, CompasTable, Multiplier, PAPER_ACCURACY, compas};
+pub use fashion_mnist::{Budget, RobustReproduction, RobustRow, RobustTable, Shown, fashion_mnist};
 
 /// How to reproduce.
 #[derive(Clone, Debug)]

@@ -3,7 +3,9 @@
 //! | key | default | meaning |
 //! | --- | --- | --- |
 //! | `source` | none | an embedded data set, whose target, preparation and split are the defaults |
-//! | `directory` | none | read the embedded set's original files from here instead |
+//! | `directory` | none | read the set's original files from here |
+//! | `folder` | none | a folder of PNG or JPEG images by class |
+//! | `per_class` | 100 for validation of known sets | images of each class: `{ train, validation, test }` |
 //! | `file` | none | one table, split by `split` or `split_by` |
 //! | `train`, `validation`, `test` | none | tables that are split by file |
 //! | `format` | read from the file | how text tables are written |
@@ -16,7 +18,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use feasible_data::{Bins, ByColumn, Format, Missing, Preprocessing, Standardise, Task, Unseen};
+use feasible_data::{
+    Bins, ByColumn, Format, ImageSet, Missing, Preprocessing, Standardise, Task, Unseen,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,12 +30,19 @@ use crate::schema;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DataSpec {
-    /// The name of an embedded data set: `adult` or `compas`.
+    /// The name of a data set: `adult`, `compas`, or one of images, `fashion-mnist-sample`,
+    /// `fashion-mnist`, `mnist`, `cifar-10`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// A directory with the embedded set's original files.
+    /// A directory with the set's original files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<PathBuf>,
+    /// A folder of PNG or JPEG images by class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
+    /// Images of each class in every part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_class: Option<PerClassSpec>,
     /// One table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
@@ -135,7 +146,30 @@ pub struct SplitSpec {
     pub stratify: Option<String>,
 }
 
+/// How many images of each class are used, drawn by a seed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PerClassSpec {
+    /// At most so many to train on. Default all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub train: Option<usize>,
+    /// So many training images are kept for validation. Default 100 of known sets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<usize>,
+    /// At most so many to test on. Default all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<usize>,
+    /// Default 0.
+    pub seed: u64,
+}
+
 impl DataSpec {
+    /// Whether it speaks of images.
+    pub fn is_images(&self) -> bool {
+        let known = |name: &String| ImageSet::all().iter().any(|set| set.name == name);
+        self.folder.is_some() || self.source.as_ref().is_some_and(known)
+    }
+
     /// The preprocessing, keys that are not given taken from `default`.
     pub fn preprocessing(&self, default: &Preprocessing) -> Preprocessing {
         let default = default.clone();

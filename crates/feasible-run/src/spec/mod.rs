@@ -29,6 +29,7 @@
 //! A [`Spec`] is what the user wrote; [`Plan::check`](crate::Plan::check) holds it against the
 //! data, and only a plan can be trained.
 
+pub mod adversary;
 pub mod certify;
 pub mod data;
 mod locate;
@@ -44,8 +45,11 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use adversary::{
+    AdversarySpec, AttackLossName, DrawName, EpsilonSpec, NormName, PriorSpec, Share,
+};
 pub use certify::{CertifySpec, MethodName, SimultaneousName};
-pub use data::{DataSpec, SplitSpec};
+pub use data::{DataSpec, PerClassSpec, SplitSpec};
 pub use model::{ModelKind, ModelSpec};
 pub use objective::{EvaluationSpec, ObjectiveSpec};
 pub use overrides::apply as apply_overrides;
@@ -102,6 +106,7 @@ impl Spec {
             &mut data.validation,
             &mut data.test,
             &mut data.directory,
+            &mut data.folder,
         ] {
             if let Some(path) = path
                 && path.is_relative()

@@ -2,12 +2,14 @@
 //!
 //! | key | default | meaning |
 //! | --- | --- | --- |
-//! | `kind` | `mlp` | or `linear`, or `kernel` |
+//! | `kind` | `mlp` | or `linear`, or `kernel`; for images also `cnn`, `resnet18` |
 //! | `hidden` | `[64]` | `mlp`: widths of the hidden layers |
 //! | `activation` | `sigmoid` | `mlp`: or `tanh`, `relu`, `silu` |
 //! | `centres` | 200 | `kernel`: training rows drawn as centres |
 //! | `gamma` | 1 / inputs | `kernel`: of exp(−γ‖x − z‖²) |
 //! | `degree`, `offset` | none, 1 | `kernel`: (⟨x, z⟩ + offset)^degree instead |
+//! | `width` | 16 | `resnet18`: channels of the first stage; 16 is the paper's, 64 the standard one |
+//! | `normalise` | true | `cnn`, `resnet18`: pixels to mean 0 and deviation 1, by channel, as the first layer |
 //! | `seed` | 0 | `kernel`: of the draw of the centres |
 
 use feasible_nn::Activation;
@@ -39,6 +41,13 @@ pub struct ModelSpec {
     /// `kernel`: the offset of a polynomial kernel. Default 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<f64>,
+    /// `resnet18`: channels of the first stage. Default 16.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width: Option<usize>,
+    /// `cnn`, `resnet18`: whether the first layer takes pixels to mean 0 and deviation 1, by channel.
+    /// Default true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub normalise: Option<bool>,
     /// `kernel`: seed of the draw of the centres. Default 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -54,6 +63,8 @@ impl Default for ModelSpec {
             gamma: None,
             degree: None,
             offset: None,
+            width: None,
+            normalise: None,
             seed: None,
         }
     }
@@ -70,4 +81,8 @@ pub enum ModelKind {
     Linear,
     /// A finite kernel expansion.
     Kernel,
+    /// A small convolutional network, for images.
+    Cnn,
+    /// A residual network of 18 layers, for images.
+    Resnet18,
 }

@@ -13,6 +13,9 @@ pub struct ObjectiveSpec {
     /// The loss. Default `cross-entropy` for classes, `squared` for numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossName>,
+    /// The loss by which the best iterate is chosen on the validation rows. Default the objective's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_by: Option<LossName>,
     /// α of α/2 ‖θ‖². Default 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight_decay: Option<f64>,

@@ -34,6 +34,7 @@
 //! | `groups` | a column: one requirement for each of its levels |
 //! | `against` | `everyone` or an expression: the difference to their rate |
 //! | `counterfactual` | one or a list: one requirement for each change |
+//! | `adversary` | the samples as an adversary moves them: see [`adversary`](super::adversary) |
 //! | `all_but` | `pointwise`: the share of samples that may violate it; 0 |
 //! | `start` | where its multipliers start; as `training` says |
 //! | `margin` | the share of the level given up in training, so that the model has room where it is used |
@@ -45,6 +46,7 @@ use feasible_data::Counterfactual;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::adversary::AdversarySpec;
 use super::training::DualSpec;
 use crate::loss::LossName;
 use crate::schema;
@@ -104,6 +106,9 @@ pub struct RequirementSpec {
     /// The change or changes under which predictions are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counterfactual: Option<Counterfactuals>,
+    /// The adversary that moves the samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adversary: Option<AdversarySpec>,
     /// A dual optimiser of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dual: Option<DualSpec>,

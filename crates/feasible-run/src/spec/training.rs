@@ -16,6 +16,7 @@
 //! | `threads` | changes nothing but the time; 1 |
 //! | `keep` | the iterate that is returned: `last` or `best` (on validation rows, if any) |
 //! | `patience` | end after so many epochs without a better iterate |
+//! | `survey` | `simultaneous`: rows that the metrics of an epoch are measured on; all, 1,000 of images |
 //! | `stop_when_feasible` | end at the first feasible iterate |
 //! | `tolerance` | slack up to which a requirement counts as met |
 //! | `look_for_infeasibility` | name a problem that cannot be solved; true |
@@ -63,6 +64,9 @@ pub struct TrainingSpec {
     /// End after so many epochs without a better iterate; 0 for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patience: Option<u64>,
+    /// `simultaneous`: rows that the metrics of an epoch are measured on. Default all, of images 1,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub survey: Option<usize>,
     /// End at the first feasible iterate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_when_feasible: Option<bool>,

@@ -22,6 +22,7 @@ use crate::problem::Problem;
 use crate::real::Real;
 use crate::requirement::Kind;
 use crate::source::{Owner, Source, SourceTerm, SourceView};
+use crate::stream::{Purpose, Stream};
 
 mod chunk;
 mod distinct;
@@ -358,6 +359,30 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         let selections = self.everything();
         self.pass(theta, &selections, Ask::Values, Mode::Evaluation);
         self.measurement(theta)
+    }
+
+    /// As [`Lagrangian::measure`], estimated on at most `rows` rows of each data set, always the same ones.
+    /// On all of them if a requirement is on every single sample, or if the rows say nothing of one.
+    pub(crate) fn survey(&mut self, theta: &[M::Real], rows: usize) -> Measurement {
+        let problem = self.ground.problem;
+        if problem.requirements().iter().all(|r| r.kind() == Kind::Average) {
+            let draw = |(number, source): (usize, &Source)| {
+                let mut order = source.rows.clone();
+                let seed = self.place.seed;
+                Stream::new(seed, Purpose::Shuffle, u64::MAX, number as u64).shuffle(&mut order);
+                order.truncate(rows);
+                order
+            };
+            let drawn: Vec<Vec<u32>> = problem.sources().iter().enumerate().map(draw).collect();
+            let some = drawn.iter().map(|rows| Selection { rows, scale: 1.0, whole: false });
+            let selections: Vec<Selection<'_>> = some.collect();
+            self.pass(theta, &selections, Ask::Values, Mode::Evaluation);
+            let measurement = self.measurement(theta);
+            if measurement.is_finite() {
+                return measurement;
+            }
+        }
+        self.measure(theta)
     }
 
     /// The full-batch gradient at `multipliers`.

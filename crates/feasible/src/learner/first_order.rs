@@ -46,11 +46,14 @@ pub struct FirstOrder<O> {
     pub(crate) cadence: Cadence,
     pub(crate) dual: Dual,
     pub(crate) dual_for: Vec<(String, Dual)>,
+    /// Rows of each data set that an epoch is measured on, where the multipliers need no more.
+    pub(crate) survey: Option<usize>,
 }
 
 impl<O> FirstOrder<O> {
     pub(crate) fn new(optimiser: O, cadence: Cadence) -> Self {
-        Self { optimiser, batch_size: 128, cadence, dual: Dual::adam(0.01), dual_for: Vec::new() }
+        let (dual, dual_for) = (Dual::adam(0.01), Vec::new());
+        Self { optimiser, batch_size: 128, cadence, dual, dual_for, survey: None }
     }
 
     /// Batches in an epoch.
@@ -82,6 +85,7 @@ impl<M: Model, O: Optimiser<M::Real>> Strategy<M> for FirstOrder<O> {
         Error::unless(self.batch_size > 0, "batch size", 0.0, "at least 1")?;
         let (Cadence::Epochs(period) | Cadence::Batches(period)) = self.cadence;
         Error::unless(period > 0, "dual period", 0.0, "at least 1")?;
+        Error::unless(self.survey != Some(0), "survey", 0.0, "at least 1 row")?;
         for (name, dual) in &self.dual_for {
             dual.check()?;
             if !problem.requirements().iter().any(|r| r.name() == name) {
@@ -160,7 +164,10 @@ impl<M: Model, O: Optimiser<M::Real>> Strategy<M> for FirstOrder<O> {
         }
         let primal_time = primal.elapsed();
         let dual = Instant::now();
-        let measurement = desk.lagrangian.measure(&desk.state.theta);
+        let measurement = match (self.cadence, self.survey) {
+            (Cadence::Batches(_), Some(rows)) => desk.lagrangian.survey(&desk.state.theta, rows),
+            _ => desk.lagrangian.measure(&desk.state.theta),
+        };
         let mut against = None;
         if let Cadence::Epochs(period) = self.cadence
             && (desk.state.epoch + 1).is_multiple_of(period)

@@ -17,6 +17,7 @@
 //! | `batch_size` | 128 | rows per batch |
 //! | `dual`, `dual_for` | Adam, rate 0.01 | dual optimiser, for all or one requirement |
 //! | `dual_period` | 1 | epochs or batches between dual steps |
+//! | `survey` | everyone | rows a simultaneous learner's epoch is measured on |
 //! | `stop_when_feasible` | off | end at the first feasible iterate |
 //! | `stop_at_gap` | off | end at a relative duality gap, if feasible |
 //! | `stop_at_kkt` | off (`exact`: 1e-8) | end at a KKT residual (at least 64 ε of the model's scalar) |
@@ -275,6 +276,15 @@ impl<O> Learner<FirstOrder<O>> {
     /// Rows per batch.
     pub fn batch_size(mut self, rows: usize) -> Self {
         self.strategy.batch_size = rows;
+        self
+    }
+
+    /// Measures an epoch of the simultaneous learner on at most so many rows of each data set, the same
+    /// ones every time, instead of on everyone: for populations whose views cost more to measure than
+    /// to train on, adversaries for instance. The multipliers do not depend on it; the solution is measured
+    /// on everyone.
+    pub fn survey(mut self, rows: usize) -> Self {
+        self.strategy.survey = Some(rows);
         self
     }
 

@@ -137,12 +137,12 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
             Some(Outcome::Interrupted) => self.state.outcome = None,
             Some(_) => return None,
         }
+        self.lagrangian.place.epoch = self.state.epoch;
         if self.state.epoch >= self.learner.epochs {
             self.state.outcome = Some(self.at_the_end(Outcome::MaxEpochs));
             return None;
         }
         let _flush = FlushDenormals::new();
-        self.lagrangian.place.epoch = self.state.epoch;
         let learner = self.learner;
         let desk = Desk {
             lagrangian: &mut self.lagrangian,
@@ -269,6 +269,8 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
     /// The result: one model, its multipliers, slacks and residuals.
     pub fn finish(mut self) -> Solution<M::Real> {
         let State { epoch, theta, multipliers, best, outcome, .. } = self.state;
+        // Whether this process trained the last epoch or only found it done, adversaries draw the same.
+        self.lagrangian.place.epoch = epoch;
         // A training that converged returns the pair that did.
         let kept = best.filter(|_| outcome != Some(Outcome::Converged));
         let (kept_epoch, theta, multipliers) = match kept {

@@ -1,0 +1,251 @@
+//! How a saved model stands up to attacks: accuracy against ε, with exact intervals.
+//!
+//! Every sample is attacked at every ε of a grid, from the smallest on; it stands if no restart led to a wrong
+//! answer. Of N samples k standing, the interval around k/N is Clopper and Pearson's: whatever the
+//! model, it covers the share of the population that this attack would leave standing with at least the
+//! confidence stated. A stronger attack may do better, so this is no bound on the worst case.
+
+use std::sync::Arc;
+
+use feasible::adversary::{Attack, AttackLoss, Bounds, Budget, Norm, Robustness, robustness};
+use feasible::certificate::{Count, Delta};
+use feasible::{Population, Samples};
+use feasible_data::Table;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::gallery::Gallery;
+use crate::saved_model::SavedModel;
+use crate::spec::{AttackLossName, NormName};
+use crate::text::{Align, Grid, percent, short};
+
+/// How to attack; the defaults are the paper's test attack.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AttackOptions {
+    /// The grid of ε.
+    pub epsilons: Vec<f64>,
+    /// The norm of the ball; l∞ by default.
+    pub norm: NormName,
+    /// Steps of a run; 50 by default.
+    pub steps: u32,
+    /// The length of a step as a share of ε; 1/30 by default.
+    pub step: f64,
+    /// Runs, of which the worst counts; 10 by default.
+    pub restarts: u32,
+    /// What is climbed; the cross-entropy by default.
+    pub loss: AttackLossName,
+    /// Of random starts; 0 by default.
+    pub seed: u64,
+    /// Of the intervals, one by one; 0.95 by default.
+    pub confidence: f64,
+}
+
+impl Default for AttackOptions {
+    fn default() -> Self {
+        Self {
+            epsilons: vec![0.0, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.12, 0.16, 0.2],
+            norm: NormName::Linf,
+            steps: 50,
+            step: 1.0 / 30.0,
+            restarts: 10,
+            loss: AttackLossName::CrossEntropy,
+            seed: 0,
+            confidence: 0.95,
+        }
+    }
+}
+
+/// Accuracy against ε.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// What the problem of the model is called.
+    pub problem: String,
+    /// What was attacked.
+    pub data: String,
+    /// How.
+    pub attack: AttackOptions,
+    /// One for each ε, ascending.
+    pub points: Vec<CurvePoint>,
+}
+
+/// The accuracy at one ε.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// ε.
+    pub epsilon: f64,
+    /// Samples that stood.
+    pub correct: usize,
+    /// Samples attacked.
+    pub total: usize,
+    /// Their share.
+    pub accuracy: f64,
+    /// The lower end of its interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// Called after every batch with the number of ε that are done and of samples attacked at the next;
+/// false ends the attack.
+pub type AttackProgress<'a> = &'a mut (dyn FnMut(usize, usize) -> bool + Send);
+
+impl SavedModel {
+    /// Attacks some images.
+    ///
+    /// # Errors
+    /// Images that the model was not made for; settings outside their range; an interruption.
+    pub fn attack_images(
+        &self,
+        gallery: &Gallery,
+        rows: &[u32],
+        options: &AttackOptions,
+        threads: usize,
+        progress: AttackProgress<'_>,
+    ) -> Result<Curve> {
+        self.check_images(gallery)?;
+        let samples = gallery.samples(rows, &self.manifest().target)?;
+        let data = gallery.table().name();
+        self.attack(samples, data, Bounds::Unit, None, options, threads, progress)
+    }
+
+    /// Attacks the rows of a table: its standardised columns move, in units of a standard deviation.
+    ///
+    /// # Errors
+    /// As [`SavedModel::attack_images`]; a model without standardised columns.
+    pub fn attack_table(
+        &self,
+        table: &Table,
+        options: &AttackOptions,
+        threads: usize,
+        progress: AttackProgress<'_>,
+    ) -> Result<Curve> {
+        self.check_table(table)?;
+        let manifest = self.manifest();
+        let columns = manifest.inputs.standardised();
+        if columns.is_empty() {
+            return Err(Error::unfit(
+                "attack",
+                "the model has no standardised column that could be moved: categories stay, and \
+                 other numbers have no common unit (`standardise` in the problem file's [data])",
+            ));
+        }
+        let rows = table.all_rows();
+        let samples = feasible_data::samples(table, &rows, &manifest.inputs, &manifest.target)?;
+        let name = table.name();
+        self.attack(samples, name, Bounds::None, Some(columns), options, threads, progress)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn attack(
+        &self,
+        samples: Samples,
+        data: &str,
+        bounds: Bounds,
+        columns: Option<Vec<u32>>,
+        options: &AttackOptions,
+        threads: usize,
+        progress: AttackProgress<'_>,
+    ) -> Result<Curve> {
+        let mut options = options.clone();
+        options.epsilons.sort_by(f64::total_cmp);
+        options.epsilons.dedup();
+        if options.epsilons.is_empty() {
+            return Err(Error::unfit("attack", "there is no ε: give at least one"));
+        }
+        let norm = match options.norm {
+            NormName::Linf => Norm::Linf,
+            NormName::L2 => Norm::L2,
+        };
+        let attack = Attack {
+            steps: options.steps,
+            step: options.step,
+            restarts: options.restarts,
+            loss: match options.loss {
+                AttackLossName::CrossEntropy => AttackLoss::CrossEntropy,
+                AttackLossName::Margin => AttackLoss::Margin,
+            },
+            bounds,
+            columns,
+            ..Attack::strong(norm, Budget::fixed(0.0))
+        };
+        let side = Delta::new((1.0 - options.confidence) / 2.0)?;
+        let found = robustness(
+            self.network(),
+            self.theta(),
+            &Population::new(Arc::new(samples)),
+            &attack,
+            &options.epsilons,
+            options.seed,
+            threads,
+            progress,
+        )?;
+        if found.len() < options.epsilons.len() {
+            return Err(Error::unfit("attack", "it was interrupted"));
+        }
+        let point = |at: &Robustness| -> Result<CurvePoint> {
+            let count = Count::new(at.correct as u64, at.total as u64)?;
+            Ok(CurvePoint {
+                epsilon: at.epsilon,
+                correct: at.correct,
+                total: at.total,
+                accuracy: at.accuracy(),
+                low: count.lower(side),
+                high: count.upper(side),
+            })
+        };
+        let points = found.iter().map(point).collect::<Result<_>>()?;
+        let problem = self.manifest().problem.clone();
+        Ok(Curve { problem, data: data.to_string(), attack: options, points })
+    }
+}
+
+impl Curve {
+    /// The accuracy at an ε of the grid.
+    pub fn at(&self, epsilon: f64) -> Option<&CurvePoint> {
+        self.points.iter().find(|point| point.epsilon == epsilon)
+    }
+
+    /// The attack in words.
+    pub fn method(&self) -> String {
+        let AttackOptions { steps, step, restarts, .. } = &self.attack;
+        let step = match 1.0 / step {
+            n if (n - n.round()).abs() < 1e-9 => format!("ε/{n:.0}"),
+            _ => format!("{} ε", short(*step)),
+        };
+        let norm = match self.attack.norm {
+            NormName::Linf => "l∞",
+            NormName::L2 => "l2",
+        };
+        format!("PGD in the {norm} ball, {steps} steps of {step}, worst of {restarts} restarts")
+    }
+
+    /// As a table for people.
+    pub fn to_text(&self) -> String {
+        let total = self.points.first().map_or(0, |point| point.total);
+        let mut text =
+            format!("{} on {total} samples of {}\n{}\n\n", self.problem, self.data, self.method());
+        let mut grid = Grid::new();
+        let interval = format!("{} % interval", short(100.0 * self.attack.confidence));
+        grid.row(["ε".to_string(), "accuracy".into(), interval, "standing".into()]);
+        for point in &self.points {
+            grid.row([
+                short(point.epsilon),
+                percent(point.accuracy),
+                format!("{} to {}", percent(point.low), percent(point.high)),
+                point.correct.to_string(),
+            ]);
+        }
+        text += &grid.to_text(&[Align::Right]);
+        text
+    }
+
+    /// As CSV.
+    pub fn to_csv(&self) -> String {
+        let mut text = String::from("epsilon,correct,total,accuracy,low,high\n");
+        for p in &self.points {
+            let CurvePoint { epsilon, correct, total, accuracy, low, high } = p;
+            text += &format!("{epsilon},{correct},{total},{accuracy},{low},{high}\n");
+        }
+        text
+    }
+}
