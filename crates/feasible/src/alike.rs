@@ -12,6 +12,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use crate::inputs::{Inputs, InputsBuilder};
 use crate::samples::{Samples, Target};
@@ -40,7 +41,7 @@ pub(crate) struct Alike {
 /// Distinct inputs of all views, and what each kind shows of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
-    pub(crate) inputs: Inputs,
+    pub(crate) inputs: Arc<Inputs>,
     /// 1 + views.
     pub(crate) slots: usize,
     /// The rows of `inputs` that a kind shows, each once and x itself first, are
@@ -107,6 +108,34 @@ impl Pool {
     #[inline(always)]
     pub(crate) fn range(&self, kind: u32) -> std::ops::Range<usize> {
         self.starts[kind as usize] as usize..self.starts[kind as usize + 1] as usize
+    }
+
+    /// The same where only some views are asked about; the others show x itself.
+    pub(crate) fn restricted(&self, asked: &[bool]) -> Self {
+        let (mut shown, mut starts, mut pair_of) = (Vec::new(), vec![0], Vec::new());
+        let mut shown_by = vec![0; self.shown_by.len()];
+        // Per input that the kind shows, its new place.
+        let mut place = Vec::new();
+        for (kind, by) in self.shown_by.chunks_exact(self.slots).enumerate() {
+            let range = self.range(kind as u32);
+            let first = shown.len();
+            shown.push(self.shown[range.start]);
+            pair_of.push(self.pair_of[range.start]);
+            place.clear();
+            place.resize(range.len(), None);
+            place[0] = Some(0);
+            for (slot, &old) in by.iter().enumerate().filter(|(slot, _)| asked[*slot]) {
+                let place = place[old as usize].get_or_insert_with(|| {
+                    shown.push(self.shown[range.start + old as usize]);
+                    pair_of.push(self.pair_of[range.start + old as usize]);
+                    (shown.len() - 1 - first) as u32
+                });
+                shown_by[kind * self.slots + slot] = *place;
+            }
+            starts.push(shown.len() as u32);
+        }
+        let (inputs, slots, pairs) = (self.inputs.clone(), self.slots, self.pairs);
+        Self { inputs, slots, shown, starts, shown_by, pair_of, pairs }
     }
 
     /// The distinct inputs that these rows show, if there are at most a third as many, and if they
@@ -176,7 +205,7 @@ impl Pool {
             starts.push(shown.len() as u32);
         }
         let pairs = numbers.len();
-        let inputs = builder.finish();
+        let inputs = Arc::new(builder.finish());
         Some(Self { inputs, slots, shown, starts, shown_by, pair_of, pairs })
     }
 }
@@ -303,6 +332,24 @@ mod tests {
         // (0, 0) and (0, 1); (1, 1) and (1, 0); the first two again.
         assert_eq!((pool.pair_of, pool.pairs), (vec![0, 1, 2, 3, 0, 1], 4));
         assert_eq!(pool.inputs.row(1), [0., 1., 7.]);
+    }
+
+    #[test]
+    fn a_restricted_pool_shows_only_what_is_asked_about() {
+        let samples = samples();
+        let swap = Shift::new(samples.inputs(), rho::swap(0, 1)).unwrap();
+        let same = Shift::new(samples.inputs(), rho::swap(0, 0)).unwrap();
+        let shifts = [&swap, &same, &same, &swap];
+        let alike = Alike::of(&samples, &[0, 1, 2, 3, 4, 5], &shifts, 2).unwrap();
+        let pool = alike.pool.unwrap();
+        let none = pool.restricted(&[true, false, true, true, false]);
+        assert_eq!((none.shown, none.starts), (vec![0, 1, 0], vec![0, 1, 2, 3]));
+        assert!(none.shown_by.iter().all(|&shown| shown == 0));
+        let all = pool.restricted(&[true; 5]);
+        assert_eq!((all.shown, all.shown_by), (pool.shown.clone(), pool.shown_by.clone()));
+        let last = pool.restricted(&[true, false, false, false, true]);
+        assert_eq!((last.shown, last.pair_of), (pool.shown, pool.pair_of));
+        assert_eq!(last.shown_by[..5], [0, 0, 0, 0, 1]);
     }
 
     #[test]

@@ -70,10 +70,21 @@ pub(super) struct Entries<T> {
 /// No entry: the value is 0.
 const NONE: u32 = u32::MAX;
 
+/// What the rows of a source have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shared<'s> {
+    pub(super) alike: &'s Alike,
+    /// The inputs this pass asks about.
+    pub(super) pool: Option<&'s Pool>,
+    /// Whether the rows of a chunk come kind by kind.
+    pub(super) sorted: bool,
+}
+
 /// What a chunk is evaluated with.
 struct Task<'t> {
     of: &'t Source,
     alike: &'t Alike,
+    pool: Option<&'t Pool>,
     rows: &'t [u32],
     scale: f64,
     ask: Ask<'t>,
@@ -124,9 +135,9 @@ impl<T: Real> Kinds<T> {
     }
 
     /// The rows the model is asked about: one of each kind, or the distinct inputs they show.
-    fn ask(&mut self, alike: &Alike, asked: &mut Vec<u32>) {
+    fn ask(&mut self, alike: &Alike, pool: Option<&Pool>, asked: &mut Vec<u32>) {
         asked.clear();
-        let Some(pool) = &alike.pool else {
+        let Some(pool) = pool else {
             asked.extend(self.kinds.iter().map(|&k| alike.representative[k as usize]));
             return;
         };
@@ -185,18 +196,17 @@ impl<M: Model> Ground<'_, M> {
         lane: &mut Lane<M::Real>,
         theta: &[M::Real],
         source: usize,
-        alike: &Alike,
+        Shared { alike, pool, sorted }: Shared<'_>,
         rows: &[u32],
-        sorted: bool,
         scale: f64,
         ask: Ask<'_>,
     ) {
         let of = &self.problem.sources()[source];
         let mut asked = std::mem::take(&mut lane.asked);
         lane.kinds.collect(alike, rows, sorted);
-        lane.kinds.ask(alike, &mut asked);
+        lane.kinds.ask(alike, pool, &mut asked);
         let no_shifts: &[ViewShift<'_>] = &[];
-        let batch = match &alike.pool {
+        let batch = match pool {
             Some(pool) => Batch { inputs: &pool.inputs, rows: &asked, shifts: no_shifts },
             None => {
                 let shifts = self.fixed_views[source].as_deref().unwrap_or(no_shifts);
@@ -208,11 +218,11 @@ impl<M: Model> Ground<'_, M> {
             lane.seeds.clear();
             lane.seeds.resize(lane.tape.outputs.len(), M::Real::ZERO);
         }
-        let task = Task { of, alike, rows, scale, ask, first_term: self.first_term[source] };
+        let task = Task { of, alike, pool, rows, scale, ask, first_term: self.first_term[source] };
         let mut wanted = false;
         let mut start = 0;
         let everyone = of.terms.iter().all(|term| term.member_of_row.is_none());
-        if alike.pool.is_none() && ask.multipliers().is_none() && everyone {
+        if pool.is_none() && ask.multipliers().is_none() && everyone {
             self.values_of_kinds(lane, &task, &asked);
             lane.asked = asked;
             return;
@@ -260,7 +270,7 @@ impl<M: Model> Ground<'_, M> {
         let (loss, measure) = (&group[0].loss, &group[0].measure);
         let (vanishes, pair) = (loss.vanishes_between_equals(), loss.compares_views());
         entries.begin();
-        let pool = task.alike.pool.as_ref().filter(|_| vanishes);
+        let pool = task.pool.filter(|_| vanishes);
         if let Some(pool) = pool {
             entries.add_pairs(kinds, pool);
         }
@@ -287,7 +297,7 @@ impl<M: Model> Ground<'_, M> {
                     }
                     None => {
                         kinds.weigh(term, weigh.as_ref(), task.rows, point);
-                        entries.add_kinds(kinds, task.alike, slot, wants_values, pair);
+                        entries.add_kinds(kinds, task, slot, wants_values, pair);
                     }
                 }
             }
@@ -344,7 +354,7 @@ impl<M: Model> Ground<'_, M> {
         measured: &[M::Real],
     ) {
         let Lane { kinds, entries, sums, seen, .. } = lane;
-        let pool = task.alike.pool.as_ref().filter(|_| group[0].loss.vanishes_between_equals());
+        let pool = task.pool.filter(|_| group[0].loss.vanishes_between_equals());
         let count = kinds.kinds.len();
         let mut of_term = entries.of_term.chunks_exact(count.max(1));
         let mut entry_of = std::mem::take(&mut kinds.entry_of);
@@ -513,7 +523,7 @@ impl<T: Real> Entries<T> {
     fn add_kinds(
         &mut self,
         kinds: &Kinds<T>,
-        alike: &Alike,
+        task: &Task<'_>,
         slot: usize,
         wants_values: bool,
         pair: bool,
@@ -525,7 +535,7 @@ impl<T: Real> Entries<T> {
                 self.of_term.push(NONE);
                 continue;
             }
-            let output = |slot: usize| match &alike.pool {
+            let output = |slot: usize| match task.pool {
                 None => slot as u32 * count + place as u32,
                 Some(pool) => {
                     let shown = pool.shown_by[kind as usize * pool.slots + slot] as usize;
@@ -536,7 +546,7 @@ impl<T: Real> Entries<T> {
             let at = if pair { 0 } else { slot };
             self.of_term.push(self.rows.len() as u32);
             self.rows.push((output(at), output(slot)));
-            self.samples.push(alike.representative[kind as usize]);
+            self.samples.push(task.alike.representative[kind as usize]);
             self.weights.push(weight);
         }
     }

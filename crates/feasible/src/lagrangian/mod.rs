@@ -27,10 +27,13 @@ use crate::stream::{Purpose, Stream};
 mod chunk;
 mod distinct;
 mod lane;
+mod narrow;
 mod still;
 
 use chunk::Ground;
+use distinct::Shared;
 use lane::{Lane, TermSums};
+use narrow::Narrow;
 use still::Still;
 
 #[cfg(test)]
@@ -102,6 +105,7 @@ pub(crate) struct Lagrangian<'a, M: Model> {
     chunks: Vec<Chunk>,
     /// Per source.
     still: Vec<Still>,
+    narrow: Vec<Narrow>,
     pool: Option<rayon::ThreadPool>,
     /// Where adaptive views are asked for.
     pub(crate) place: Place,
@@ -143,7 +147,9 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         let ground = Ground { model, problem, fixed_views, first_term, alike, scope };
         let place = Place { seed, epoch: 0 };
         let still = vec![Still::default(); sources.len()];
-        Ok(Self { ground, lanes: Vec::new(), chunks: Vec::new(), still, pool, place })
+        let narrow = vec![Narrow::default(); sources.len()];
+        let (lanes, chunks) = (Vec::new(), Vec::new());
+        Ok(Self { ground, lanes, chunks, still, narrow, pool, place })
     }
 
     /// Looks for rows that are alike, whose work later passes do once. Pays for many passes; the sums
@@ -194,6 +200,9 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         let whole = self.ground.model.needs_whole_batch();
         self.chunks.clear();
         for (source, selection) in selections.iter().enumerate() {
+            if let Some(pool) = self.ground.pooled(source).and_then(|alike| alike.pool.as_ref()) {
+                self.narrow[source].fit(&self.ground, source, pool, ask);
+            }
             if selection.whole
                 && let Some(alike) = &self.ground.alike[source]
             {
@@ -234,7 +243,8 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         for lane in &mut self.lanes {
             lane.tape.statistics.clear();
         }
-        let (ground, chunks, place, still) = (&self.ground, &self.chunks, self.place, &self.still);
+        let (ground, chunks, place) = (&self.ground, &self.chunks, self.place);
+        let (still, narrow) = (&self.still, &self.narrow);
         let work = |(number, lane): (usize, &mut Lane<M::Real>)| {
             lane.sums.fill(TermSums::default());
             lane.seen.clear();
@@ -255,7 +265,9 @@ impl<'a, M: Model> Lagrangian<'a, M> {
                     Some(alike) => {
                         let rows = if whole { &alike.rows[range] } else { &rows[range] };
                         let source = chunk.source;
-                        ground.distinct_chunk(lane, theta, source, alike, rows, whole, scale, ask);
+                        let pool = narrow[source].pool().or(alike.pool.as_ref());
+                        let shared = Shared { alike, pool, sorted: whole };
+                        ground.distinct_chunk(lane, theta, source, shared, rows, scale, ask);
                     }
                     None => {
                         let Still { rows: sorted, count, .. } = &still[chunk.source];

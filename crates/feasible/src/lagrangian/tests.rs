@@ -173,3 +173,34 @@ fn sharing_the_work_of_like_rows_changes_only_the_order_of_sums() {
 fn sharing_the_work_of_like_inputs_changes_only_the_order_of_sums() {
     agree(&problem(3, &[(1, 2), (0, 1), (1, 2), (0, 2), (4, 5)]), true);
 }
+
+/// Steps ask for no view that weighs nothing; asked for values, a pass asks for all of them.
+fn leave_out(problem: &Problem) {
+    let model = Plain(WIDTH);
+    let theta = model.initial(1);
+    let mut plain = Lagrangian::new(problem, &model, 1, 0).unwrap();
+    let mut sharing = Lagrangian::new(problem, &model, 1, 0).unwrap().sharing();
+    let rows: Vec<u32> = (0..300).map(|i| i * 3 % 900).collect();
+    let batch = [Selection { rows: &rows, scale: 3.0, whole: false }];
+    // Other multipliers are 0 each time, and sometimes all of a requirement's.
+    for step in 0..40 {
+        let values = problem.requirements().iter().enumerate().map(|(r, requirement)| {
+            let each = |n: usize| if (n + step) % 4 == 0 { 2.5 } else { 0.0 };
+            let zero = (r + step / 3) % 3 == 0;
+            (0..requirement.multipliers()).map(|n| if zero { 0.0 } else { each(n) }).collect()
+        });
+        let multipliers = Multipliers::new(problem, values.collect()).unwrap();
+        let mut slacks = Vec::new();
+        let all = plain.gradient_and_slacks(&theta, &batch, &multipliers, &mut slacks).to_vec();
+        for lagrangian in [&mut plain, &mut sharing] {
+            let found = lagrangian.gradient(&theta, &batch, &multipliers);
+            all.iter().zip(found).for_each(|(&a, &b)| close(a, b));
+        }
+    }
+}
+
+#[test]
+fn views_that_weigh_nothing_can_be_left_out() {
+    leave_out(&problem(7, &[]));
+    leave_out(&problem(3, &[(1, 2), (0, 1), (1, 2), (0, 2), (4, 5)]));
+}
