@@ -194,24 +194,24 @@ fn a_png_shows_what_the_svg_shows() {
     let after = |name: &str| number(rest.split_once(&format!("{name}=\"")).unwrap().1);
     let (x, y, w, h) = (number(rest), after(" y"), after("width"), after("height"));
     let (width, height, rgb) = pixels(&bars.to_png());
-    assert_eq!(
-        (width, height),
-        (960, (2.0 * number(svg.split_once("viewBox=\"0 0 480 ").unwrap().1)) as usize)
-    );
-    let at = |x: f64, y: f64| rgb[(2.0 * y) as usize * width + (2.0 * x) as usize];
+    // Two pixels for each; 14 of paper on every side.
+    let high = number(svg.split_once("viewBox=\"-14 -14 508 ").unwrap().1);
+    assert_eq!((width, height), (1016, (2.0 * high) as usize));
+    let at =
+        |x: f64, y: f64| rgb[(2.0 * (y + 14.0)) as usize * width + (2.0 * (x + 14.0)) as usize];
     for (fx, fy) in [(0.02, 0.1), (0.5, 0.5), (0.98, 0.9)] {
         assert_eq!(at(x + fx * w, y + fy * h), [0, 114, 178]);
     }
     assert_eq!(at(x + w + 3.0, y - 2.0), [255; 3]);
-    // Letters are there, and dark: those of the title in the first 18 rows.
+    // Letters are there, and dark: those of the title at the top.
     let ink =
         |row: usize| rgb[row * width..(row + 1) * width].iter().filter(|p| p[0] < 100).count();
-    assert!((0..36).map(ink).sum::<usize>() > 50);
+    assert!((28..64).map(ink).sum::<usize>() > 50);
     // The same bytes every time, of any chart.
     for chart in [robust(), histogram("λ", "λ > 0", &[1.0, 2.0, 2.5, 9.0]), Chart::new("nothing")]
     {
         assert_eq!(chart.to_png(), chart.to_png());
-        assert_eq!(pixels(&chart.to_png()).0, 960);
+        assert_eq!(pixels(&chart.to_png()).0, 1016);
     }
 }
 
