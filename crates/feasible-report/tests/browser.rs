@@ -174,9 +174,14 @@ impl Browser {
             assert_eq!(self.evaluate(bare), 0, "{name}");
             self.screenshot(&format!("{name}-{width}-{scheme}.png"));
         }
-        // On paper it is light, and nothing that has to be opened is missing from it.
+        // On paper it is light, and nothing is cut off: A4 without its margins is 718 pixels wide.
+        let size = json!({ "width": 718, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", size);
         self.call("Emulation.setEmulatedMedia", json!({ "media": "print" }));
         assert_eq!(self.evaluate("getComputedStyle(document.body).color"), "rgb(29, 35, 48)");
+        let cut = "[...document.querySelectorAll('table')].map(t => Math.round(t.getBoundingClientRect().right)).filter(x => x > 719)";
+        assert_eq!(self.evaluate(cut), json!([]), "{name}: tables wider than the paper");
+        self.screenshot(&format!("{name}-paper.png"));
         let printed = self.call("Page.printToPDF", json!({ "printBackground": true }));
         let printed = base64(printed["data"].as_str().unwrap());
         assert!(printed.starts_with(b"%PDF"), "{name}");
