@@ -15,6 +15,12 @@ fn fit_writes_a_run_and_says_that_requirements_are_met() {
         assert!(scratch.path("run").join(file).is_file(), "{file}");
     }
     assert_eq!(scratch.read("run/metrics.jsonl").lines().count(), 20);
+    assert!(ran.err.contains("on one page: run/report.html\n"), "{}", ran.err);
+    assert!(scratch.read("run/report.html").contains("The requirement is met on the test rows."));
+    assert!(scratch.read("run/model-card.md").starts_with("# Model card: People\n"));
+    scratch.expect(0, &["fit", "problem.toml", "-o", "bare", "--no-report"]);
+    assert!(!scratch.path("bare/report.html").exists());
+    assert!(!scratch.path("bare/model-card.md").exists());
 }
 
 #[test]
@@ -69,6 +75,9 @@ fn several_seeds_are_summed_up_and_every_run_is_kept() {
     for seed in 4..7 {
         assert!(scratch.path(&format!("run/seed-{seed}/model.safetensors")).is_file());
     }
+    let page = scratch.read("run/report.html");
+    assert!(page.contains("All 3 runs meet their requirements."), "{page}");
+    assert!(scratch.path("run/seed-4/report.html").is_file());
     // A seed among others and alone: the same run.
     scratch.expect(0, &["fit", "problem.toml", "-o", "alone", "--seed", "5"]);
     assert_same_run(&scratch.path("run/seed-5"), &scratch.path("alone"), "seed 5");
@@ -260,6 +269,16 @@ fn reproduce_prints_the_papers_figures_beside_ours() {
     compas.extend(quick);
     let ran = scratch.expect(0, &compas);
     assert!(ran.out.contains("28.84 %") && ran.out.contains("multipliers"), "{}", ran.out);
+    let page = scratch.read("runs/reproduce-adult/report.html");
+    assert!(page.contains("Fig. 1a") && page.contains("multipliers at zero: 96 %"), "{page}");
+    assert!(scratch.path("runs/reproduce-adult/figures/sensitivity.svg").is_file());
+    assert!(scratch.path("runs/reproduce-adult/adult-pointwise/seed-1/summary.json").is_file());
+    let page = scratch.read("runs/reproduce-compas/report.html");
+    assert!(page.contains("28.84 %") && page.contains("of 7 constraints, gender is the hardest"));
+    assert!(scratch.path("runs/reproduce-compas/figures/mu-13.png").is_file());
+    // Without a page nothing is written.
+    scratch.expect(0, &[&compas[..], &["--no-report"]].concat());
+    assert!(!scratch.path("runs/reproduce-compas-2").exists());
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod support;
 
 use support::Scratch;
 
-const COMMANDS: [&[&str]; 19] = [
+const COMMANDS: [&[&str]; 20] = [
     &[],
     &["fit"],
     &["resume"],
@@ -13,6 +13,7 @@ const COMMANDS: [&[&str]; 19] = [
     &["audit"],
     &["certify"],
     &["bound"],
+    &["sweep"],
     &["report"],
     &["check"],
     &["init"],

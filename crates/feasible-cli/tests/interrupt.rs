@@ -107,5 +107,26 @@ fn an_interrupted_reproduction_ends_with_130() {
     signal(&child, "-INT");
     let ran = end(child, progress);
     assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
-    assert!(ran.err.contains("nothing of a reproduction is kept"), "{}", ran.err);
+    assert!(ran.err.contains("a reproduction cannot be resumed"), "{}", ran.err);
+}
+
+#[test]
+fn an_interrupted_sweep_keeps_what_is_done_and_goes_on() {
+    let scratch = Scratch::new();
+    let sweep = |epochs: &'static str| {
+        let sweep = ["sweep", "problem.toml", "--requirement", "gender", "--levels", "0.1,0.5"];
+        [&sweep[..], &["--seeds", "1", "--threads", "1", "-o", "sweep", "--epochs", epochs]]
+            .concat()
+    };
+    let (child, progress) = begin(&scratch, &sweep("1000000"));
+    signal(&child, "-INT");
+    let ran = end(child, progress);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
+    assert!(ran.err.contains("with -o sweep goes on"), "{}", ran.err);
+    // Other settings are another sweep.
+    let error = scratch.refuse(&sweep("2"));
+    assert!(error.contains("a sweep of other settings"), "{error}");
+    scratch.expect(0, &[&sweep("2")[..], &["--force"]].concat());
+    let again = scratch.expect(0, &sweep("2"));
+    assert!(!again.err.contains("epoch"), "nothing is trained twice: {}", again.err);
 }

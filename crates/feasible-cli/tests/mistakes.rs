@@ -148,6 +148,20 @@ fn arguments_that_make_no_sense_end_with_2() {
         &["data", "show", "adlt"],
         &["completions", "cobol"],
         &["init", "people.csv", "--target", "incom"],
+        &["sweep", "problem.toml", "--requirement", "gender"],
+        &["sweep", "problem.toml", "--requirement", "gender", "--levels", "1..2", "--points", "1"],
+        &[
+            "sweep",
+            "problem.toml",
+            "--requirement",
+            "gender",
+            "--levels",
+            "1..2",
+            "--warm",
+            "--cold",
+        ],
+        &["report", "--check-sensitivity"],
+        &["report", ".", "--delta", "1"],
     ] {
         scratch.refuse(arguments);
     }

@@ -10,7 +10,7 @@ fn a_run_becomes_a_page_and_figures() {
     let scratch = Scratch::new();
     scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);
     let ran = scratch.expect(0, &["report", "run", "--figures", "figures"]);
-    assert!(ran.out.starts_with("run/report.html\n"), "{}", ran.out);
+    assert!(ran.out.starts_with("run/report.html\nrun/model-card.md\nfigures/"), "{}", ran.out);
     let page = scratch.read("run/report.html");
     assert!(page.contains("The requirement is met on the test rows."), "{page}");
     assert!(page.contains("<th scope=\"row\"><bdi>gender</bdi>"));
@@ -26,6 +26,8 @@ fn a_run_becomes_a_page_and_figures() {
     scratch.refuse(&["report", "run", "--top", "0"]);
     for figure in ["objective", "slacks", "multipliers", "gap", "times", "lambda-1"] {
         assert!(scratch.read(&format!("figures/{figure}.svg")).starts_with("<svg"), "{figure}");
+        let png = std::fs::read(scratch.path(&format!("figures/{figure}.png"))).unwrap();
+        assert!(png.starts_with(b"\x89PNG"), "{figure}");
     }
     // Twice the same, and no obstacle to a new run in its place.
     scratch.expect(0, &["report", "run", "-o", "again.html"]);
@@ -59,6 +61,99 @@ fn what_is_no_finished_run_is_refused_with_a_sentence() {
     let error = scratch.refuse(&["report", "run"]);
     assert!(error.contains("metrics.jsonl, line 1, is damaged"), "{error}");
     scratch.expect(0, &["fit", "problem.toml", "--seeds", "2", "-o", "seeds"]);
-    let error = scratch.refuse(&["report", "seeds"]);
+    let error = scratch.refuse(&["report", "seeds", "--check-sensitivity"]);
     assert!(error.contains("the runs of 2 seeds"), "{error}");
+}
+
+#[test]
+fn runs_stand_side_by_side() {
+    let scratch = Scratch::new();
+    scratch.expect(0, &["fit", "problem.toml", "-o", "a"]);
+    scratch.expect(0, &["fit", "problem.toml", "-o", "b", "--seeds", "2"]);
+    let ran = scratch.expect(0, &["report", "a", "b"]);
+    assert_eq!(ran.out, "comparison.html\n");
+    let page = scratch.read("comparison.html");
+    for label in ["<bdi>a</bdi>", "<bdi>seed-0</bdi>", "<bdi>seed-1</bdi>"] {
+        assert!(page.contains(label), "{label}");
+    }
+    assert!(page.contains("All 3 runs meet their requirements."), "{page}");
+    // Of several seeds, all of them.
+    let ran = scratch.expect(0, &["report", "b", "--figures", "figures", "-o", "b.html"]);
+    assert!(ran.out.starts_with("b.html\nfigures/"), "{}", ran.out);
+    let error = scratch.refuse(&["report", "a", "nowhere"]);
+    assert!(error.contains("nowhere is not a run directory"), "{error}");
+    let error = scratch.refuse(&["report", "a", "b", "--check-sensitivity"]);
+    assert!(error.contains("is of one run"), "{error}");
+}
+
+#[test]
+fn prices_are_verified_by_solving_again() {
+    let scratch = Scratch::new();
+    scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);
+    let ran = scratch.expect(0, &["report", "run", "--check-sensitivity", "--delta", "0.2"]);
+    assert!(ran.out.contains("relaxed by 20 %") && ran.out.contains("observed"), "{}", ran.out);
+    assert!(scratch.read("run/report.html").contains("<th scope=\"col\">observed</th>"));
+    let json = scratch.expect(0, &["report", "run", "--check-sensitivity", "--json"]).json();
+    let price = &json["sensitivity"]["prices"][0];
+    assert_eq!(price["requirement"], "gender");
+    // The level is 0.5, and training leaves it 2 % of that.
+    assert!((price["delta"].as_f64().unwrap() - 0.001).abs() < 1e-9, "{price}");
+    // A new run in its place has no prices yet.
+    scratch.expect(0, &["fit", "problem.toml", "-o", "run", "--seed", "1", "--force"]);
+    assert!(!scratch.path("run/sensitivity.json").exists());
+}
+
+#[test]
+fn a_sweep_is_a_table_files_and_a_page() {
+    let scratch = Scratch::new();
+    let sweep = |more: &[&'static str]| {
+        [&["sweep", "problem.toml", "--requirement", "gender", "--epochs", "3"], more].concat()
+    };
+    let ran = scratch.expect(0, &sweep(&["--levels", "0.01..1", "--points", "3", "--seeds", "2"]));
+    assert!(ran.out.contains("level of 'gender', mean ± sd of 2 seeds"), "{}", ran.out);
+    assert_eq!(ran.out.lines().count(), 6, "{}", ran.out);
+    let csv = scratch.read("runs/problem-sweep/sweep.csv");
+    // Three levels, two seeds, training and test rows.
+    assert_eq!(csv.lines().count(), 1 + 3 * 2 * 2, "{csv}");
+    assert!(csv.starts_with("level,seed,part,objective,accuracy,"), "{csv}");
+    let page = scratch.read("runs/problem-sweep/report.html");
+    assert!(page.contains("From 1 to 0.01, accuracy on the test rows goes from"), "{page}");
+    for figure in ["objective", "accuracy", "violation", "multiplier"] {
+        assert!(scratch.path(&format!("runs/problem-sweep/figures/{figure}.png")).is_file());
+    }
+    scratch.expect(0, &["report", "runs/problem-sweep/level-0.1/seed-1"]);
+    let json = scratch.expect(0, &sweep(&["--levels", "0.1", "--seeds", "1", "--json", "-o", "x"]));
+    assert_eq!(json.json()["points"][0]["level"], 0.1);
+    // Threads change nothing.
+    let again =
+        ["--levels", "0.01..1", "--points", "3", "--seeds", "2", "-o", "y", "--threads", "1"];
+    scratch.expect(0, &sweep(&again));
+    assert_eq!(scratch.read("y/sweep.csv"), csv);
+    let error =
+        scratch.refuse(&["sweep", "problem.toml", "--requirement", "gendre", "--levels", "1"]);
+    assert!(error.contains("no requirement is named 'gendre': did you mean 'gender'?"), "{error}");
+    let error = scratch.refuse(&sweep(&["--levels", "low..high"]));
+    assert!(error.contains("--levels low..high: 'low' is no level: write 1e-4..1e-1"), "{error}");
+}
+
+#[test]
+fn a_training_that_diverged_can_be_reported_on() {
+    let scratch = Scratch::new();
+    let rows: String = (0..40)
+        .map(|k| format!("{},{}\n", f64::from(k % 7) - 3.0, f64::from(k % 5) * 1e19))
+        .collect();
+    scratch.write("large.csv", &format!("x,y\n{rows}"));
+    scratch.write(
+        "large.toml",
+        "[data]\nfile = \"large.csv\"\ntarget = \"y\"\n[model]\nkind = \"linear\"\n\
+         [[requirement]]\nname = \"small\"\nloss = \"squared\"\nat_most = 1.0\n\
+         [training]\noptimiser = \"sgd\"\nrate = 1e30\nepochs = 3\n",
+    );
+    let ran = scratch.expect(1, &["fit", "large.toml", "-o", "run"]);
+    assert!(ran.out.contains("diverged"), "{}", ran.out);
+    assert!(scratch.read("run/summary.json").contains("\"objective\": null"));
+    scratch.expect(0, &["report", "run"]);
+    let page = scratch.read("run/report.html");
+    assert!(page.contains("diverged") && page.contains("not finite"), "{page}");
+    assert!(scratch.read("run/model-card.md").contains("diverged"));
 }

@@ -177,10 +177,15 @@ impl Report {
     }
 }
 
+/// Writes a file whole or not at all.
 fn write(file: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
-    std::fs::write(file, bytes).map_err(|source| Error::Io {
-        operation: "write",
-        file: file.to_path_buf(),
-        source,
+    let failed = |source| Error::Io { operation: "write", file: file.to_path_buf(), source };
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // What a run calls the files it is about to write, and removes if it finds them.
+    let scratch = file.with_file_name(format!(".scratch-{name}"));
+    std::fs::write(&scratch, bytes).map_err(failed)?;
+    std::fs::rename(&scratch, file).map_err(|source| {
+        let _ = std::fs::remove_file(&scratch);
+        failed(source)
     })
 }

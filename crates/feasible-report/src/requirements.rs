@@ -9,6 +9,7 @@ use minijinja::value::Value;
 use serde::Serialize;
 
 use crate::chart::{grouped, number};
+use crate::figures::common_prefix;
 use crate::layout::{bounded, name};
 use crate::run::Run;
 use crate::words::{duration, kind, percent};
@@ -263,7 +264,9 @@ pub(crate) fn free(run: &Run) -> Value {
         .filter_map(|m| Some((m.name.as_str(), m.points.first()?.multiplier)))
         .collect();
     let free: Vec<&str> = averages.iter().filter(|(_, m)| *m == 0.0).map(|(n, _)| *n).collect();
-    let shown: Vec<String> = free.iter().take(12).map(|one| name(one)).collect();
+    let all: Vec<&str> = averages.iter().map(|(name, _)| *name).collect();
+    let prefix = common_prefix(&all);
+    let shown: Vec<String> = free.iter().take(12).map(|one| name(&one[prefix..])).collect();
     let more = free.len() - shown.len();
     match (free.len(), averages.len()) {
         (0, _) => context! {},

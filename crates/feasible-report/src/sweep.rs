@@ -17,7 +17,27 @@ use crate::words::percent;
 #[derive(Serialize)]
 struct Row {
     level: String,
-    cells: Vec<String>,
+    cells: Vec<Cell>,
+}
+
+/// A mean and its spread.
+#[derive(Serialize)]
+struct Cell {
+    value: String,
+    spread: Option<String>,
+}
+
+impl Cell {
+    /// Of text such as `0.31 ± 0.02 %`.
+    fn of(text: String) -> Self {
+        match text.split_once(" ± ") {
+            Some((mean, sd)) => {
+                let unit = if sd.ends_with(" %") { " %" } else { "" };
+                Self { value: format!("{mean}{unit}"), spread: Some(format!("± {sd}")) }
+            }
+            None => Self { value: text, spread: None },
+        }
+    }
 }
 
 /// The page, and its figures.
@@ -230,7 +250,10 @@ fn table(frontier: &Frontier) -> (Vec<String>, Vec<Row>) {
                 over(&|p| p.at_last()),
                 numbered(&|p| Some(p.multiplier)),
                 format!("{met} of {n}"),
-            ],
+            ]
+            .into_iter()
+            .map(Cell::of)
+            .collect(),
         }
     };
     (head, frontier.levels.iter().map(row).collect())

@@ -34,6 +34,12 @@ pub(crate) fn dual(run: &Run) -> String {
         table.and_then(|dual| dual.get("method")).and_then(toml::Value::as_str)
     }
     let training = run.settings.get("training");
+    let learner = training.and_then(|training| training.get("learner"));
+    if learner.and_then(toml::Value::as_str) == Some("exact") {
+        return "The exact learner moved them, by their slacks: at convergence they are the prices \
+                of the requirements."
+            .into();
+    }
     let general = method(training.and_then(|training| training.get("dual")));
     let requirements = run.settings.get("requirement").and_then(toml::Value::as_array);
     let own = requirements.into_iter().flatten().filter_map(|r| method(r.get("dual")));

@@ -18,7 +18,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use feasible_report::Report;
-use feasible_run::{FitOptions, Plan, Source, fit};
+use feasible_run::reproduce::{Reproduction, compas};
+use feasible_run::{FitOptions, Plan, Source, SweepOptions, fit, sweep};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -114,10 +115,16 @@ impl Browser {
     }
 
     fn screenshot(&mut self, file: &str) {
-        let Some(directory) = std::env::var_os("SCREENSHOTS") else { return };
+        if std::env::var_os("SCREENSHOTS").is_none() {
+            return;
+        }
         let whole = json!({ "captureBeyondViewport": true });
         let answer = self.call("Page.captureScreenshot", whole);
-        let bytes = base64(answer["data"].as_str().unwrap());
+        self.keep(file, &base64(answer["data"].as_str().unwrap()));
+    }
+
+    fn keep(&self, file: &str, bytes: &[u8]) {
+        let Some(directory) = std::env::var_os("SCREENSHOTS") else { return };
         fs::create_dir_all(&directory).unwrap();
         fs::write(Path::new(&directory).join(file), bytes).unwrap();
     }
@@ -143,11 +150,70 @@ fn base64(text: &str) -> Vec<u8> {
     digits.chunks(4).flat_map(bytes).collect()
 }
 
+impl Browser {
+    /// Opens a page wide and narrow, light and dark: no message, no request, nothing too wide.
+    fn inspect(&mut self, page: &Path, name: &str) {
+        for (width, scheme) in [(1120, "light"), (1120, "dark"), (390, "light"), (390, "dark")] {
+            self.look(width, scheme);
+            self.open(page);
+            let of = |event: &&Value, method: &str| event["method"] == method;
+            let requests: Vec<&Value> =
+                self.events.iter().filter(|e| of(e, "Network.requestWillBeSent")).collect();
+            assert_eq!(requests.len(), 1, "the page itself and nothing else: {requests:?}");
+            for wrong in ["Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown"] {
+                assert_eq!(self.events.iter().find(|e| of(e, wrong)), None, "{name}");
+            }
+            // Nothing is wider than the screen but what scrolls on its own.
+            let wide = self.evaluate("document.documentElement.scrollWidth - window.innerWidth");
+            assert!(wide.as_i64().unwrap() <= 0, "{name}, {width}: {wide} pixels too wide");
+            let ink = self.evaluate("getComputedStyle(document.body).color");
+            assert_eq!(ink == "rgb(29, 35, 48)", scheme == "light", "{ink}");
+            // Every table has a head, every chart a name for those who do not see it.
+            let bare = "document.querySelectorAll('table:not(:has(thead th[scope=col]))').length \
+                        + document.querySelectorAll('svg[role=img]:not(:has(title)):not(:has(desc))').length";
+            assert_eq!(self.evaluate(bare), 0, "{name}");
+            self.screenshot(&format!("{name}-{width}-{scheme}.png"));
+        }
+        // On paper it is light, and nothing is cut off: A4 without its margins is 718 pixels wide.
+        let size = json!({ "width": 718, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", size);
+        self.call("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+        assert_eq!(self.evaluate("getComputedStyle(document.body).color"), "rgb(29, 35, 48)");
+        let cut = "[...document.querySelectorAll('table')].map(t => Math.round(t.getBoundingClientRect().right)).filter(x => x > 719)";
+        assert_eq!(self.evaluate(cut), json!([]), "{name}: tables wider than the paper");
+        self.screenshot(&format!("{name}-paper.png"));
+        let printed = self.call("Page.printToPDF", json!({ "printBackground": true }));
+        let printed = base64(printed["data"].as_str().unwrap());
+        assert!(printed.starts_with(b"%PDF"), "{name}");
+        self.keep(&format!("{name}.pdf"), &printed);
+        self.call("Emulation.setEmulatedMedia", json!({ "media": "" }));
+    }
+
+    /// What a chart shows when its middle is pointed at; nothing before.
+    fn hover(&mut self, page: &Path, figure: &str) -> String {
+        self.look(1120, "light");
+        self.open(page);
+        let place = self.evaluate(&format!(
+            "(() => {{ const strips = document.querySelectorAll('{figure} .tip .hit'); \
+             const strip = strips[Math.floor(strips.length / 2)]; strip.scrollIntoView({{ block: 'center' }}); \
+             const box = strip.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2] }})()",
+        ));
+        let shown = "[...document.querySelectorAll('.tip .on')].filter(e => getComputedStyle(e).visibility == 'visible').map(e => e.textContent)";
+        assert_eq!(self.evaluate(shown), json!([]));
+        let at = json!({ "type": "mouseMoved", "x": place[0], "y": place[1] });
+        self.call("Input.dispatchMouseEvent", at);
+        let values = self.evaluate(shown);
+        let [text] = values.as_array().unwrap().as_slice() else { panic!("{values}") };
+        text.as_str().unwrap().to_string()
+    }
+}
+
 #[test]
 #[ignore = "needs Chromium"]
 fn the_page_opens_without_errors_or_requests_and_shows_values_on_hover() {
     let scratch = TempDir::new().unwrap();
     let mut browser = Browser::start(scratch.path());
+    let mut runs = Vec::new();
     for (problem, requirements) in [("adult", 1), ("compas", 13)] {
         let run = scratch.path().join(problem);
         let plan = Plan::check(&Source::open(problem).unwrap()).unwrap();
@@ -155,42 +221,53 @@ fn the_page_opens_without_errors_or_requests_and_shows_values_on_hover() {
         fit(&plan, &options, &|_| {}).unwrap();
         let page = run.join("report.html");
         Report::of(&run).unwrap().write(&page).unwrap();
-        for (width, scheme) in [(1120, "light"), (1120, "dark"), (390, "light"), (390, "dark")] {
-            browser.look(width, scheme);
-            browser.open(&page);
-            let of = |event: &&Value, method: &str| event["method"] == method;
-            let requests: Vec<&Value> =
-                browser.events.iter().filter(|e| of(e, "Network.requestWillBeSent")).collect();
-            assert_eq!(requests.len(), 1, "the page itself and nothing else: {requests:?}");
-            for wrong in ["Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown"] {
-                assert_eq!(browser.events.iter().find(|e| of(e, wrong)), None);
-            }
-            let rows = browser
-                .evaluate("document.querySelectorAll('#requirements ~ .scroll tbody tr').length");
-            assert_eq!(rows, requirements);
-            // Nothing is wider than the screen but what scrolls on its own.
-            let wide = browser.evaluate("document.documentElement.scrollWidth - window.innerWidth");
-            assert!(wide.as_i64().unwrap() <= 0, "{problem}, {width}: {wide} pixels too wide");
-            let ink = browser.evaluate("getComputedStyle(document.body).color");
-            assert_eq!(ink == "rgb(29, 35, 48)", scheme == "light", "{ink}");
-            browser.screenshot(&format!("{problem}-{width}-{scheme}.png"));
-        }
-        // Point at the middle of the first chart of the training.
-        browser.look(1120, "light");
-        browser.open(&page);
-        let place = browser.evaluate(
-            "(() => { const strips = document.querySelectorAll('#training ~ .figures figure:first-child .tip .hit'); \
-             const strip = strips[Math.floor(strips.length / 2)]; strip.scrollIntoView({ block: 'center' }); \
-             const box = strip.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2] })()",
+        browser.inspect(&page, problem);
+        let rows = browser
+            .evaluate("document.querySelectorAll('#requirements ~ .scroll tbody tr').length");
+        assert_eq!(rows, requirements);
+        let verdicts = browser.evaluate(
+            "document.querySelectorAll('#requirements ~ .scroll tbody td:nth-child(2) .pill.yes').length",
         );
-        let shown = "[...document.querySelectorAll('.tip .on')].filter(e => getComputedStyle(e).visibility == 'visible').map(e => e.textContent)";
-        assert_eq!(browser.evaluate(shown), json!([]));
-        let at = json!({ "type": "mouseMoved", "x": place[0], "y": place[1] });
-        browser.call("Input.dispatchMouseEvent", at);
-        let values = browser.evaluate(shown);
-        let [text] = values.as_array().unwrap().as_slice() else { panic!("{values}") };
-        let text = text.as_str().unwrap();
+        assert_eq!(verdicts, requirements);
+        let text = browser.hover(&page, "#training ~ .figures figure:first-child");
         assert!(text.starts_with("epoch ") && text.contains("training rows0."), "{text}");
         browser.screenshot(&format!("{problem}-hover.png"));
+        runs.push(run);
     }
+    let page = scratch.path().join("comparison.html");
+    Report::compare(&runs).unwrap().write(&page).unwrap();
+    browser.inspect(&page, "comparison");
+    let text = browser.hover(&page, "#curves ~ .figures figure:first-child");
+    assert!(text.contains("adult0.") && text.contains("compas0."), "{text}");
+}
+
+#[test]
+#[ignore = "needs Chromium"]
+fn the_pages_of_sweeps_and_reproductions_open_too() {
+    let scratch = TempDir::new().unwrap();
+    let mut browser = Browser::start(scratch.path());
+    let quick = ["training.epochs=4".to_string()];
+    let source = Source::open("compas").unwrap().with_overrides(&quick);
+    let options = SweepOptions {
+        levels: vec![1e-5, 1e-4, 1e-3],
+        seeds: vec![1, 2],
+        ..SweepOptions::new("invariance")
+    };
+    let frontier = sweep(&source, &options, &|_| {}).unwrap();
+    let page = scratch.path().join("sweep.html");
+    Report::of_sweep(&frontier, "feasible sweep compas").unwrap().write(&page).unwrap();
+    browser.inspect(&page, "sweep");
+    assert_eq!(browser.evaluate("document.querySelectorAll('tbody tr').length"), 3);
+    let text = browser.hover(&page, "#frontier ~ .figures figure:first-child");
+    assert!(text.contains("level of") && text.contains("training rows0."), "{text}");
+    let how =
+        Reproduction { seeds: vec![1, 2], overrides: quick.to_vec(), ..Reproduction::default() };
+    let table = compas(&how, &|_| {}).unwrap();
+    let page = scratch.path().join("compas.html");
+    Report::of_compas(&table, "feasible reproduce compas").unwrap().write(&page).unwrap();
+    browser.inspect(&page, "reproduction");
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('#table-1 ~ .scroll tbody tr').length"),
+        13
+    );
 }

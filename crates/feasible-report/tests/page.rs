@@ -124,6 +124,62 @@ fn data_that_changed_or_went_are_not_guessed_at() {
 }
 
 #[test]
+fn what_held_out_rows_certify_stands_beside_the_requirement() {
+    let run = trained("adult", &["training.epochs=2"]);
+    let report = Report::of(run.path()).unwrap();
+    let html = report.html();
+    assert!(html.contains("<th scope=\"col\">certificate</th>"));
+    let summary = Run::open(run.path()).unwrap().summary;
+    let finding = &summary.certificate.as_ref().unwrap().certificate.findings[0];
+    let verdict = finding.verdict.to_string().to_lowercase();
+    assert!(html.contains(&format!(">{verdict}</span><span class=\"how\">all but ")), "{verdict}");
+    assert!(html.contains("With probability at least 95 % over the draw of the 16,281"));
+    let card = report.card().unwrap();
+    assert!(card.contains(&format!("| {verdict} all but ")), "{card}");
+    // COMPAS has none: KL has no bound.
+    let run = trained("compas", &["training.epochs=1"]);
+    let report = Report::of(run.path()).unwrap();
+    assert!(!report.html().contains("<th scope=\"col\">certificate</th>"));
+    assert!(report.html().contains("No certificate:"));
+    assert!(report.card().unwrap().contains("Nothing is certified"));
+}
+
+#[test]
+fn requirements_that_others_imply_are_named() {
+    let run = trained("compas", &["training.epochs=1"]);
+    let csv = run.path().join("multipliers.csv");
+    let names: Vec<String> =
+        Run::open(run.path()).unwrap().multipliers.iter().map(|m| m.name.clone()).collect();
+    let mut text = String::from("requirement,kind,row,counterfactual,multiplier,slack\n");
+    for (at, name) in names.iter().enumerate() {
+        let mu = if at < 2 { 0.0 } else { 1.0 + at as f64 };
+        text += &format!("\"{name}\",average,,,{mu},-0.1\n");
+    }
+    fs::write(&csv, text).unwrap();
+    let html = Report::of(run.path()).unwrap().html().to_string();
+    assert!(
+        html.contains("2 of 13 have a multiplier of 0: the objective and the other requirements")
+    );
+    // What all names begin with is left out.
+    let short = |name: &str| name.replace("invariance: ", "");
+    let named = format!("<bdi>{}</bdi>, <bdi>{}</bdi>.", short(&names[0]), short(&names[1]));
+    assert!(html.contains(&named), "{named}");
+}
+
+#[test]
+fn a_report_of_a_plan_at_hand_is_the_same() {
+    let scratch = TempDir::new().unwrap();
+    let quick = ["training.epochs=1".to_string()];
+    let plan = Plan::check(&Source::open("adult").unwrap().with_overrides(&quick)).unwrap();
+    let options = FitOptions { directory: Some(scratch.path().into()), ..FitOptions::default() };
+    fit(&plan, &options, &|_| {}).unwrap();
+    let (read, at_hand) =
+        (Report::of(scratch.path()).unwrap(), Report::of_plan(scratch.path(), &plan).unwrap());
+    assert_eq!(read.html(), at_hand.html());
+    assert_eq!(read.card(), at_hand.card());
+}
+
+#[test]
 fn a_problem_without_requirements_says_so() {
     let run = trained("adult-unconstrained", &["training.epochs=1"]);
     let report = Report::of(run.path()).unwrap();
@@ -187,7 +243,19 @@ fn hostile_names_are_harmless_text() {
     assert!(!report.html().contains('\u{202e}'));
     assert!(!report.html().contains(&"W".repeat(1_000)));
     assert!(report.html().contains("😀"));
+    // Neither a tag nor a new cell nor a link in the card.
+    let card = report.card().unwrap();
+    assert!(!card.contains("<script") && !card.contains("<img") && !card.contains('\u{202e}'));
+    let cells = |line: &str| line.replace("\\|", "").matches('|').count();
+    for line in card.lines().filter(|line| line.contains("average")) {
+        assert_eq!(cells(line), 9, "{line}");
+    }
+    // Nor in a comparison of two.
+    let two = [run.path().to_path_buf(), run.path().to_path_buf()];
+    let both = Report::compare(&two).unwrap();
+    harmless(&both.html().replace("&lt;script", "").replace("&lt;img src=x onerror=", ""));
     for figure in report.figures() {
+        assert!(figure.png().starts_with(b"\x89PNG"), "{}", figure.name);
         assert!(!figure.svg().contains("<script") && !figure.svg().contains("<img"));
     }
 }

@@ -67,7 +67,8 @@ rows.json           which rows were trained, validated and tested on (ranges of 
 fingerprints.bin    hashes of the rows that were trained and validated on, by which `feasible certify`
                     knows them again in other tables; keep it as private as the data
 metrics.jsonl       one line per epoch
-timings.jsonl       clock times of the epochs; the only file that differs between equal runs
+timings.jsonl       clock times of the epochs; it, and the page that shows them, are all that differs
+                    between equal runs
 checkpoint.bin      the state to go on from: `feasible resume` with this directory
 model.safetensors   the trained model with its preprocessing and requirements: the one file to
                     hand over; its metadata entry 'feasible' is readable JSON

@@ -97,7 +97,7 @@ pub fn fit_from(
     write(RUN, &json(&info))?;
     // Last: a directory with a problem is a run that can be resumed.
     write(PROBLEM, problem.as_bytes())?;
-    let from = start.map_or(From::Scratch, From::Solution);
+    let from = start.map_or(Beginning::Scratch, Beginning::Solution);
     drive(plan, problem.as_bytes(), from, storage, interrupt, observer)
 }
 
@@ -152,29 +152,29 @@ pub fn resume_in(
         // Stopped before the first checkpoint: the start is as good.
         None => None,
     };
-    let from = checkpoint.map_or(From::Scratch, From::Checkpoint);
+    let from = checkpoint.map_or(Beginning::Scratch, |c| Beginning::Checkpoint(Box::new(c)));
     drive(&plan, &problem, from, storage, interrupt, observer)
 }
 
 /// Where a training begins.
-enum From<'a> {
+enum Beginning<'a> {
     Scratch,
     Solution(&'a Start),
-    Checkpoint(Checkpoint),
+    Checkpoint(Box<Checkpoint>),
 }
 
 fn drive(
     plan: &Plan,
     problem: &[u8],
-    from: From<'_>,
+    from: Beginning<'_>,
     storage: &dyn Storage,
     interrupt: &Interrupt,
     observer: Observer<'_>,
 ) -> Result<Fitted> {
     let (state, metrics, start) = match from {
-        From::Checkpoint(checkpoint) => (Some(checkpoint.state), checkpoint.metrics, None),
-        From::Solution(start) => (None, 0, Some(start)),
-        From::Scratch => (None, 0, None),
+        Beginning::Checkpoint(checkpoint) => (Some(checkpoint.state), checkpoint.metrics, None),
+        Beginning::Solution(start) => (None, 0, Some(start)),
+        Beginning::Scratch => (None, 0, None),
     };
     storage.truncate(METRICS, metrics).map_err(|error| match error.kind() {
         std::io::ErrorKind::UnexpectedEof => Error::Damaged {

@@ -44,12 +44,8 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     };
     let fit = feasible_run::fit(&plan, &options, &|event| progress.observe(event));
     progress.clear();
-    let fit = fit?;
-    let exit = report(&fit, &directory, terminal)?;
-    if !arguments.no_report {
-        on_pages(&fit, &directory, Some(&plan), terminal);
-    }
-    Ok(exit)
+    let pages = |fit: &Fit| on_pages(fit, &directory, Some(&plan), terminal);
+    report(&fit?, &directory, terminal, (!arguments.no_report).then_some(&pages))
 }
 
 /// Goes on with a run.
@@ -60,12 +56,8 @@ pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> 
     let interrupt = interrupt::on_signal(&progress);
     let fit = feasible_run::resume(directory, &interrupt, &|event| progress.observe(event));
     progress.clear();
-    let fit = fit?;
-    let exit = report(&fit, directory, terminal)?;
-    if !arguments.no_report {
-        on_pages(&fit, directory, None, terminal);
-    }
-    Ok(exit)
+    let pages = |fit: &Fit| on_pages(fit, directory, None, terminal);
+    report(&fit?, directory, terminal, (!arguments.no_report).then_some(&pages))
 }
 
 /// Puts every run on a page, and several side by side. That it cannot be done takes nothing away
@@ -144,7 +136,12 @@ struct Report<'a> {
     runs: &'a [Fitted],
 }
 
-fn report(fit: &Fit, directory: &Path, terminal: &Terminal) -> Result<Exit> {
+fn report(
+    fit: &Fit,
+    directory: &Path,
+    terminal: &Terminal,
+    pages: Option<&dyn Fn(&Fit)>,
+) -> Result<Exit> {
     let (met, interrupted) = (fit.met(), fit.is_interrupted());
     let report = Report { directory, met, interrupted, runs: fit.runs() };
     let shown = directory.display();
@@ -158,6 +155,9 @@ fn report(fit: &Fit, directory: &Path, terminal: &Terminal) -> Result<Exit> {
         )));
     }
     terminal.result(&report, || format!("{}\n{}\n", fit.to_text(), verdict(fit)))?;
+    if let Some(pages) = pages {
+        pages(fit);
+    }
     terminal.note(&format!("the run is in {shown}"));
     Ok(Exit::met(met))
 }

@@ -31,8 +31,8 @@ struct Written {
 
 /// Puts a run on one page, or several side by side.
 pub fn report(arguments: &ReportArguments, terminal: &Terminal) -> Result<Exit> {
-    for directory in arguments.directories.iter().filter(|directory| !directory.is_dir()) {
-        let shown = directory.display();
+    if let Some(missing) = arguments.directories.iter().find(|directory| !directory.is_dir()) {
+        let shown = missing.display();
         return Err(Failure::input(format!("{shown} is not a run directory: there is none")));
     }
     let (report, page, sensitivity) = match arguments.directories.as_slice() {

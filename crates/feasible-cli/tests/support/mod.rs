@@ -142,7 +142,8 @@ pub fn people(rows: usize) -> String {
     text
 }
 
-/// Every file of a run but the clock times, by name; subdirectories too.
+/// Every file of a run but the clock times and the page that shows them, by name; subdirectories
+/// too.
 pub fn files_of_run(path: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path).unwrap() {
@@ -151,7 +152,7 @@ pub fn files_of_run(path: &Path) -> Vec<(String, Vec<u8>)> {
         if entry.path().is_dir() {
             let inner = files_of_run(&entry.path());
             files.extend(inner.into_iter().map(|(file, bytes)| (format!("{name}/{file}"), bytes)));
-        } else if name != ".lock" && name != "timings.jsonl" {
+        } else if ![".lock", "timings.jsonl", "report.html"].contains(&name.as_str()) {
             files.push((name, std::fs::read(entry.path()).unwrap()));
         }
     }

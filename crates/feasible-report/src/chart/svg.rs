@@ -5,6 +5,9 @@ use std::fmt::Write;
 use super::style::css;
 use super::text::{coordinate, escape};
 
+/// Paper around a drawing that is a file of its own, in pixels.
+pub(crate) const MARGIN: f64 = 14.0;
+
 /// A drawing under construction: as text, and as shapes for other back ends.
 #[derive(Debug, Default)]
 pub(crate) struct Svg {
@@ -122,16 +125,22 @@ impl Svg {
         description: &str,
         style: bool,
     ) -> String {
-        let (w, h) = (coordinate(size.0), coordinate(size.1));
         let id = escape(id);
-        let style = if style { format!("<style>{}</style>", css()) } else { String::new() };
-        let paper = if style.is_empty() {
-            String::new()
-        } else {
-            format!(r#"<rect width="{w}" height="{h}" style="fill:var(--paper)"/>"#)
+        // A page has margins of its own, a file needs them.
+        let margin = if style { MARGIN } else { 0.0 };
+        let corner = coordinate(-margin);
+        let (w, h) = (coordinate(size.0 + 2.0 * margin), coordinate(size.1 + 2.0 * margin));
+        let (style, paper) = match style {
+            true => (
+                format!("<style>{}</style>", css()),
+                format!(
+                    r#"<rect x="{corner}" y="{corner}" width="{w}" height="{h}" style="fill:var(--paper)"/>"#
+                ),
+            ),
+            false => (String::new(), String::new()),
         };
         format!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {w} {h}" role="img" aria-labelledby="{id}-t {id}-d"><title id="{id}-t">{}</title><desc id="{id}-d">{}</desc>{style}{paper}{}</svg>"#,
+            r#"<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="{corner} {corner} {w} {h}" role="img" aria-labelledby="{id}-t {id}-d"><title id="{id}-t">{}</title><desc id="{id}-d">{}</desc>{style}{paper}{}</svg>"#,
             escape(title),
             escape(description),
             self.body

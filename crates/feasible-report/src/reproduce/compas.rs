@@ -60,8 +60,11 @@ fn flips(table: &CompasTable) -> Bars {
     Bars::new("Predictions that change, without constraints", axis, bars)
 }
 
+/// Multipliers by name.
+type Mus<'a> = Vec<(&'a str, f64)>;
+
 /// Of each seed, the multipliers by counterfactual.
-fn by_seed(runs: &[Summary]) -> Vec<Vec<(&str, f64)>> {
+fn by_seed(runs: &[Summary]) -> Vec<Mus<'_>> {
     runs.iter()
         .map(|run| {
             let standings = &run.train.requirements;
@@ -85,19 +88,19 @@ fn claims(table: &CompasTable) -> Vec<Claim> {
     let paper = "with 13 constraints at most 0.02 % of the predictions change (ours: below 0.5 %)";
     claims.push(Claim::new("Table", paper, ours, agrees));
     let (seven, thirteen) = (by_seed(runs(3)), by_seed(runs(1)));
-    let largest = |of: &[(&str, f64)]| {
+    let largest = |of: &Mus<'_>| {
         of.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|(name, m)| (name.to_string(), *m))
     };
-    let value = |of: &[(&str, f64)], what: &str| {
+    let value = |of: &Mus<'_>, what: &str| {
         of.iter().find(|(name, _)| name.ends_with(&format!(": {what}"))).map_or(0.0, |(_, m)| *m)
     };
-    let mean = |all: &[Vec<(&str, f64)>], what: &str| {
+    let mean = |all: &[Mus<'_>], what: &str| {
         Spread::of(all.iter().map(|of| value(of, what))).map_or(String::new(), |s| s.as_number())
     };
-    let every = |all: &[Vec<(&str, f64)>], holds: &dyn Fn(&[(&str, f64)]) -> bool| {
-        (several && !all.is_empty()).then(|| all.iter().all(|of| holds(of)))
+    let every = |all: &[Mus<'_>], holds: &dyn Fn(&Mus<'_>) -> bool| {
+        (several && !all.is_empty()).then(|| all.iter().all(holds))
     };
-    let share = |of: &[(&str, f64)], what: &str| {
+    let share = |of: &Mus<'_>, what: &str| {
         value(of, what) / largest(of).map_or(1.0, |(_, m)| m.max(f64::MIN_POSITIVE))
     };
     let sex = "Male ↔ Female";

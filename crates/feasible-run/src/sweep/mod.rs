@@ -479,7 +479,8 @@ fn setting(at: usize, key: Key, level: f64) -> String {
 
 /// The subdirectory of a level.
 pub fn level_directory(level: f64) -> String {
-    format!("level-{level}")
+    // Short even where a level is tiny: 1e-300, not three hundred digits.
+    format!("level-{level:?}")
 }
 
 /// Removes the runs and figures of a sweep, and nothing else.

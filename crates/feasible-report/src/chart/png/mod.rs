@@ -4,7 +4,7 @@ mod letters;
 mod mask;
 
 use super::style::light;
-use super::svg::{Shape, Svg};
+use super::svg::{MARGIN, Shape, Svg};
 use mask::{At, Mask, dashed, disc, stroke};
 
 /// Pixels of the file per pixel of the drawing.
@@ -15,7 +15,7 @@ type Colour = [f32; 4];
 
 /// The PNG file of a drawing; its title and its description are in it as text.
 pub(crate) fn encode(svg: &Svg, size: (f64, f64), title: &str, description: &str) -> Vec<u8> {
-    let side = |x: f64| ((x as f32 * SCALE).ceil() as usize).clamp(1, 16_384);
+    let side = |x: f64| (((x + 2.0 * MARGIN) as f32 * SCALE).ceil() as usize).clamp(1, 16_384);
     let mut canvas = Canvas::new(side(size.0), side(size.1));
     for shape in svg.shapes() {
         canvas.shape(shape);
@@ -37,7 +37,7 @@ impl Canvas {
     }
 
     fn shape(&mut self, shape: &Shape) {
-        let at = |(x, y): (f64, f64)| (x as f32 * SCALE, y as f32 * SCALE);
+        let at = |(x, y): (f64, f64)| ((x + MARGIN) as f32 * SCALE, (y + MARGIN) as f32 * SCALE);
         let has = |class: &str, name: &str| class.split(' ').any(|part| part == name);
         match shape {
             Shape::Text { class, at: place, text } => {
@@ -59,7 +59,7 @@ impl Canvas {
             }
             Shape::Rect { class, at: place, size } => {
                 let Some(colour) = filled(class) else { return };
-                let ((x, y), (w, h)) = (at(*place), at(*size));
+                let ((x, y), (w, h)) = (at(*place), (size.0 as f32 * SCALE, size.1 as f32 * SCALE));
                 self.fill(&[vec![(x, y), (x + w, y), (x + w, y + h), (x, y + h)]], colour);
             }
             Shape::Dot { class, at: place, radius } => {
