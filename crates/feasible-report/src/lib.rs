@@ -30,7 +30,7 @@ mod words;
 use std::path::{Path, PathBuf};
 
 pub use error::{Error, Result};
-use feasible_run::reproduce::{AdultTable, CompasTable};
+use feasible_run::reproduce::{AdultTable, CompasTable, RobustTable};
 use feasible_run::{Frontier, Plan, files};
 pub use figures::Figure;
 pub use hard::Options;
@@ -77,10 +77,11 @@ impl Report {
         let hard = figures::multipliers(run);
         let groups = figures::prevalence(&who);
         let training = figures::training(run);
-        let html = page::render(run, options, &who, [&hard, &groups, &training])?;
+        let attacked = robust::of(run);
+        let html = page::render(run, options, &who, [&hard, &groups, &training, &attacked])?;
         let met = run.summary.met();
         let card = Some(card::card(run, options, &who));
-        Ok(Self { html, figures: [hard, groups, training].concat(), met, card })
+        Ok(Self { html, figures: [hard, groups, training, attacked].concat(), met, card })
     }
 
     /// The report of a sweep; `command` is how it was made.
@@ -119,6 +120,15 @@ impl Report {
     /// A page that cannot be laid out: our bug.
     pub fn of_compas(table: &CompasTable, command: &str) -> Result<Self> {
         let (html, figures) = reproduce::compas(table, command)?;
+        Ok(Self { html, figures, met: true, card: None })
+    }
+
+    /// The paper's figures of `reproduce fashion-mnist`, whose runs are where its rows say.
+    ///
+    /// # Errors
+    /// Runs that cannot be read.
+    pub fn of_fashion_mnist(table: &RobustTable, command: &str) -> Result<Self> {
+        let (html, figures) = reproduce::fashion_mnist(table, command)?;
         Ok(Self { html, figures, met: true, card: None })
     }
 

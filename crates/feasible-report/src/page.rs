@@ -61,7 +61,7 @@ pub(crate) fn render(
     run: &Run,
     options: &Options,
     who: &[Who],
-    [hard, groups, training]: [&[Figure]; 3],
+    [hard, groups, training, attacked]: [&[Figure]; 4],
 ) -> Result<String> {
     let (part, judged) = run.summary.judged();
     let parts: Vec<&str> = run.summary.parts().iter().map(|(name, _)| *name).collect();
@@ -96,6 +96,7 @@ pub(crate) fn render(
         hard => drawn(hard),
         groups => drawn(groups),
         training => drawn(training),
+        attacked => drawn(attacked),
         kept => run.summary.kept_epoch,
         problem => context! {
             text => bounded(&run.problem, 60_000),

@@ -6,6 +6,7 @@
 
 mod adult;
 mod compas;
+mod fashion_mnist;
 
 use feasible_run::summary::Spread;
 use minijinja::context;
@@ -18,6 +19,7 @@ use crate::requirements::Verdict;
 
 pub(crate) use adult::adult;
 pub(crate) use compas::compas;
+pub(crate) use fashion_mnist::fashion_mnist;
 
 /// A claim of the paper beside what we find.
 #[derive(Serialize)]
@@ -62,10 +64,22 @@ struct Table {
     rows: Vec<Vec<String>>,
 }
 
+/// How claims are judged over seeds.
+const OVER_SEEDS: &str = "A number is confirmed if it is within two standard deviations of ours, an \
+                          order if every seed has it; one seed gives no verdict.";
+
+fn count(seeds: &[u64]) -> String {
+    match seeds.len() {
+        1 => "One seed.".into(),
+        n => format!("{n} seeds."),
+    }
+}
+
 /// Lays out the page of an experiment.
 fn render(
     title: &str,
-    seeds: &[u64],
+    lead: &str,
+    seeds: &str,
     claims: &[Claim],
     tables: &[Table],
     figures: &[Figure],
@@ -78,11 +92,9 @@ fn render(
         (all, 0) => format!("All {all} claims of the paper that can be checked are confirmed."),
         (all, _) => format!("{yes} of {all} claims of the paper are confirmed."),
     };
-    let more = match (open, seeds.len()) {
-        (0, n) => format!("{n} seeds."),
-        (open, n) => {
-            format!("{n} {}; {open} without a verdict.", if n == 1 { "seed" } else { "seeds" })
-        }
+    let more = match open {
+        0 => seeds.to_string(),
+        open => format!("{seeds} {open} without a verdict."),
     };
     let verdict = Verdict { state: "none", sentence, more };
     let content = context! {
@@ -92,7 +104,7 @@ fn render(
         claims => value(&claims)?,
         tables => value(&tables)?,
         figures => drawn(figures),
-        seeds => seeds.len(),
+        lead,
         command => bounded(command, 2_000),
     };
     page(include_str!("reproduce.html"), content)

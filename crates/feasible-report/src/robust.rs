@@ -1,7 +1,8 @@
 //! Figures of robustness: accuracy against ε, and the law of ε that was trained with.
 
 use feasible::adversary::Prior;
-use feasible_run::Curve;
+use feasible_run::spec::RequirementSpec;
+use feasible_run::{Curve, Source};
 
 use crate::chart::{Axis, Chart, Mark, Series};
 use crate::figures::Figure;
@@ -27,6 +28,17 @@ pub fn accuracy(curves: &[(&str, &Curve)]) -> Figure {
         chart = chart.series(series);
     }
     Figure::chart("accuracy-under-attack", chart)
+}
+
+/// Of a run: its curve, if it was attacked, and the law of ε it was trained with, if it has a density.
+pub fn of(run: &Run) -> Vec<Figure> {
+    let curve = run.curve.iter().map(|curve| accuracy(&[("this model", curve)]));
+    let adversary = |requirement: &RequirementSpec| {
+        density(&requirement.adversary.as_ref()?.epsilon.prior().ok()?)
+    };
+    let spec = Source::new("problem.toml", run.problem.clone()).parse(&[]);
+    let requirements = spec.map_or(Vec::new(), |spec| spec.requirements);
+    curve.chain(requirements.iter().filter_map(adversary).take(1)).collect()
 }
 
 /// The density of ε of a prior that has one.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use feasible_run::files::{self, RunInfo};
 use feasible_run::metrics::EpochTiming;
-use feasible_run::{Prices, SavedModel, Summary};
+use feasible_run::{Curve, Prices, SavedModel, Summary};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
@@ -42,6 +42,8 @@ pub struct Run {
     pub margins: Vec<f64>,
     /// `sensitivity.json`, if there is one and it is of this model.
     pub prices: Option<Prices>,
+    /// `attack.json`, if the model was attacked.
+    pub curve: Option<Curve>,
 }
 
 /// A line of `metrics.jsonl`. What was not finite is `null` there and NaN here.
@@ -151,6 +153,10 @@ impl Run {
             None => None,
         };
         let prices = prices.filter(|prices| Some(&prices.model) == model_sha256.as_ref());
+        let curve = match optional(&path(files::ATTACK[0]))? {
+            Some(bytes) => Some(json(&path(files::ATTACK[0]), &bytes)?),
+            None => None,
+        };
         Ok(Self {
             directory: directory.to_path_buf(),
             info,
@@ -163,6 +169,7 @@ impl Run {
             model_sha256,
             margins,
             prices,
+            curve,
         })
     }
 

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use feasible_report::{Figure, Report, Run, robust};
+use feasible_report::Report;
 use feasible_run::reproduce::{
-    Budget, Reproduction, RobustReproduction, RobustRow, RobustTable, adult, compas, fashion_mnist,
+    Budget, Reproduction, RobustReproduction, adult, compas, fashion_mnist,
 };
 use feasible_run::{files, problems};
 
@@ -69,10 +69,11 @@ fn robust(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<Exit> {
     for row in &table.rows {
         attack::write(&row.curve, &row.directory)?;
     }
-    for figure in figures(&table)? {
-        write(&directory, &format!("{}.svg", figure.name), figure.svg().as_bytes())?;
-        write(&directory, &format!("{}.png", figure.name), &figure.png())?;
-    }
+    let report = Report::of_fashion_mnist(&table, &command_line())?;
+    let page = directory.join(files::REPORT);
+    report.write(&page)?;
+    report.write_figures(&directory)?;
+    terminal.note(&format!("on one page: {}", page.display()));
     terminal.note(&format!("runs, curves and figures are in {}", directory.display()));
     terminal.note(&format!("{:.1} s", start.elapsed().as_secs_f64()));
     Ok(Exit::Met)
@@ -81,18 +82,6 @@ fn robust(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<Exit> {
 fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let path = directory.join(name);
     std::fs::write(&path, bytes).map_err(|error| Failure::file("write", &path, &error))
-}
-
-/// Accuracy against ε, the density of ε, and how training went.
-fn figures(table: &RobustTable) -> Result<Vec<Figure>> {
-    let curves: Vec<_> = table.rows.iter().map(|row| (row.variant.as_str(), &row.curve)).collect();
-    let mut figures = vec![robust::accuracy(&curves)];
-    figures.extend(table.rows.iter().filter_map(|row| robust::density(row.prior.as_ref()?)));
-    let open = |row: &RobustRow| Run::open(&row.directory).map(|run| (row.variant.clone(), run));
-    let runs = table.rows.iter().map(open).collect::<feasible_report::Result<Vec<_>>>();
-    let runs = runs.map_err(|error| Failure::input(error.to_string()))?;
-    figures.extend(robust::training(&runs));
-    Ok(figures)
 }
 
 /// Repeats an experiment of the paper.

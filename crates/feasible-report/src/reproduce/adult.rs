@@ -5,7 +5,7 @@ use std::path::Path;
 use feasible_run::reproduce::{AdultRow, AdultTable, run_directory};
 use feasible_run::summary::Spread;
 
-use super::{Claim, Table, render};
+use super::{Claim, OVER_SEEDS, Table, count, render};
 use crate::chart::{Bar, Bars, histogram};
 use crate::error::Result;
 use crate::figures::Figure;
@@ -74,7 +74,8 @@ pub(crate) fn adult(
     }
     let html = render(
         "Adult: the paper's figures from our runs",
-        &table.seeds,
+        OVER_SEEDS,
+        &count(&table.seeds),
         &claims,
         &[variants(table)],
         &figures,

@@ -3,7 +3,7 @@
 use feasible_run::reproduce::{CompasRow, CompasTable, Multiplier, PAPER_ACCURACY};
 use feasible_run::summary::{Spread, Summary};
 
-use super::{Claim, Table, render};
+use super::{Claim, OVER_SEEDS, Table, count, render};
 use crate::chart::{Bar, Bars, number};
 use crate::error::Result;
 use crate::figures::Figure;
@@ -24,7 +24,8 @@ pub(crate) fn compas(table: &CompasTable, command: &str) -> Result<(String, Vec<
     ];
     let tables = [insensitivity(table), multipliers(table)];
     let title = "COMPAS: the paper's figures from our runs";
-    let html = render(title, &table.seeds, &claims(table), &tables, &figures, command)?;
+    let seeds = count(&table.seeds);
+    let html = render(title, OVER_SEEDS, &seeds, &claims(table), &tables, &figures, command)?;
     Ok((html, figures))
 }
 

@@ -1,0 +1,54 @@
+//! Fashion-MNIST: accuracy under attack, and the law of ε.
+
+use feasible_run::reproduce::{RobustRow, RobustTable};
+
+use super::{Claim, Table, render};
+use crate::chart::number;
+use crate::error::Result;
+use crate::figures::Figure;
+use crate::robust;
+use crate::run::Run;
+
+/// The page, and its figures.
+pub(crate) fn fashion_mnist(table: &RobustTable, command: &str) -> Result<(String, Vec<Figure>)> {
+    let curves: Vec<_> = table.rows.iter().map(|row| (row.variant.as_str(), &row.curve)).collect();
+    let mut figures = vec![robust::accuracy(&curves)];
+    let densities = table.rows.iter().filter_map(|row| robust::density(row.prior.as_ref()?));
+    figures.extend(densities.take(1));
+    let open = |row: &RobustRow| Run::open(&row.directory).map(|run| (row.variant.clone(), run));
+    let runs = table.rows.iter().map(open).collect::<Result<Vec<_>>>()?;
+    figures.extend(robust::training(&runs));
+    let claim = |shown: &feasible_run::reproduce::Shown| {
+        Claim::new("Fig. 2", &shown.claim, shown.found.clone(), Some(shown.agrees))
+    };
+    let claims: Vec<Claim> = table.claims.iter().map(claim).collect();
+    let title = "Fashion-MNIST: the paper's figures from our runs";
+    let lead = "One seed, with exact intervals over the images that were attacked. What counts as \
+                confirmed stands in the claim.";
+    let html = render(title, lead, "One seed.", &claims, &[accuracies(table)], &figures, command)?;
+    Ok((html, figures))
+}
+
+/// Accuracy at every ε, the paper's beside it where it gives one.
+fn accuracies(table: &RobustTable) -> Table {
+    let epsilons: Vec<f64> = table
+        .rows
+        .first()
+        .map_or(Vec::new(), |row| row.curve.points.iter().map(|p| p.epsilon).collect());
+    let row = |row: &RobustRow| {
+        let cell = |point: &feasible_run::attack::CurvePoint| {
+            let paper = row.paper.iter().find(|(epsilon, _)| *epsilon == point.epsilon);
+            let paper = paper.map_or(String::new(), |(_, says)| format!(" (paper {says})"));
+            format!("{:.1} %{paper}", 100.0 * point.accuracy)
+        };
+        std::iter::once(row.variant.clone()).chain(row.curve.points.iter().map(cell)).collect()
+    };
+    Table {
+        title: "Accuracy under attack".into(),
+        lead: "The share of the attacked images that stand, by ε.".into(),
+        head: std::iter::once(String::new())
+            .chain(epsilons.iter().map(|epsilon| format!("ε = {}", number(*epsilon))))
+            .collect(),
+        rows: table.rows.iter().map(row).collect(),
+    }
+}
