@@ -170,7 +170,7 @@ pub struct Overrides {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Read a data set's original files from this directory [env: FEASIBLE_DATA]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, alias = "data", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
 }
 
