@@ -559,7 +559,7 @@ pub enum DataCommand {
 /// How much of an experiment to do.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Budget {
-    /// A small network on the embedded sample.
+    /// A part of the embedded sample.
     Small,
     /// All images, all epochs, the full attack.
     Paper,

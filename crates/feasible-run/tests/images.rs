@@ -281,7 +281,8 @@ fn what_is_wrong_with_images_or_adversaries_is_said_where_it_stands() {
         ),
         ("training.survey=0".into(), "survey"),
     ] {
-        let source = Source::new("images.toml", RESNET).with_overrides(&[change.clone()]);
+        let source =
+            Source::new("images.toml", RESNET).with_overrides(std::slice::from_ref(&change));
         let error = refused(d, &source);
         assert!(error.contains(expected), "{change}: {error}");
     }
