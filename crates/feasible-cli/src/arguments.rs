@@ -181,7 +181,7 @@ pub struct Overrides {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Read a data set's original files from this directory [env: FEASIBLE_DATA]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, alias = "data", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
 }
 
@@ -643,7 +643,7 @@ pub enum DataCommand {
 /// How much of an experiment to do.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Budget {
-    /// A small network on the embedded sample.
+    /// A part of the embedded sample.
     Small,
     /// All images, all epochs, the full attack.
     Paper,

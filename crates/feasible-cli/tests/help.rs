@@ -5,12 +5,13 @@ mod support;
 
 use support::Scratch;
 
-const COMMANDS: [&[&str]; 20] = [
+const COMMANDS: [&[&str]; 21] = [
     &[],
     &["fit"],
     &["resume"],
     &["predict"],
     &["audit"],
+    &["attack"],
     &["certify"],
     &["bound"],
     &["sweep"],

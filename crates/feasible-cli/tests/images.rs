@@ -80,7 +80,14 @@ fn what_cannot_be_attacked_or_reproduced_is_said() {
         assert!(matches!(ran.code, Some(2 | 3)), "{arguments:?}: {}", ran.err);
         assert!(ran.err.contains(message), "{arguments:?}: {}", ran.err);
     }
+    // A table's standardised numbers can be attacked, in standard deviations.
     scratch.expect(0, &["fit", "problem.toml", "-o", "people", "-q"]);
-    let refused = scratch.expect(2, &["attack", "people", "people.csv"]);
+    let few = ["--epsilons", "0,0.5", "--steps", "3", "--restarts", "1"];
+    let curve = scratch.expect(0, &[&["attack", "people", "people.csv"], &few[..]].concat());
+    assert!(curve.out.contains("on 400 samples of people.csv"), "{}", curve.out);
+    scratch.expect(2, &["attack", "people"]);
+    let plain = ["--set", "data.standardise=false", "-o", "plain", "-q"];
+    scratch.expect(0, &[&["fit", "problem.toml"], &plain[..]].concat());
+    let refused = scratch.expect(2, &["attack", "plain", "people.csv"]);
     assert!(refused.err.contains("standardise"), "{}", refused.err);
 }

@@ -10,10 +10,12 @@ use std::sync::Arc;
 
 use feasible::adversary::{Adversary, Attack};
 use feasible::{Loss, Population, Requirement, Samples, Shift, Targets};
+use feasible_data::image::{Augmentation, Shape};
 use feasible_data::{
     Change, Counterfactual, Encoder, Expression, Table, TargetEncoder, UnknownLevels,
 };
 
+use crate::augmented::Augmented;
 use crate::error::{Error, Result};
 use crate::spec::{Counterfactuals, Kind, Rate, RequirementSpec, Source};
 
@@ -95,6 +97,9 @@ pub struct Ground<'a> {
     pub unknown: UnknownLevels,
     shifts: Vec<(Change, Arc<Shift>)>,
     adversaries: Vec<Arc<Adversary>>,
+    augmented: Option<(Augmentation, Shape)>,
+    /// The views of augmented images, by who attacks them.
+    views: Vec<Arc<Augmented>>,
 }
 
 impl<'a> Ground<'a> {
@@ -106,7 +111,45 @@ impl<'a> Ground<'a> {
         encoder: &'a Encoder,
         unknown: UnknownLevels,
     ) -> Self {
-        Self { table, rows, samples, encoder, unknown, shifts: Vec::new(), adversaries: Vec::new() }
+        let (shifts, adversaries, views) = (Vec::new(), Vec::new(), Vec::new());
+        let augmented = None;
+        Self { table, rows, samples, encoder, unknown, shifts, adversaries, augmented, views }
+    }
+
+    /// The same samples, but images of this size, moved about as training sees them.
+    #[must_use]
+    pub fn augmented(mut self, how: Option<(Augmentation, Shape)>) -> Self {
+        self.augmented = how;
+        self
+    }
+
+    /// Everyone.
+    pub fn everyone(&mut self) -> Population {
+        let everyone = Population::new(self.samples.clone());
+        self.moved(everyone, None)
+    }
+
+    /// A population of images where they are placed, and attacked there.
+    fn moved(&mut self, population: Population, adversary: Option<Arc<Adversary>>) -> Population {
+        let Some((augmentation, shape)) = self.augmented else {
+            return match adversary {
+                Some(adversary) => population.through(adversary),
+                None => population,
+            };
+        };
+        let same = |view: &&Arc<Augmented>| match (&view.adversary, &adversary) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        let view = match self.views.iter().find(same) {
+            Some(view) => view.clone(),
+            None => {
+                self.views.push(Arc::new(Augmented { augmentation, shape, adversary }));
+                self.views[self.views.len() - 1].clone()
+            }
+        };
+        population.through(view)
     }
 
     /// What a change does to each row; the same change gives the same shift, so that
@@ -135,8 +178,11 @@ impl<'a> Ground<'a> {
     fn seen(&mut self, population: Population, clause: &Clause) -> Result<Population> {
         Ok(match (&clause.change, &clause.adversary) {
             (Some(change), _) => population.counterfactuals(vec![self.shift(change)?])?,
-            (None, Some(attack)) => population.through(self.adversary(attack)?),
-            (None, None) => population,
+            (None, Some(attack)) => {
+                let adversary = self.adversary(attack)?;
+                self.moved(population, Some(adversary))
+            }
+            (None, None) => self.moved(population, None),
         })
     }
 

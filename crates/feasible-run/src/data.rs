@@ -112,6 +112,9 @@ impl Data {
         if spec.per_class.is_some() {
             return Err(source.at("data.per_class", "is for images: a table has `split`"));
         }
+        if spec.augment.is_some() {
+            return Err(source.at("data.augment", "is for images: the data are a table"));
+        }
         let format = spec.format.clone().unwrap_or_default();
         let Read { table, parts, hashes } = read(source, spec, set.as_ref(), &format)?;
         let set = set.as_ref();
@@ -285,6 +288,7 @@ fn only_image_keys(source: &Source, spec: &DataSpec) -> Result<()> {
         directory: None,
         folder: None,
         per_class: None,
+        augment: None,
         rows: None,
         split: None,
         ..spec.clone()
@@ -293,7 +297,8 @@ fn only_image_keys(source: &Source, spec: &DataSpec) -> Result<()> {
     match text.keys().next() {
         Some(key) => Err(source.at(
             &format!("data.{key}"),
-            "is for tables: images have `source` or `folder`, `directory`, `per_class`, `rows`, `split`",
+            "is for tables: images have `source` or `folder`, `directory`, `per_class`, `augment`, `rows`, \
+             `split`",
         )),
         None => Ok(()),
     }

@@ -25,6 +25,7 @@
 
 pub mod attack;
 pub mod audit;
+pub mod augmented;
 pub mod bound;
 pub mod certify;
 pub mod checkpoint;
@@ -63,6 +64,7 @@ mod threads;
 
 pub use attack::{AttackOptions, AttackProgress, Curve, CurvePoint};
 pub use audit::Audit;
+pub use augmented::Augmented;
 pub use certify::{Certification, Fingerprints, RunRecord};
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use embedded::{EmbeddedProblem, problems};

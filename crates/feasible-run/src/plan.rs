@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use feasible::certificate::Design;
-use feasible::{Model, Population, Problem, Samples};
+use feasible::{Model, Problem, Samples};
 use feasible_data::{Change, UnknownLevels};
 
 use crate::certify::{Fingerprints, room};
@@ -79,10 +79,12 @@ impl Plan {
         if let (Some(certify), Some(reserve)) = (&spec.certify, &data.reserve) {
             leave_room(source, certify, &data, reserve, &model, &mut clauses)?;
         }
+        let augmentation = spec.data.augment.zip(data.image_shape());
         let build = |samples: &Arc<Samples>, rows: &[u32], part: &str| {
             let mut ground =
-                Ground::new(&data.table, rows, samples, &data.encoder, UnknownLevels::Reject);
-            let everyone = Population::new(samples.clone());
+                Ground::new(&data.table, rows, samples, &data.encoder, UnknownLevels::Reject)
+                    .augmented(augmentation.filter(|_| part == "training"));
+            let everyone = ground.everyone();
             let (loss, _) = loss.losses();
             let decay = spec.objective.weight_decay.unwrap_or(0.0);
             let mut draft = Problem::minimise(&everyone, loss).weight_decay(decay);

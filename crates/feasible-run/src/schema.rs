@@ -36,6 +36,21 @@ pub(crate) fn standardise(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [{ "type": "boolean" }, strings()] })
 }
 
+pub(crate) fn augmentation(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "mirror": { "type": "boolean", "description": "Half of the images left to right." },
+            "pad": {
+                "type": "integer", "minimum": 0,
+                "description": "Black pixels around the image before a crop of the old size."
+            },
+            "seed": { "type": "integer", "minimum": 0 }
+        }
+    })
+}
+
 pub(crate) fn missing(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ["reject", "level", "impute"] })
 }

@@ -133,6 +133,92 @@ fn interrupted_between_two_batches_a_run_on_images_ends_in_the_same_bytes() {
 }
 
 #[test]
+fn augmented_images_are_trained_on_moved_and_measured_as_they_are() {
+    let augment = "data.augment={mirror=true,pad=2}";
+    let quick = ["training.epochs=1", augment, "data.per_class.train=3"];
+    let plan = plan(RESNET, &quick);
+    assert!(plan.spec().to_toml().contains("[data.augment]"));
+    let files = trained(&plan);
+    // The training images as they are: what the problem without augmentation measures of the same θ.
+    let plain = self::plan(RESNET, &[quick[0], quick[2]]);
+    let theta = model(&files).theta().to_vec();
+    let measured = plain.train().measure(plain.model(), &theta).unwrap();
+    assert_eq!(model(&files).manifest().training.train.objective, measured.objective);
+    // The moved ones differ, and training on them ends elsewhere.
+    let moved = plan.train().measure(plan.model(), &theta).unwrap();
+    assert_ne!(moved.objective, measured.objective);
+    assert_ne!(model(&trained(&plain)).theta(), theta);
+}
+
+#[test]
+fn an_adversary_of_augmented_images_stays_in_its_ball_and_in_the_box() {
+    use feasible::adversary::{Attack, Budget, Norm};
+    use feasible::{Adaptive, Inputs, Place, Probe, Samples, Targets};
+    use feasible_data::image::{Augmentation, Shape};
+    use feasible_run::Augmented;
+
+    /// f(x) = Σ w x: its gradient is w, whatever x.
+    struct Linear<'a>(&'a Samples, [u32; 2], Vec<f32>);
+    const W: [f32; 4] = [1.0, -1.0, 1.0, -1.0];
+    impl Probe for Linear<'_> {
+        fn samples(&self) -> &Samples {
+            self.0
+        }
+        fn rows(&self) -> &[u32] {
+            &self.1
+        }
+        fn output_width(&self) -> usize {
+            1
+        }
+        fn outputs(&mut self, shift: &[f32]) -> &[f32] {
+            self.outputs_at(&[0, 1], shift)
+        }
+        fn outputs_at(&mut self, positions: &[u32], shift: &[f32]) -> &[f32] {
+            let of = |(&p, shift): (&u32, &[f32])| -> f32 {
+                let x = self.0.inputs().row(self.1[p as usize] as usize);
+                (0..4).map(|i| W[i] * (x[i] + shift[i])).sum()
+            };
+            self.2 = positions.iter().zip(shift.chunks_exact(4)).map(of).collect();
+            &self.2
+        }
+        fn input_gradient(&mut self, seeds: &[f32], gradient: &mut [f32]) {
+            for (seed, gradient) in seeds.iter().zip(gradient.chunks_exact_mut(4)) {
+                (0..4).for_each(|i| gradient[i] = seed * W[i]);
+            }
+        }
+    }
+
+    let shape = Shape { channels: 1, height: 1, width: 4 };
+    let images = Inputs::dense(vec![0.0, 0.25, 0.5, 1.0, 1.0, 0.5, 0.25, 0.0], 4).unwrap();
+    let samples = Samples::new(images, Targets::Classes(vec![1, 0])).unwrap();
+    let augmentation = Augmentation { mirror: true, pad: 1, seed: 3 };
+    let epsilon = 0.125_f32;
+    let fgsm = Attack::fgsm(Norm::Linf, Budget::fixed(epsilon.into())).check().unwrap();
+    for epoch in 0..8 {
+        let place = Place { seed: 0, epoch };
+        let shift = |adversary| {
+            let view = Augmented { augmentation, shape, adversary };
+            let mut shift = vec![0.0; 8];
+            view.shift(&mut Linear(&samples, [0, 1], Vec::new()), place, &mut shift);
+            shift
+        };
+        let (moved, attacked) = (shift(None), shift(Some(std::sync::Arc::new(fgsm.clone()))));
+        for row in 0..2 {
+            let x = samples.inputs().row(row);
+            let mut placed = vec![0.0; 4];
+            augmentation.place(epoch, row as u64).apply(shape, &x, &mut placed);
+            for i in 0..4 {
+                // All numbers are multiples of 1/8: no rounding.
+                assert_eq!(x[i] + moved[4 * row + i], placed[i]);
+                // The loss of class 1 rises as the output falls, that of class 0 as it rises.
+                let step = if row == 0 { -epsilon } else { epsilon } * W[i];
+                assert_eq!(x[i] + attacked[4 * row + i], (placed[i] + step).clamp(0.0, 1.0));
+            }
+        }
+    }
+}
+
+#[test]
 fn threads_change_nothing_in_a_run_on_images() {
     let (one, two) = (trained(&plan(RESNET, &[])), trained(&plan(RESNET, &["training.threads=2"])));
     for name in [files::METRICS, files::MULTIPLIERS, files::SUMMARY] {
@@ -263,6 +349,7 @@ fn what_is_wrong_with_images_or_adversaries_is_said_where_it_stands() {
         ("data.target=class".into(), "data.target: is for tables"),
         ("data.per_class.validation=600".into(), "data.per_class"),
         ("data.per_class.train=0".into(), "at least 1"),
+        ("data.augment={flip=true}".into(), "unknown key 'flip'"),
         ("data.rows=\"class == 'Bag'\"".into(), "all of one class"),
         ("data.rows=\"class == 'Bagg'\"".into(), "Bag"),
         ("model.width=0".into(), "at least 1"),
@@ -281,7 +368,8 @@ fn what_is_wrong_with_images_or_adversaries_is_said_where_it_stands() {
         ),
         ("training.survey=0".into(), "survey"),
     ] {
-        let source = Source::new("images.toml", RESNET).with_overrides(&[change.clone()]);
+        let source =
+            Source::new("images.toml", RESNET).with_overrides(std::slice::from_ref(&change));
         let error = refused(d, &source);
         assert!(error.contains(expected), "{change}: {error}");
     }

@@ -6,6 +6,7 @@
 //! | `directory` | none | read the set's original files from here |
 //! | `folder` | none | a folder of PNG or JPEG images by class |
 //! | `per_class` | 100 for validation of known sets | images of each class: `{ train, validation, test }` |
+//! | `augment` | none | training images are mirrored and moved: `{ mirror, pad, seed }` |
 //! | `file` | none | one table, split by `split` or `split_by` |
 //! | `train`, `validation`, `test` | none | tables that are split by file |
 //! | `format` | read from the file | how text tables are written |
@@ -18,6 +19,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use feasible_data::image::Augmentation;
 use feasible_data::{
     Bins, ByColumn, Format, ImageSet, Missing, Preprocessing, Standardise, Task, Unseen,
 };
@@ -46,6 +48,10 @@ pub struct DataSpec {
     /// One table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
+    /// How training images are moved about, anew in every epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::augmentation")]
+    pub augment: Option<Augmentation>,
     /// A table to train on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub train: Option<PathBuf>,
