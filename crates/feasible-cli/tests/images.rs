@@ -64,6 +64,9 @@ fn the_chapter_s_problem_is_trained_audited_predicted_and_attacked() {
     let predicted = scratch.expect(0, &["predict", "run", "run"]).out;
     assert_eq!(predicted.lines().count(), 31);
     scratch.expect(0, &["report", "run"]);
+    // What was attacked stands on the page.
+    let page = scratch.read("run/report.html");
+    assert!(page.contains("Under attack") && page.contains("Accuracy under attack"), "{page}");
 }
 
 #[test]
@@ -71,7 +74,7 @@ fn what_cannot_be_attacked_or_reproduced_is_said() {
     let scratch = Scratch::new();
     for (arguments, message) in [
         (&["attack", "nowhere"][..], "nowhere"),
-        (&["reproduce", "adult", "--budget", "small"][..], "go with fashion-mnist"),
+        (&["reproduce", "adult", "--budget", "small"][..], "goes with fashion-mnist"),
         (&["reproduce", "fashion-mnist", "--seeds", "2"][..], "one seed"),
         (&["reproduce", "fashion-mnist", "--budget", "paper"][..], "fashion-mnist was not found"),
         (&["fit", "cifar10-nominal"][..], "cifar-10 was not found"),
