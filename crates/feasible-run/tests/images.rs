@@ -12,11 +12,11 @@ use feasible_run::{
     fit_in, problems, resume_in,
 };
 
-/// 60 images to train on; BatchNorm, ε from a prior, a requirement on one class.
+/// 40 images to train on; BatchNorm, ε from a prior, a requirement on one class.
 const RESNET: &str = r#"
 [data]
 source = "fashion-mnist-sample"
-per_class = { train = 6, validation = 1, test = 3 }
+per_class = { train = 4, validation = 1, test = 3 }
 
 [model]
 kind = "resnet18"
@@ -39,7 +39,7 @@ at_most = 0.3
 
 [training]
 epochs = 2
-batch_size = 30
+batch_size = 20
 survey = 20
 "#;
 
