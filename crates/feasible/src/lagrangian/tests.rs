@@ -185,8 +185,8 @@ fn leave_out(problem: &Problem) {
     // Other multipliers are 0 each time, and sometimes all of a requirement's.
     for step in 0..40 {
         let values = problem.requirements().iter().enumerate().map(|(r, requirement)| {
-            let each = |n: usize| if (n + step) % 4 == 0 { 2.5 } else { 0.0 };
-            let zero = (r + step / 3) % 3 == 0;
+            let each = |n: usize| if (n + step).is_multiple_of(4) { 2.5 } else { 0.0 };
+            let zero = (r + step / 3).is_multiple_of(3);
             (0..requirement.multipliers()).map(|n| if zero { 0.0 } else { each(n) }).collect()
         });
         let multipliers = Multipliers::new(problem, values.collect()).unwrap();
