@@ -62,7 +62,7 @@ fn a_run_that_was_killed_ends_in_the_same_bytes() {
     for (name, more) in variants {
         let killed = format!("{name}-killed");
         let arguments = |directory| {
-            let set = ["--set", "training.epochs=150", "-q"];
+            let set = ["--set", "training.epochs=600", "-q"];
             [&["fit", "problem.toml", "-o", directory], &set[..], more].concat()
         };
         let begin = Instant::now();
