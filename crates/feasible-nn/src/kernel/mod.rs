@@ -79,7 +79,7 @@ pub trait Kernels: Real {
     const SHALLOW_OUTPUTS: usize;
 
     /// Activations and outputs of a network with one hidden layer, for every view of a
-    /// batch that [`is_even`]; `partial` is memory for [`partial_sums`].
+    /// batch that [`is_even`]; `scratch` is memory for [`scratch_len`] numbers, and `a` for [`kept_rows`].
     fn shallow_forward(
         level: Level,
         batch: &Batch<'_>,
