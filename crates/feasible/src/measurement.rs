@@ -34,11 +34,6 @@ impl Slacks {
         self.surrogate.as_ref().unwrap_or(&self.measured).iter().map(|s| s + self.margin)
     }
 
-    /// The slacks that move the multipliers, margin included.
-    pub fn dual(&self) -> impl Iterator<Item = f64> + '_ {
-        self.measured.iter().map(|s| s + self.margin)
-    }
-
     /// The largest slack: positive if anything is violated.
     pub fn worst(&self) -> f64 {
         self.measured.iter().copied().fold(f64::NEG_INFINITY, f64::max)

@@ -1,63 +1,13 @@
-//! A network with one hidden layer and one or two outputs, forward and backward, row by row.
-//!
-//! For batches whose lists of hot and of changed columns are even ([`Inputs::even_hot`]): they are
-//! filled up with column d, a row of zeros behind the weights, so that no branch depends on the data.
-//!
-//! Forward, for each row: $z = b + \sum_{c\ \mathrm{hot}} W_c + \sum_{c\ \mathrm{dense}} x_c W_c$ in
-//! registers, $z_v = z + \sum_c \Delta_c W_c$ for each counterfactual view, $a = \varphi(z)$, and the
-//! outputs $U a + u$ while a is still in registers.
-//!
-//! Where φ is the sigmoid and the rows of a view make few different [moves](feasible::Moves) Δ, their
-//! $g = e^{-\sum_c \Delta_c W_c}$ are computed once, and $\sigma(z_v) = 1 / (1 + e^{-z} g)$ takes less than
-//! half of what a sigmoid takes.
-//!
-//! Backward, for each row and view: $\mathrm{d}a = \sum_j s_j U_j$,
-//! $\mathrm{d}z = \mathrm{d}a\,\varphi'(z)$, then as in [`super::scatter`]; and
-//! $\mathrm{d}U_j \mathrel{+}= s_j a$. Nothing between the seeds and the gradient goes to memory.
+//! The forward pass. See the [module above](super).
 
 #![allow(unsafe_code)]
 
-use feasible::{Batch, Inputs, Moves, Shift, ViewShift};
+use feasible::{Batch, Moves, ViewShift};
 
-use super::activation::{RELU, SIGMOID, SILU, TANH, finish, slope_of};
-use super::scatter::add;
+use super::{Shallow, even_hot, even_row, is_even};
 use crate::activation::Activation;
+use crate::kernel::activation::{RELU, SIGMOID, SILU, TANH, finish};
 use crate::simd::{Lanes, MAX_LANES, dispatch, exp_of_minus, sigmoid_of, sums};
-
-/// The parameters.
-#[derive(Clone, Copy, Debug)]
-pub struct Shallow<'a, T> {
-    /// φ.
-    pub activation: Activation,
-    /// W, and the row of zeros: (d + 1) × h.
-    pub first: &'a [T],
-    /// b: h.
-    pub bias: &'a [T],
-    /// U: k × h.
-    pub head: &'a [T],
-    /// u: k.
-    pub head_bias: &'a [T],
-}
-
-/// What the forward pass leaves for the backward pass.
-#[derive(Clone, Copy, Debug)]
-pub struct Hidden<'a, T> {
-    /// a = φ(z): views × rows × h.
-    pub a: &'a [T],
-    /// φ'(z) where it was kept, else empty.
-    pub slope: &'a [T],
-}
-
-/// The gradients to add to; that of u is a sum of columns of the seeds.
-#[derive(Debug)]
-pub struct ShallowGradient<'a, T> {
-    /// W's, and a row that is written but means nothing: (d + 1) × h.
-    pub first: &'a mut [T],
-    /// b's: h.
-    pub bias: &'a mut [T],
-    /// U's: k × h.
-    pub head: &'a mut [T],
-}
 
 /// Rows whose outputs are added up together: enough for whole vectors of outputs.
 const BLOCK: usize = 16;
@@ -199,7 +149,6 @@ fn rows<L: Lanes, const K: usize, const F: u8>(
         let end = (start + BLOCK).min(rows);
         let (kept, kept_per_view) = if keep { (start, rows) } else { (0, BLOCK.min(rows)) };
         let block = Block { batch, net, start, end, kept, kept_per_view };
-        fetch(&block);
         let mut j = 0;
         while j < h {
             let left = h - j;
@@ -222,24 +171,7 @@ fn rows<L: Lanes, const K: usize, const F: u8>(
     }
 }
 
-/// Looks at the rows' lists of hot columns, one after the other without waiting for any: rows come in
-/// random order, and later loops would wait for each.
-#[inline(always)]
-fn fetch(block: &Block<'_, '_>) {
-    let Block { batch, start, end, .. } = *block;
-    let mut any = 0;
-    for &row in &batch.rows[start..end] {
-        if let [first, .., last] = even_hot(batch.inputs, row as usize) {
-            any |= first | last;
-        }
-    }
-    std::hint::black_box(any);
-}
-
 /// Hidden units j.. of a block, all views: V vectors, or if not FULL the `n` that are left.
-///
-/// Three loops over the rows instead of one: each does something short, so that a processor works on
-/// several rows at a time instead of waiting for the end of one.
 #[inline(always)]
 fn units<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool>(
     block: &Block<'_, '_>,
@@ -518,180 +450,4 @@ unsafe fn weights_at(weights: &[f32], c: u32, h: usize) -> *const f32 {
     debug_assert!((c as usize + 1) * h <= weights.len());
     // SAFETY: the caller's promise.
     unsafe { weights.as_ptr().add(c as usize * h) }
-}
-
-/// Whether the kernels can work on this batch.
-pub fn is_even(batch: &Batch<'_>) -> bool {
-    let width = batch.inputs.width();
-    let fits = |shift: &Shift| shift.last_column().is_none_or(|c| (c as usize) < width);
-    let even = |shift: &ViewShift<'_>| matches!(shift, ViewShift::Sparse(shift) if shift.is_even() && fits(shift));
-    batch.inputs.is_even() && batch.shifts.iter().all(even)
-}
-
-#[inline(always)]
-fn even_hot(inputs: &Inputs, row: usize) -> &[u32] {
-    inputs.even_hot(row).unwrap_or_default()
-}
-
-#[inline(always)]
-fn even_row(shift: &Shift, row: usize) -> (&[u32], &[f32]) {
-    shift.even_row(row).unwrap_or_default()
-}
-
-dispatch!(backward => backward_lanes(
-    batch: &Batch<'_>,
-    net: Shallow<'_, f32>,
-    hidden: Hidden<'_, f32>,
-    seeds: &[f32],
-    gradient: ShallowGradient<'_, f32>,
-));
-
-#[inline(always)]
-fn backward_lanes<L: Lanes>(
-    batch: &Batch<'_>,
-    net: Shallow<'_, f32>,
-    hidden: Hidden<'_, f32>,
-    seeds: &[f32],
-    gradient: ShallowGradient<'_, f32>,
-) {
-    let (h, k, all) = (net.bias.len(), net.head_bias.len(), batch.output_rows());
-    assert!(is_even(batch) && gradient.first.len() == (batch.inputs.width() + 1) * h);
-    assert!(gradient.bias.len() == h);
-    assert!(hidden.a.len() == all * h && seeds.len() == all * k);
-    assert!(net.head.len() == k * h && gradient.head.len() == k * h);
-    assert!(net.activation != Activation::Silu || hidden.slope.len() == all * h);
-    match k {
-        1 => activations::<L, 1>(batch, net, hidden, seeds, gradient),
-        2 => activations::<L, 2>(batch, net, hidden, seeds, gradient),
-        _ => panic!("one or two outputs"),
-    }
-}
-
-#[inline(always)]
-fn activations<L: Lanes, const K: usize>(
-    batch: &Batch<'_>,
-    net: Shallow<'_, f32>,
-    hidden: Hidden<'_, f32>,
-    seeds: &[f32],
-    gradient: ShallowGradient<'_, f32>,
-) {
-    match net.activation {
-        Activation::Sigmoid => {
-            blocks::<L, K, SIGMOID>(batch, net, hidden, seeds, gradient);
-        }
-        Activation::Tanh => blocks::<L, K, TANH>(batch, net, hidden, seeds, gradient),
-        Activation::Relu => blocks::<L, K, RELU>(batch, net, hidden, seeds, gradient),
-        Activation::Silu => blocks::<L, K, SILU>(batch, net, hidden, seeds, gradient),
-    }
-}
-
-#[inline(always)]
-fn blocks<L: Lanes, const K: usize, const F: u8>(
-    batch: &Batch<'_>,
-    net: Shallow<'_, f32>,
-    hidden: Hidden<'_, f32>,
-    seeds: &[f32],
-    mut gradient: ShallowGradient<'_, f32>,
-) {
-    let h = net.bias.len();
-    let mut j = 0;
-    while j + 4 * L::N <= h {
-        block::<L, K, F, 4, true>(batch, net, hidden, seeds, &mut gradient, j, 0);
-        j += 4 * L::N;
-    }
-    while j + L::N <= h {
-        block::<L, K, F, 1, true>(batch, net, hidden, seeds, &mut gradient, j, 0);
-        j += L::N;
-    }
-    if j < h {
-        block::<L, K, F, 1, false>(batch, net, hidden, seeds, &mut gradient, j, h - j);
-    }
-}
-
-/// Hidden units j..: V vectors, or if not FULL the `n` that are left.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn block<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool>(
-    batch: &Batch<'_>,
-    net: Shallow<'_, f32>,
-    hidden: Hidden<'_, f32>,
-    seeds: &[f32],
-    gradient: &mut ShallowGradient<'_, f32>,
-    j: usize,
-    n: usize,
-) {
-    let (h, rows) = (net.bias.len(), batch.rows.len());
-    assert!(j + if FULL { V * L::N } else { n } <= h);
-    let mut total = [L::splat(0.0); V];
-    let mut outer = [[L::splat(0.0); V]; K];
-    // SAFETY: the bias, the K rows of U and its gradient, the rows of W's gradient and the
-    // views × rows rows of a (and for SiLU of the slopes) have h entries, and the seeds K a row (checked by
-    // `backward_lanes`); j.. are V vectors of them, or n entries, as asserted above.
-    unsafe {
-        let mut head = [[L::splat(0.0); V]; K];
-        for o in 0..K {
-            for v in 0..V {
-                head[o][v] = L::load_if::<FULL>(net.head.as_ptr().add(o * h + j + v * L::N), n);
-            }
-        }
-        for (r, &row) in batch.rows.iter().enumerate() {
-            let row = row as usize;
-            let mut sum = [L::splat(0.0); V];
-            for view in 0..batch.views() {
-                let at = view * rows + r;
-                let mut s = [L::splat(0.0); K];
-                for o in 0..K {
-                    s[o] = L::splat(*seeds.get_unchecked(at * K + o));
-                }
-                let mut d = [L::splat(0.0); V];
-                for v in 0..V {
-                    let unit = at * h + j + v * L::N;
-                    let a = L::load_if::<FULL>(hidden.a.as_ptr().add(unit), n);
-                    for o in 0..K {
-                        d[v] =
-                            if o == 0 { s[o].mul(head[o][v]) } else { s[o].fma(head[o][v], d[v]) };
-                        outer[o][v] = s[o].fma(a, outer[o][v]);
-                    }
-                    let known = if F == SILU {
-                        L::load_if::<FULL>(hidden.slope.as_ptr().add(unit), n)
-                    } else {
-                        a
-                    };
-                    d[v] = slope_of::<L, F>(known, d[v]);
-                    sum[v] = if view == 0 { d[v] } else { sum[v].add(d[v]) };
-                }
-                if view > 0
-                    && let ViewShift::Sparse(shift) = batch.shifts[view - 1]
-                {
-                    let (columns, deltas) = even_row(shift, row);
-                    for (&c, &delta) in columns.iter().zip(deltas) {
-                        add::<L, V, FULL>(gradient.first, h, c, j, n, L::splat(delta), d);
-                    }
-                }
-            }
-            for v in 0..V {
-                total[v] = total[v].add(sum[v]);
-            }
-            for &c in even_hot(batch.inputs, row) {
-                let to = gradient.first[c as usize * h..][..h].as_mut_ptr().add(j);
-                for v in 0..V {
-                    let to = to.add(v * L::N);
-                    L::load_if::<FULL>(to, n).add(sum[v]).store_if::<FULL>(to, n);
-                }
-            }
-            let columns = batch.inputs.dense_columns();
-            for (&c, &x) in columns.iter().zip(batch.inputs.dense_row(row)) {
-                add::<L, V, FULL>(gradient.first, h, c, j, n, L::splat(x), sum);
-            }
-        }
-        for v in 0..V {
-            let unit = j + v * L::N;
-            let to = gradient.bias.as_mut_ptr().add(unit);
-            L::load_if::<FULL>(to, n).add(total[v]).store_if::<FULL>(to, n);
-            for o in 0..K {
-                let to = gradient.head.as_mut_ptr().add(o * h + unit);
-                L::load_if::<FULL>(to, n).add(outer[o][v]).store_if::<FULL>(to, n);
-            }
-        }
-    }
 }
