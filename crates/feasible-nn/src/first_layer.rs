@@ -9,9 +9,9 @@ use std::ops::Range;
 use feasible::{Batch, ViewShift};
 
 use crate::activation::Activation;
-use crate::aligned::{place, placed};
 use crate::kernel::{Kernels, Left, Start, Weights};
 use crate::simd::Level;
+use feasible::aligned::{place, placed};
 
 /// Up to this many dense columns are added row by row like the indicators; more become a
 /// matrix product.
@@ -170,6 +170,7 @@ impl FirstLayer {
         scratch: &mut FirstScratch<T>,
         dx: &mut [T],
     ) {
+        scratch.any.clear();
         T::product_with_rows(level, dz, weights, self.h, self.d, None, &mut scratch.any, dx);
     }
 }

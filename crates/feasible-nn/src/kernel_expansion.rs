@@ -245,6 +245,7 @@ impl<T: Kernels> Model for KernelExpansion<T> {
         let (weights, bias) = theta.split_at(k * m);
         let (bias, any_memory) = (Some(bias), &mut scratch.any);
         let outputs = &mut tape.outputs;
+        any_memory.clear();
         T::product_with_rows(self.level, kappa, weights, m, k, bias, any_memory, outputs);
         (*x, *any) = (scratch.x, scratch.any);
     }

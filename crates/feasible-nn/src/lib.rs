@@ -62,7 +62,6 @@
 
 mod activation;
 pub mod affine;
-mod aligned;
 pub mod conv;
 mod first_layer;
 mod initial;

@@ -14,15 +14,16 @@ use std::marker::PhantomData;
 use feasible::{Batch, Error, Model, Result, Tape};
 
 use crate::activation::Activation;
-use crate::aligned::{place, placed, placed_mut};
 use crate::first_layer::{DENSE_BY_ROW, FirstLayer, FirstScratch};
 use crate::initial;
 use crate::kernel::{
-    Hidden, Kernels, Left, Shallow, ShallowGradient, Start, is_even, kept_rows, scratch_len,
+    Hidden, Kernels, Left, Shallow, ShallowGradient, ShallowMemory, Start, Table, is_even,
+    kept_rows, scratch_len, table_len,
 };
 use crate::layout::{Tensor, consecutive};
 use crate::shape::positive;
 use crate::simd::Level;
+use feasible::aligned::{place, placed, placed_mut};
 
 /// A multilayer perceptron; see the [module](self).
 ///
@@ -75,12 +76,16 @@ impl Mlp {
     }
 }
 
-/// Slots of the tape. Layer l's activations and slopes follow from `HIDDEN` on, two by two.
+/// Slots of the tape. Layer l's activations and slopes follow from `HIDDEN` on, two by two, then the layers'
+/// weights, transposed.
 const X: usize = 0;
 const ANY: usize = 1;
 const DELTA: usize = 2;
 const NEXT: usize = 3;
 const HIDDEN: usize = 4;
+
+/// What a tape notes whose weights were transposed.
+const TRANSPOSED: u32 = u32::MAX;
 
 impl<T: Kernels> Mlp<T> {
     /// Computes with these instructions instead of the best ones.
@@ -130,28 +135,30 @@ impl<T: Kernels> Mlp<T> {
             && is_even(batch)
     }
 
-    fn shallow<'a>(&self, theta: &'a [T], first: &'a [T]) -> Shallow<'a, T> {
-        let (_, bias) = self.weights(theta, 0);
+    fn shallow<'a>(&self, theta: &'a [T]) -> Shallow<'a, T> {
+        let (first, bias) = self.weights(theta, 0);
         let (head, head_bias) = self.weights(theta, 1);
         Shallow { activation: self.activation, first, bias, head, head_bias }
     }
 
     /// The forward pass of a network with one hidden layer and few outputs.
     fn shallow_forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
-        let all = batch.output_rows();
-        let hidden = kept_rows(batch, !tape.outputs_only) * self.widths[1];
-        tape.resize_outputs(all * self.output_width());
+        let (d, h, k) = (self.widths[0], self.widths[1], self.widths[2]);
+        let hidden = kept_rows(batch, !tape.outputs_only) * h;
+        tape.resize_outputs(batch.output_rows() * k);
         tape.resize_slot(HIDDEN + 1, 0);
-        let [_, any, scratch, _, a, slope] = &mut tape.slots[..HIDDEN + 2] else { unreachable!() };
-        let scratch = place(scratch, scratch_len(batch, self.widths[1], self.output_width()));
-        let (weights, _) = self.weights(theta, 0);
-        let first = place(any, weights.len() + self.widths[1]);
-        first[..weights.len()].copy_from_slice(weights);
-        first[weights.len()..].fill(T::ZERO);
+        let [_, table, scratch, _, a, slope] = &mut tape.slots[..HIDDEN + 2] else {
+            unreachable!()
+        };
+        let table = place(table, table_len(d, h, k));
+        let mut holds = if tape.again { Table::noted(tape.note) } else { Table::Unknown };
+        let scratch = place(scratch, scratch_len(batch, h, k));
+        let memory = ShallowMemory { table, holds: &mut holds, scratch };
         let keeps_slope = self.activation.keeps_slope();
         let (a, slope) = (place(a, hidden), place(slope, if keeps_slope { hidden } else { 0 }));
-        let net = self.shallow(theta, first);
-        T::shallow_forward(self.level, batch, net, a, slope, &mut tape.outputs, scratch);
+        let net = self.shallow(theta);
+        T::shallow_forward(self.level, batch, net, memory, a, slope, &mut tape.outputs);
+        tape.note = holds.note();
     }
 
     /// Its backward pass.
@@ -163,18 +170,13 @@ impl<T: Kernels> Mlp<T> {
         seeds: &[T],
         gradient: &mut [T],
     ) {
-        let (hidden, output) = gradient.split_at_mut(self.layout[2].offset);
-        let (first, bias) = hidden.split_at_mut(self.layout[1].offset);
+        let (first, output) = gradient.split_at_mut(self.layout[2].offset);
         let (head, head_bias) = output.split_at_mut(self.layout[2].len());
         T::column_sums(self.level, seeds, head_bias);
-        let [_, any, _, _, a, slope] = &mut tape.slots[..HIDDEN + 2] else { unreachable!() };
+        let [a, slope] = &tape.slots[HIDDEN..HIDDEN + 2] else { unreachable!() };
         let hidden = Hidden { a: placed(a), slope: placed(slope) };
-        let aligned = place(any, first.len() + bias.len());
-        aligned.fill(T::ZERO);
-        let to = ShallowGradient { first: &mut *aligned, bias, head };
-        let net = self.shallow(theta, &[]);
-        T::shallow_backward(self.level, batch, net, hidden, seeds, to);
-        T::column_sums(self.level, &aligned[..first.len()], first);
+        let to = ShallowGradient { first, head };
+        T::shallow_backward(self.level, batch, self.shallow(theta), hidden, seeds, to);
     }
 
     /// Pulls the seeds back to the first layer's pre-activations, adding the gradients of the
@@ -263,8 +265,10 @@ impl<T: Kernels> Model for Mlp<T> {
         }
         let rows = batch.output_rows();
         let (layers, level) = (self.layers(), self.level);
+        let again = tape.again && tape.note == TRANSPOSED;
+        tape.note = TRANSPOSED;
         tape.resize_outputs(rows * self.output_width());
-        tape.resize_slot(HIDDEN + 2 * layers, 0);
+        tape.resize_slot(HIDDEN + 3 * layers, 0);
         let mut scratch = take_scratch(tape);
         for l in 0..layers {
             let (weights, bias) = self.weights(theta, l);
@@ -280,8 +284,13 @@ impl<T: Kernels> Model for Mlp<T> {
                 first.forward(level, weights, bias, batch, activation, &mut scratch, z, slope);
             } else {
                 let a = placed(&tape.slots[HIDDEN + 2 * (l - 1)]);
-                let any = &mut scratch.any;
-                T::product_with_rows(level, a, weights, inner, width, Some(bias), any, z);
+                let mut transposed = std::mem::take(&mut tape.slots[HIDDEN + 2 * layers + l]);
+                if !again {
+                    transposed.clear();
+                }
+                let to = &mut transposed;
+                T::product_with_rows(level, a, weights, inner, width, Some(bias), to, z);
+                tape.slots[HIDDEN + 2 * layers + l] = transposed;
                 if let Some(activation) = activation {
                     T::activate(level, activation, z, slope);
                 }
@@ -324,6 +333,7 @@ impl<T: Kernels> Model for Mlp<T> {
     ) {
         assert_eq!(seeds.len(), batch.output_rows() * self.output_width());
         assert_eq!(gradient.len(), batch.output_rows() * self.input_width());
+        tape.note = 0;
         self.pull_back(theta, tape, seeds, None);
         let mut scratch = take_scratch(tape);
         let (weights, _) = self.weights(theta, 0);

@@ -34,8 +34,19 @@ fn compare<S: Model<Real = f32>, D: Model<Real = f64>>(
     random: &mut Random,
     what: &str,
 ) {
+    compare_at_size(0.5, single, double, case, random, what);
+}
+
+fn compare_at_size<S: Model<Real = f32>, D: Model<Real = f64>>(
+    size: f64,
+    single: &S,
+    double: &D,
+    case: &Case,
+    random: &mut Random,
+    what: &str,
+) {
     let theta: Vec<f32> =
-        parameters(random, single.parameter_count(), 0.5).iter().map(|&x| x as f32).collect();
+        parameters(random, single.parameter_count(), size).iter().map(|&x| x as f32).collect();
     for kind in KINDS {
         let views = case.views(kind);
         let batch = Batch { inputs: &case.inputs, rows: &case.rows, shifts: &views };
@@ -50,9 +61,14 @@ fn compare<S: Model<Real = f32>, D: Model<Real = f64>>(
             ["outputs", "parameters", "inputs"].iter().zip(found.iter().zip(&expected))
         {
             // Sums of up to some hundred terms of order 1, over up to three layers, each rounded
-            // to 6e-8 relative: 1e-4 of the largest entry leaves a factor of ten.
-            let error = relative_error(a, b, 1e-3);
-            assert!(error < 1e-4, "{what}, views '{kind}', {name}: off by {error:e}");
+            // to 6e-8 relative: 1e-4 of the largest entry leaves a factor of ten. Pre-activations that are
+            // larger lose as much more; and where units are saturated, gradients are products of
+            // two weights and of a slope that is known to 6e-8 only, however small it is.
+            let error = relative_error(a, b, 1e-3 * (2.0 * size).powi(2));
+            assert!(
+                error < 1e-4 * (size / 10.0).max(1.0),
+                "{what}, views '{kind}', {name}: off by {error:e}"
+            );
         }
     }
 }
@@ -109,6 +125,20 @@ proptest! {
             let model = Mlp::new(&[d, hidden, k], activation).unwrap();
             let double = model.double();
             compare(&model.with_level(level), &double, &case, random, level.name());
+        }
+    }
+
+    #[test]
+    fn a_perceptron_with_large_weights_agrees_with_f64_at_every_level(
+        seed: u64, d in 1usize..70, hot_only: bool, hidden in 1usize..70, rows in 0usize..40,
+        size in 1.0f64..200.0,
+    ) {
+        for level in Level::available() {
+            let random = &mut Random(seed);
+            let case = Case::new(random, d, if hot_only { 0 } else { 3 }, rows);
+            let model = Mlp::new(&[d, hidden, 2], Activation::Sigmoid).unwrap();
+            let double = model.double();
+            compare_at_size(size, &model.with_level(level), &double, &case, random, level.name());
         }
     }
 

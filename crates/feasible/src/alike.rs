@@ -32,6 +32,10 @@ pub(crate) struct Alike {
     pub(crate) representative: Vec<u32>,
     /// The rows of the source, those of a kind together.
     pub(crate) rows: Vec<u32>,
+    /// The kind of each of these.
+    pub(crate) kinds: Vec<u32>,
+    /// How many rows each kind has.
+    pub(crate) counts: Vec<u32>,
     /// Where `rows` may be cut into chunks.
     pub(crate) cuts: Vec<usize>,
     /// The distinct inputs, if there are few.
@@ -91,15 +95,19 @@ impl Alike {
         let mut sorted = rows.to_vec();
         // Stable: rows of a kind keep their order.
         sorted.sort_by_key(|&row| kind_of_row[row as usize]);
+        let kinds: Vec<u32> = sorted.iter().map(|&row| kind_of_row[row as usize]).collect();
+        let mut counts = vec![0; representative.len()];
+        for &kind in &kinds {
+            counts[kind as usize] += 1;
+        }
         let mut cuts = vec![0];
-        for (at, pair) in sorted.windows(2).enumerate() {
-            let [before, after] = [pair[0], pair[1]].map(|row| kind_of_row[row as usize]);
-            if before != after && (after as usize).is_multiple_of(per_chunk) {
+        for (at, pair) in kinds.windows(2).enumerate() {
+            if pair[0] != pair[1] && (pair[1] as usize).is_multiple_of(per_chunk) {
                 cuts.push(at + 1);
             }
         }
         cuts.push(sorted.len());
-        Some(Self { kind_of_row, representative, rows: sorted, cuts, pool })
+        Some(Self { kind_of_row, representative, rows: sorted, kinds, counts, cuts, pool })
     }
 }
 

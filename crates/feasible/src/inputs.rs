@@ -32,6 +32,8 @@ pub struct Inputs {
     /// Column numbers whose value is 1, ascending within a row; where lists are even, filled up
     /// with `width`.
     hot: Vec<u32>,
+    /// See [`Inputs::exclusive`].
+    exclusive: Vec<u32>,
 }
 
 impl Inputs {
@@ -76,6 +78,7 @@ impl Inputs {
             dense: values,
             lists: Lists::Even { length: 0 },
             hot: Vec::new(),
+            exclusive: Vec::new(),
         })
     }
 
@@ -93,6 +96,7 @@ impl Inputs {
         self.rows = rows;
         self.dense.resize(rows * width, 0.0);
         self.lists = Lists::Even { length: 0 };
+        self.exclusive.clear();
         for (r, row) in self.dense.chunks_exact_mut(width).enumerate() {
             write(r, row);
         }
@@ -162,6 +166,30 @@ impl Inputs {
         matches!(self.lists, Lists::Even { .. })
     }
 
+    /// Where groups of neighbouring columns start of which no row has two indicators, so that each is
+    /// something like the levels of one category: the fewest groups there can be. Together they hold every
+    /// indicator that is 1 anywhere.
+    pub fn exclusive(&self) -> &[u32] {
+        &self.exclusive
+    }
+
+    /// A group may go on up to a column whose predecessor in some row is in the group.
+    fn find_exclusive(&mut self) {
+        let mut before = vec![None; self.width];
+        for r in 0..self.rows {
+            for pair in self.hot(r).windows(2) {
+                let latest = &mut before[pair[1] as usize];
+                *latest = (*latest).max(Some(pair[0]));
+            }
+        }
+        self.exclusive = vec![0];
+        for (c, before) in before.into_iter().enumerate() {
+            if before >= self.exclusive.last().copied() {
+                self.exclusive.push(c as u32);
+            }
+        }
+    }
+
     /// Writes row `r` in full into `out`, which has [`Inputs::width`] entries.
     pub fn write_row(&self, r: usize, out: &mut [f32]) {
         out.fill(0.0);
@@ -212,7 +240,7 @@ impl InputsBuilder {
         }
         let dense = Vec::with_capacity(rows * dense_columns.len());
         let lists = Lists::ragged(rows);
-        let inputs = Inputs { rows: 0, width, dense_columns, dense, lists, hot: Vec::new() };
+        let inputs = Inputs { width, dense_columns, dense, lists, ..Inputs::default() };
         Ok(Self { inputs, expected: rows, is_dense })
     }
 
@@ -262,6 +290,31 @@ impl InputsBuilder {
             even.fill_up(&inputs.lists, &mut inputs.hot, inputs.width as u32);
             inputs.lists = even;
         }
+        inputs.find_exclusive();
         inputs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn categories_are_found_as_groups_of_columns_of_which_a_row_has_one() {
+        // Two levels; one indicator, on or off; three levels.
+        let rows: [&[u32]; 5] = [&[0, 3], &[1, 2, 4], &[1, 5], &[0, 2, 3], &[0, 4]];
+        let mut builder = InputsBuilder::new(6, vec![], rows.len()).unwrap();
+        for hot in rows {
+            builder.push(&[], hot).unwrap();
+        }
+        assert_eq!(builder.finish().exclusive(), [0, 2, 3]);
+    }
+
+    #[test]
+    fn columns_that_never_meet_are_one_group() {
+        let mut builder = InputsBuilder::new(4, vec![1], 2).unwrap();
+        builder.push(&[0.5], &[0]).unwrap();
+        builder.push(&[0.5], &[3]).unwrap();
+        assert_eq!(builder.finish().exclusive(), [0]);
     }
 }

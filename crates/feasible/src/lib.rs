@@ -99,6 +99,7 @@ struct Certificates;
 
 pub mod adaptive;
 pub mod adversary;
+pub mod aligned;
 mod alike;
 pub mod certificate;
 pub mod dual;
@@ -129,6 +130,7 @@ pub mod solution;
 mod source;
 pub mod stream;
 pub mod theory;
+mod total;
 
 pub use adaptive::{Adaptive, Place, Probe};
 pub use dual::{Dual, DualMethod, Scaling};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
 use crate::requirement::{Kind, Level, Requirement, Sense};
+use crate::total::{largest, sum, sum_of, sum_of_pairs};
 
 /// The objective and the slacks of a θ on a problem's populations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,12 +32,17 @@ pub struct Slacks {
 impl Slacks {
     /// The slacks whose gradient the Lagrangian has, margin included.
     pub fn primal(&self) -> impl Iterator<Item = f64> + '_ {
-        self.surrogate.as_ref().unwrap_or(&self.measured).iter().map(|s| s + self.margin)
+        self.followed().iter().map(|s| s + self.margin)
+    }
+
+    /// The same without the margin.
+    pub(crate) fn followed(&self) -> &[f64] {
+        self.surrogate.as_ref().unwrap_or(&self.measured)
     }
 
     /// The largest slack: positive if anything is violated.
     pub fn worst(&self) -> f64 {
-        self.measured.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+        largest(&self.measured)
     }
 
     /// The share of points whose slack exceeds `tolerance`.
@@ -61,7 +67,7 @@ impl Measurement {
     /// $$ \hat L = \hat F_0 + \sum_i \mu_i s_i + \sum_j \frac{1}{N_j} \sum_n \lambda_{j,n} s_{j,n} . $$
     pub fn lagrangian(&self, multipliers: &Multipliers) -> f64 {
         let pairs = self.slacks.iter().zip(multipliers.iter());
-        self.value() + pairs.map(|(slacks, m)| weighted(slacks.primal(), m)).sum::<f64>()
+        self.value() + pairs.map(|(slacks, m)| weighted(slacks, m, |s| s)).sum::<f64>()
     }
 
     /// The largest slack of all requirements, −∞ if there are none.
@@ -78,7 +84,7 @@ impl Measurement {
     /// Whether all numbers are finite.
     pub fn is_finite(&self) -> bool {
         // A sum of finite numbers times 0 is 0, of others NaN: no branch for each of a million.
-        let finite = |values: &[f64]| values.iter().map(|x| x * 0.0).sum::<f64>() == 0.0;
+        let finite = |values: &[f64]| sum_of(values, |x| x * 0.0) == 0.0;
         let all = |s: &Slacks| finite(&s.measured) && s.surrogate.iter().all(|s| finite(s));
         self.value().is_finite() && self.slacks.iter().all(all)
     }
@@ -102,8 +108,8 @@ impl Measurement {
                 worst_slack: slacks.worst(),
                 violated: slacks.violated(tolerance),
                 met: is_met(requirement, slacks, tolerance),
-                multiplier: of.iter().sum::<f64>() / of.len() as f64,
-                largest_multiplier: of.iter().copied().fold(0.0, f64::max),
+                multiplier: sum(of) / of.len() as f64,
+                largest_multiplier: largest(of).max(0.0),
                 multipliers_at_zero: multipliers.share_at_zero(i),
             }
         })
@@ -138,9 +144,10 @@ pub struct Standing {
     pub multipliers_at_zero: f64,
 }
 
-/// The mean of multipliers times slacks.
-pub(crate) fn weighted(slacks: impl Iterator<Item = f64>, multipliers: &[f64]) -> f64 {
-    slacks.zip(multipliers).map(|(s, m)| m * s).sum::<f64>() / multipliers.len() as f64
+/// The mean of multipliers times f(slack), margins included.
+pub(crate) fn weighted(slacks: &Slacks, multipliers: &[f64], f: impl Fn(f64) -> f64) -> f64 {
+    let term = |s: f64, m: f64| m * f(s + slacks.margin);
+    sum_of_pairs(slacks.followed(), multipliers, term) / multipliers.len() as f64
 }
 
 fn is_met(requirement: &Requirement, slacks: &Slacks, tolerance: f64) -> bool {
@@ -150,11 +157,11 @@ fn is_met(requirement: &Requirement, slacks: &Slacks, tolerance: f64) -> bool {
 fn mean_level(requirement: &Requirement) -> f64 {
     match requirement.level() {
         Level::Common(c) => *c,
-        Level::PerPoint(c) => c.iter().sum::<f64>() / c.len() as f64,
+        Level::PerPoint(c) => sum(c) / c.len() as f64,
     }
 }
 
 fn mean_value(requirement: &Requirement, slacks: &Slacks) -> f64 {
-    let mean = slacks.measured.iter().sum::<f64>() / slacks.measured.len() as f64;
+    let mean = sum(&slacks.measured) / slacks.measured.len() as f64;
     requirement.sense().sign() * mean + mean_level(requirement)
 }

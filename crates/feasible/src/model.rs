@@ -166,6 +166,11 @@ pub struct Tape<T> {
     pub mode: Mode,
     /// Whether no backward pass will follow the next forward pass: it need not keep anything.
     pub outputs_only: bool,
+    /// Whether θ and the inputs are those of the forward pass before the next one, so that what the model
+    /// derived from them may be used again.
+    pub again: bool,
+    /// What the model notes for itself about what it derived; 0 is nothing.
+    pub note: u32,
     /// The batch statistics of the forward passes in training since this was last cleared, in
     /// order.
     pub statistics: Vec<T>,

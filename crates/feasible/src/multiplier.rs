@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::measurement::Measurement;
 use crate::problem::Problem;
+use crate::total::{sum, sum_of};
 
 /// All multipliers of a problem, in the order of its requirements: one entry for an average
 /// requirement, one per point for a pointwise one.
@@ -72,7 +73,7 @@ impl Multipliers {
 
     /// Whether all are finite.
     pub fn is_finite(&self) -> bool {
-        self.0.iter().flatten().all(|m| m.is_finite())
+        self.iter().all(|m| sum_of(m, |m| m * 0.0) == 0.0)
     }
 
     /// The share of a requirement's multipliers that are exactly 0: by complementary slackness,
@@ -85,7 +86,7 @@ impl Multipliers {
     /// ‖μ‖₁ + Σⱼ ‖λⱼ‖ in L₁, that is with the pointwise averages' 1/N: the size that enters
     /// the paper's approximation error ε₀.
     pub fn norm(&self) -> f64 {
-        self.iter().map(|m| m.iter().sum::<f64>() / m.len() as f64).sum()
+        self.iter().map(|m| sum(m) / m.len() as f64).sum()
     }
 
     pub(crate) fn fits(&self, problem: &Problem) -> bool {

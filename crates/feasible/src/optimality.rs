@@ -89,8 +89,7 @@ impl Kkt {
         let mut complementarity: f64 = 0.0;
         for (slacks, multipliers) in measurement.slacks.iter().zip(multipliers.iter()) {
             violation = slacks.primal().fold(violation, f64::max);
-            let sizes = slacks.primal().map(f64::abs);
-            complementarity = complementarity.max(weighted(sizes, multipliers));
+            complementarity = complementarity.max(weighted(slacks, multipliers, f64::abs));
         }
         Self { stationarity, violation, complementarity }
     }

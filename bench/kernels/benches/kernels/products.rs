@@ -30,6 +30,7 @@ pub fn measure(measured: &mut Measured, level: Level) {
     let b = numbers(n * k, 1);
     let (mut c, mut scratch) = (vec![0.0; m * n], Vec::new());
     measured.time(&format!("product_with_rows ABᵀ {m}×{k}×{n}"), Some(level), flop, || {
+        scratch.clear();
         f32::product_with_rows(level, &a, &b, k, n, None, &mut scratch, black_box(&mut c));
     });
     // An output layer.
@@ -38,6 +39,7 @@ pub fn measure(measured: &mut Measured, level: Level) {
     let mut c = vec![0.0; m * n];
     let flop = Work::Flop(2 * m * k * n);
     measured.time(&format!("product_with_rows ABᵀ {m}×{k}×{n}"), Some(level), flop, || {
+        scratch.clear();
         f32::product_with_rows(level, &a, &b, k, n, Some(&bias), &mut scratch, black_box(&mut c));
     });
 }

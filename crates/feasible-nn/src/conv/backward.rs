@@ -11,7 +11,6 @@ use std::ops::Range;
 use feasible::{Batch, Mode, Tape};
 
 use crate::activation::Activation;
-use crate::aligned::{place, placed, placed_mut};
 use crate::conv::absorb::add_up;
 use crate::conv::forward::{Ask, Source, images_of, packed_input};
 use crate::conv::graph::{After, Convolution, Op};
@@ -25,6 +24,7 @@ use crate::kernel::conv::planes::{self, Pull};
 use crate::kernel::conv::sweep::Add;
 use crate::kernel::conv::winograd::transform_gradient;
 use crate::kernel::conv::{BLOCK, Correlation, Outer, Packed, Planar};
+use feasible::aligned::{place, placed, placed_mut};
 
 /// Numbers all parts of a layer's weight gradients should have at most, and the range of their count.
 const PART_NUMBERS: usize = 1 << 19;

@@ -3,7 +3,6 @@
 use feasible::{Batch, Mode, Tape};
 
 use crate::activation::Activation;
-use crate::aligned::{place, placed, placed_mut};
 use crate::conv::graph::{Convolution, Op};
 use crate::conv::image::Planes;
 use crate::conv::spread::{Cut, spread, strands};
@@ -12,6 +11,7 @@ use crate::kernel::Kernels;
 use crate::kernel::conv::planes;
 use crate::kernel::conv::sweep::Add;
 use crate::kernel::conv::{BLOCK, Correlation, Packed};
+use feasible::aligned::{place, placed, placed_mut};
 
 /// What one view of a batch is asked.
 #[derive(Clone, Copy)]

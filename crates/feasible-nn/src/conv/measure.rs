@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use crate::aligned::place;
 use crate::conv::ConvNet;
 use crate::conv::backward::{delta_start, packed_delta};
 use crate::conv::forward::packed_input;
@@ -11,6 +10,7 @@ use crate::kernel::Kernels;
 use crate::kernel::conv::planes::{Reading, pack};
 use crate::kernel::conv::sweep::Add;
 use crate::kernel::conv::{Correlation, Outer, Planar};
+use feasible::aligned::place;
 
 /// A convolution of a network.
 #[derive(Debug)]

@@ -5,7 +5,6 @@
 
 use feasible::{Real, Tape};
 
-use crate::aligned::{place, placed};
 use crate::conv::ConvNet;
 use crate::conv::forward::Ask;
 use crate::conv::graph::Pooling;
@@ -15,6 +14,7 @@ use crate::kernel::Kernels;
 use crate::kernel::conv::planes::{Packing, Reading, pack};
 use crate::kernel::conv::{BLOCK, planes::compiled};
 use crate::simd::Level;
+use feasible::aligned::{place, placed};
 
 /// The pixels of an image that a window at (r, c) sees, as (pixel, …) ranges of rows and columns.
 #[inline(always)]

@@ -2,12 +2,12 @@
 
 use feasible::{Mode, Real, Tape};
 
-use crate::aligned::{place, placed};
 use crate::conv::graph::{After, Convolution, Node};
 use crate::conv::{BACK, BACK_POINTED, BIAS, ConvNet, EPSILON, KEY, MADE, PACKED, POINTED};
 use crate::kernel::Kernels;
 use crate::kernel::conv::BLOCK;
 use crate::kernel::conv::winograd::transform_weights;
+use feasible::aligned::{place, placed};
 
 /// The factor on the weights of a channel, and what is added, when θ's running statistics are
 /// multiplied in.

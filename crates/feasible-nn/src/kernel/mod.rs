@@ -26,7 +26,10 @@ use conv::{outer, planar, sweep};
 
 pub use gather::Weights;
 pub use product::{Left, Start};
-pub use shallow::{Hidden, Shallow, ShallowGradient, is_even, kept_rows, scratch_len};
+pub use shallow::{
+    Hidden, Shallow, ShallowGradient, ShallowMemory, Table, is_even, kept_rows, scratch_len,
+    table_len,
+};
 pub use step::{AdamStep, SgdStep};
 
 use crate::activation::Activation;
@@ -79,15 +82,15 @@ pub trait Kernels: Real {
     const SHALLOW_OUTPUTS: usize;
 
     /// Activations and outputs of a network with one hidden layer, for every view of a
-    /// batch that [`is_even`]; `scratch` is memory for [`scratch_len`] numbers, and `a` for [`kept_rows`].
+    /// batch that [`is_even`]; `a` is memory for [`kept_rows`].
     fn shallow_forward(
         level: Level,
         batch: &Batch<'_>,
         net: Shallow<'_, Self>,
+        memory: ShallowMemory<'_, Self>,
         a: &mut [Self],
         slope: &mut [Self],
         outputs: &mut [Self],
-        scratch: &mut [Self],
     );
 
     /// Adds its gradients, except the last bias's, in one pass over the rows.
@@ -110,7 +113,7 @@ pub trait Kernels: Real {
         c: &mut [Self],
     );
 
-    /// C = A·Bᵀ + bias, where B is n × `inner`. `scratch` is memory to reuse.
+    /// C = A·Bᵀ + bias, where B is n × `inner`. `transposed` is memory to reuse: empty, or Bᵀ of the call before.
     #[allow(clippy::too_many_arguments)]
     fn product_with_rows(
         level: Level,
@@ -119,7 +122,7 @@ pub trait Kernels: Real {
         inner: usize,
         n: usize,
         bias: Option<&[Self]>,
-        scratch: &mut Vec<Self>,
+        transposed: &mut Vec<Self>,
         c: &mut [Self],
     );
 
@@ -232,12 +235,12 @@ impl Kernels for f32 {
         level: Level,
         batch: &Batch<'_>,
         net: Shallow<'_, f32>,
+        memory: ShallowMemory<'_, f32>,
         a: &mut [f32],
         slope: &mut [f32],
         outputs: &mut [f32],
-        scratch: &mut [f32],
     ) {
-        shallow::forward(level, batch, net, a, slope, outputs, scratch);
+        shallow::forward(level, batch, net, memory, a, slope, outputs);
     }
 
     fn shallow_backward(
@@ -258,7 +261,7 @@ impl Kernels for f32 {
         inner: usize,
         n: usize,
         bias: Option<&[f32]>,
-        scratch: &mut Vec<f32>,
+        transposed: &mut Vec<f32>,
         c: &mut [f32],
     ) {
         let m = c.len().checked_div(n).unwrap_or(0);
@@ -266,10 +269,12 @@ impl Kernels for f32 {
         if n < NARROW || m < NARROW {
             rows::dots(level, a, b, inner, n, bias, c);
         } else {
-            scratch.resize(b.len(), 0.0);
-            rows::transpose(level, b, n, inner, scratch);
+            if transposed.is_empty() {
+                transposed.resize(b.len(), 0.0);
+                rows::transpose(level, b, n, inner, transposed);
+            }
             let start = bias.map_or(Start::Zero, Start::Bias);
-            product::product(level, Left::new(a, m, inner), scratch, n, start, c);
+            product::product(level, Left::new(a, m, inner), transposed, n, start, c);
         }
     }
 
@@ -297,7 +302,7 @@ impl Kernels for f64 {
         _: Level,
         _: &Batch<'_>,
         _: Shallow<'_, f64>,
-        _: &mut [f64],
+        _: ShallowMemory<'_, f64>,
         _: &mut [f64],
         _: &mut [f64],
         _: &mut [f64],

@@ -69,12 +69,25 @@ pub(crate) fn sigmoid_of<L: Lanes>(e: L) -> L {
     L::splat(1e38).min(e.add(L::splat(1.0))).recip()
 }
 
+/// $e^{-x / 2^k}$ for |x| / 2ᵏ ≤ 86.
+#[inline(always)]
+pub(crate) fn exp_of_minus_halved<L: Lanes>(x: L, k: u32) -> L {
+    let (power, e) = two_to(x, L::splat(-LOG2_E / (1u32 << k) as f32));
+    e.mul(power)
+}
+
 /// 2ⁿ and 2ᵗ, whose product is e⁻ˣ.
 #[inline(always)]
 fn two_to_minus<L: Lanes>(x: L) -> (L, L) {
     let x = L::splat(87.0).min(L::splat(-86.0).max(x));
-    let (minus_n, power) = x.nearest_power(L::splat(-LOG2_E));
-    let t = x.fma(L::splat(-LOG2_E), minus_n);
+    two_to(x, L::splat(-LOG2_E))
+}
+
+/// 2ⁿ and 2ᵗ, whose product is 2^{x · factor}.
+#[inline(always)]
+fn two_to<L: Lanes>(x: L, factor: L) -> (L, L) {
+    let (minus_n, power) = x.nearest_power(factor);
+    let t = x.fma(factor, minus_n);
     let mut e = L::splat(TWO_TO[4]).fma(t, L::splat(TWO_TO[3]));
     e = e.fma(t, L::splat(TWO_TO[2]));
     e = e.fma(t, L::splat(TWO_TO[1]));

@@ -21,7 +21,7 @@ mod portable;
 pub(crate) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
-pub(crate) use exp::{exp, exp_of_minus, sigmoid, sigmoid_of, tanh};
+pub(crate) use exp::{exp, exp_of_minus, exp_of_minus_halved, sigmoid, sigmoid_of, tanh};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use level::Kind;
 pub use level::Level;

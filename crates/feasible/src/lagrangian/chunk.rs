@@ -1,6 +1,7 @@
 //! One chunk of a pass: forward for all views, losses to values and seeds, backward once.
 
 use crate::adaptive::{BatchProbe, Place};
+use crate::aligned::placed_mut;
 use crate::alike::Alike;
 use crate::lagrangian::lane::Lane;
 use crate::lagrangian::{Ask, Chunk, Scope};
@@ -78,7 +79,7 @@ impl<M: Model> Ground<'_, M> {
         }
         if wanted {
             let Lane { tape, seeds, gradient, .. } = lane;
-            self.model.backward(theta, &batch, tape, seeds, gradient);
+            self.model.backward(theta, &batch, tape, seeds, placed_mut(gradient));
         }
         lane.adaptive = adaptive;
     }

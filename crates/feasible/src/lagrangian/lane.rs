@@ -1,7 +1,11 @@
 //! The working memory of one lane of a pass, and what it has seen.
 
+use std::ops::Range;
+
 use crate::adaptive::ProbeScratch;
-use crate::lagrangian::distinct::{Entries, Kinds};
+use crate::aligned::place;
+use crate::lagrangian::entries::Entries;
+use crate::lagrangian::kinds::Kinds;
 use crate::model::Tape;
 use crate::problem::Problem;
 use crate::real::Real;
@@ -25,6 +29,23 @@ pub(super) struct Seen {
     pub(super) primal: f64,
 }
 
+/// The slacks of a pointwise requirement for the rows of a chunk that comes kind by kind, one for each
+/// kind: they are dealt out to the rows when the pass is over.
+#[derive(Clone, Debug)]
+pub(super) struct SeenKinds {
+    pub(super) requirement: usize,
+    pub(super) source: usize,
+    /// The multiplier of row 0.
+    pub(super) point: usize,
+    /// Which of [`Alike::rows`](crate::alike::Alike::rows).
+    pub(super) rows: Range<usize>,
+    pub(super) first_kind: u32,
+    /// Where the slacks of the kinds start in [`Lane::of_kinds`].
+    pub(super) measured: usize,
+    /// By the loss the primal follows, where that is another one.
+    pub(super) primal: Option<usize>,
+}
+
 /// The working memory of one lane.
 pub(super) struct Lane<T> {
     pub(super) tape: Tape<T>,
@@ -41,13 +62,18 @@ pub(super) struct Lane<T> {
     pub(super) asked: Vec<u32>,
     pub(super) by_at: Vec<T>,
     pub(super) by_against: Vec<T>,
+    /// [Placed](crate::aligned).
     pub(super) gradient: Vec<T>,
     pub(super) sums: Vec<TermSums>,
     pub(super) seen: Vec<Seen>,
+    pub(super) seen_kinds: Vec<SeenKinds>,
+    pub(super) of_kinds: Vec<f64>,
 }
 
 impl<T: Real> Lane<T> {
     pub(super) fn new(parameters: usize, terms: usize) -> Self {
+        let mut gradient = Vec::new();
+        place(&mut gradient, parameters);
         Self {
             tape: Tape::new(),
             probe: ProbeScratch::default(),
@@ -63,9 +89,11 @@ impl<T: Real> Lane<T> {
             asked: Vec::new(),
             by_at: Vec::new(),
             by_against: Vec::new(),
-            gradient: vec![T::ZERO; parameters],
+            gradient,
             sums: vec![TermSums::default(); terms],
             seen: Vec::new(),
+            seen_kinds: Vec::new(),
+            of_kinds: Vec::new(),
         }
     }
 

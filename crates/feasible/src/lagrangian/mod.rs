@@ -12,6 +12,7 @@
 use rayon::prelude::*;
 
 use crate::adaptive::Place;
+use crate::aligned::{placed, placed_mut};
 use crate::alike::Alike;
 use crate::error::Result;
 use crate::flush::{FlushDenormals, flushing_pool};
@@ -26,13 +27,15 @@ use crate::stream::{Purpose, Stream};
 
 mod chunk;
 mod distinct;
+mod entries;
+mod kinds;
 mod lane;
 mod narrow;
 mod still;
 
 use chunk::Ground;
 use distinct::Shared;
-use lane::{Lane, TermSums};
+use lane::{Lane, SeenKinds, TermSums};
 use narrow::Narrow;
 use still::Still;
 
@@ -235,7 +238,12 @@ impl<'a, M: Model> Lagrangian<'a, M> {
                 }
             }
         }
-        let active = if whole { 1 } else { self.chunks.len().clamp(1, LANES) };
+        let size = |chunk: &Chunk| {
+            let views = self.ground.problem.sources()[chunk.source].views.len();
+            (chunk.end - chunk.start) * if chunk.views { 1 + views } else { 1 }
+        };
+        let little = self.chunks.iter().map(size).sum::<usize>() <= CHUNK_OUTPUT_ROWS;
+        let active = if whole || little { 1 } else { self.chunks.len().clamp(1, LANES) };
         let (parameters, terms) = (self.ground.model.parameter_count(), self.ground.terms());
         while self.lanes.len() < active {
             self.lanes.push(Lane::new(parameters, terms));
@@ -248,14 +256,19 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         let work = |(number, lane): (usize, &mut Lane<M::Real>)| {
             lane.sums.fill(TermSums::default());
             lane.seen.clear();
+            lane.seen_kinds.clear();
+            lane.of_kinds.clear();
             lane.tape.mode = mode;
             lane.tape.outputs_only = ask.multipliers().is_none();
             if ask.multipliers().is_some() {
-                lane.gradient.fill(M::Real::ZERO);
+                placed_mut(&mut lane.gradient).fill(M::Real::ZERO);
             }
             let share = |n: usize| n * chunks.len() / active;
+            let mut source = None;
             for chunk in &chunks[share(number)..share(number + 1)] {
                 let Selection { rows, scale, whole } = selections[chunk.source];
+                lane.tape.again = source == Some(chunk.source);
+                source = Some(chunk.source);
                 let alike = match &ground.alike[chunk.source] {
                     Some(alike) if whole => Some(alike),
                     _ => ground.pooled(chunk.source),
@@ -263,10 +276,14 @@ impl<'a, M: Model> Lagrangian<'a, M> {
                 let range = chunk.start..chunk.end;
                 match alike {
                     Some(alike) => {
-                        let rows = if whole { &alike.rows[range] } else { &rows[range] };
                         let source = chunk.source;
-                        let pool = narrow[source].pool().or(alike.pool.as_ref());
-                        let shared = Shared { alike, pool, sorted: whole };
+                        let (pool, version) = match narrow[source].pool() {
+                            Some((pool, version)) => (Some(pool), version),
+                            None => (alike.pool.as_ref(), 0),
+                        };
+                        let sorted = whole.then(|| range.clone());
+                        let shared = Shared { alike, pool, version, sorted };
+                        let rows = if whole { &alike.rows[range] } else { &rows[range] };
                         ground.distinct_chunk(lane, theta, source, shared, rows, scale, ask);
                     }
                     None => {
@@ -299,11 +316,19 @@ impl<'a, M: Model> Lagrangian<'a, M> {
                 total.points += part.points;
             }
             if ask.multipliers().is_some() {
-                for (total, part) in first.gradient.iter_mut().zip(&lane.gradient) {
+                let totals = placed_mut(&mut first.gradient);
+                for (total, part) in totals.iter_mut().zip(placed(&lane.gradient)) {
                     *total += *part;
                 }
             }
             first.seen.append(&mut lane.seen);
+            let before = first.of_kinds.len();
+            first.of_kinds.append(&mut lane.of_kinds);
+            first.seen_kinds.extend(lane.seen_kinds.drain(..).map(|seen| SeenKinds {
+                measured: seen.measured + before,
+                primal: seen.primal.map(|at| at + before),
+                ..seen
+            }));
         }
     }
 
@@ -357,7 +382,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
     fn decayed(&mut self, theta: &[M::Real]) -> &[M::Real] {
         let alpha = M::Real::from_f64(self.ground.problem.decay());
         let trainable = &theta[..self.ground.model.trainable_count()];
-        let gradient = &mut self.lanes[0].gradient;
+        let gradient = placed_mut(&mut self.lanes[0].gradient);
         if alpha != M::Real::ZERO && self.ground.scope == Scope::Everything {
             for (g, &t) in gradient.iter_mut().zip(trainable) {
                 *g += alpha * t;
@@ -450,7 +475,27 @@ impl<'a, M: Model> Lagrangian<'a, M> {
                 surrogate[seen.point as usize] = seen.primal;
             }
         }
+        self.deal_out(&mut slacks);
         Measurement { objective, penalty: 0.5 * problem.decay() * square, slacks }
+    }
+
+    /// Gives every row the slacks of its kind.
+    fn deal_out(&self, slacks: &mut [Slacks]) {
+        let Lane { seen_kinds, of_kinds, .. } = &self.lanes[0];
+        for seen in seen_kinds {
+            let Some(alike) = &self.ground.alike[seen.source] else { continue };
+            let (rows, kinds) = (&alike.rows[seen.rows.clone()], &alike.kinds[seen.rows.clone()]);
+            let deal = |from: usize, to: &mut [f64]| {
+                for (&row, &kind) in rows.iter().zip(kinds) {
+                    to[row as usize] = of_kinds[from + (kind - seen.first_kind) as usize];
+                }
+            };
+            let of = &mut slacks[seen.requirement];
+            deal(seen.measured, &mut of.measured[seen.point..]);
+            if let (Some(primal), Some(surrogate)) = (seen.primal, &mut of.surrogate) {
+                deal(primal, &mut surrogate[seen.point..]);
+            }
+        }
     }
 
     /// Σ aₜ Ê over 𝔇ₜ of ℓₜ over the terms of one owner, by the means over the points of the

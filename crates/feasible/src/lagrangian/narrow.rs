@@ -19,6 +19,8 @@ pub(super) struct Narrow {
     made: Option<(Vec<bool>, Pool)>,
     asked: Vec<bool>,
     age: u32,
+    /// How often it was made.
+    version: u32,
     /// Whether this pass uses it.
     applies: bool,
 }
@@ -55,12 +57,13 @@ impl Narrow {
         });
         if !fits {
             self.age = 0;
+            self.version += 1;
             self.made = Some((self.asked.clone(), pool.restricted(&self.asked)));
         }
     }
 
-    /// The pool to use instead, if any.
-    pub(super) fn pool(&self) -> Option<&Pool> {
-        self.made.as_ref().filter(|_| self.applies).map(|(_, pool)| pool)
+    /// The pool to use instead, if any, and its number.
+    pub(super) fn pool(&self) -> Option<(&Pool, u32)> {
+        self.made.as_ref().filter(|_| self.applies).map(|(_, pool)| (pool, self.version))
     }
 }

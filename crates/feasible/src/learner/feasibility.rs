@@ -19,6 +19,7 @@ use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::outcome::Outcome;
 use crate::real::Real;
+use crate::total::sum_of;
 
 /// How far from the start, in sizes of θ, a feasible point must be for a verdict.
 const FAR: f64 = 1000.0;
@@ -34,8 +35,8 @@ pub(crate) struct Effort {
 /// V of a measured θ.
 pub(crate) fn total_violation(measurement: &Measurement) -> f64 {
     let of = |slacks: &Slacks| {
-        let squares = slacks.primal().map(|s| s.max(0.0) * s.max(0.0));
-        0.5 * squares.sum::<f64>() / slacks.measured.len() as f64
+        let square = |s: f64| (s + slacks.margin).max(0.0) * (s + slacks.margin).max(0.0);
+        0.5 * sum_of(slacks.followed(), square) / slacks.measured.len() as f64
     };
     measurement.slacks.iter().map(of).sum()
 }

@@ -28,7 +28,6 @@ fn backward_lanes<L: Lanes>(
 ) {
     let (h, k, all) = (net.bias.len(), net.head_bias.len(), batch.output_rows());
     assert!(is_even(batch) && gradient.first.len() == (batch.inputs.width() + 1) * h);
-    assert!(gradient.bias.len() == h);
     assert!(hidden.a.len() == all * h && seeds.len() == all * k);
     assert!(net.head.len() == k * h && gradient.head.len() == k * h);
     assert!(net.activation != Activation::Silu || hidden.slope.len() == all * h);
@@ -96,8 +95,8 @@ fn block<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool
     assert!(j + if FULL { V * L::N } else { n } <= h);
     let mut total = [L::splat(0.0); V];
     let mut outer = [[L::splat(0.0); V]; K];
-    // SAFETY: the bias, the K rows of U and its gradient, the rows of W's gradient and the
-    // views × rows rows of a (and for SiLU of the slopes) have h entries, and the seeds K a row (checked by
+    // SAFETY: the K rows of U and its gradient, the d + 1 rows of the first gradient, which are all that lists
+    // of hot columns name (checked when the inputs were built), and the views × rows rows of a (and for SiLU of the slopes) have h entries, and the seeds K a row (checked by
     // `backward_lanes`); j.. are V vectors of them, or n entries, as asserted above.
     unsafe {
         let mut head = [[L::splat(0.0); V]; K];
@@ -105,6 +104,12 @@ fn block<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool
             for v in 0..V {
                 head[o][v] = L::load_if::<FULL>(net.head.as_ptr().add(o * h + j + v * L::N), n);
             }
+        }
+        // Lists are filled up with column d, where b's gradient is: it is put aside meanwhile.
+        let first = gradient.first.as_mut_ptr();
+        let bias = first.add(batch.inputs.width() * h + j);
+        for v in 0..V {
+            total[v] = L::load_if::<FULL>(bias.add(v * L::N), n);
         }
         for (r, &row) in batch.rows.iter().enumerate() {
             let row = row as usize;
@@ -145,7 +150,7 @@ fn block<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool
                 total[v] = total[v].add(sum[v]);
             }
             for &c in even_hot(batch.inputs, row) {
-                let to = gradient.first[c as usize * h..][..h].as_mut_ptr().add(j);
+                let to = first.add(c as usize * h + j);
                 for v in 0..V {
                     let to = to.add(v * L::N);
                     L::load_if::<FULL>(to, n).add(sum[v]).store_if::<FULL>(to, n);
@@ -158,8 +163,7 @@ fn block<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool
         }
         for v in 0..V {
             let unit = j + v * L::N;
-            let to = gradient.bias.as_mut_ptr().add(unit);
-            L::load_if::<FULL>(to, n).add(total[v]).store_if::<FULL>(to, n);
+            total[v].store_if::<FULL>(bias.add(v * L::N), n);
             for o in 0..K {
                 let to = gradient.head.as_mut_ptr().add(o * h + unit);
                 L::load_if::<FULL>(to, n).add(outer[o][v]).store_if::<FULL>(to, n);

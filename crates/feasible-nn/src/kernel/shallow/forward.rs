@@ -1,73 +1,92 @@
-//! The forward pass. See the [module above](super).
+//! The forward pass. See the [module above](super); sigmoids have [their own](super::sigmoid).
 
 #![allow(unsafe_code)]
 
-use feasible::{Batch, Moves, ViewShift};
+use feasible::{Batch, ViewShift};
 
-use super::{Shallow, even_hot, even_row, is_even};
+use super::sigmoid::{self, Pass};
+use super::table::{Table, factors_len, prepare, table_len};
+use super::{Shallow, even_hot, even_row, is_even, row_of, weights_at};
 use crate::activation::Activation;
-use crate::kernel::activation::{RELU, SIGMOID, SILU, TANH, finish};
-use crate::simd::{Lanes, MAX_LANES, dispatch, exp_of_minus, sigmoid_of, sums};
+use crate::kernel::activation::{RELU, SILU, TANH, finish};
+use crate::simd::{Lanes, MAX_LANES, dispatch, sums};
 
 /// Rows whose outputs are added up together: enough for whole vectors of outputs.
-const BLOCK: usize = 16;
+pub(super) const BLOCK: usize = 16;
 
 dispatch!(forward => forward_lanes(
     batch: &Batch<'_>,
     net: Shallow<'_, f32>,
+    memory: ShallowMemory<'_, f32>,
     a: &mut [f32],
     slope: &mut [f32],
     outputs: &mut [f32],
-    scratch: &mut [f32],
 ));
+
+/// What a forward pass works in.
+#[derive(Debug)]
+pub struct ShallowMemory<'m, T> {
+    /// [`table_len`] numbers, kept from call to call.
+    pub table: &'m mut [T],
+    /// What they are: of this θ and these inputs, or unknown.
+    pub holds: &'m mut Table,
+    /// [`scratch_len`] numbers.
+    pub scratch: &'m mut [T],
+}
 
 #[inline(always)]
 fn forward_lanes<L: Lanes>(
     batch: &Batch<'_>,
     net: Shallow<'_, f32>,
+    memory: ShallowMemory<'_, f32>,
     a: &mut [f32],
     slope: &mut [f32],
     outputs: &mut [f32],
-    scratch: &mut [f32],
 ) {
-    let (h, k) = (net.bias.len(), net.head_bias.len());
+    let ShallowMemory { table, holds, scratch } = memory;
+    let (d, h, k) = (batch.inputs.width(), net.bias.len(), net.head_bias.len());
     let all = batch.output_rows();
-    assert!(is_even(batch) && net.first.len() == (batch.inputs.width() + 1) * h);
+    assert!(is_even(batch) && net.first.len() == d * h && table.len() == table_len(d, h, k));
     assert!(a.len() == all * h || a.len() == kept_rows(batch, false) * h);
     assert!(outputs.len() == all * k && net.head.len() == k * h);
     assert!(net.activation != Activation::Silu || slope.len() == a.len());
-    assert!(scratch.len() >= scratch_len(batch, h, k));
+    assert!(scratch.len() == scratch_len(batch, h, k));
     let (partial, factors) = scratch.split_at_mut(batch.views() * BLOCK * k * MAX_LANES);
+    let way = prepare::<L>(batch, net, table, factors, holds);
+    let factors = &factors[factors_len(batch, h)..];
+    let table = &*table;
     if net.activation == Activation::Sigmoid {
-        view_factors::<L>(batch, net, factors);
+        let keep = a.len() == all * h;
+        let pass = Pass { batch, net, table, factors, way, keep };
+        match k {
+            1 => sigmoid::rows::<L, 1>(pass, a, outputs, partial),
+            2 => sigmoid::rows::<L, 2>(pass, a, outputs, partial),
+            _ => panic!("one or two outputs"),
+        }
+        return;
     }
-    let factors = &*factors;
-    match (k, net.activation) {
-        (1, Activation::Sigmoid) => {
-            rows::<L, 1, SIGMOID>(batch, net, a, slope, outputs, partial, factors)
-        }
-        (1, Activation::Tanh) => {
-            rows::<L, 1, TANH>(batch, net, a, slope, outputs, partial, factors)
-        }
-        (1, Activation::Relu) => {
-            rows::<L, 1, RELU>(batch, net, a, slope, outputs, partial, factors)
-        }
-        (1, Activation::Silu) => {
-            rows::<L, 1, SILU>(batch, net, a, slope, outputs, partial, factors)
-        }
-        (2, Activation::Sigmoid) => {
-            rows::<L, 2, SIGMOID>(batch, net, a, slope, outputs, partial, factors)
-        }
-        (2, Activation::Tanh) => {
-            rows::<L, 2, TANH>(batch, net, a, slope, outputs, partial, factors)
-        }
-        (2, Activation::Relu) => {
-            rows::<L, 2, RELU>(batch, net, a, slope, outputs, partial, factors)
-        }
-        (2, Activation::Silu) => {
-            rows::<L, 2, SILU>(batch, net, a, slope, outputs, partial, factors)
-        }
+    match k {
+        1 => activations::<L, 1>(batch, net, table, a, slope, outputs, partial),
+        2 => activations::<L, 2>(batch, net, table, a, slope, outputs, partial),
         _ => panic!("one or two outputs"),
+    }
+}
+
+#[inline(always)]
+fn activations<L: Lanes, const K: usize>(
+    batch: &Batch<'_>,
+    net: Shallow<'_, f32>,
+    table: &[f32],
+    a: &mut [f32],
+    slope: &mut [f32],
+    outputs: &mut [f32],
+    partial: &mut [f32],
+) {
+    match net.activation {
+        Activation::Tanh => rows::<L, K, TANH>(batch, net, table, a, slope, outputs, partial),
+        Activation::Relu => rows::<L, K, RELU>(batch, net, table, a, slope, outputs, partial),
+        Activation::Silu => rows::<L, K, SILU>(batch, net, table, a, slope, outputs, partial),
+        Activation::Sigmoid => unreachable!("sigmoids have rows of their own"),
     }
 }
 
@@ -79,46 +98,7 @@ pub fn kept_rows(batch: &Batch<'_>, keep: bool) -> usize {
 
 /// Numbers the forward pass needs for sums that are not added up yet, and for the factors of moves.
 pub fn scratch_len(batch: &Batch<'_>, h: usize, k: usize) -> usize {
-    let moves: usize = batch.shifts.iter().map(moves).sum();
-    batch.views() * BLOCK * k * MAX_LANES + moves * h
-}
-
-fn moves(shift: &ViewShift<'_>) -> usize {
-    match shift {
-        ViewShift::Sparse(shift) => shift.moves().map_or(0, Moves::count),
-        ViewShift::Dense(_) => 0,
-    }
-}
-
-/// g of the module doc, for the moves of every view: moves × h.
-#[inline(always)]
-fn view_factors<L: Lanes>(batch: &Batch<'_>, net: Shallow<'_, f32>, factors: &mut [f32]) {
-    let h = net.bias.len();
-    let mut at = 0;
-    for shift in batch.shifts {
-        let ViewShift::Sparse(shift) = shift else { continue };
-        let Some(moves) = shift.moves() else { continue };
-        for number in 0..moves.count() {
-            let factor = &mut factors[at..at + h];
-            at += h;
-            let (columns, deltas) = even_row(shift, moves.example(number));
-            let mut j = 0;
-            while j < h {
-                let n = (h - j).min(L::N);
-                let mut z = L::splat(0.0);
-                // SAFETY: rows of the weights and of the factors have h entries, of which j.. are at
-                // least n.
-                unsafe {
-                    for (&c, &delta) in columns.iter().zip(deltas) {
-                        let w = L::load_part(weights_at(net.first, c, h).add(j), n);
-                        z = L::splat(delta).fma(w, z);
-                    }
-                    exp_of_minus(z).store_part(factor.as_mut_ptr().add(j), n);
-                }
-                j += n;
-            }
-        }
-    }
+    batch.views() * BLOCK * k * MAX_LANES + 2 * factors_len(batch, h)
 }
 
 /// What the steps of a block share: rows `start..end` of the batch, whose rows of `a` and of the
@@ -126,6 +106,7 @@ fn view_factors<L: Lanes>(batch: &Batch<'_>, net: Shallow<'_, f32>, factors: &mu
 struct Block<'b, 'a> {
     batch: &'b Batch<'a>,
     net: Shallow<'b, f32>,
+    table: &'b [f32],
     start: usize,
     end: usize,
     kept: usize,
@@ -136,11 +117,11 @@ struct Block<'b, 'a> {
 fn rows<L: Lanes, const K: usize, const F: u8>(
     batch: &Batch<'_>,
     net: Shallow<'_, f32>,
+    table: &[f32],
     a: &mut [f32],
     slope: &mut [f32],
     outputs: &mut [f32],
     partial: &mut [f32],
-    factors: &[f32],
 ) {
     let (h, rows) = (net.bias.len(), batch.rows.len());
     let keep = a.len() == batch.output_rows() * h;
@@ -148,18 +129,18 @@ fn rows<L: Lanes, const K: usize, const F: u8>(
     while start < rows {
         let end = (start + BLOCK).min(rows);
         let (kept, kept_per_view) = if keep { (start, rows) } else { (0, BLOCK.min(rows)) };
-        let block = Block { batch, net, start, end, kept, kept_per_view };
+        let block = Block { batch, net, table, start, end, kept, kept_per_view };
         let mut j = 0;
         while j < h {
             let left = h - j;
             if left >= 4 * L::N {
-                units::<L, K, F, 4, true>(&block, j, 0, a, slope, partial, factors);
+                units::<L, K, F, 4, true>(&block, j, 0, a, slope, partial);
                 j += 4 * L::N;
             } else if left >= L::N {
-                units::<L, K, F, 1, true>(&block, j, 0, a, slope, partial, factors);
+                units::<L, K, F, 1, true>(&block, j, 0, a, slope, partial);
                 j += L::N;
             } else {
-                units::<L, K, F, 1, false>(&block, j, left, a, slope, partial, factors);
+                units::<L, K, F, 1, false>(&block, j, left, a, slope, partial);
                 j = h;
             }
         }
@@ -180,26 +161,16 @@ fn units<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool
     a: &mut [f32],
     slope: &mut [f32],
     partial: &mut [f32],
-    factors: &[f32],
 ) {
     assert!(j + if FULL { V * L::N } else { n } <= block.net.bias.len());
-    gather::<L, F, V, FULL>(block, j, n, a);
-    activate::<L, F, V, FULL>(block, j, n, a, slope, factors);
+    gather::<L, V, FULL>(block, j, n, a);
+    activate::<L, F, V, FULL>(block, j, n, a, slope);
     head::<L, K, V, FULL>(block, j, n, a, partial);
 }
 
-/// Whether a view's activations come from those of x by the factors of its moves.
+/// z of every row and view into a.
 #[inline(always)]
-fn by_factors<'s, const F: u8>(shift: &ViewShift<'s>) -> Option<&'s Moves> {
-    match shift {
-        ViewShift::Sparse(shift) if F == SIGMOID => shift.moves(),
-        _ => None,
-    }
-}
-
-/// z of every row and view into a, except of views that have factors.
-#[inline(always)]
-fn gather<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
+fn gather<L: Lanes, const V: usize, const FULL: bool>(
     block: &Block<'_, '_>,
     j: usize,
     n: usize,
@@ -210,13 +181,13 @@ fn gather<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
     while r + 2 <= end {
         let sums = gather_rows::<L, V, FULL, 2>(block, r, j, n);
         for (i, sum) in sums.into_iter().enumerate() {
-            views::<L, F, V, FULL>(block, r + i, j, n, sum, a);
+            views::<L, V, FULL>(block, r + i, j, n, sum, a);
         }
         r += 2;
     }
     if r < end {
         let [sum] = gather_rows::<L, V, FULL, 1>(block, r, j, n);
-        views::<L, F, V, FULL>(block, r, j, n, sum, a);
+        views::<L, V, FULL>(block, r, j, n, sum, a);
     }
 }
 
@@ -228,8 +199,8 @@ fn gather_rows<L: Lanes, const V: usize, const FULL: bool, const R: usize>(
     j: usize,
     n: usize,
 ) -> [[L; V]; R] {
-    let Block { batch, net, .. } = *block;
-    let h = net.bias.len();
+    let Block { batch, net, table, .. } = *block;
+    let (h, d) = (net.bias.len(), batch.inputs.width());
     let dense = batch.inputs.dense_columns();
     let mut sums = [[L::splat(0.0); V]; R];
     let mut hot: [&[u32]; R] = [&[]; R];
@@ -238,19 +209,20 @@ fn gather_rows<L: Lanes, const V: usize, const FULL: bool, const R: usize>(
         row[i] = batch.rows[r + i] as usize;
         hot[i] = even_hot(batch.inputs, row[i]);
     }
-    // SAFETY: the bias and every row of the weights have h entries (checked by `forward_lanes`), of
+    // SAFETY: every row of the table has h entries (checked by `forward_lanes`), of
     // which j.. are V vectors, or n entries (checked by `units`); `weights_at` asks for a column
-    // that the inputs have. All lists of hot columns have the length of the first.
+    // that it has. All lists of hot columns have the length of the first.
     unsafe {
+        let bias = weights_at(table, d as u32 + 1, h).add(j);
         for v in 0..V {
-            let bias = L::load_if::<FULL>(net.bias.as_ptr().add(j + v * L::N), n);
+            let bias = L::load_if::<FULL>(bias.add(v * L::N), n);
             for i in 0..R {
                 sums[i][v] = bias;
             }
         }
         for at in 0..hot[0].len() {
             for i in 0..R {
-                let w = weights_at(net.first, *hot[i].get_unchecked(at), h).add(j);
+                let w = weights_at(table, *hot[i].get_unchecked(at), h).add(j);
                 for v in 0..V {
                     sums[i][v] = sums[i][v].add(L::load_if::<FULL>(w.add(v * L::N), n));
                 }
@@ -258,7 +230,7 @@ fn gather_rows<L: Lanes, const V: usize, const FULL: bool, const R: usize>(
         }
         for i in 0..R {
             for (&c, &x) in dense.iter().zip(batch.inputs.dense_row(row[i])) {
-                let w = weights_at(net.first, c, h).add(j);
+                let w = weights_at(table, c, h).add(j);
                 let x = L::splat(x);
                 for v in 0..V {
                     sums[i][v] = x.fma(L::load_if::<FULL>(w.add(v * L::N), n), sums[i][v]);
@@ -269,9 +241,9 @@ fn gather_rows<L: Lanes, const V: usize, const FULL: bool, const R: usize>(
     sums
 }
 
-/// Stores z of row r, and that of its views without factors.
+/// Stores z of row r, and that of its views.
 #[inline(always)]
-fn views<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
+fn views<L: Lanes, const V: usize, const FULL: bool>(
     block: &Block<'_, '_>,
     r: usize,
     j: usize,
@@ -279,11 +251,11 @@ fn views<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
     sum: [L; V],
     a: &mut [f32],
 ) {
-    let Block { batch, net, start, kept, kept_per_view, .. } = *block;
+    let Block { batch, net, table, start, kept, kept_per_view, .. } = *block;
     let (h, row) = (net.bias.len(), batch.rows[r] as usize);
-    // SAFETY: every row of the weights and of a has h entries (checked by `forward_lanes`), of which
-    // j.. are V vectors, or n entries (checked by `units`); `weights_at` asks for a column that the
-    // inputs have, `row_of` checks that the row of a exists.
+    // SAFETY: every row of the table and of a has h entries (checked by `forward_lanes`), of which
+    // j.. are V vectors, or n entries (checked by `units`); `weights_at` asks for a row that
+    // it has, `row_of` checks that the row of a exists.
     unsafe {
         let to = row_of(a, kept + r - start, h).add(j);
         for v in 0..V {
@@ -291,13 +263,10 @@ fn views<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
         }
         for (view, shift) in batch.shifts.iter().enumerate() {
             let ViewShift::Sparse(sparse) = shift else { continue };
-            if by_factors::<F>(shift).is_some() {
-                continue;
-            }
             let mut moved = sum;
             let (columns, deltas) = even_row(sparse, row);
             for (&c, &delta) in columns.iter().zip(deltas) {
-                let w = weights_at(net.first, c, h).add(j);
+                let w = weights_at(table, c, h).add(j);
                 let delta = L::splat(delta);
                 for v in 0..V {
                     moved[v] = delta.fma(L::load_if::<FULL>(w.add(v * L::N), n), moved[v]);
@@ -319,49 +288,23 @@ fn activate<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
     n: usize,
     a: &mut [f32],
     slope: &mut [f32],
-    factors: &[f32],
 ) {
-    let Block { batch, net, start, end, kept, kept_per_view } = *block;
+    let Block { batch, net, start, end, kept, kept_per_view, .. } = *block;
     let h = net.bias.len();
-    for r in start..end {
-        let row = batch.rows[r] as usize;
-        let mut first_factor = 0;
-        let at = (kept + r - start) * h + j;
-        // SAFETY: rows of a, of the factors and for SiLU of the slopes have h entries (checked by
-        // `forward_lanes`), of which j.. are V vectors, or n entries (checked by `units`); `row_of`
-        // checks that the row of a exists.
-        unsafe {
-            let z = row_of(a, kept + r - start, h).add(j);
-            let mut e = [L::splat(0.0); V];
-            for v in 0..V {
-                e[v] = L::load_if::<FULL>(z.add(v * L::N), n);
-            }
-            if F == SIGMOID {
+    for view in 0..batch.views() {
+        for place in 0..end - start {
+            let row = view * kept_per_view + kept + place;
+            // SAFETY: rows of a and for SiLU of the slopes have h entries (checked by `forward_lanes`),
+            // of which j.. are V vectors, or n entries (checked by `units`); `row_of` checks that
+            // the row of a exists.
+            unsafe {
+                let z = row_of(a, row, h).add(j);
+                let mut of_row = [L::splat(0.0); V];
                 for v in 0..V {
-                    e[v] = exp_of_minus(e[v]);
-                    sigmoid_of(e[v]).store_if::<FULL>(z.add(v * L::N), n);
+                    of_row[v] = L::load_if::<FULL>(z.add(v * L::N), n);
                 }
-            } else {
-                finish::<L, F, V, FULL>(e, z, slope.as_mut_ptr().wrapping_add(at), n);
-            }
-            for (view, shift) in batch.shifts.iter().enumerate() {
-                let at = (view + 1) * kept_per_view * h + at;
-                let z = row_of(a, (view + 1) * kept_per_view + kept + r - start, h).add(j);
-                if let Some(moves) = by_factors::<F>(shift) {
-                    let factor = (first_factor + moves.of_row(row)) * h;
-                    first_factor += moves.count();
-                    let g = factors[factor..][..h].as_ptr().add(j);
-                    for v in 0..V {
-                        let g = L::load_if::<FULL>(g.add(v * L::N), n);
-                        sigmoid_of(e[v].mul(g)).store_if::<FULL>(z.add(v * L::N), n);
-                    }
-                } else {
-                    let mut moved = [L::splat(0.0); V];
-                    for v in 0..V {
-                        moved[v] = L::load_if::<FULL>(z.add(v * L::N), n);
-                    }
-                    finish::<L, F, V, FULL>(moved, z, slope.as_mut_ptr().wrapping_add(at), n);
-                }
+                let slope = slope.as_mut_ptr().wrapping_add(row * h + j);
+                finish::<L, F, V, FULL>(of_row, z, slope, n);
             }
         }
     }
@@ -377,7 +320,7 @@ fn head<L: Lanes, const K: usize, const V: usize, const FULL: bool>(
     a: &mut [f32],
     partial: &mut [f32],
 ) {
-    let Block { batch, net, start, end, kept, kept_per_view } = *block;
+    let Block { batch, net, start, end, kept, kept_per_view, .. } = *block;
     let h = net.bias.len();
     assert!(net.head_bias.len() == K && net.head.len() == K * h);
     // SAFETY: the K rows of U and the rows of a have h entries, of which j.. are V vectors, or n
@@ -412,15 +355,9 @@ fn head<L: Lanes, const K: usize, const V: usize, const FULL: bool>(
     }
 }
 
-/// Row `r` of rows of h entries.
-#[inline(always)]
-fn row_of(rows: &mut [f32], r: usize, h: usize) -> *mut f32 {
-    rows[r * h..][..h].as_mut_ptr()
-}
-
 /// outputs[i] = the sum of the lanes of vector i.
 #[inline(always)]
-fn add_up<L: Lanes>(vectors: &[f32], outputs: &mut [f32]) {
+pub(super) fn add_up<L: Lanes>(vectors: &[f32], outputs: &mut [f32]) {
     assert!(vectors.len() >= outputs.len() * L::N);
     let mut at = 0;
     while at < outputs.len() {
@@ -437,17 +374,4 @@ fn add_up<L: Lanes>(vectors: &[f32], outputs: &mut [f32]) {
         }
         at += count;
     }
-}
-
-/// Row c of the weights.
-///
-/// # Safety
-/// The weights have a row c of h entries. They have one for every column of the inputs and one more
-/// (checked by `forward_lanes`), which are all that the lists of the inputs name, checked when they were
-/// built, and those of the shifts, checked by [`is_even`].
-#[inline(always)]
-unsafe fn weights_at(weights: &[f32], c: u32, h: usize) -> *const f32 {
-    debug_assert!((c as usize + 1) * h <= weights.len());
-    // SAFETY: the caller's promise.
-    unsafe { weights.as_ptr().add(c as usize * h) }
 }

@@ -1,15 +1,13 @@
 //! A network with one hidden layer and one or two outputs, forward and backward, row by row.
 //!
 //! For batches whose lists of hot and of changed columns are even ([`Inputs::even_hot`]): they are
-//! filled up with column d, a row of zeros behind the weights, so that no branch depends on the data.
+//! filled up with column d, a row behind the weights, so that no branch depends on the data.
 //!
 //! Forward, for each row: $z = b + \sum_{c\ \mathrm{hot}} W_c + \sum_{c\ \mathrm{dense}} x_c W_c$ in
 //! registers, $z_v = z + \sum_c \Delta_c W_c$ for each counterfactual view, $a = \varphi(z)$, and the
 //! outputs $U a + u$ while the a of a few rows are still in the first-level cache.
 //!
-//! Where φ is the sigmoid and the rows of a view make few different [moves](feasible::Moves) Δ, their
-//! $g = e^{-\sum_c \Delta_c W_c}$ are computed once, and $\sigma(z_v) = 1 / (1 + e^{-z} g)$ takes less than
-//! half of what a sigmoid takes.
+//! Where φ is the sigmoid, sums may become products of exponentials: see [`table`].
 //!
 //! Backward, for each row and view: $\mathrm{d}a = \sum_j s_j U_j$,
 //! $\mathrm{d}z = \mathrm{d}a\,\varphi'(z)$, then as in [`super::scatter`]; and
@@ -17,6 +15,8 @@
 
 mod backward;
 mod forward;
+mod sigmoid;
+mod table;
 
 use feasible::{Batch, Inputs, Shift, ViewShift};
 
@@ -24,14 +24,15 @@ use crate::activation::Activation;
 
 pub(super) use backward::backward;
 pub(super) use forward::forward;
-pub use forward::{kept_rows, scratch_len};
+pub use forward::{ShallowMemory, kept_rows, scratch_len};
+pub use table::{Table, table_len};
 
 /// The parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Shallow<'a, T> {
     /// φ.
     pub activation: Activation,
-    /// W, and the row of zeros: (d + 1) × h.
+    /// W: d × h.
     pub first: &'a [T],
     /// b: h.
     pub bias: &'a [T],
@@ -53,10 +54,8 @@ pub struct Hidden<'a, T> {
 /// The gradients to add to; that of u is a sum of columns of the seeds.
 #[derive(Debug)]
 pub struct ShallowGradient<'a, T> {
-    /// W's, and a row that is written but means nothing: (d + 1) × h.
+    /// W's and, after it, b's: (d + 1) × h.
     pub first: &'a mut [T],
-    /// b's: h.
-    pub bias: &'a mut [T],
     /// U's: k × h.
     pub head: &'a mut [T],
 }
@@ -77,4 +76,24 @@ fn even_hot(inputs: &Inputs, row: usize) -> &[u32] {
 #[inline(always)]
 fn even_row(shift: &Shift, row: usize) -> (&[u32], &[f32]) {
     shift.even_row(row).unwrap_or_default()
+}
+
+/// Row `r` of rows of h entries.
+#[inline(always)]
+fn row_of(rows: &mut [f32], r: usize, h: usize) -> *mut f32 {
+    rows[r * h..][..h].as_mut_ptr()
+}
+
+/// Row c of weights, or of a table of them.
+///
+/// # Safety
+/// There is a row c of h entries. There is one for every column of the inputs, which are all that
+/// the lists of the inputs name, checked when they were built, and those of the shifts, checked by
+/// [`is_even`]; and in a table one more, with which lists are filled up.
+#[allow(unsafe_code)]
+#[inline(always)]
+unsafe fn weights_at(weights: &[f32], c: u32, h: usize) -> *const f32 {
+    debug_assert!((c as usize + 1) * h <= weights.len());
+    // SAFETY: the caller's promise.
+    unsafe { weights.as_ptr().add(c as usize * h) }
 }

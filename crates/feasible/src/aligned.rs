@@ -1,19 +1,19 @@
-//! Slots of a tape whose numbers start at a cache line.
+//! Memory whose numbers start at a cache line.
 //!
 //! A vector of 64 bytes that straddles two cache lines costs up to twice as much to load or
 //! store, and a `Vec` starts anywhere. The numbers are placed at the first cache line inside the
-//! slot, and the slot's last entry remembers where that was, so that a copy of the tape, which
+//! slot, a plain `Vec`, and the slot's last entry remembers where that was, so that a copy, which
 //! lies elsewhere, is read correctly too.
 
-use feasible::Real;
+use crate::real::Real;
 
 /// Numbers of padding: one cache line.
 const fn line<T>() -> usize {
     64 / size_of::<T>()
 }
 
-/// Makes room for `len` numbers; their old values are lost.
-pub(crate) fn place<T: Real>(slot: &mut Vec<T>, len: usize) -> &mut [T] {
+/// Makes room for `len` numbers; unless there were as many before, their old values are lost.
+pub fn place<T: Real>(slot: &mut Vec<T>, len: usize) -> &mut [T] {
     slot.resize(len + line::<T>() + 1, T::ZERO);
     let start = slot.as_ptr().align_offset(64).min(line::<T>());
     slot[len + line::<T>()] = T::from_f64(start as f64);
@@ -21,7 +21,7 @@ pub(crate) fn place<T: Real>(slot: &mut Vec<T>, len: usize) -> &mut [T] {
 }
 
 /// The numbers placed in the slot.
-pub(crate) fn placed<T: Real>(slot: &[T]) -> &[T] {
+pub fn placed<T: Real>(slot: &[T]) -> &[T] {
     match slot.last() {
         None => &[],
         Some(start) => {
@@ -32,7 +32,7 @@ pub(crate) fn placed<T: Real>(slot: &[T]) -> &[T] {
 }
 
 /// The same, to be written.
-pub(crate) fn placed_mut<T: Real>(slot: &mut [T]) -> &mut [T] {
+pub fn placed_mut<T: Real>(slot: &mut [T]) -> &mut [T] {
     match slot.last() {
         None => &mut [],
         Some(start) => {
