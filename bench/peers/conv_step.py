@@ -65,16 +65,18 @@ def adversarial():
     (loss(model(x), y) + loss(model(at), y)).backward()
 
 
-times = {f.__name__: [] for f in (forward, attack, train, adversarial)}
+steps = (forward, attack, train, adversarial)
+times, cpu = ({f.__name__: [] for f in steps} for _ in range(2))
 for turn in range(args.rounds + 1):
-    for f in (forward, attack, train, adversarial):
-        start = time.perf_counter()
+    for f in steps:
+        start, before = time.perf_counter(), time.process_time()
         f()
         if turn > 0:
             times[f.__name__].append(time.perf_counter() - start)
+            cpu[f.__name__].append(time.process_time() - before)
 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 if args.json:
-    print(json.dumps({"seconds": times, "memory, MB": memory, "torch": torch.__version__}))
+    print(json.dumps({"seconds": times, "cpu": cpu, "memory, MB": memory, "torch": torch.__version__}))
 else:
     print(layout, f"{args.threads} thread(s), shortest of {args.rounds}")
     for name, seconds in times.items():

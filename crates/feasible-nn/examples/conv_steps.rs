@@ -90,6 +90,16 @@ impl Bench {
     }
 }
 
+/// Seconds all threads have been on a core; waiting for one does not count. 0 where Linux does not say.
+fn cpu() -> f64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let of = |task: std::fs::DirEntry| -> Option<f64> {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    };
+    1e-9 * tasks.filter_map(of).sum::<f64>()
+}
+
 fn main() {
     let arguments: Vec<usize> =
         std::env::args().skip(1).map(|a| a.parse().expect("a number")).collect();
@@ -115,11 +125,11 @@ fn main() {
     let multiplications = bench.model.multiplications() * batch;
     let clean = bench.inputs(&bench.pixels);
     let names = ["forward", "attack", "train", "adversarial"];
-    let mut times = [const { Vec::<f64>::new() }; 4];
+    let mut times = [const { (Vec::<f64>::new(), Vec::<f64>::new()) }; 4];
     let mut all = || {
         for round in 0..=rounds {
-            for (which, times) in times.iter_mut().enumerate() {
-                let start = Instant::now();
+            for (which, (times, cpus)) in times.iter_mut().enumerate() {
+                let (start, before) = (Instant::now(), cpu());
                 match which {
                     0 => bench.forward(&clean, Mode::Evaluation),
                     1 => bench.attack(&clean),
@@ -129,6 +139,7 @@ fn main() {
                 // The first round is not counted: memory grows.
                 if round > 0 {
                     times.push(start.elapsed().as_secs_f64());
+                    cpus.push(cpu() - before);
                 }
             }
         }
@@ -144,11 +155,14 @@ fn main() {
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap_or_default();
     let kilobytes: f64 =
         line.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(f64::NAN);
-    let seconds: Vec<String> =
-        names.iter().zip(&times).map(|(name, t)| format!("\"{name}\": {t:?}")).collect();
+    let list = |of: &dyn Fn(&(Vec<f64>, Vec<f64>)) -> String| {
+        let each = names.iter().zip(&times).map(|(name, t)| format!("\"{name}\": {}", of(t)));
+        each.collect::<Vec<_>>().join(", ")
+    };
     println!(
-        "{{\"seconds\": {{{}}}, \"memory, MB\": {}, \"multiplications\": {multiplications}, \"peak GFLOP/s\": {peak:.1}}}",
-        seconds.join(", "),
+        "{{\"seconds\": {{{}}}, \"cpu\": {{{}}}, \"memory, MB\": {}, \"multiplications\": {multiplications}, \"peak GFLOP/s\": {peak:.1}}}",
+        list(&|(seconds, _)| format!("{seconds:?}")),
+        list(&|(_, cpu)| format!("{cpu:?}")),
         kilobytes / 1024.0,
     );
 }
