@@ -155,14 +155,17 @@ fn main() {
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).unwrap_or_default();
     let kilobytes: f64 =
         line.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(f64::NAN);
-    let list = |of: &dyn Fn(&(Vec<f64>, Vec<f64>)) -> String| {
-        let each = names.iter().zip(&times).map(|(name, t)| format!("\"{name}\": {}", of(t)));
+    let list = |which: usize| {
+        let each = names.iter().zip(&times).map(|(name, (seconds, cpu))| {
+            let numbers = if which == 0 { seconds } else { cpu };
+            format!("\"{name}\": {numbers:?}")
+        });
         each.collect::<Vec<_>>().join(", ")
     };
     println!(
         "{{\"seconds\": {{{}}}, \"cpu\": {{{}}}, \"memory, MB\": {}, \"multiplications\": {multiplications}, \"peak GFLOP/s\": {peak:.1}}}",
-        list(&|(seconds, _)| format!("{seconds:?}")),
-        list(&|(_, cpu)| format!("{cpu:?}")),
+        list(0),
+        list(1),
         kilobytes / 1024.0,
     );
 }

@@ -15,8 +15,8 @@
 //! usual points 0, ±1, ±2 have it 6 times, and 25 times at worst.
 //!
 //! For each of the 36 points of the transformed tile the sum over channels is a small matrix product,
-//! [tiles × in] · [in × out]: [`sweep`]. The gradient with respect to g is the same formula read
-//! backwards, $G^\top [\sum (B^\top d B) \odot (A\, \delta A^\top)]\, G$: [`outer`].
+//! [tiles × in] · [in × out]: `sweep`. The gradient with respect to g is the same formula read
+//! backwards, $G^\top [\sum (B^\top d B) \odot (A\, \delta A^\top)]\, G$: `outer`.
 
 #![allow(unsafe_code)]
 
