@@ -1,62 +1,84 @@
-"""A training step, a step of an attack and both epochs of ResNet18 in PyTorch, channels last.
+"""Steps of ResNet18 in PyTorch: forward, a step of an attack, a training step, an adversarial step.
 
-    python bench/peers/conv_step.py [width] [batch] [threads]
+    python bench/peers/conv_step.py [width] [batch] [threads] [rounds] [--contiguous] [--json]
 
-The same numbers as `cargo run --release -p feasible-nn --example conv_speed -- [width] [batch] [threads]`:
-minima of several runs, denormals flushed, 28×28 images of one channel.
+The same steps as `cargo run --release -p feasible-nn --example conv_steps`: 28×28 images of one channel, denormals
+flushed, channels last unless told otherwise. `bench/conv` runs both in turn.
 """
+import argparse
+import json
 import resource
-import sys
 import time
 
 import torch
 
 from resnet import ResNet18
 
-numbers = [int(a) for a in sys.argv[1:]] + [16, 128, 1][len(sys.argv) - 1:]
-width, batch, threads = numbers[:3]
-torch.set_num_threads(threads)
+EPSILON, STEPS = 0.1, 5
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+for name, default in (("width", 16), ("batch", 128), ("threads", 1), ("rounds", 12)):
+    parser.add_argument(name, type=int, nargs="?", default=default)
+parser.add_argument("--contiguous", action="store_true", help="channels first")
+parser.add_argument("--json", action="store_true")
+args = parser.parse_args()
+torch.set_num_threads(args.threads)
 torch.set_flush_denormal(True)
 torch.manual_seed(1)
 
-
-def shortest(f, runs=12):
-    f()
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - start)
-    return min(times)
+layout = torch.contiguous_format if args.contiguous else torch.channels_last
+model = ResNet18(width=args.width).to(memory_format=layout)
+x = torch.rand(args.batch, 1, 28, 28).contiguous(memory_format=layout)
+y = torch.arange(args.batch) % 10
+loss = torch.nn.functional.cross_entropy
 
 
-for layout in (torch.channels_last, torch.contiguous_format):
-    model = ResNet18(width=width).to(memory_format=layout)
-    x = torch.rand(batch, 1, 28, 28).contiguous(memory_format=layout)
-    y = torch.randint(10, (batch,))
-    loss = torch.nn.functional.cross_entropy
+def forward():
+    model.eval()
+    with torch.no_grad():
+        model(x)
 
-    def forward():
-        model.eval()
+
+def attack(start=x):
+    model.eval()
+    at = start.detach().requires_grad_(True)
+    (gradient,) = torch.autograd.grad(loss(model(at), y), at)
+    return gradient
+
+
+def train():
+    model.train()
+    model.zero_grad(set_to_none=True)
+    loss(model(x), y).backward()
+
+
+def adversarial():
+    at = x
+    with torch.no_grad():
+        low, high = (x - EPSILON).clamp_(min=0), (x + EPSILON).clamp_(max=1)
+    for _ in range(STEPS):
+        gradient = attack(at)
         with torch.no_grad():
-            model(x)
+            at = torch.clamp(at + (2 * EPSILON / STEPS) * gradient.sign(), low, high)
+    model.train()
+    model.zero_grad(set_to_none=True)
+    (loss(model(x), y) + loss(model(at), y)).backward()
 
-    def attack():
-        model.eval()
-        at = x.clone().requires_grad_(True)
-        torch.autograd.grad(loss(model(at), y), at)
 
-    def train():
-        model.train()
-        model.zero_grad(set_to_none=True)
-        loss(model(x), y).backward()
-
-    print(layout, f"{threads} thread(s)")
-    times = {f.__name__: shortest(f) for f in (forward, attack, train)}
+steps = (forward, attack, train, adversarial)
+times, cpu = ({f.__name__: [] for f in steps} for _ in range(2))
+for turn in range(args.rounds + 1):
+    for f in steps:
+        start, before = time.perf_counter(), time.process_time()
+        f()
+        if turn > 0:
+            times[f.__name__].append(time.perf_counter() - start)
+            cpu[f.__name__].append(time.process_time() - before)
+memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+if args.json:
+    print(json.dumps({"seconds": times, "cpu": cpu, "memory, MB": memory, "torch": torch.__version__}))
+else:
+    print(layout, f"{args.threads} thread(s), shortest of {args.rounds}")
     for name, seconds in times.items():
-        print(f"{name:<10} {1e3 * seconds:8.2f} ms")
-    steps = 59_000 / batch
-    print(f"nominal epoch of 59,000 images: {steps * times['train']:.0f} s")
-    adversarial = 5 * times["attack"] + 2 * times["train"]
-    print(f"adversarial epoch (5 steps, clean and adversarial training): {steps * adversarial:.0f} s")
-print(f"most memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss} kB")
+        print(f"{name:<12} {1e3 * min(seconds):8.2f} ms")
+    print(f"most memory: {memory:.0f} MB")

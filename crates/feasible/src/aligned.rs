@@ -2,8 +2,9 @@
 //!
 //! A vector of 64 bytes that straddles two cache lines costs up to twice as much to load or
 //! store, and a `Vec` starts anywhere. The numbers are placed at the first cache line inside the
-//! slot, a plain `Vec`, and the slot's last entry remembers where that was, so that a copy, which
-//! lies elsewhere, is read correctly too.
+//! slot, and the slot's last entries remember where that was and how many there are, so that a copy,
+//! of the tape, which lies elsewhere, is read correctly too. A slot never becomes shorter: growing again
+//! would fill it with zeros for nothing.
 
 use crate::real::Real;
 
@@ -12,35 +13,41 @@ const fn line<T>() -> usize {
     64 / size_of::<T>()
 }
 
-/// Makes room for `len` numbers; unless there were as many before, their old values are lost.
+/// What is remembered: the start, and the length by its parts above and below 2²⁰, which `f32` holds
+/// exactly.
+const NOTES: usize = 3;
+const PART: usize = 1 << 20;
+
+/// Makes room for `len` numbers. The old ones stay if there were as many, and are lost otherwise.
 pub fn place<T: Real>(slot: &mut Vec<T>, len: usize) -> &mut [T] {
-    slot.resize(len + line::<T>() + 1, T::ZERO);
+    let enough = len + line::<T>() + NOTES;
+    if slot.len() < enough {
+        slot.resize(enough, T::ZERO);
+    }
     let start = slot.as_ptr().align_offset(64).min(line::<T>());
-    slot[len + line::<T>()] = T::from_f64(start as f64);
+    let notes = slot.len() - NOTES;
+    for (note, x) in slot[notes..].iter_mut().zip([start, len / PART, len % PART]) {
+        *note = T::from_f64(x as f64);
+    }
     &mut slot[start..start + len]
+}
+
+/// Where the numbers placed in a slot are.
+fn range<T: Real>(slot: &[T]) -> std::ops::Range<usize> {
+    let Some(notes) = slot.len().checked_sub(NOTES) else { return 0..0 };
+    let note = |i: usize| slot[notes + i].to_f64() as usize;
+    note(0)..note(0) + note(1) * PART + note(2)
 }
 
 /// The numbers placed in the slot.
 pub fn placed<T: Real>(slot: &[T]) -> &[T] {
-    match slot.last() {
-        None => &[],
-        Some(start) => {
-            let start = start.to_f64() as usize;
-            &slot[start..start + slot.len() - line::<T>() - 1]
-        }
-    }
+    &slot[range(slot)]
 }
 
 /// The same, to be written.
 pub fn placed_mut<T: Real>(slot: &mut [T]) -> &mut [T] {
-    match slot.last() {
-        None => &mut [],
-        Some(start) => {
-            let start = start.to_f64() as usize;
-            let len = slot.len() - line::<T>() - 1;
-            &mut slot[start..start + len]
-        }
-    }
+    let range = range(slot);
+    &mut slot[range]
 }
 
 #[cfg(test)]

@@ -59,15 +59,13 @@ impl<T: Kernels> ConvNet<T> {
             self.seed(&seeds[view * n * k..(view + 1) * n * k], ask, wanted, tape);
             let mut inputs =
                 inputs.as_deref_mut().map(|all| &mut all[view * own..(view + 1) * own]);
-            for number in (0..self.nodes.len()).rev() {
-                self.visit(
-                    number,
-                    ask,
-                    wanted,
-                    tape,
-                    parameters.as_deref_mut(),
-                    inputs.as_deref_mut(),
-                );
+            // Sums for the parameters are over all images.
+            let apart = mode == Mode::Evaluation && !wanted.parameters;
+            for (nodes, images) in self.stretches(n, apart).rev() {
+                for number in nodes.rev() {
+                    let (parameters, inputs) = (parameters.as_deref_mut(), inputs.as_deref_mut());
+                    self.visit(number, ask, wanted, images.clone(), tape, parameters, inputs);
+                }
             }
         }
     }
@@ -83,14 +81,16 @@ impl<T: Kernels> ConvNet<T> {
         for (to, from) in to.chunks_exact_mut(width).zip(seeds.chunks_exact(k)) {
             to[..k].copy_from_slice(from);
         }
-        self.finish(last, ask, wanted, tape);
+        self.finish(last, ask, wanted, 0..ask.images(), tape);
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn visit(
         &self,
         number: usize,
         ask: Ask<'_, T>,
         wanted: Wanted,
+        images: Range<usize>,
         tape: &mut Tape<T>,
         parameters: Option<&mut [T]>,
         inputs: Option<&mut [T]>,
@@ -98,36 +98,73 @@ impl<T: Kernels> ConvNet<T> {
         let node = &self.nodes[number];
         match &node.op {
             Op::Pool(pooling, window) => {
-                self.pool_backward(number, *pooling, *window, ask, tape);
+                self.pool_backward(number, *pooling, *window, ask, images.clone(), tape);
                 if let (Some(f), Some(part)) = (node.from, self.parts[number].from)
                     && part.last
                 {
-                    self.finish(f, ask, wanted, tape);
+                    self.finish(f, ask, wanted, images, tape);
                 }
             }
             Op::Convolution(c) => {
-                self.pass_to_shortcut(number, ask, wanted, tape);
-                self.pull_back(number, c, ask, wanted, tape, parameters, inputs);
+                self.pass_to_shortcut(number, ask, wanted, images.clone(), tape);
+                self.pull_back(number, c, ask, wanted, images, tape, parameters, inputs);
             }
         }
     }
 
-    fn pass_to_shortcut(&self, number: usize, ask: Ask<'_, T>, wanted: Wanted, tape: &mut Tape<T>) {
+    /// Where the gradient of a node begins: at the first image, or, where images are taken a few at
+    /// a time and nobody outside needs it, at the first of these.
+    pub(crate) fn origin(&self, number: usize, images: &Range<usize>) -> usize {
+        if self.is_local(number) { images.start } else { 0 }
+    }
+
+    /// Whether only front nodes need a node's gradient.
+    fn is_local(&self, number: usize) -> bool {
+        let held = self.front.checked_sub(1).map(|last| self.nodes[last].gradient);
+        number < self.front && Some(self.nodes[number].gradient) != held
+    }
+
+    /// The gradient of a node for some images, in its buffer.
+    pub(crate) fn gradient_of<'a>(
+        &self,
+        number: usize,
+        ask: Ask<'_, T>,
+        images: &Range<usize>,
+        buffer: &'a mut Vec<T>,
+    ) -> &'a mut [T] {
+        let (origin, image) = (self.origin(number, images), self.nodes[number].shape.blocked());
+        let last = if self.is_local(number) { images.end } else { ask.images() };
+        let all = place(buffer, (last - origin) * image);
+        &mut all[(images.start - origin) * image..(images.end - origin) * image]
+    }
+
+    fn pass_to_shortcut(
+        &self,
+        number: usize,
+        ask: Ask<'_, T>,
+        wanted: Wanted,
+        images: Range<usize>,
+        tape: &mut Tape<T>,
+    ) {
         let node = &self.nodes[number];
         let (Some(s), Some(part)) = (node.shortcut(), self.parts[number].shortcut) else { return };
         if !part.shared {
             let slot = GRADIENT + self.nodes[s].gradient;
             let mut to = std::mem::take(&mut tape.slots[slot]);
+            let image = node.shape.blocked();
             let from = placed(&tape.slots[GRADIENT + node.gradient]);
+            let from = &from[(images.start - self.origin(number, &images)) * image..];
+            let from = &from[..images.len() * image];
+            let own = self.gradient_of(s, ask, &images, &mut to);
             if part.first {
-                place(&mut to, from.len()).copy_from_slice(from);
+                own.copy_from_slice(from);
             } else {
-                planes::accumulate(self.level, from, placed_mut(&mut to));
+                planes::accumulate(self.level, from, own);
             }
             tape.slots[slot] = to;
         }
         if part.last {
-            self.finish(s, ask, wanted, tape);
+            self.finish(s, ask, wanted, images, tape);
         }
     }
 
@@ -143,8 +180,15 @@ impl<T: Kernels> ConvNet<T> {
         activation.is_some() || self.wants_sums(number, mode, wanted)
     }
 
-    /// Finishes the gradient of a node for all images.
-    fn finish(&self, number: usize, ask: Ask<'_, T>, wanted: Wanted, tape: &mut Tape<T>) {
+    /// Finishes the gradient of a node for some images.
+    fn finish(
+        &self,
+        number: usize,
+        ask: Ask<'_, T>,
+        wanted: Wanted,
+        images: Range<usize>,
+        tape: &mut Tape<T>,
+    ) {
         if !self.wants_finish(number, ask.mode, wanted) {
             return;
         }
@@ -154,14 +198,17 @@ impl<T: Kernels> ConvNet<T> {
         let shape = self.nodes[number].shape;
         let per_image = shape.blocks() * 2 * BLOCK;
         let cuts = [
-            Cut { data: placed_mut(&mut gradient), unit: shape.blocked() },
-            Cut { data: place(&mut sums, ask.images() * per_image), unit: per_image },
+            Cut {
+                data: self.gradient_of(number, ask, &images, &mut gradient),
+                unit: shape.blocked(),
+            },
+            Cut { data: place(&mut sums, images.len() * per_image), unit: per_image },
         ];
         let slots = &tape.slots;
         let work = |units: Range<usize>, [gradient, sums]: [&mut [T]; 2], _: &mut [T]| {
             self.finish_images(number, ask, wanted, slots, units, gradient, sums);
         };
-        spread(0..ask.images(), cuts, strands(), &mut [], &work);
+        spread(images, cuts, strands(), &mut [], &work);
         tape.slots[slot] = gradient;
         tape.slots[SUMS] = sums;
         self.total(number, ask, wanted, tape);
@@ -270,6 +317,7 @@ impl<T: Kernels> ConvNet<T> {
         c: &Convolution,
         ask: Ask<'_, T>,
         wanted: Wanted,
+        images: Range<usize>,
         tape: &mut Tape<T>,
         mut parameters: Option<&mut [T]>,
         inputs: Option<&mut [T]>,
@@ -277,7 +325,8 @@ impl<T: Kernels> ConvNet<T> {
         if let Some(gradient) = parameters.as_deref_mut() {
             self.after_gradient(c, ask, tape, gradient);
         }
-        let (plan, n) = (&c.plan, ask.images());
+        let (plan, n) = (&c.plan, images.len());
+        let (begin, end) = (images.start, images.end);
         let from = self.nodes[number].from;
         let part = self.parts[number].from;
         let last = part.is_some_and(|p| p.last);
@@ -306,8 +355,8 @@ impl<T: Kernels> ConvNet<T> {
         };
         let image = if from.is_some() { plan.from.blocked() } else { plan.from.len() };
         let out: &mut [T] = match (from, inputs) {
-            (Some(_), _) => place(&mut out_slot, n * image),
-            (None, Some(inputs)) => inputs,
+            (Some(f), _) => self.gradient_of(f, ask, &images, &mut out_slot),
+            (None, Some(inputs)) => &mut inputs[begin * image..end * image],
             (None, None) => &mut [],
         };
         let wants_out = from.is_some() || wanted.inputs;
@@ -320,7 +369,9 @@ impl<T: Kernels> ConvNet<T> {
         let per_image = finishes.map_or(0, |f| self.nodes[f].shape.blocks() * 2 * BLOCK);
         let units = n.div_ceil(unit);
         let parts_all = place(&mut parts, units * weights);
-        parts_all.fill(T::ZERO);
+        if !tiles {
+            parts_all.fill(T::ZERO);
+        }
         let cuts = [
             Cut { data: out, unit: unit * image },
             Cut { data: place(&mut sums, n * per_image), unit: unit * per_image },
@@ -331,13 +382,14 @@ impl<T: Kernels> ConvNet<T> {
         let totals = placed(&slots[TOTALS]);
         let pull = |b: usize| {
             let lazy = self.is_lazy(number, ask.mode);
-            lazy.then(|| self.pull(c, b, n, coefficients, totals))
+            lazy.then(|| self.pull(c, b, ask.images(), coefficients, totals))
         };
         let source = match from {
             None => Source::Image,
             Some(f) => Source::Node(f, placed(&slots[self.stored(ask.view, f)]), coefficients),
         };
         let gradient = placed(&slots[GRADIENT + self.nodes[number].gradient]);
+        let own = self.origin(number, &images);
         let z = placed(&slots[self.sums(ask.view, number, ask.mode)]);
         let lazy = self.is_lazy(number, ask.mode);
         // What finishing reads besides the stored value: sums that a shortcut was added to.
@@ -347,17 +399,17 @@ impl<T: Kernels> ConvNet<T> {
         };
         let mask = masks.map(|f| placed(&slots[self.stored(ask.view, f)]));
         let work = |units: Range<usize>, [out, sums, parts]: [&mut [T]; 3], scratch: &mut [T]| {
-            let start = units.start * unit;
+            let start = begin + units.start * unit;
             let (delta, input) = scratch.split_at_mut(plan.packed_delta());
             let own_input = if weights > 0 { plan.packed_input() } else { 0 };
             let (input, more) = input.split_at_mut(own_input);
-            for (u, first) in units.clone().map(|u| u * unit).enumerate() {
-                for first in (first..(first + unit).min(n)).step_by(plan.group) {
-                    let images = plan.group.min(n.min((units.start + u + 1) * unit) - first);
-                    self.pack_delta(c, gradient, z, &pull, first..first + images, delta);
+            for (u, u_first) in units.clone().map(|u| begin + u * unit).enumerate() {
+                for first in (u_first..(u_first + unit).min(end)).step_by(plan.group) {
+                    let images = plan.group.min(end.min(u_first + unit) - first);
+                    self.pack_delta(c, gradient, own, z, &pull, first..first + images, delta);
                     if weights > 0 {
                         self.pack_input(c, source, ask, first..first + images, input);
-                        let own = &mut parts[u * weights..(u + 1) * weights];
+                        let part = &mut parts[u * weights..(u + 1) * weights];
                         let of = Outer {
                             sweep: &plan.forward,
                             images,
@@ -367,9 +419,9 @@ impl<T: Kernels> ConvNet<T> {
                             delta_row: plan.delta.row(),
                         };
                         if tiles {
-                            T::outer_tiles(self.level, of, more, own);
+                            T::outer_tiles(self.level, of, first == u_first, more, part);
                         } else {
-                            T::outer(self.level, of, own);
+                            T::outer(self.level, of, part);
                         }
                     }
                     if wants_out {
@@ -380,7 +432,7 @@ impl<T: Kernels> ConvNet<T> {
                         let (to, from) = (plan.to.blocked(), plan.from.blocked());
                         let (next, group) = (first + images, plan.group);
                         let ahead = [
-                            images_of(gradient, next, group, to),
+                            images_of(gradient, next - own, group, to),
                             if lazy { images_of(z, next, group, to) } else { &[] },
                             source.images(next, group, from),
                             images_of(beside, next, group, from),
@@ -426,11 +478,13 @@ impl<T: Kernels> ConvNet<T> {
         }
     }
 
-    /// Packs dz of some images.
+    /// Packs dz of some images; `gradient` begins with that of image `origin`.
+    #[allow(clippy::too_many_arguments)]
     fn pack_delta(
         &self,
         c: &Convolution,
         gradient: &[T],
+        origin: usize,
         z: &[T],
         pull: &impl Fn(usize) -> Option<Pull<T>>,
         images: Range<usize>,
@@ -443,7 +497,7 @@ impl<T: Kernels> ConvNet<T> {
             let pull = pull(b);
             for (m, position) in images.clone().enumerate() {
                 let at = position * image + b * size;
-                let g = &gradient[at..at + size];
+                let g = &gradient[at - origin * image..][..size];
                 let to = &mut to[(b * plan.group + m) * plane..][..plane];
                 match &pull {
                     None => planes::pack(level, g, plan.to.width, &same, &plan.delta, to),

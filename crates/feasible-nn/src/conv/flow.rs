@@ -4,6 +4,9 @@
 //! last one visited) has added its part. A node with a shortcut passes its own gradient on to the
 //! shortcut's source unchanged: the two share one buffer where the source does not change it before
 //! the node is done with it. Buffers are taken up again once their node has been visited.
+//!
+//! Where images are taken a few at a time through the front nodes (see [`front`]), the gradient of the
+//! last of these is there for all images before the first few are taken: its buffer is not taken up again.
 
 use crate::conv::graph::Node;
 
@@ -25,8 +28,21 @@ pub(crate) struct Parts {
     pub(crate) shortcut: Option<Part>,
 }
 
+/// Numbers an image of a node must have for going a few images at a time to pay.
+const LARGE: usize = 4096;
+
+/// How many nodes are the front: the first ones, up to the last with large images that is the only one of
+/// them read by the others. As many images as fit into the second-level cache are taken through
+/// all of them before the next, where images do not depend on each other.
+pub(crate) fn front(nodes: &[Node]) -> usize {
+    let reads = |m: usize, n: usize| nodes[m].from == Some(n) || nodes[m].shortcut() == Some(n);
+    let alone = |p: usize| (0..p - 1).all(|n| (p..nodes.len()).all(|m| !reads(m, n)));
+    let large = |p: usize| nodes[p - 1].shape.blocked() >= LARGE;
+    (1..nodes.len()).rev().find(|&p| large(p) && alone(p)).unwrap_or(0)
+}
+
 /// Assigns the buffers, and says how many there are.
-pub(crate) fn plan(nodes: &mut [Node]) -> (Vec<Parts>, usize) {
+pub(crate) fn plan(nodes: &mut [Node], front: usize) -> (Vec<Parts>, usize) {
     let readers = |n: usize, nodes: &[Node]| {
         nodes
             .iter()
@@ -76,7 +92,9 @@ pub(crate) fn plan(nodes: &mut [Node]) -> (Vec<Parts>, usize) {
             left[f] -= 1;
             parts[n].from = Some(Part { first, last, shared: false });
         }
-        users[own] -= 1;
+        if n + 1 != front {
+            users[own] -= 1;
+        }
     }
     for (node, buffer) in nodes.iter_mut().zip(&buffer) {
         node.gradient = buffer.unwrap_or_default();

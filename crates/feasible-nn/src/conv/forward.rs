@@ -1,5 +1,7 @@
 //! Forward: node by node, every node for all images before the next.
 
+use std::ops::Range;
+
 use feasible::{Batch, Mode, Tape};
 
 use crate::activation::Activation;
@@ -83,16 +85,18 @@ impl<T: Kernels> ConvNet<T> {
             let at = self.coefficients(ask.view);
             place(&mut tape.slots[at], 4 * self.channels).fill(T::ZERO);
         }
-        for (number, node) in self.nodes.iter().enumerate() {
-            match &node.op {
-                Op::Convolution(convolution) => {
-                    self.convolve(number, convolution, ask, tape);
-                    if self.joins(number, ask.mode) {
-                        self.join(number, convolution, ask, tape);
+        for (nodes, images) in self.stretches(ask.images(), ask.mode == Mode::Evaluation) {
+            for number in nodes {
+                match &self.nodes[number].op {
+                    Op::Convolution(convolution) => {
+                        self.convolve(number, convolution, ask, images.clone(), tape);
+                        if self.joins(number, ask.mode) && !self.joins_late(number, ask.mode) {
+                            self.join(number, ask, images.clone(), tape);
+                        }
                     }
-                }
-                Op::Pool(pooling, window) => {
-                    self.pool_forward(number, *pooling, *window, ask, tape)
+                    Op::Pool(pooling, window) => {
+                        self.pool_forward(number, *pooling, *window, ask, images.clone(), tape)
+                    }
                 }
             }
         }
@@ -106,9 +110,17 @@ impl<T: Kernels> ConvNet<T> {
         }
     }
 
-    /// z = w ∗ x for all images; in evaluation with everything that follows.
-    fn convolve(&self, number: usize, c: &Convolution, ask: Ask<'_, T>, tape: &mut Tape<T>) {
+    /// z = w ∗ x for some images; in evaluation with everything that follows.
+    fn convolve(
+        &self,
+        number: usize,
+        c: &Convolution,
+        ask: Ask<'_, T>,
+        images: Range<usize>,
+        tape: &mut Tape<T>,
+    ) {
         let (plan, n, level) = (&c.plan, ask.images(), self.level);
+        let (begin, end) = (images.start, images.end);
         let lazy = self.is_lazy(number, ask.mode);
         let joins = self.joins(number, ask.mode);
         let slot = self.sums(ask.view, number, ask.mode);
@@ -119,10 +131,25 @@ impl<T: Kernels> ConvNet<T> {
         let group = plan.group;
         let (blocks, image, plane) = (plan.to.blocks(), plan.to.blocked(), plan.to.plane());
         let per_image = if lazy { blocks * 2 * BLOCK } else { 0 };
+        // What is read may have to be joined first, while it is in the cache.
+        let late = self.nodes[number].from.filter(|&f| f + 1 == number);
+        let late = late.filter(|&f| self.joins_late(f, ask.mode));
+        let mut joined = Vec::new();
+        if let Some(f) = late {
+            joined = std::mem::take(&mut tape.slots[self.stored(ask.view, f)]);
+        }
+        let per_joined = late.map_or(0, |_| plan.from.blocked());
+        let to_join: &mut [T] =
+            if late.is_some() { place(&mut joined, n * per_joined) } else { &mut [] };
         let cuts = [
-            Cut { data: place(&mut out, n * image), unit: group * image },
+            Cut {
+                data: &mut place(&mut out, n * image)[begin * image..end * image],
+                unit: group * image,
+            },
             Cut { data: place(&mut sums, n * per_image), unit: group * per_image },
+            Cut { data: to_join, unit: group * per_joined },
         ];
+        let slots = &tape.slots;
         let coefficients = placed(&tape.slots[self.coefficients(ask.view)]);
         let source = match self.nodes[number].from {
             None => Source::Image,
@@ -138,57 +165,64 @@ impl<T: Kernels> ConvNet<T> {
         let shortcut = c.shortcut.filter(|_| !joins);
         let shortcut = shortcut.map(|s| placed(&tape.slots[self.stored(ask.view, s)]));
         let pivots = self.nodes[number].norm().filter(|_| lazy).map(|norm| norm.mean);
-        let work =
-            |units: std::ops::Range<usize>, [out, sums]: [&mut [T]; 2], scratch: &mut [T]| {
-                let start = units.start * group;
-                let (scratch, more) = scratch.split_at_mut(plan.packed_input());
-                for unit in units {
-                    let first = unit * group;
-                    let images = group.min(n - first);
-                    self.pack_input(c, source, ask, first..first + images, scratch);
-                    let at = (first - start) * image;
-                    let out = &mut out[at..at + images * image];
-                    let of = Correlation {
-                        sweep: &plan.forward,
-                        images,
-                        input: packed_input(c, scratch),
-                        weights,
-                        taps: plan.taps,
-                        out_blocks: blocks,
-                        out_image: image,
-                        out_block: plane,
-                        bias: (!lazy).then_some(bias),
-                        add: match shortcut {
-                            None => Add::Nothing,
-                            Some(s) => Add::Other(&s[first * image..(first + images) * image]),
-                        },
-                        relu: !lazy && !joins && c.activation == Some(Activation::Relu),
-                        mask: None,
-                        ahead: [
-                            source.images(first + images, group, plan.from.blocked()),
-                            &[],
-                            &[],
-                            &[],
-                        ],
-                    };
-                    if tiles {
-                        T::sweep_tiles(level, of, more, out);
-                    } else {
-                        T::sweep(level, of, out);
+        let work = |units: Range<usize>, [out, sums, joined]: [&mut [T]; 3], scratch: &mut [T]| {
+            let start = begin + units.start * group;
+            let (scratch, more) = scratch.split_at_mut(plan.packed_input());
+            for unit in units {
+                let first = begin + unit * group;
+                let images = group.min(end - first);
+                let (next, each) = (first + images, plan.from.blocked());
+                let mut ahead = [&[][..]; 4];
+                if let Some(f) = late {
+                    let own = &mut joined[(first - start) * each..][..images * each];
+                    self.join_images(f, ask, slots, first..next, own);
+                    let own = Source::Node(f, own, coefficients);
+                    self.pack_input(c, own, ask, 0..images, scratch);
+                    for (ahead, terms) in ahead.iter_mut().zip(self.terms(f, ask, slots)) {
+                        *ahead = images_of(terms, next, group, each);
                     }
-                    if let Some(mean) = pivots {
-                        let at = (first - start) * per_image;
-                        let sums = &mut sums[at..at + images * per_image];
-                        let planes = out.chunks_exact(plane).zip(sums.chunks_exact_mut(2 * BLOCK));
-                        for (p, (z, sums)) in planes.enumerate() {
-                            let pivot = self.partial(ask.theta, mean, plan.to.channels, p % blocks);
-                            planes::moments(level, z, &pivot, sums);
-                        }
+                } else {
+                    self.pack_input(c, source, ask, first..next, scratch);
+                    ahead[0] = source.images(next, group, each);
+                }
+                let at = (first - start) * image;
+                let out = &mut out[at..at + images * image];
+                let of = Correlation {
+                    sweep: &plan.forward,
+                    images,
+                    input: packed_input(c, scratch),
+                    weights,
+                    taps: plan.taps,
+                    out_blocks: blocks,
+                    out_image: image,
+                    out_block: plane,
+                    bias: (!lazy).then_some(bias),
+                    add: match shortcut {
+                        None => Add::Nothing,
+                        Some(s) => Add::Other(&s[first * image..(first + images) * image]),
+                    },
+                    relu: !lazy && !joins && c.activation == Some(Activation::Relu),
+                    mask: None,
+                    ahead,
+                };
+                if tiles {
+                    T::sweep_tiles(level, of, more, out);
+                } else {
+                    T::sweep(level, of, out);
+                }
+                if let Some(mean) = pivots {
+                    let at = (first - start) * per_image;
+                    let sums = &mut sums[at..at + images * per_image];
+                    let planes = out.chunks_exact(plane).zip(sums.chunks_exact_mut(2 * BLOCK));
+                    for (p, (z, sums)) in planes.enumerate() {
+                        let pivot = self.partial(ask.theta, mean, plan.to.channels, p % blocks);
+                        planes::moments(level, z, &pivot, sums);
                     }
                 }
-            };
+            }
+        };
         spread(
-            0..n.div_ceil(group),
+            0..images.len().div_ceil(group),
             cuts,
             strands,
             place(&mut scratch, strands * (plan.packed_input() + plan.tile_scratch()[0])),
@@ -196,6 +230,9 @@ impl<T: Kernels> ConvNet<T> {
         );
         tape.slots[slot] = out;
         tape.slots[SCRATCH] = scratch;
+        if let Some(f) = late {
+            tape.slots[self.stored(ask.view, f)] = joined;
+        }
         if lazy && let Some(norm) = self.nodes[number].norm() {
             let record = tape.statistics.len() - self.statistics;
             let record = &mut tape.statistics[record..];
@@ -220,7 +257,7 @@ impl<T: Kernels> ConvNet<T> {
         c: &Convolution,
         source: Source<'_, T>,
         ask: Ask<'_, T>,
-        images: std::ops::Range<usize>,
+        images: Range<usize>,
         to: &mut [T],
     ) {
         let plan = &c.plan;
@@ -249,33 +286,67 @@ impl<T: Kernels> ConvNet<T> {
         }
     }
 
+    /// Whether a shortcut is added by the next node, while it packs what it reads.
+    fn joins_late(&self, number: usize, mode: Mode) -> bool {
+        let next = self.nodes.get(number + 1);
+        mode == Mode::Training
+            && self.joins(number, mode)
+            && next.is_some_and(|n| {
+                let reads = n.convolution().is_some() && n.from == Some(number);
+                reads && n.shortcut() != Some(number)
+            })
+    }
+
     /// φ(norm(z) + shortcut).
-    fn join(&self, number: usize, c: &Convolution, ask: Ask<'_, T>, tape: &mut Tape<T>) {
-        let Some(s) = c.shortcut else { return };
-        let (plan, n) = (&c.plan, ask.images());
+    fn join(&self, number: usize, ask: Ask<'_, T>, images: Range<usize>, tape: &mut Tape<T>) {
         let slot = self.stored(ask.view, number);
         let mut out = std::mem::take(&mut tape.slots[slot]);
-        let (image, plane, blocks) = (plan.to.blocked(), plan.to.plane(), plan.to.blocks());
-        let z = placed(&tape.slots[self.sums(ask.view, number, ask.mode)]);
-        let other = placed(&tape.slots[self.stored(ask.view, s)]);
-        let coefficients = placed(&tape.slots[self.coefficients(ask.view)]);
-        let relu = c.activation == Some(Activation::Relu);
-        let work = |units: std::ops::Range<usize>, [out]: [&mut [T]; 1], _: &mut [T]| {
-            for b in 0..blocks {
-                let reading =
-                    self.own_normalisation(c, b, self.is_lazy(number, ask.mode), coefficients);
-                let shortcut = self.reading(s, b, ask.mode, coefficients, false);
-                for (m, position) in units.clone().enumerate() {
-                    let at = position * image + b * plane..position * image + (b + 1) * plane;
-                    let out = &mut out[m * image + b * plane..][..plane];
-                    let (z, other) = (&z[at.clone()], &other[at]);
-                    planes::join(self.level, z, &reading, other, &shortcut, relu, out);
-                }
-            }
+        let image = self.nodes[number].shape.blocked();
+        let slots = &tape.slots;
+        let work = |units: Range<usize>, [out]: [&mut [T]; 1], _: &mut [T]| {
+            self.join_images(number, ask, slots, units, out);
         };
-        let cuts = [Cut { data: place(&mut out, n * image), unit: image }];
-        spread(0..n, cuts, strands(), &mut [], &work);
+        let all = place(&mut out, ask.images() * image);
+        let data = &mut all[images.start * image..images.end * image];
+        spread(images, [Cut { data, unit: image }], strands(), &mut [], &work);
         tape.slots[slot] = out;
+    }
+
+    /// What is added: z, and what is stored of the shortcut's source.
+    fn terms<'a>(&self, number: usize, ask: Ask<'_, T>, slots: &'a [Vec<T>]) -> [&'a [T]; 2] {
+        let other = self.nodes[number].shortcut().map(|s| self.stored(ask.view, s));
+        [
+            placed(&slots[self.sums(ask.view, number, ask.mode)]),
+            other.map_or(&[], |slot| placed(&slots[slot])),
+        ]
+    }
+
+    /// [`ConvNet::join`] of some images; `out` is theirs.
+    fn join_images(
+        &self,
+        number: usize,
+        ask: Ask<'_, T>,
+        slots: &[Vec<T>],
+        images: Range<usize>,
+        out: &mut [T],
+    ) {
+        let Op::Convolution(c) = &self.nodes[number].op else { return };
+        let Some(s) = c.shortcut else { return };
+        let (image, plane) = (c.plan.to.blocked(), c.plan.to.plane());
+        let [z, other] = self.terms(number, ask, slots);
+        let coefficients = placed(&slots[self.coefficients(ask.view)]);
+        let relu = c.activation == Some(Activation::Relu);
+        for b in 0..c.plan.to.blocks() {
+            let lazy = self.is_lazy(number, ask.mode);
+            let reading = self.own_normalisation(c, b, lazy, coefficients);
+            let shortcut = self.reading(s, b, ask.mode, coefficients, false);
+            for (m, position) in images.clone().enumerate() {
+                let at = position * image + b * plane..position * image + (b + 1) * plane;
+                let out = &mut out[m * image + b * plane..][..plane];
+                let (z, other) = (&z[at.clone()], &other[at]);
+                planes::join(self.level, z, &reading, other, &shortcut, relu, out);
+            }
+        }
     }
 
     /// A convolution's own normalisation, before the shortcut is added.

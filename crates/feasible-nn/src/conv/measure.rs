@@ -179,7 +179,7 @@ impl LayerTimes<'_> {
                         delta_row: plan.delta.row(),
                     };
                     if plan.tiles {
-                        f32::outer_tiles(level, of, &mut scratch, gw);
+                        f32::outer_tiles(level, of, false, &mut scratch, gw);
                     } else {
                         f32::outer(level, of, gw);
                     }

@@ -39,6 +39,7 @@ mod spread;
 mod weights;
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use feasible::{Batch, Mode, Model, Tape};
 
@@ -57,6 +58,9 @@ use graph::{Node, Op};
 
 /// What is added to a variance before its root is taken.
 pub(crate) const EPSILON: f64 = 1e-5;
+/// Numbers of the few images that are taken together through the front nodes, in the largest node: the
+/// values of three or four nodes stay in the second-level cache.
+const FEW_NUMBERS: usize = 180_000;
 /// How far the running statistics go towards those of a batch.
 pub(crate) const MOMENTUM: f64 = 0.1;
 
@@ -76,6 +80,8 @@ pub struct ConvNet<T = f32> {
     normalisation: Vec<(f64, f64)>,
     nodes: Vec<Node>,
     parts: Vec<Parts>,
+    /// How many nodes take a few images at a time; see [`flow::front`].
+    front: usize,
     /// Buffers for gradients.
     buffers: usize,
     layout: Vec<Tensor>,
@@ -117,13 +123,15 @@ impl ConvNet {
         trainable: usize,
         [_, statistics, packed, channels, points]: [usize; 5],
     ) -> Self {
-        let (parts, buffers) = flow::plan(&mut nodes);
+        let front = flow::front(&nodes);
+        let (parts, buffers) = flow::plan(&mut nodes, front);
         let (level, real) = (Level::best(), PhantomData);
         Self {
             image,
             normalisation,
             nodes,
             parts,
+            front,
             buffers,
             layout,
             trainable,
@@ -139,7 +147,7 @@ impl ConvNet {
     /// The same network computed in `f64`, by plain loops; its [`Model::initial`] has the same numbers
     /// before rounding.
     pub fn double(&self) -> ConvNet<f64> {
-        let Self { image, normalisation, nodes, parts, buffers, layout, .. } = self.clone();
+        let Self { image, normalisation, nodes, parts, front, buffers, layout, .. } = self.clone();
         let Self { trainable, statistics, packed, channels, points, level, .. } = *self;
         let real = PhantomData;
         ConvNet {
@@ -147,6 +155,7 @@ impl ConvNet {
             normalisation,
             nodes,
             parts,
+            front,
             buffers,
             layout,
             trainable,
@@ -195,6 +204,23 @@ impl<T: Kernels> ConvNet<T> {
     /// The slot of a convolution's sums z: its own where a shortcut has still to be added.
     fn sums(&self, view: usize, node: usize, mode: Mode) -> usize {
         self.stored(view, node) + usize::from(self.joins(node, mode))
+    }
+
+    /// Nodes and images in the order they are computed in: all nodes for all images, or, if images
+    /// may be taken apart, the front nodes for a few images after the other first.
+    fn stretches(
+        &self,
+        images: usize,
+        apart: bool,
+    ) -> impl DoubleEndedIterator<Item = (Range<usize>, Range<usize>)> {
+        let (all, split) = (self.nodes.len(), if apart { self.front } else { 0 });
+        let front = || self.nodes[..split].iter();
+        let largest = front().map(|n| n.shape.blocked()).max().unwrap_or(1);
+        let group = front().filter_map(Node::convolution).map(|c| c.plan.group).max().unwrap_or(1);
+        let few = (FEW_NUMBERS / largest / group).max(1) * group * spread::strands();
+        let times = if split == 0 { 0 } else { images.div_ceil(few) };
+        let some = (0..times).map(move |k| (0..split, k * few..((k + 1) * few).min(images)));
+        some.chain(std::iter::once((split..all, 0..images)))
     }
 
     /// Whether a node's normalisation is by batch statistics, and so applied by its readers.

@@ -6,13 +6,16 @@
 //! whole; these offsets are the same for all q, which makes one sweep for each residue.
 
 use crate::conv::shape::{Shape, Window};
-use crate::kernel::conv::winograd::{self, POINTS};
+use crate::kernel::conv::winograd::{self, POINTS, SIDE};
 use crate::kernel::conv::{BLOCK, Packing, Sweep, Tap};
 
 /// Pixels a group of images should have: enough to pay for loading a tile of weights.
 const GROUP_PIXELS: usize = 512;
 /// The most images in a group.
 const GROUP_IMAGES: usize = 8;
+/// The most pixels and images in a group that goes by tiles.
+const TILED_PIXELS: usize = 1600;
+const TILED_IMAGES: usize = 28;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -37,8 +40,9 @@ impl Plan {
         let Window { size: (tall, wide), stride, padding } = window;
         let pixel = if planar { 1 } else { BLOCK };
         let tiles = window.size == (3, 3) && stride == 1 && padding <= 2 && !planar;
-        // Tiles of 2×2 outputs read two pixels more than they write, whole tiles only.
-        let whole = |outputs: usize| if tiles { outputs.next_multiple_of(2) + 2 } else { 0 };
+        // Tiles read two pixels more than they write, whole tiles only.
+        let cover = |outputs: usize| if tiles { outputs.next_multiple_of(SIDE) } else { 0 };
+        let whole = |outputs: usize| if tiles { cover(outputs) + 2 } else { 0 };
         let input = Packing {
             pixel,
             stride,
@@ -46,6 +50,7 @@ impl Plan {
             left: padding,
             rows: ((to.height - 1) * stride + tall).max(whole(to.height)),
             run: ((to.width - 1) * stride + wide).div_ceil(stride).max(whole(to.width)),
+            read: if planar { stride } else { tall.max(wide).min(stride) },
         };
         let taps = (0..tall * wide).map(|weight| {
             let (k, l) = (weight / wide, weight % wide);
@@ -68,8 +73,9 @@ impl Plan {
             stride: 1,
             top: rows.before,
             left: columns.before,
-            rows: rows.total.max(whole(from.height)),
-            run: columns.total.max(whole(from.width)),
+            rows: rows.total.max(whole(from.height)).max(rows.before + cover(to.height)),
+            run: columns.total.max(whole(from.width)).max(columns.before + cover(to.width)),
+            read: 1,
         };
         let mut backward = Vec::new();
         for e in 0..stride.min(from.height) {
@@ -127,8 +133,8 @@ impl Plan {
         }
         let (ins, outs) = (self.in_blocks(), self.to.blocks());
         [
-            winograd::sweep_scratch(ins, outs),
-            winograd::sweep_scratch(outs, ins),
+            winograd::sweep_scratch(ins),
+            winograd::sweep_scratch(outs),
             winograd::outer_scratch(ins, outs),
         ]
     }
@@ -147,17 +153,18 @@ impl Plan {
 /// Images that are worth being packed together: enough pixels, and tiles that fill their blocks.
 fn group(to: Shape, tiles: bool) -> usize {
     let pixels = to.height * to.width;
-    let most = (GROUP_PIXELS / pixels).clamp(1, GROUP_IMAGES);
     if !tiles {
-        return most;
+        return (GROUP_PIXELS / pixels).clamp(1, GROUP_IMAGES);
     }
-    let each = to.height.div_ceil(2) * to.width.div_ceil(2);
+    let most = (TILED_PIXELS / pixels).clamp(1, TILED_IMAGES);
+    let each = to.height.div_ceil(SIDE) * to.width.div_ceil(SIDE);
     let filled = |images: usize| {
         let tiles = images * each;
-        tiles as f64 / tiles.next_multiple_of(winograd::TILES) as f64
+        tiles as f64 / tiles.next_multiple_of(winograd::RUN) as f64
     };
-    // The fewest of those that fill best.
-    (1..=most.max(2)).rev().max_by(|&a, &b| filled(a).total_cmp(&filled(b))).unwrap_or(1)
+    // The fewest of those that fill best, with two runs at least.
+    let least = (2 * winograd::RUN).div_ceil(each).min(most);
+    (least..=most).rev().max_by(|&a, &b| filled(a).total_cmp(&filled(b))).unwrap_or(1)
 }
 
 /// The backward offsets along one axis.

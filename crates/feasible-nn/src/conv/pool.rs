@@ -3,6 +3,8 @@
 //! The largest is found again on the way back instead of being remembered; of equals the first one
 //! in the window gets the gradient, as in PyTorch.
 
+use std::ops::Range;
+
 use feasible::{Real, Tape};
 
 use crate::conv::ConvNet;
@@ -18,7 +20,7 @@ use feasible::aligned::{place, placed};
 
 /// The pixels of an image that a window at (r, c) sees, as (pixel, …) ranges of rows and columns.
 #[inline(always)]
-fn seen(window: &Window, from: Shape, r: usize, c: usize) -> [std::ops::Range<usize>; 2] {
+fn seen(window: &Window, from: Shape, r: usize, c: usize) -> [Range<usize>; 2] {
     let along = |at: usize, size: usize, image: usize| {
         let start = at * window.stride;
         start.saturating_sub(window.padding)
@@ -99,7 +101,15 @@ compiled! {
 
 /// A plane without a border.
 fn plain(shape: Shape) -> Packing {
-    Packing { pixel: BLOCK, stride: 1, top: 0, left: 0, rows: shape.height, run: shape.width }
+    Packing {
+        pixel: BLOCK,
+        stride: 1,
+        top: 0,
+        left: 0,
+        rows: shape.height,
+        run: shape.width,
+        read: 1,
+    }
 }
 
 /// The values of a plane: as stored, or read into scratch memory.
@@ -125,6 +135,7 @@ impl<T: Kernels> ConvNet<T> {
         pooling: Pooling,
         window: Window,
         ask: Ask<'_, T>,
+        images: Range<usize>,
         tape: &mut Tape<T>,
     ) {
         let node = &self.nodes[number];
@@ -135,7 +146,7 @@ impl<T: Kernels> ConvNet<T> {
         let mut scratch = std::mem::take(&mut tape.slots[super::SCRATCH]);
         let stored = placed(&tape.slots[self.stored(ask.view, f)]);
         let coefficients = placed(&tape.slots[self.coefficients(ask.view)]);
-        let work = |units: std::ops::Range<usize>, [out]: [&mut [T]; 1], scratch: &mut [T]| {
+        let work = |units: Range<usize>, [out]: [&mut [T]; 1], scratch: &mut [T]| {
             for b in 0..from.blocks() {
                 let reading = self.reading(f, b, ask.mode, coefficients, false);
                 for (m, image) in units.clone().enumerate() {
@@ -147,10 +158,12 @@ impl<T: Kernels> ConvNet<T> {
             }
         };
         let strands = strands();
-        let data = place(&mut out, ask.images() * to.blocked());
-        let cuts = [Cut { data, unit: to.blocked() }];
+        let image = to.blocked();
+        let data = place(&mut out, ask.images() * image);
+        let data = &mut data[images.start * image..images.end * image];
+        let cuts = [Cut { data, unit: image }];
         let memory = place(&mut scratch, strands * from.plane());
-        spread(0..ask.images(), cuts, strands, memory, &work);
+        spread(images, cuts, strands, memory, &work);
         tape.slots[slot] = out;
         tape.slots[super::SCRATCH] = scratch;
     }
@@ -162,18 +175,20 @@ impl<T: Kernels> ConvNet<T> {
         pooling: Pooling,
         window: Window,
         ask: Ask<'_, T>,
+        images: Range<usize>,
         tape: &mut Tape<T>,
     ) {
         let node = &self.nodes[number];
         let (Some(f), Some(part)) = (node.from, self.parts[number].from) else { return };
         let (from, to, level) = (self.nodes[f].shape, node.shape, self.level);
         let slot = super::GRADIENT + self.nodes[f].gradient;
+        let own = self.origin(number, &images);
         let mut out = std::mem::take(&mut tape.slots[slot]);
         let mut scratch = std::mem::take(&mut tape.slots[super::SCRATCH]);
         let stored = placed(&tape.slots[self.stored(ask.view, f)]);
         let coefficients = placed(&tape.slots[self.coefficients(ask.view)]);
         let gradient = placed(&tape.slots[super::GRADIENT + node.gradient]);
-        let work = |units: std::ops::Range<usize>, [out]: [&mut [T]; 1], scratch: &mut [T]| {
+        let work = |units: Range<usize>, [out]: [&mut [T]; 1], scratch: &mut [T]| {
             if part.first {
                 out.fill(T::ZERO);
             }
@@ -182,17 +197,18 @@ impl<T: Kernels> ConvNet<T> {
                 for (m, image) in units.clone().enumerate() {
                     let x = &stored[image * from.blocked() + b * from.plane()..][..from.plane()];
                     let x = values(level, x, &reading, from, scratch);
-                    let gy = &gradient[image * to.blocked() + b * to.plane()..][..to.plane()];
+                    let at = (image - own) * to.blocked() + b * to.plane();
+                    let gy = &gradient[at..][..to.plane()];
                     let gx = &mut out[m * from.blocked() + b * from.plane()..][..from.plane()];
                     backward(level, x, from, to, pooling, &window, gy, gx);
                 }
             }
         };
         let strands = strands();
-        let data = place(&mut out, ask.images() * from.blocked());
+        let data = self.gradient_of(f, ask, &images, &mut out);
         let cuts = [Cut { data, unit: from.blocked() }];
         let memory = place(&mut scratch, strands * from.plane());
-        spread(0..ask.images(), cuts, strands, memory, &work);
+        spread(images, cuts, strands, memory, &work);
         tape.slots[slot] = out;
         tape.slots[super::SCRATCH] = scratch;
     }

@@ -167,8 +167,14 @@ pub trait Kernels: Real {
     /// [`Kernels::sweep`] with weights at points; see [`conv::winograd`].
     fn sweep_tiles(level: Level, of: Correlation<'_, Self>, scratch: &mut [Self], out: &mut [Self]);
 
-    /// [`Kernels::outer`] with a gradient at points.
-    fn outer_tiles(level: Level, of: Outer<'_, Self>, scratch: &mut [Self], gradient: &mut [Self]);
+    /// [`Kernels::outer`] with a gradient at points; if `fresh` it is written instead of added to.
+    fn outer_tiles(
+        level: Level,
+        of: Outer<'_, Self>,
+        fresh: bool,
+        scratch: &mut [Self],
+        gradient: &mut [Self],
+    );
 
     /// Adds the gradient of a convolution with respect to its weights.
     fn outer(level: Level, of: Outer<'_, Self>, gradient: &mut [Self]);
@@ -225,8 +231,14 @@ impl Kernels for f32 {
         conv::winograd::sweep(level, of, scratch, out);
     }
 
-    fn outer_tiles(level: Level, of: Outer<'_, f32>, scratch: &mut [f32], gradient: &mut [f32]) {
-        conv::winograd::outer(level, of, scratch, gradient);
+    fn outer_tiles(
+        level: Level,
+        of: Outer<'_, f32>,
+        fresh: bool,
+        scratch: &mut [f32],
+        gradient: &mut [f32],
+    ) {
+        conv::winograd::outer(level, of, fresh, scratch, gradient);
     }
 
     const SHALLOW_OUTPUTS: usize = 2;
@@ -292,7 +304,7 @@ impl Kernels for f64 {
         unreachable!("double precision goes by plain sweeps");
     }
 
-    fn outer_tiles(_: Level, _: Outer<'_, f64>, _: &mut [f64], _: &mut [f64]) {
+    fn outer_tiles(_: Level, _: Outer<'_, f64>, _: bool, _: &mut [f64], _: &mut [f64]) {
         unreachable!("double precision goes by plain sums");
     }
 

@@ -102,10 +102,11 @@ impl<T> Packed<'_, T> {
 }
 
 impl<T> Packed<'_, T> {
-    /// Whether 4×4 tiles two pixels apart, `size` of them an image, stay inside.
+    /// Whether 6×6 tiles four pixels apart, `size` of them an image, stay inside.
     fn holds_tiles(&self, row: usize, size: (usize, usize), images: usize) -> bool {
         let last = (self.blocks() - 1) * self.block + (images - 1) * self.image;
-        let end = (2 * size.0 + 1) * row + (2 * size.1 + 2) * BLOCK;
+        let side = winograd::SIDE;
+        let end = (side * size.0 + 1) * row + (side * size.1 + 2) * BLOCK;
         last + end <= self.data.len()
     }
 }

@@ -36,13 +36,13 @@ impl<T> Outer<'_, T> {
         let Self { sweep, input, delta, .. } = self;
         assert!(input.pixel == BLOCK || input.pixel == 1);
         assert!(input.holds(sweep, self.images), "the packed input is too short");
-        self.check_delta();
+        self.check_delta(sweep.rows, sweep.columns);
         let pairs = delta.blocks() * input.blocks();
         assert_eq!(gradient.len(), pairs * sweep.taps.len() * input.pixel * BLOCK);
         assert!(sweep.taps.iter().all(|t| t.weight < sweep.taps.len()));
     }
 
-    /// The same for sums over 4×4 tiles, `size` of them an image.
+    /// The same for sums over 6×6 tiles, `size` of them an image.
     pub(super) fn check_tiles(&self, gradient: &[T], size: (usize, usize)) {
         let Self { sweep, input, delta, .. } = self;
         assert!(input.pixel == BLOCK && sweep.taps.len() == 9);
@@ -50,16 +50,17 @@ impl<T> Outer<'_, T> {
             input.holds_tiles(sweep.input_row, size, self.images),
             "the packed input is too short"
         );
-        self.check_delta();
+        let side = super::winograd::SIDE;
+        self.check_delta(side * size.0, side * size.1);
         let pairs = delta.blocks() * input.blocks();
         assert_eq!(gradient.len(), pairs * super::winograd::POINTS * BLOCK * BLOCK);
     }
 
-    fn check_delta(&self) {
-        let Self { sweep, delta, .. } = self;
+    fn check_delta(&self, rows: usize, columns: usize) {
+        let delta = &self.delta;
         assert!(delta.pixel == BLOCK);
         let last = (delta.blocks() - 1) * delta.block + (self.images - 1) * delta.image;
-        let end = self.delta_start + (sweep.rows - 1) * self.delta_row + sweep.columns * BLOCK;
+        let end = self.delta_start + (rows - 1) * self.delta_row + columns * BLOCK;
         assert!(last + end <= delta.data.len(), "δ is too short");
     }
 

@@ -76,6 +76,8 @@ pub struct Packing {
     pub rows: usize,
     /// Pixels of one run.
     pub run: usize,
+    /// How many of `stride` rows, and of as many columns, are read at all.
+    pub read: usize,
 }
 
 impl Packing {
@@ -89,10 +91,21 @@ impl Packing {
         self.rows * self.row()
     }
 
+    /// Whether a row or a column, border included, is never read.
+    #[inline(always)]
+    fn skips(&self, at: usize) -> bool {
+        at % self.stride >= self.read
+    }
+
     /// Where column x lies in its row.
     #[inline(always)]
     pub fn column(&self, x: usize) -> usize {
-        let x = x + self.left;
+        self.deal(x + self.left)
+    }
+
+    /// The same for a column counted with the border.
+    #[inline(always)]
+    fn deal(&self, x: usize) -> usize {
         ((x % self.stride) * self.run + x / self.stride) * self.pixel
     }
 
@@ -183,18 +196,21 @@ fn line<T: Real>(from: &[T], reading: &Reading<T>, to: &mut [T]) {
 /// Zeros in the border of a packed plane that holds rows of `width` pixels.
 #[inline(always)]
 fn clear_border<T: Real>(packing: &Packing, rows: usize, width: usize, to: &mut [T]) {
-    if packing.stride > 1 {
-        to.fill(T::ZERO);
-        return;
-    }
     let (row, inside) = (packing.row(), packing.columns(width) * packing.pixel);
     let left = packing.left * packing.pixel;
     for (y, line) in to.chunks_exact_mut(row).enumerate() {
         if y < packing.top || y >= packing.top + rows {
             line.fill(T::ZERO);
-        } else {
+        } else if packing.stride == 1 {
             line[..left].fill(T::ZERO);
             line[left + inside..].fill(T::ZERO);
+        } else {
+            let columns = packing.stride * packing.run;
+            let after = packing.left + packing.columns(width);
+            for x in (0..packing.left.min(columns)).chain(after..columns) {
+                let at = packing.deal(x);
+                line[at..at + packing.pixel].fill(T::ZERO);
+            }
         }
     }
 }
@@ -215,14 +231,16 @@ compiled! {
         let (row, wide) = (packing.row(), packing.columns(width));
         clear_border(packing, from.len() / (width * BLOCK), width, to);
         let lines = from.chunks_exact(width * BLOCK);
-        for (line_in, line_out) in lines.zip(to.chunks_exact_mut(row).skip(packing.top)) {
+        for (y, (line_in, line_out)) in lines.zip(to.chunks_exact_mut(row).skip(packing.top)).enumerate() {
             if packing.stride == 1 {
                 let left = packing.left * BLOCK;
                 line(&line_in[..wide * BLOCK], reading, &mut line_out[left..left + wide * BLOCK]);
-            } else {
+            } else if !packing.skips(y + packing.top) {
                 for (x, pixel) in line_in.chunks_exact(BLOCK).take(wide).enumerate() {
-                    let at = packing.column(x);
-                    line(pixel, reading, &mut line_out[at..at + BLOCK]);
+                    if !packing.skips(x + packing.left) {
+                        let at = packing.column(x);
+                        line(pixel, reading, &mut line_out[at..at + BLOCK]);
+                    }
                 }
             }
         }
@@ -261,6 +279,40 @@ compiled! {
 
     /// out = φ(reading(z) + other(shortcut)), and if φ is not ReLU what is inside.
     fn join<T>(z: &[T], reading: &Reading<T>, shortcut: &[T], other: &Reading<T>, relu: bool, out: &mut [T]) {
+        // The two that residual blocks have, in one pass.
+        if let (Some((scale, shift)), None, true) = (&reading.affine, reading.activation, relu) {
+            let pixels = z.chunks_exact(BLOCK).zip(shortcut.chunks_exact(BLOCK));
+            let pixels = pixels.zip(out.chunks_exact_mut(BLOCK));
+            let positive = |u: T| if u < T::ZERO { T::ZERO } else { u };
+            match (&other.affine, other.activation) {
+                (None, None) => {
+                    for ((z, x), y) in pixels {
+                        for i in 0..BLOCK {
+                            y[i] = positive((scale[i] * z[i] + shift[i]) + x[i]);
+                        }
+                    }
+                    return;
+                }
+                (Some((s, t)), None) => {
+                    for ((z, x), y) in pixels {
+                        for i in 0..BLOCK {
+                            y[i] = positive((scale[i] * z[i] + shift[i]) + (s[i] * x[i] + t[i]));
+                        }
+                    }
+                    return;
+                }
+                (Some((s, t)), Some(Activation::Relu)) => {
+                    for ((z, x), y) in pixels {
+                        for i in 0..BLOCK {
+                            let v = positive(s[i] * x[i] + t[i]);
+                            y[i] = positive((scale[i] * z[i] + shift[i]) + v);
+                        }
+                    }
+                    return;
+                }
+                _ => {}
+            }
+        }
         line(z, reading, out);
         let mut value = [T::ZERO; BLOCK];
         for (x, y) in shortcut.chunks_exact(BLOCK).zip(out.chunks_exact_mut(BLOCK)) {

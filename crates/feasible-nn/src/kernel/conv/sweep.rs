@@ -79,7 +79,7 @@ impl<T> Correlation<'_, T> {
         self.bias.into_iter().for_each(|b| assert_eq!(b.len(), self.out_blocks * BLOCK));
     }
 
-    /// The same for a sweep by 4×4 tiles, `size` of them an image.
+    /// The same for a sweep by 6×6 tiles, `size` of them an image.
     ///
     /// # Panics
     /// As [`Correlation::check`].
