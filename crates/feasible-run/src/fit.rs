@@ -25,7 +25,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::certify::{Certification, Judged, Theory};
-use crate::checkpoint::{Checkpoint, CheckpointError};
+use crate::checkpoint::{Checkpoint, CheckpointError, bytes_of};
 use crate::clause::Ground;
 use crate::error::{Error, Result};
 use crate::evaluate::{Evaluation, Standard};
@@ -276,9 +276,7 @@ impl Journey<'_> {
 
     fn save(&self, state: &State<f32>) -> Result<()> {
         self.storage.sync(METRICS).map_err(failed("sync", self.storage, METRICS))?;
-        let checkpoint =
-            Checkpoint { state: state.clone(), metrics: self.metrics, problem: self.problem };
-        self.write(CHECKPOINT, &checkpoint.to_bytes())?;
+        self.write(CHECKPOINT, &bytes_of(state, self.metrics, self.problem))?;
         (self.observer)(&Event::Checkpoint { seed: state.seed, epoch: state.epoch });
         Ok(())
     }
