@@ -57,7 +57,7 @@ fn short(text: &[u8]) -> Option<u32> {
         [b'+', rest @ ..] => (false, rest),
         _ => (false, text),
     };
-    let (mut m, mut point) = (0_u32, None);
+    let (mut m, mut point, mut end, mut tens) = (0_u32, None, text.len(), 0);
     for (at, &byte) in text.iter().enumerate() {
         match byte {
             b'0'..=b'9' => {
@@ -67,12 +67,28 @@ fn short(text: &[u8]) -> Option<u32> {
                 }
             }
             b'.' if point.is_none() => point = Some(at),
+            b'e' | b'E' => {
+                (end, tens) = (at, exponent(&text[at + 1..])?);
+                break;
+            }
             _ => return None,
         }
     }
-    let e = point.map_or(0, |at| text.len() - at - 1);
-    let digits = text.len() - usize::from(point.is_some());
+    let decimals = point.map_or(0, |at| end - at - 1);
+    let digits = end - usize::from(point.is_some());
+    let e = usize::try_from(decimals as i32 - tens).ok()?;
     (digits > 0 && e < POWERS.len()).then(|| pack(negative, e, m))
+}
+
+/// The power of ten in `1.5e-05`, of one or two digits.
+fn exponent(text: &[u8]) -> Option<i32> {
+    let (sign, digits) = match text {
+        [b'-', rest @ ..] => (-1, rest),
+        [b'+', rest @ ..] => (1, rest),
+        _ => (1, text),
+    };
+    let short = matches!(digits.len(), 1 | 2) && digits.iter().all(u8::is_ascii_digit);
+    short.then(|| sign * digits.iter().fold(0, |n, digit| 10 * n + i32::from(digit - b'0')))
 }
 
 /// A number without decimals, packed; `None` if it has some, or is large.
@@ -214,7 +230,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_short_decimal_is_the_number_that_parsing_gives(
-            text in "[-+]?[0-9]{0,9}(\\.[0-9]{0,24})?"
+            text in "[-+]?[0-9]{0,8}(\\.[0-9]{0,24})?([eE][-+]?[0-9]{0,3})?"
         ) {
             if let Some(cell) = short(text.as_bytes()) {
                 let parsed: f64 = text.parse().map_err(|_| TestCaseError::fail("no number"))?;
@@ -238,10 +254,23 @@ mod tests {
 
     #[test]
     fn what_is_no_short_decimal_is_left_to_the_parser() {
-        for text in ["", ".", "-", "1e5", "inf", "nan", "1.2.3", "67108864", "0x1", " 1", "1,0"] {
+        for text in [
+            "", ".", "-", "1e5", "1e-23", "1e", "e-5", "1e-005", "1e-5.", "inf", "nan", "1.2.3",
+            "67108864", "0x1", " 1", "1,0",
+        ] {
             assert_eq!(short(text.as_bytes()), None, "{text}");
         }
-        for text in ["0", "-0", "1.", ".5", "+7", "67108863", "0.0000000000000000000001"] {
+        for text in [
+            "0",
+            "-0",
+            "1.",
+            ".5",
+            "+7",
+            "67108863",
+            "0.0000000000000000000001",
+            "9.5e-05",
+            "2.5e1",
+        ] {
             assert!(short(text.as_bytes()).is_some(), "{text}");
         }
     }

@@ -11,6 +11,8 @@
 //! Every way in which such a file can be wrong is an error of its own, so that a message can say
 //! what happened and what to do.
 
+use std::io::{self, Write};
+
 use feasible::dual::DualState;
 use feasible::learner::{Best, Progress};
 use feasible::{Multipliers, OptimiserState, Outcome, State};
@@ -105,8 +107,13 @@ struct StateWritten<'a> {
     outcome: Option<Outcome>,
 }
 
-/// The bytes of a checkpoint of this state.
-pub(crate) fn bytes_of(state: &State<f32>, metrics: u64, problem: [u8; 32]) -> Vec<u8> {
+/// Writes the checkpoint of this state.
+pub(crate) fn write(
+    state: &State<f32>,
+    metrics: u64,
+    problem: [u8; 32],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let State {
         seed,
         epoch,
@@ -137,22 +144,50 @@ pub(crate) fn bytes_of(state: &State<f32>, metrics: u64, problem: [u8; 32]) -> V
         progress,
         outcome: None,
     };
-    // Numbers, lists and text: none of them can fail to encode.
     let payload = Written { state, outcome, metrics, problem };
-    let mut bytes = postcard::to_extend(&payload, vec![0; HEADER]).unwrap_or_default();
-    let length = (bytes.len().saturating_sub(HEADER) as u64).to_le_bytes();
-    let Some((header, payload)) = bytes.split_at_mut_checked(HEADER) else { return bytes };
-    header[..8].copy_from_slice(MAGIC);
-    header[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    header[12..20].copy_from_slice(&length);
-    header[20..].copy_from_slice(&Sha256::digest(payload));
-    bytes
+    // Twice: the header, which comes first, is about what follows.
+    let mut digest = Digested { hash: Sha256::new(), length: 0 };
+    encode(&payload, &mut digest)?;
+    out.write_all(MAGIC)?;
+    out.write_all(&VERSION.to_le_bytes())?;
+    out.write_all(&digest.length.to_le_bytes())?;
+    out.write_all(&digest.hash.finalize())?;
+    encode(&payload, out)
+}
+
+/// Hashes and counts what is written to it.
+struct Digested {
+    hash: Sha256,
+    length: u64,
+}
+
+impl Write for Digested {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.hash.update(bytes);
+        self.length += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Numbers, lists and text: only writing them can fail.
+fn encode(payload: &Written<'_>, out: &mut dyn Write) -> io::Result<()> {
+    // Numbers come a few bytes at a time.
+    let mut out = io::BufWriter::with_capacity(1 << 16, out);
+    postcard::to_io(payload, &mut out).map_err(io::Error::other)?;
+    out.flush()
 }
 
 impl Checkpoint {
     /// As bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        bytes_of(&self.state, self.metrics, self.problem)
+        let mut bytes = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = write(&self.state, self.metrics, self.problem, &mut bytes);
+        bytes
     }
 
     /// From [`Checkpoint::to_bytes`].

@@ -71,7 +71,7 @@ pub(crate) fn sha256_of_file(path: &Path) -> Result<String> {
     let failed = |source| Error::Storage { operation: "read", path: name(), source };
     let mut file = std::fs::File::open(path).map_err(failed)?;
     let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 18];
+    let mut buffer = vec![0; 1 << 16];
     loop {
         match std::io::Read::read(&mut file, &mut buffer).map_err(failed)? {
             0 => break,
