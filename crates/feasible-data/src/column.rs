@@ -3,6 +3,9 @@
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
+use crate::codes::Codes;
+use crate::numbers::Numbers;
+
 /// The code of a missing cell in [`Levels::codes`].
 pub const MISSING: u32 = u32::MAX;
 
@@ -31,7 +34,7 @@ pub struct Levels {
     /// The levels that occur, sorted (as numbers if all are numbers).
     pub levels: Vec<String>,
     /// Per row a position in `levels`, or [`MISSING`].
-    pub codes: Vec<u32>,
+    pub codes: Codes,
     /// When only some cells of the file are text: how many are numbers, and the first that is not.
     pub mixed: Option<Mixed>,
 }
@@ -50,11 +53,11 @@ pub struct Mixed {
 impl Levels {
     /// The level of a row.
     pub fn get(&self, row: usize) -> Option<&str> {
-        self.levels.get(self.codes[row] as usize).map(String::as_str)
+        self.levels.get(self.codes.get(row) as usize).map(String::as_str)
     }
 
     /// Puts `levels` (distinct, in any order) into sorted order and renumbers the codes.
-    pub(crate) fn sorted(levels: Vec<String>, mut codes: Vec<u32>) -> Self {
+    pub(crate) fn sorted(levels: Vec<String>, mut codes: Codes) -> Self {
         let mut order: Vec<usize> = (0..levels.len()).collect();
         let numbers: Option<Vec<f64>> = levels.iter().map(|level| level.parse().ok()).collect();
         match numbers.filter(|numbers| numbers.iter().all(|x| x.is_finite())) {
@@ -67,22 +70,18 @@ impl Levels {
         for (to, &from) in order.iter().enumerate() {
             place[from] = to as u32;
         }
-        for code in &mut codes {
-            if *code != MISSING {
-                *code = place[*code as usize];
-            }
-        }
+        codes.renumber(&place);
         let mut old: Vec<Option<String>> = levels.into_iter().map(Some).collect();
         let levels = order.iter().filter_map(|&from| old[from].take()).collect();
         Self { levels, codes, mixed: None }
     }
 
     /// Each distinct number as a level, written as Rust writes it: `1`, `0.5`.
-    pub(crate) fn of_numbers(values: &[f64]) -> Self {
+    pub(crate) fn of_numbers(values: &Numbers) -> Self {
         let mut seen: HashMap<u64, u32> = HashMap::new();
         let mut levels = Vec::new();
-        let mut codes = Vec::with_capacity(values.len());
-        for &value in values {
+        let mut codes = Codes::default();
+        for value in values.iter() {
             if value.is_nan() {
                 codes.push(MISSING);
                 continue;
@@ -99,23 +98,12 @@ impl Levels {
 }
 
 /// The cells of a column. Missing cells are equal to one another.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Cells {
     /// Finite numbers; NaN marks a missing cell (the readers let no other NaN pass).
-    Numbers(Vec<f64>),
+    Numbers(Numbers),
     /// Levels.
     Levels(Levels),
-}
-
-impl PartialEq for Cells {
-    fn eq(&self, other: &Self) -> bool {
-        let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
-        match (self, other) {
-            (Self::Numbers(a), Self::Numbers(b)) => a.len() == b.len() && a.iter().zip(b).all(same),
-            (Self::Levels(a), Self::Levels(b)) => a == b,
-            _ => false,
-        }
-    }
 }
 
 /// A named column.
@@ -130,14 +118,14 @@ pub struct Column {
 impl Column {
     /// A column of numbers; NaN stands for a missing cell.
     pub fn numbers(name: &str, values: Vec<f64>) -> Self {
-        Self { name: name.to_string(), cells: Cells::Numbers(values) }
+        Self { name: name.to_string(), cells: Cells::Numbers(values.into()) }
     }
 
     /// A column of levels; `None` stands for a missing cell.
     pub fn levels<'a>(name: &str, cells: impl IntoIterator<Item = Option<&'a str>>) -> Self {
         let mut seen: HashMap<&str, u32> = HashMap::new();
         let mut levels = Vec::new();
-        let mut codes = Vec::new();
+        let mut codes = Codes::default();
         for cell in cells {
             codes.push(match cell {
                 None => MISSING,
@@ -175,14 +163,14 @@ impl Column {
     pub fn missing(&self) -> usize {
         match &self.cells {
             Cells::Numbers(values) => values.iter().filter(|x| x.is_nan()).count(),
-            Cells::Levels(levels) => levels.codes.iter().filter(|&&c| c == MISSING).count(),
+            Cells::Levels(levels) => levels.codes.iter().filter(|&c| c == MISSING).count(),
         }
     }
 
     /// The cell of a row as text; `None` if it is missing.
     pub fn text(&self, row: usize) -> Option<String> {
         match &self.cells {
-            Cells::Numbers(x) => Some(x[row]).filter(|x| !x.is_nan()).map(|x| x.to_string()),
+            Cells::Numbers(x) => Some(x.get(row)).filter(|x| !x.is_nan()).map(|x| x.to_string()),
             Cells::Levels(levels) => levels.get(row).map(String::from),
         }
     }

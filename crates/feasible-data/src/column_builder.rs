@@ -12,9 +12,11 @@
 
 use hashbrown::HashMap;
 
+use crate::codes::Codes;
 use crate::column::{Cells, Column, Kind, Levels, MISSING, Mixed};
 use crate::error::{Error, Place, Result};
 use crate::format::Format;
+use crate::numbers::Numbers;
 
 /// A cell that cannot be part of a numeric column, and where it stands.
 #[derive(Debug)]
@@ -28,9 +30,9 @@ enum State {
     /// Not to be read.
     Skipped,
     /// Only numbers so far; `declared` ones must stay so.
-    Numbers { values: Vec<f64>, seen: usize, declared: bool },
+    Numbers { values: Numbers, seen: usize, declared: bool },
     /// Levels by number of first appearance.
-    Levels { known: HashMap<Box<[u8]>, u32>, codes: Vec<u32> },
+    Levels { known: HashMap<Box<[u8]>, u32>, codes: Codes },
     /// Numbers and then text: to be read again as levels.
     Again,
 }
@@ -49,8 +51,10 @@ impl ColumnBuilder {
     pub(crate) fn new(name: &str, wanted: bool, kind: Option<Kind>) -> Self {
         let state = match kind {
             _ if !wanted => State::Skipped,
-            Some(Kind::Categorical) => State::Levels { known: HashMap::new(), codes: Vec::new() },
-            _ => State::Numbers { values: Vec::new(), seen: 0, declared: kind.is_some() },
+            Some(Kind::Categorical) => {
+                State::Levels { known: HashMap::new(), codes: Codes::default() }
+            }
+            _ => State::Numbers { values: Numbers::default(), seen: 0, declared: kind.is_some() },
         };
         let name = name.to_string();
         Self { name, state, not_finite: None, thousands: None, mixed: None }
@@ -83,6 +87,10 @@ impl ColumnBuilder {
             State::Numbers { values, seen, .. } => {
                 if format.is_missing(cell) {
                     values.push(f64::NAN);
+                    return Ok(());
+                }
+                if format.thousands.is_none() && values.push_short(cell) {
+                    *seen += 1;
                     return Ok(());
                 }
                 match number(cell, format.thousands) {
@@ -141,7 +149,7 @@ impl ColumnBuilder {
             return Ok(());
         }
         if *seen == 0 && self.not_finite.is_none() && self.thousands.is_none() {
-            let codes = vec![MISSING; values.len()];
+            let codes = Codes::missing(values.len());
             self.state = State::Levels { known: HashMap::new(), codes };
             return self.push(cell, format, file, line);
         }

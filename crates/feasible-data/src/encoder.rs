@@ -278,7 +278,8 @@ impl Encoder {
     /// # Errors
     /// Text that is not such an encoder.
     pub fn from_json(json: &str) -> Result<Self> {
-        serde_json::from_str(json).map_err(|error| Error::Saved { reason: error.to_string() })
+        serde_json::from_slice(json.as_bytes())
+            .map_err(|error| Error::Saved { reason: error.to_string() })
     }
 
     fn new(variables: Vec<Variable>, unseen: Unseen) -> Result<Self> {

@@ -175,6 +175,16 @@ pub enum Error {
         /// All names.
         known: Vec<String>,
     },
+    /// A column that is no longer there.
+    #[error(
+        "column '{}' of {table} was let go once it was encoded: read the table again", shown(.column)
+    )]
+    Taken {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+    },
     /// No level of this name in the column.
     #[error(
         "column '{}' has no level '{}'{}", shown(.column), shown(.level), suggestion(.nearest, .known)

@@ -32,6 +32,7 @@
 //! ```
 
 mod bins;
+mod codes;
 pub mod column;
 mod column_builder;
 pub mod counterfactual;
@@ -43,6 +44,7 @@ pub mod format;
 pub mod image;
 mod line_ends;
 mod nearest;
+mod numbers;
 mod origin;
 #[cfg(feature = "parquet")]
 mod parquet_file;
@@ -58,6 +60,7 @@ mod text_file;
 mod write;
 mod zstd_frames;
 
+pub use codes::Codes;
 pub use column::{Cells, Column, Kind, Levels, MISSING, Mixed};
 pub use counterfactual::{Change, Counterfactual, SetTo};
 pub use embedded::DataSet;
@@ -67,8 +70,9 @@ pub use expression::{Expression, ExpressionError, Filter, UnknownLevels};
 pub use format::{Duplicates, Format};
 pub use image::{ImageError, ImageSet, Images};
 pub use nearest::nearest;
+pub use numbers::Numbers;
 pub use preprocessing::{Bins, Missing, Preprocessing, Standardise, Unseen};
-pub use samples::samples;
+pub use samples::{samples, samples_out};
 pub use split::{ByColumn, Fractions, Split};
 pub use table::Table;
 pub use target::{TargetEncoder, TargetSpec, Task};

@@ -25,6 +25,7 @@ use crate::column::{Cells, Column, Kind, Levels};
 use crate::column_builder::ColumnBuilder;
 use crate::error::{Error, Place, Result};
 use crate::format::Format;
+use crate::numbers::Numbers;
 use crate::origin::Origin;
 use crate::source::Source;
 use crate::table::Table;
@@ -101,7 +102,7 @@ struct Filler<'a> {
 }
 
 enum Growing {
-    Numbers(Vec<f64>),
+    Numbers(Numbers),
     Text(ColumnBuilder, u64),
 }
 
@@ -141,7 +142,7 @@ impl<'a> Filler<'a> {
                 let kind = format.kinds.get(name).copied().unwrap_or(Kind::Categorical);
                 Growing::Text(ColumnBuilder::new(name, true, Some(kind)), 1)
             }
-            false => Growing::Numbers(Vec::new()),
+            false => Growing::Numbers(Numbers::default()),
         };
         let scale = decimal.then(|| d.type_scale());
         let optional = d.max_def_level() > 0;
@@ -249,7 +250,7 @@ impl<'a> Filler<'a> {
             Growing::Numbers(x) => Ok(Column { name, cells: Cells::Numbers(x) }),
             Growing::Text(builder, _) => match builder.finish(self.file)? {
                 Some(column) => Ok(column),
-                None => Ok(Column { name, cells: Cells::Numbers(Vec::new()) }),
+                None => Ok(Column { name, cells: Cells::Numbers(Numbers::default()) }),
             },
         }
     }

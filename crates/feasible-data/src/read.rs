@@ -26,7 +26,15 @@ impl Table {
     /// # Errors
     /// What is wrong with the file, with line, column and value.
     pub fn read(path: &Path, format: &Format) -> Result<Table> {
-        read(Source::Path(path), format)
+        read(Source::Path(path), format, None)
+    }
+
+    /// As [`Table::read`], but only the rows that begin on these lines ([`Table::origin`]), ascending.
+    ///
+    /// # Errors
+    /// As [`Table::read`].
+    pub fn read_lines(path: &Path, format: &Format, lines: &[u64]) -> Result<Table> {
+        read(Source::Path(path), format, Some(lines))
     }
 
     /// As [`Table::read`], from memory; `name` stands for the file in messages.
@@ -34,19 +42,27 @@ impl Table {
     /// # Errors
     /// As [`Table::read`].
     pub fn from_bytes(name: &str, bytes: &[u8], format: &Format) -> Result<Table> {
-        read(Source::Bytes { name, bytes }, format)
+        read(Source::Bytes { name, bytes }, format, None)
     }
 }
 
-fn read(source: Source<'_>, format: &Format) -> Result<Table> {
+fn read(source: Source<'_>, format: &Format, lines: Option<&[u64]>) -> Result<Table> {
     match source.content()? {
         #[cfg(feature = "parquet")]
-        Content::Parquet => crate::parquet_file::read(source, format),
+        Content::Parquet => {
+            let table = crate::parquet_file::read(source, format)?;
+            match lines {
+                Some(lines) => {
+                    table.chosen(lines.iter().map(|&line| line.saturating_sub(1) as usize))
+                }
+                None => Ok(table),
+            }
+        }
         #[cfg(not(feature = "parquet"))]
         Content::Parquet => {
             let reason = "a Parquet file, which this build does not read: convert it to CSV";
             Err(crate::Error::Parquet { file: source.name(), reason: reason.to_string() })
         }
-        _ => text_file::read(source, format),
+        _ => text_file::read(source, format, lines),
     }
 }

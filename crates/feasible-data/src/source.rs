@@ -19,6 +19,10 @@ pub(crate) enum Source<'a> {
     Bytes { name: &'a str, bytes: &'a [u8] },
 }
 
+/// Bytes read at a time. Less than what allocators map apart: letting go of a mapped buffer has glibc take
+/// columns from its heap from then on, which does not shrink when they are let go.
+const BUFFER: usize = 1 << 16;
+
 /// What the first bytes say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
@@ -53,7 +57,7 @@ impl<'a> Source<'a> {
         match self {
             Self::Path(path) => {
                 let file = File::open(path).map_err(Error::io(&self.name()))?;
-                Ok(Box::new(BufReader::with_capacity(1 << 18, file)))
+                Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
             }
             Self::Bytes { bytes, .. } => Ok(Box::new(Cursor::new(*bytes))),
         }
@@ -69,8 +73,8 @@ impl<'a> Source<'a> {
     pub(crate) fn bytes(&self) -> Result<Box<dyn BufRead + 'a>> {
         let raw = self.raw()?;
         Ok(match self.content()? {
-            Content::Gzip => Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(raw))),
-            Content::Zstd => Box::new(BufReader::with_capacity(1 << 18, ZstdFrames::new(raw))),
+            Content::Gzip => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw))),
+            Content::Zstd => Box::new(BufReader::with_capacity(BUFFER, ZstdFrames::new(raw))),
             Content::Plain | Content::Parquet => raw,
         })
     }

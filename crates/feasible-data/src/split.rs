@@ -100,7 +100,7 @@ impl Split {
         let mut drawn = rows.to_vec();
         shuffle(&mut drawn, &mut random);
         // Dealing the rows out level by level, in even steps, gives each level its share.
-        drawn.sort_by_key(|&row| levels.codes[row as usize]);
+        drawn.sort_by_key(|&row| levels.codes.get(row as usize));
         let mut split = Self::default();
         let (n, mut dealt) = (rows.len() as u64, [0_u64; 2]);
         let shares = [train as u64, (train + validation) as u64];
@@ -139,7 +139,7 @@ impl Split {
             }
         }
         let of = |number: u8| -> Vec<u32> {
-            let is = |&row: &u32| match levels.codes[row as usize] {
+            let is = |&row: &u32| match levels.codes.get(row as usize) {
                 MISSING => false,
                 code => part[code as usize] == number,
             };

@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 
 use crate::column::{Cells, Levels, MISSING};
 use crate::error::{Error, Result};
+use crate::numbers::Numbers;
 use crate::table::Table;
 
 impl Table {
@@ -39,14 +40,15 @@ impl Table {
         for column in &mut self.columns {
             below.column(&column.name)?; // for its error
             let at = below.index[&column.name];
-            let cells = std::mem::replace(&mut below.columns[at].cells, Cells::Numbers(vec![]));
+            let cells =
+                std::mem::replace(&mut below.columns[at].cells, Cells::Numbers(Numbers::default()));
             let (above, cells) = alike(&mut column.cells, cells).map_err(|kinds| {
                 let hint = "declare one kind for it in both (`kinds`)";
                 let reason = format!("column '{}' is {kinds} here: {hint}", column.name);
                 Error::Stack { file: file.clone(), reason }
             })?;
             match (above, cells) {
-                (Cells::Numbers(above), Cells::Numbers(below)) => above.extend(below),
+                (Cells::Numbers(above), Cells::Numbers(below)) => above.append(&below),
                 (Cells::Levels(above), Cells::Levels(below)) => join(above, below),
                 _ => {}
             }
@@ -59,7 +61,7 @@ impl Table {
 
 /// Makes an all-missing side take the kind of the other.
 fn alike(above: &mut Cells, below: Cells) -> Result<(&mut Cells, Cells), &'static str> {
-    let absent = |x: &[f64]| x.iter().all(|x| x.is_nan());
+    let absent = |x: &Numbers| x.iter().all(f64::is_nan);
     match (&*above, &below) {
         (Cells::Numbers(x), Cells::Levels(_)) if absent(x) => {
             *above = Cells::Levels(Levels::of_numbers(x));
@@ -91,9 +93,8 @@ fn join(above: &mut Levels, below: Levels) {
         })
         .collect();
     let mut codes = std::mem::take(&mut above.codes);
-    codes.extend(
-        below.codes.iter().map(|&c| if c == MISSING { MISSING } else { moved[c as usize] }),
-    );
+    codes
+        .extend(below.codes.iter().map(|c| if c == MISSING { MISSING } else { moved[c as usize] }));
     let mixed = above.mixed.take().or(below.mixed);
     *above = Levels { mixed, ..Levels::sorted(levels, codes) };
 }

@@ -14,7 +14,9 @@
 
 use hashbrown::HashMap;
 
-use crate::column::Column;
+#[cfg(feature = "parquet")]
+use crate::column::Levels;
+use crate::column::{Cells, Column, Kind};
 use crate::error::{Error, Place, Result};
 use crate::nearest::nearest;
 use crate::origin::Origin;
@@ -27,6 +29,8 @@ pub struct Table {
     pub(crate) columns: Vec<Column>,
     pub(crate) index: HashMap<String, usize>,
     pub(crate) origins: Vec<Origin>,
+    /// Columns that were taken out once they were encoded.
+    pub(crate) taken: Vec<(String, Kind)>,
 }
 
 impl Table {
@@ -60,7 +64,14 @@ impl Table {
                 });
             }
         }
-        Ok(Self { name: name.to_string(), rows, columns, index, origins: vec![origin] })
+        Ok(Self {
+            name: name.to_string(),
+            rows,
+            columns,
+            index,
+            origins: vec![origin],
+            taken: Vec::new(),
+        })
     }
 
     /// What the table is called: its file.
@@ -90,6 +101,9 @@ impl Table {
     pub fn column(&self, name: &str) -> Result<&Column> {
         match self.index.get(name) {
             Some(&at) => Ok(&self.columns[at]),
+            None if self.taken.iter().any(|(taken, _)| taken == name) => {
+                Err(Error::Taken { table: self.name.clone(), column: name.to_string() })
+            }
             None => Err(Error::UnknownColumn {
                 table: self.name.clone(),
                 column: name.to_string(),
@@ -97,6 +111,57 @@ impl Table {
                 known: self.columns.iter().map(|c| c.name.clone()).collect(),
             }),
         }
+    }
+
+    /// The columns, with their kinds, that were taken out of the table when they were encoded
+    /// ([`Encoder::transform_out`](crate::Encoder::transform_out)).
+    pub fn taken(&self) -> &[(String, Kind)] {
+        &self.taken
+    }
+
+    /// Bytes that the cells take.
+    pub fn bytes(&self) -> usize {
+        let bytes = |column: &Column| match &column.cells {
+            Cells::Numbers(x) => x.bytes(),
+            Cells::Levels(levels) => levels.codes.bytes(),
+        };
+        self.columns.iter().map(bytes).sum()
+    }
+
+    /// A table of some of the rows.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn chosen(&self, rows: impl Iterator<Item = usize> + Clone) -> Result<Self> {
+        let mut origin = Origin::new(&self.name);
+        rows.clone().for_each(|row| origin.push(self.origin(row).1));
+        let column = |column: &Column| Column {
+            name: column.name.clone(),
+            cells: match &column.cells {
+                Cells::Numbers(x) => {
+                    Cells::Numbers(rows.clone().map(|row| x.get(row)).collect::<Vec<_>>().into())
+                }
+                Cells::Levels(levels) => Cells::Levels(Levels {
+                    codes: rows.clone().map(|row| levels.codes.get(row)).collect(),
+                    ..levels.clone()
+                }),
+            },
+        };
+        Self::with_origin(&self.name, self.columns.iter().map(column).collect(), origin)
+    }
+
+    /// Takes columns out.
+    pub(crate) fn take(&mut self, which: &dyn Fn(&str) -> bool) -> HashMap<String, Cells> {
+        let mut cells = HashMap::new();
+        for column in std::mem::take(&mut self.columns) {
+            if which(&column.name) {
+                self.taken.push((column.name.clone(), column.kind()));
+                cells.insert(column.name, column.cells);
+            } else {
+                self.columns.push(column);
+            }
+        }
+        let names = self.columns.iter().enumerate();
+        self.index = names.map(|(at, column)| (column.name.clone(), at)).collect();
+        cells
     }
 
     /// File and line of a row (of a Parquet file, the row counted from 1).

@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use feasible::Targets;
 use serde::{Deserialize, Serialize};
 
+use crate::codes::Codes;
 use crate::column::{Cells, Column, Levels, MISSING};
 use crate::encoder::as_levels;
 use crate::error::{Error, Result};
@@ -113,7 +114,7 @@ impl TargetEncoder {
         let groups = groups(spec, &source)?;
         let mut used = vec![false; source.levels.len()];
         for &row in rows {
-            match source.codes[row as usize] {
+            match source.codes.get(row as usize) {
                 MISSING => {
                     let place = table.place(row as usize, &spec.column);
                     return Err(Error::MissingTarget { place });
@@ -132,7 +133,7 @@ impl TargetEncoder {
                 return Err(wrong(format!("more than 1000 classes: {hint}")));
             }
         }
-        let mut classes = Levels::sorted(names, Vec::new()).levels;
+        let mut classes = Levels::sorted(names, Codes::default()).levels;
         if let Some(positive) = &spec.positive {
             if !classes.contains(positive) {
                 return Err(Error::UnknownLevel {
@@ -188,7 +189,7 @@ impl TargetEncoder {
                         .into(),
                 });
             };
-            let number = |&row: &u32| match values[row as usize] {
+            let number = |&row: &u32| match values.get(row as usize) {
                 x if x.is_nan() => Err(missing(row as usize)),
                 x if !(x as f32).is_finite() => Err(Error::TooLarge {
                     place: table.place(row as usize, &self.column),
@@ -204,7 +205,7 @@ impl TargetEncoder {
             classes.iter().position(|class| class == level)
         };
         let to: Vec<Option<usize>> = source.levels.iter().map(class).collect();
-        let class = |&row: &u32| match source.codes[row as usize] {
+        let class = |&row: &u32| match source.codes.get(row as usize) {
             MISSING => Err(missing(row as usize)),
             code => match to[code as usize] {
                 Some(class) => Ok(class as u32),
@@ -225,7 +226,7 @@ fn usual_task(column: &Column, spec: &TargetSpec) -> Task {
         Cells::Levels(_) => Task::Classify,
         Cells::Numbers(values) => {
             let mut distinct: Vec<f64> = Vec::new();
-            for &x in values.iter().filter(|x| !x.is_nan()) {
+            for x in values.iter().filter(|x| !x.is_nan()) {
                 if !distinct.contains(&x) {
                     distinct.push(x);
                 }

@@ -13,8 +13,11 @@ use crate::origin::Origin;
 use crate::source::Source;
 use crate::table::Table;
 
-/// Reads a text table; see [`Format`] for what it may look like.
-pub(crate) fn read(source: Source<'_>, format: &Format) -> Result<Table> {
+/// Reads a text table; see [`Format`] for what it may look like. Only the rows on these lines, if any are
+/// given.
+pub(crate) fn read(source: Source<'_>, format: &Format, lines: Option<&[u64]>) -> Result<Table> {
+    let wanted_line = |line: u64| lines.is_none_or(|lines| lines.binary_search(&line).is_ok());
+    let last = lines.map_or(u64::MAX, |lines| lines.last().copied().unwrap_or(0));
     let file = source.name();
     let mut rows = Rows::open(source, format)?;
     let (names, first) = rows.names()?;
@@ -24,7 +27,7 @@ pub(crate) fn read(source: Source<'_>, format: &Format) -> Result<Table> {
     };
     let mut builders: Vec<_> = names.iter().zip(&wanted).map(builder).collect();
     let mut origin = Origin::new(&file);
-    if let Some(line) = first {
+    if let Some(line) = first.filter(|&line| wanted_line(line)) {
         rows.fill(&mut builders, line)?;
         origin.push(line);
     }
@@ -32,6 +35,12 @@ pub(crate) fn read(source: Source<'_>, format: &Format) -> Result<Table> {
         if origin.rows() == u32::MAX as usize - 1 {
             let reason = "more than 4 billion rows: read a part of the file".to_string();
             return Err(Error::Option { option: file, reason });
+        }
+        if !wanted_line(line) {
+            if line > last {
+                break;
+            }
+            continue;
         }
         rows.fill(&mut builders, line)?;
         origin.push(line);
@@ -41,7 +50,7 @@ pub(crate) fn read(source: Source<'_>, format: &Format) -> Result<Table> {
     }
     let mut again: Vec<_> = builders.iter_mut().map(ColumnBuilder::again).collect();
     if again.iter().any(Option::is_some) {
-        reread(source, format, &mut again)?;
+        reread(source, format, &mut again, &wanted_line)?;
     }
     let mut columns: Vec<Column> = Vec::with_capacity(builders.len());
     for (first, second) in builders.into_iter().zip(again) {
@@ -51,7 +60,12 @@ pub(crate) fn read(source: Source<'_>, format: &Format) -> Result<Table> {
 }
 
 /// The second pass: fills the columns whose early numbers must be read as text.
-fn reread(source: Source<'_>, format: &Format, again: &mut [Option<ColumnBuilder>]) -> Result<()> {
+fn reread(
+    source: Source<'_>,
+    format: &Format,
+    again: &mut [Option<ColumnBuilder>],
+    wanted: &dyn Fn(u64) -> bool,
+) -> Result<()> {
     let mut rows = Rows::open(source, format)?;
     let (names, first) = rows.names()?;
     let mut line = match first {
@@ -60,7 +74,7 @@ fn reread(source: Source<'_>, format: &Format, again: &mut [Option<ColumnBuilder
     };
     while let Some(at) = line {
         for (builder, cell) in again.iter_mut().zip(rows.record.iter()) {
-            if let Some(builder) = builder {
+            if let (Some(builder), true) = (builder, wanted(at)) {
                 builder.push(rows.trimmed(cell), format, &rows.file, at)?;
             }
         }

@@ -6,6 +6,7 @@ use feasible::Targets;
 use feasible_data::{
     Bins, ByColumn, Change, Column, Counterfactual, DataSet, Encoder, Error, Format, Fractions,
     Missing, Preprocessing, SetTo, Split, Standardise, Table, TargetEncoder, TargetSpec, samples,
+    samples_out,
 };
 use proptest::prelude::*;
 
@@ -386,4 +387,34 @@ fn stacked_tables_keep_their_rows_levels_and_lines() {
         let other = Table::from_bytes("b.csv", other, &Format::default()).unwrap();
         assert!(Table::stack("both", vec![a.clone(), other]).is_err());
     }
+}
+
+#[test]
+fn a_table_let_go_while_it_is_encoded_gives_the_same_samples() {
+    // Three blocks of rows, so that some are let go before others are read.
+    let n = 300_000;
+    let word = |i: usize| ["a", "b", "c", "d"][i * 7 % 4];
+    let mut csv = String::from("x,y,kept,unused,target\n");
+    for i in 0..n {
+        let missing = if i % 1000 == 3 { String::new() } else { format!("{}.5", i % 77) };
+        csv += &format!("{missing},{},{},{i},{}\n", word(i), word(i / 3), i % 2);
+    }
+    let mut table = table(&csv);
+    let spec: Preprocessing = toml::from_str("missing = 'impute'\ndrop = ['unused']").unwrap();
+    let fractions = Fractions { train: 0.7, test: 0.3, ..Fractions::default() };
+    let split = Split::by_fraction(&table.all_rows(), &fractions).unwrap();
+    let target = TargetEncoder::fit(&table, &split.train, &TargetSpec::new("target")).unwrap();
+    let encoder = Encoder::fit(&table, &split.train, &spec, &["target"]).unwrap();
+    let parts = [&split.train[..], &split.test[..]];
+    let whole = parts.map(|rows| samples(&table, rows, &encoder, &target).unwrap());
+    let kept = table.column("kept").unwrap().clone();
+    let keep = |name: &str| name == "kept";
+    let out = samples_out(&mut table, &parts, &encoder, &target, &keep).unwrap();
+    assert_eq!(out, whole);
+    assert_eq!(table.column("kept").unwrap(), &kept);
+    assert_eq!(table.taken().len(), 4);
+    let error = table.column("x").unwrap_err().to_string();
+    assert!(error.contains("column 'x' of t.csv was let go"), "{error}");
+    let error = encoder.transform_out(&mut table, &[&[1, 0]], &keep).unwrap_err().to_string();
+    assert!(error.contains("ascend"), "{error}");
 }

@@ -137,7 +137,7 @@ mod parquet_files {
             let table = read(&parquet(compression)).unwrap();
             assert_eq!(table.rows(), 6, "{compression}");
             let age = &table.column("age").unwrap().cells;
-            assert_eq!(*age, Cells::Numbers(vec![41.0, 38.0, 23.0, 41.0, 38.0, 23.0]));
+            assert_eq!(*age, Cells::Numbers(vec![41.0, 38.0, 23.0, 41.0, 38.0, 23.0].into()));
             assert_eq!(table.column("pay").unwrap().text(2).unwrap(), "2.5");
             assert_eq!(table.column("pay").unwrap().missing(), 2);
             assert_eq!(table.column("race").unwrap().text(1), None);
@@ -202,5 +202,24 @@ mod parquet_files {
             let format = Format { columns: Some(vec!["a".into()]), ..Format::default() };
             assert_eq!(Table::from_bytes("t", &bytes, &format).unwrap().rows(), 1);
         }
+    }
+}
+
+#[test]
+fn rows_can_be_read_by_their_lines() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.csv");
+    std::fs::write(&path, "zip,x\n007,1\n\n7,2.50\n\"a\nb\",3\n,4\n8,5\n").unwrap();
+    let whole = Table::read(&path, &Format::default()).unwrap();
+    let lines: Vec<u64> = [1, 2, 3].map(|row| whole.origin(row).1).to_vec();
+    assert_eq!(lines, [4, 5, 7]);
+    let some = Table::read_lines(&path, &Format::default(), &lines).unwrap();
+    assert_eq!(some.rows(), 3);
+    for (at, row) in [1, 2, 3].into_iter().enumerate() {
+        for column in ["zip", "x"] {
+            let text = |table: &Table, row| table.column(column).unwrap().text(row);
+            assert_eq!(text(&some, at), text(&whole, row));
+        }
+        assert_eq!(some.origin(at).1, whole.origin(row).1);
     }
 }

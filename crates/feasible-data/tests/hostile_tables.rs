@@ -160,7 +160,7 @@ fn thousands_separators_are_refused_unless_declared() {
     assert!(error.to_string().starts_with("t.csv, line 3, column 'pay': '1,234'"), "{error}");
     let format = Format { thousands: Some(','), ..Format::default() };
     let table = Table::from_bytes("t.csv", text, &format).unwrap();
-    assert_eq!(table.column("pay").unwrap().cells, Cells::Numbers(vec![1000.0, 1234.0]));
+    assert_eq!(table.column("pay").unwrap().cells, Cells::Numbers(vec![1000.0, 1234.0].into()));
 }
 
 #[test]

@@ -5,9 +5,12 @@
 //! SHA-256 that the run noted. Where they are not to be had, or have changed, the page says so
 //! and goes without.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use feasible::Inputs;
 pub use feasible::sensitivity::Among;
 use feasible::sensitivity::{Group, Hardest, Prevalence, prevalence};
-use feasible_data::{Encoder, Table};
 use feasible_run::{Plan, Source, files};
 
 use crate::multipliers::{Multiplied, Point};
@@ -56,16 +59,20 @@ pub(crate) const INDIVIDUALS: usize = 10;
 /// Pointwise requirements whose individuals are shown.
 const REQUIREMENTS: usize = 20;
 
-/// Who was hard, for each pointwise requirement that is listed. The data are those of the plan,
-/// if there is one, or else read again.
-pub(crate) fn who(run: &Run, plan: Option<&Plan>, options: &Options) -> Vec<Who> {
+/// Who was hard, for each pointwise requirement that is listed. The data are those given, if they
+/// are, or else read again.
+pub(crate) fn who(
+    run: &Run,
+    data: Option<Arc<feasible_run::data::Data>>,
+    options: &Options,
+) -> Vec<Who> {
     let mut pointwise =
         run.multipliers.iter().filter(|m| m.pointwise).take(REQUIREMENTS).peekable();
     if pointwise.peek().is_none() {
         return Vec::new();
     }
-    let data = match plan {
-        Some(plan) => Data::of_plan(plan, run),
+    let data = match data {
+        Some(data) => Data::new(data, run),
         None => Data::of(run),
     };
     let one = |of: &Multiplied| Who {
@@ -77,8 +84,13 @@ pub(crate) fn who(run: &Run, plan: Option<&Plan>, options: &Options) -> Vec<Who>
 
 /// The data of a run, read again.
 pub struct Data {
-    table: Table,
-    encoder: Encoder,
+    data: Arc<feasible_run::data::Data>,
+}
+
+/// Encoded rows, and which of them each row asked for is.
+struct Encoded<'a> {
+    inputs: Cow<'a, Inputs>,
+    places: Vec<u32>,
 }
 
 impl Data {
@@ -90,19 +102,18 @@ impl Data {
         let problem = run.directory.join(files::PROBLEM).display().to_string();
         let plan = Source::open(&problem).and_then(|source| Plan::check(&source));
         let plan = plan.map_err(|error| format!("The data could not be read again: {error}."))?;
-        Self::of_plan(&plan, run)
+        Self::new(plan.into_training_data(), run)
     }
 
-    /// The data of a plan, if they are those of the run.
+    /// Data, if they are those of the run.
     ///
     /// # Errors
     /// The sentence.
-    pub fn of_plan(plan: &Plan, run: &Run) -> Result<Self, String> {
-        let data = plan.data();
+    pub fn new(data: Arc<feasible_run::data::Data>, run: &Run) -> Result<Self, String> {
         if data.hashes != run.info.tables {
             return Err("The data have changed since the run.".into());
         }
-        Ok(Self { table: data.table.clone(), encoder: data.encoder.clone() })
+        Ok(Self { data })
     }
 
     /// Who was hard for a pointwise requirement, and of the `shown` hardest their values.
@@ -110,24 +121,22 @@ impl Data {
     /// # Errors
     /// Why not, in a sentence.
     pub fn hard(&self, of: &Multiplied, options: &Options, shown: usize) -> Result<Hard, String> {
-        let rows = rows(&of.points, self.table.rows())?;
+        let rows = rows(&of.points, self.data.table.rows())?;
         let multipliers: Vec<f64> = of.points.iter().map(|point| point.multiplier).collect();
         let sentence = |error: feasible::Error| format!("Nobody can be ranked: {error}.");
         let hardest = Hardest::of(&multipliers, options.top, options.among).map_err(sentence)?;
         let groups = self.groups(&rows)?;
         let groups = prevalence(rows.len(), &hardest, &groups, options.confidence);
-        let columns: Vec<String> =
-            self.encoder.variables().iter().map(|variable| variable.column.clone()).collect();
-        let value = |row: usize, column: &String| {
-            let column = self.table.column(column).ok();
-            column.and_then(|column| column.text(row)).unwrap_or_else(|| "missing".into())
-        };
+        let variables = self.data.encoder.variables().iter();
+        let columns: Vec<String> = variables.map(|variable| variable.column.clone()).collect();
         let largest = of.largest(shown);
-        let individuals = largest
-            .iter()
-            .filter_map(|point| point.row)
-            .map(|row| columns.iter().map(|column| value(row as usize, column)).collect())
-            .collect();
+        let largest: Vec<u32> =
+            largest.iter().filter_map(|point| u32::try_from(point.row?).ok()).collect();
+        let cells = self.data.cells(&largest, &columns);
+        let cells = cells.map_err(|error| format!("The data could not be read again: {error}."))?;
+        let value = |cell: Option<String>| cell.unwrap_or_else(|| "missing".into());
+        let individuals =
+            cells.into_iter().map(|cells| cells.into_iter().map(value).collect()).collect();
         Ok(Hard {
             hardest,
             population: rows.len(),
@@ -137,24 +146,39 @@ impl Data {
         })
     }
 
+    /// Rows as a model sees them: those of the training are encoded already.
+    fn encoded(&self, rows: &[u32]) -> Result<Encoded<'_>, String> {
+        let data = &self.data;
+        let place = |row: &u32| data.split.train.binary_search(row).ok().map(|at| at as u32);
+        let places: Option<Vec<u32>> = rows.iter().map(place).collect();
+        if let (Some(places), None) = (places, &data.images) {
+            return Ok(Encoded { inputs: Cow::Borrowed(data.train.inputs()), places });
+        }
+        let inputs = data.encoder.transform(&data.table, rows);
+        let inputs = inputs.map_err(|error| format!("The rows cannot be encoded: {error}."))?;
+        Ok(Encoded { inputs: Cow::Owned(inputs), places: (0..rows.len() as u32).collect() })
+    }
+
     /// A group for each level of each categorical or binned column, as the model sees them.
     fn groups(&self, rows: &[u32]) -> Result<Vec<Group>, String> {
-        let inputs = self.encoder.transform(&self.table, rows);
-        let inputs = inputs.map_err(|error| format!("The rows cannot be encoded: {error}."))?;
+        let Encoded { inputs, places } = self.encoded(rows)?;
+        let encoder = &self.data.encoder;
         let mut groups = Vec::new();
-        for variable in self.encoder.variables() {
+        for variable in encoder.variables() {
             let Some(levels) = variable.levels() else { continue };
-            let Ok((_, columns)) = self.encoder.variable(&variable.column) else { continue };
+            let Ok((_, columns)) = encoder.variable(&variable.column) else { continue };
             // Two levels share one column: 1 is the second, 0 the first.
             let one = columns.len() == 1;
             let dense = inputs.dense_columns().iter().position(|c| columns.contains(c));
             let mut members = vec![Vec::new(); levels.len()];
-            for at in 0..rows.len() {
-                let hot = inputs.hot(at).iter().find(|c| columns.contains(c));
+            for (at, &place) in places.iter().enumerate() {
+                let hot = inputs.hot(place as usize).iter().find(|c| columns.contains(c));
                 let level = match (hot, dense) {
                     (Some(column), _) if one => usize::from(*column == columns.start),
                     (Some(column), _) => (column - columns.start) as usize,
-                    (None, Some(place)) => usize::from(inputs.dense_row(at)[place] > 0.5),
+                    (None, Some(dense)) => {
+                        usize::from(inputs.dense_row(place as usize)[dense] > 0.5)
+                    }
                     (None, None) if one => 0,
                     (None, None) => continue,
                 };

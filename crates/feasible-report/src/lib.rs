@@ -28,8 +28,10 @@ mod sweep;
 mod words;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use error::{Error, Result};
+use feasible_run::data::Data;
 use feasible_run::reproduce::{AdultTable, CompasTable, RobustTable};
 use feasible_run::{Frontier, Plan, files};
 pub use figures::Figure;
@@ -69,11 +71,20 @@ impl Report {
     /// # Errors
     /// As [`Report::of`].
     pub fn of_plan(directory: &Path, plan: &Plan) -> Result<Self> {
-        Self::new(&Run::open(directory)?, Some(plan), &Options::default())
+        Self::of_data(directory, plan.shared_data())
     }
 
-    fn new(run: &Run, plan: Option<&Plan>, options: &Options) -> Result<Self> {
-        let who = hard::who(run, plan, options);
+    /// As [`Report::of_plan`], of a plan of which only the data are still needed
+    /// ([`Plan::into_training_data`]).
+    ///
+    /// # Errors
+    /// As [`Report::of`].
+    pub fn of_data(directory: &Path, data: Arc<Data>) -> Result<Self> {
+        Self::new(&Run::open(directory)?, Some(data), &Options::default())
+    }
+
+    fn new(run: &Run, data: Option<Arc<Data>>, options: &Options) -> Result<Self> {
+        let who = hard::who(run, data, options);
         let hard = figures::multipliers(run);
         let groups = figures::prevalence(&who);
         let training = figures::training(run);

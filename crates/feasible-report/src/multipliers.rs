@@ -37,11 +37,19 @@ impl Multiplied {
 
     /// The largest multipliers, largest first; equal ones by row.
     pub fn largest(&self, count: usize) -> Vec<Point> {
-        let mut points: Vec<Point> =
-            self.points.iter().copied().filter(|point| point.multiplier > 0.0).collect();
-        points.sort_by(|a, b| b.multiplier.total_cmp(&a.multiplier).then(a.row.cmp(&b.row)));
-        points.truncate(count);
-        points
+        let point = |at: u32| &self.points[at as usize];
+        let mut largest: Vec<u32> =
+            (0..self.points.len() as u32).filter(|&at| point(at).multiplier > 0.0).collect();
+        let order = |a: &u32, b: &u32| {
+            let (p, q) = (point(*a), point(*b));
+            q.multiplier.total_cmp(&p.multiplier).then(p.row.cmp(&q.row)).then(a.cmp(b))
+        };
+        if count < largest.len() {
+            largest.select_nth_unstable_by(count, order);
+            largest.truncate(count);
+        }
+        largest.sort_unstable_by(order);
+        largest.into_iter().map(|at| *point(at)).collect()
     }
 }
 

@@ -11,7 +11,11 @@
 //! Every way in which such a file can be wrong is an error of its own, so that a message can say
 //! what happened and what to do.
 
-use feasible::{Outcome, State};
+use std::io::{self, Write};
+
+use feasible::dual::DualState;
+use feasible::learner::{Best, Progress};
+use feasible::{Multipliers, OptimiserState, Outcome, State};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -70,7 +74,7 @@ pub enum CheckpointError {
 
 /// The encoded form. How a training ended is an enum that carries its name, which a compact
 /// encoding cannot read back: it travels as JSON.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Payload {
     state: State<f32>,
     outcome: Option<String>,
@@ -78,22 +82,111 @@ struct Payload {
     problem: [u8; 32],
 }
 
+/// [`Payload`] as it is written, without a copy of the state: a million multipliers are not held twice.
+#[derive(Serialize)]
+struct Written<'a> {
+    state: StateWritten<'a>,
+    outcome: Option<String>,
+    metrics: u64,
+    problem: [u8; 32],
+}
+
+/// The fields of [`State`] in their order, but for the outcome.
+#[derive(Serialize)]
+struct StateWritten<'a> {
+    seed: u64,
+    epoch: u64,
+    batch: u64,
+    theta: &'a [f32],
+    optimiser: &'a OptimiserState<f32>,
+    multipliers: &'a Multipliers,
+    duals: &'a [DualState],
+    penalty: f64,
+    best: &'a Option<Best<f32>>,
+    progress: &'a Progress,
+    outcome: Option<Outcome>,
+}
+
+/// Writes the checkpoint of this state.
+pub(crate) fn write(
+    state: &State<f32>,
+    metrics: u64,
+    problem: [u8; 32],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let State {
+        seed,
+        epoch,
+        batch,
+        theta,
+        optimiser,
+        multipliers,
+        duals,
+        penalty,
+        best,
+        progress,
+        outcome,
+    } = state;
+    // An interruption is over once it is resumed.
+    let outcome = outcome.as_ref().filter(|outcome| **outcome != Outcome::Interrupted);
+    let outcome = outcome.and_then(|outcome| serde_json::to_string(&outcome).ok());
+    let (seed, epoch, batch, penalty) = (*seed, *epoch, *batch, *penalty);
+    let state = StateWritten {
+        seed,
+        epoch,
+        batch,
+        theta,
+        optimiser,
+        multipliers,
+        duals,
+        penalty,
+        best,
+        progress,
+        outcome: None,
+    };
+    let payload = Written { state, outcome, metrics, problem };
+    // Twice: the header, which comes first, is about what follows.
+    let mut digest = Digested { hash: Sha256::new(), length: 0 };
+    encode(&payload, &mut digest)?;
+    out.write_all(MAGIC)?;
+    out.write_all(&VERSION.to_le_bytes())?;
+    out.write_all(&digest.length.to_le_bytes())?;
+    out.write_all(&digest.hash.finalize())?;
+    encode(&payload, out)
+}
+
+/// Hashes and counts what is written to it.
+struct Digested {
+    hash: Sha256,
+    length: u64,
+}
+
+impl Write for Digested {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.hash.update(bytes);
+        self.length += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Numbers, lists and text: only writing them can fail.
+fn encode(payload: &Written<'_>, out: &mut dyn Write) -> io::Result<()> {
+    // Numbers come a few bytes at a time.
+    let mut out = io::BufWriter::with_capacity(1 << 16, out);
+    postcard::to_io(payload, &mut out).map_err(io::Error::other)?;
+    out.flush()
+}
+
 impl Checkpoint {
     /// As bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut state = self.state.clone();
-        // An interruption is over once it is resumed.
-        let outcome = state.outcome.take().filter(|outcome| *outcome != Outcome::Interrupted);
-        let outcome = outcome.and_then(|outcome| serde_json::to_string(&outcome).ok());
-        let payload = Payload { state, outcome, metrics: self.metrics, problem: self.problem };
-        // Numbers, lists and text: none of them can fail to encode.
-        let payload = postcard::to_stdvec(&payload).unwrap_or_default();
-        let mut bytes = Vec::with_capacity(HEADER + payload.len());
-        bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
-        bytes.extend_from_slice(&(payload.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(&Sha256::digest(&payload));
-        bytes.extend_from_slice(&payload);
+        let mut bytes = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = write(&self.state, self.metrics, self.problem, &mut bytes);
         bytes
     }
 
@@ -130,9 +223,10 @@ impl Checkpoint {
         let mut payload: Payload =
             postcard::from_bytes(payload).map_err(|error| content(error.to_string()))?;
         payload.state.outcome = match payload.outcome {
-            Some(json) => {
-                Some(serde_json::from_str(&json).map_err(|error| content(error.to_string()))?)
-            }
+            Some(json) => Some(
+                serde_json::from_slice(json.as_bytes())
+                    .map_err(|error| content(error.to_string()))?,
+            ),
             None => None,
         };
         Ok(Self { state: payload.state, metrics: payload.metrics, problem: payload.problem })

@@ -1,9 +1,10 @@
 //! Tables of a problem: read, hashed, split; target and inputs fitted on the training rows.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use feasible::Samples;
+use feasible::{InputsBuilder, Samples, Targets};
 use feasible_data::image::{ImageSet, Images, Shape};
 use feasible_data::{
     DataSet, Encoder, Expression, Format, Fractions, Preprocessing, Split, Table, TargetEncoder,
@@ -25,10 +26,14 @@ pub struct TableHash {
     pub sha256: String,
 }
 
+/// A table of at most so many bytes is kept whole; of a larger one only the columns that requirements
+/// speak of are kept once it is encoded.
+const KEPT_WHOLE: usize = 32 << 20;
+
 /// The data of a problem, ready to be learned from.
 #[derive(Clone, Debug)]
 pub struct Data {
-    /// All rows of all tables.
+    /// All rows of all tables; of large tables not all columns ([`Table::taken`]).
     pub table: Table,
     /// Which rows are for training, validation and test.
     pub split: Split,
@@ -66,7 +71,7 @@ pub(crate) fn sha256_of_file(path: &Path) -> Result<String> {
     let failed = |source| Error::Storage { operation: "read", path: name(), source };
     let mut file = std::fs::File::open(path).map_err(failed)?;
     let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 18];
+    let mut buffer = vec![0; 1 << 16];
     loop {
         match std::io::Read::read(&mut file, &mut buffer).map_err(failed)? {
             0 => break,
@@ -74,6 +79,20 @@ pub(crate) fn sha256_of_file(path: &Path) -> Result<String> {
         }
     }
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Data that are read, split and fitted to, but not encoded yet.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) table: Table,
+    pub(crate) split: Split,
+    pub(crate) reserve_rows: Vec<u32>,
+    pub(crate) encoder: Encoder,
+    pub(crate) target: TargetEncoder,
+    hashes: Vec<TableHash>,
+    format: Format,
+    set: Option<DataSet>,
+    pub(crate) images: Option<Arc<Images>>,
 }
 
 struct Read {
@@ -91,13 +110,13 @@ enum Part {
     Test,
 }
 
-impl Data {
+impl Draft {
     /// Reads and prepares what `[data]` says, and completes `spec` with the defaults it used. A share of
     /// the training rows is kept back if `certify` is given.
     ///
     /// # Errors
     /// Keys that do not go together, files that cannot be read, columns that do not exist.
-    pub fn load(
+    pub(crate) fn load(
         source: &Source,
         spec: &mut DataSpec,
         certify: Option<&CertifySpec>,
@@ -139,15 +158,47 @@ impl Data {
         let encoder = Encoder::fit(&table, &split.train, &preprocessing, &apart)
             .map_err(|e| source.about("data", e))?;
         spec.set_preprocessing(&preprocessing);
-        let samples = |rows: &[u32]| -> Result<Arc<Samples>> {
-            Ok(Arc::new(feasible_data::samples(&table, rows, &encoder, &target)?))
-        };
-        let some = |rows: &[u32]| if rows.is_empty() { Ok(None) } else { samples(rows).map(Some) };
-        let train = samples(&split.train)?;
-        let (validation, test) = (some(&split.validation)?, some(&split.test)?);
-        let reserve = some(&reserve_rows)?;
         let set = set.cloned();
-        Ok(Self {
+        let images = None;
+        Ok(Self { table, split, reserve_rows, encoder, target, hashes, format, set, images })
+    }
+
+    /// Whether the table is not kept whole.
+    pub(crate) fn is_large(&self) -> bool {
+        self.table.bytes() > KEPT_WHOLE
+    }
+
+    /// Encodes the samples. Of a large table all columns but those that are `spoken` of are let go.
+    ///
+    /// # Errors
+    /// Cells that cannot be encoded.
+    pub(crate) fn encode(mut self, spoken: &BTreeSet<String>) -> Result<Data> {
+        let large = self.is_large();
+        let split = &self.split;
+        let parts = [&split.train, &split.validation, &split.test, &self.reserve_rows];
+        let parts: Vec<&[u32]> =
+            parts.into_iter().filter(|rows| !rows.is_empty()).map(Vec::as_slice).collect();
+        let samples: Vec<Samples> = match &self.images {
+            Some(images) => {
+                let samples =
+                    |rows: &&[u32]| gallery::samples(images, &self.table, rows, &self.target);
+                parts.iter().map(samples).collect::<Result<_>>()?
+            }
+            None => {
+                let keep = |name: &str| !large || spoken.contains(name);
+                let (inputs, target) = (&self.encoder, &self.target);
+                feasible_data::samples_out(&mut self.table, &parts, inputs, target, &keep)?
+            }
+        };
+        let mut samples = samples.into_iter().map(Arc::new);
+        let mut next = |rows: &[u32]| if rows.is_empty() { None } else { samples.next() };
+        let train = next(&self.split.train);
+        let train = train.ok_or_else(|| Error::unfit("data", "no row is left to train on"))?;
+        let (validation, test) = (next(&self.split.validation), next(&self.split.test));
+        let reserve = next(&self.reserve_rows);
+        let Self { table, split, reserve_rows, encoder, target, hashes, format, set, images } =
+            self;
+        Ok(Data {
             train,
             validation,
             test,
@@ -160,24 +211,8 @@ impl Data {
             hashes,
             format,
             set,
-            images: None,
+            images,
         })
-    }
-
-    /// The size of an image, if the data are images.
-    pub fn image_shape(&self) -> Option<Shape> {
-        self.images.as_ref().map(|images| images.shape())
-    }
-
-    /// The samples of some rows.
-    ///
-    /// # Errors
-    /// Cells that cannot be encoded.
-    pub fn samples(&self, rows: &[u32]) -> Result<Samples> {
-        match &self.images {
-            Some(images) => gallery::samples(images, &self.table, rows, &self.target),
-            None => Ok(feasible_data::samples(&self.table, rows, &self.encoder, &self.target)?),
-        }
     }
 
     fn load_images(
@@ -244,18 +279,9 @@ impl Data {
             return Err(source.at("data", message));
         }
         let target = TargetEncoder::of_classes(gallery::CLASS, classes);
-        let samples = |rows: &[u32]| gallery.samples(rows, &target).map(Arc::new);
-        let some = |rows: &[u32]| if rows.is_empty() { Ok(None) } else { samples(rows).map(Some) };
-        let train = samples(&split.train)?;
-        let (validation, test) = (some(&split.validation)?, some(&split.test)?);
-        let reserve = some(&reserve_rows)?;
         let hashes = gallery.hashes();
         let (images, _, table) = gallery.into_parts();
         Ok(Self {
-            train,
-            validation,
-            test,
-            reserve,
             table,
             split,
             reserve_rows,
@@ -267,6 +293,88 @@ impl Data {
             images: Some(images),
         })
     }
+}
+
+impl Data {
+    /// The size of an image, if the data are images.
+    pub fn image_shape(&self) -> Option<Shape> {
+        self.images.as_ref().map(|images| images.shape())
+    }
+
+    /// The samples of some rows that were held out: reserved, or else for test.
+    ///
+    /// # Errors
+    /// Rows that are not.
+    pub(crate) fn held_out(&self, rows: &[u32]) -> Result<Arc<Samples>> {
+        let parts = [(&self.reserve_rows, &self.reserve), (&self.split.test, &self.test)];
+        for (all, samples) in parts {
+            let Some(samples) = samples else { continue };
+            if all == rows {
+                return Ok(samples.clone());
+            }
+            let place = |row: &u32| all.binary_search(row).ok();
+            if let Some(places) = rows.iter().map(place).collect::<Option<Vec<usize>>>() {
+                return Ok(Arc::new(chosen(samples, &places)?));
+            }
+        }
+        Err(Error::unfit(self.table.name(), "its rows were not held out"))
+    }
+
+    /// The cells of some rows as text, `None` where one is missing. Columns that were let go are read
+    /// again from the files.
+    ///
+    /// # Errors
+    /// Unknown columns; files that cannot be read any more.
+    pub fn cells(&self, rows: &[u32], columns: &[String]) -> Result<Vec<Vec<Option<String>>>> {
+        let of = |table: &Table, row: usize| -> Result<Vec<Option<String>>> {
+            columns.iter().map(|column| Ok(table.column(column)?.text(row))).collect()
+        };
+        if self.table.taken().is_empty() {
+            return rows.iter().map(|&row| of(&self.table, row as usize)).collect();
+        }
+        let mut format = self.format.clone();
+        format.kinds.extend(self.table.taken().iter().cloned());
+        let mut cells = vec![Vec::new(); rows.len()];
+        for TableHash { table: file, .. } in &self.hashes {
+            let origin = |(at, &row): (usize, &u32)| {
+                let (of, line) = self.table.origin(row as usize);
+                (of == file).then_some((line, at))
+            };
+            let here: Vec<(u64, usize)> = rows.iter().enumerate().filter_map(origin).collect();
+            let lines: BTreeSet<u64> = here.iter().map(|(line, _)| *line).collect();
+            let lines: Vec<u64> = lines.into_iter().collect();
+            if lines.is_empty() {
+                continue;
+            }
+            let table = Table::read_lines(Path::new(file), &format, &lines)?;
+            for (line, at) in here {
+                cells[at] = of(&table, lines.partition_point(|&other| other < line))?;
+            }
+        }
+        Ok(cells)
+    }
+
+    /// Without what only validating and testing need.
+    pub(crate) fn of_training(mut self) -> Self {
+        (self.validation, self.test, self.reserve) = (None, None, None);
+        self
+    }
+}
+
+/// Some of the samples.
+fn chosen(of: &Samples, places: &[usize]) -> Result<Samples> {
+    let inputs = of.inputs();
+    let dense_columns = inputs.dense_columns().to_vec();
+    let mut builder = InputsBuilder::new(inputs.width(), dense_columns, places.len())?;
+    for &at in places {
+        builder.push(inputs.dense_row(at), inputs.hot(at))?;
+    }
+    let targets = match of.targets() {
+        Targets::Classes(y) => Targets::Classes(places.iter().map(|&at| y[at]).collect()),
+        Targets::Values(y) => Targets::Values(places.iter().map(|&at| y[at]).collect()),
+    };
+    let ids = places.iter().map(|&at| of.ids()[at]).collect();
+    Ok(Samples::with_ids(builder.finish(), targets, ids)?)
 }
 
 /// The table of this name; the names of images count as known, too.

@@ -108,7 +108,7 @@ impl Plan {
                 4 * (inputs.rows() * (inputs.dense_columns().len() + 4) + hot)
             })
             .sum();
-        let columns: usize = data.table.columns().iter().map(|c| 8 * c.len()).sum();
+        let columns = data.table.bytes();
         // θ, two moments, gradients of up to 16 lanes; λ with two moments, and copies of both.
         let p = 4 * self.model().parameter_count() * (3 + 16);
         let m = 8 * self.multipliers() * 6;

@@ -1,5 +1,7 @@
 //! The files of a run directory.
 
+use std::io::{self, Write};
+
 use feasible::requirement::Kind;
 use feasible::{Measurement, Multipliers, Problem};
 use feasible_data::Split;
@@ -167,11 +169,11 @@ pub(crate) fn multipliers_csv(
     clauses: &[Clause],
     multipliers: &Multipliers,
     measurement: &Measurement,
-) -> Vec<u8> {
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    // Writing to memory cannot fail.
-    let mut record = |fields: [&str; 6]| csv.write_record(fields).is_ok();
-    record(["requirement", "kind", "row", "counterfactual", "multiplier", "slack"]);
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    let mut record = |fields: [&str; 6]| csv.write_record(fields).map_err(io::Error::from);
+    record(["requirement", "kind", "row", "counterfactual", "multiplier", "slack"])?;
     for (i, (requirement, clause)) in problem.requirements().iter().zip(clauses).enumerate() {
         let change = clause.change.as_ref().map_or("", |change| change.name());
         let slacks = &measurement.slacks[i].measured;
@@ -180,18 +182,18 @@ pub(crate) fn multipliers_csv(
             Kind::Average => {
                 for (m, s) in values {
                     let (m, s) = (m.to_string(), s.to_string());
-                    record([requirement.name(), "average", "", change, &m, &s]);
+                    record([requirement.name(), "average", "", change, &m, &s])?;
                 }
             }
             Kind::Pointwise => {
                 for ((id, _), (m, s)) in requirement.points().into_iter().zip(values) {
                     let (id, m, s) = (id.to_string(), m.to_string(), s.to_string());
-                    record([requirement.name(), "pointwise", &id, change, &m, &s]);
+                    record([requirement.name(), "pointwise", &id, change, &m, &s])?;
                 }
             }
         }
     }
-    csv.into_inner().unwrap_or_default()
+    csv.flush()
 }
 
 /// A value as readable JSON.

@@ -25,7 +25,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::certify::{Certification, Judged, Theory};
-use crate::checkpoint::{Checkpoint, CheckpointError};
+use crate::checkpoint::{self, Checkpoint, CheckpointError};
 use crate::clause::Ground;
 use crate::error::{Error, Result};
 use crate::evaluate::{Evaluation, Standard};
@@ -42,7 +42,7 @@ use crate::saved_model::SavedModel;
 use crate::settings::AnyLearner;
 use crate::spec::Source;
 use crate::start::Start;
-use crate::storage::{Storage, failed, read};
+use crate::storage::{Content, Storage, failed, read};
 use crate::summary::Summary;
 use crate::threads;
 
@@ -276,9 +276,8 @@ impl Journey<'_> {
 
     fn save(&self, state: &State<f32>) -> Result<()> {
         self.storage.sync(METRICS).map_err(failed("sync", self.storage, METRICS))?;
-        let checkpoint =
-            Checkpoint { state: state.clone(), metrics: self.metrics, problem: self.problem };
-        self.write(CHECKPOINT, &checkpoint.to_bytes())?;
+        let content: Content<'_> = &|out| checkpoint::write(state, self.metrics, self.problem, out);
+        self.write_by(CHECKPOINT, content)?;
         (self.observer)(&Event::Checkpoint { seed: state.seed, epoch: state.epoch });
         Ok(())
     }
@@ -287,20 +286,21 @@ impl Journey<'_> {
         self.storage.write(name, bytes).map_err(failed("write", self.storage, name))
     }
 
+    fn write_by(&self, name: &str, content: Content<'_>) -> Result<()> {
+        self.storage.write_by(name, content).map_err(failed("write", self.storage, name))
+    }
+
     /// Writes what came of it.
     fn arrive(&self, solution: &Solution<f32>) -> Result<Summary> {
         let plan = self.plan;
         let count = plan.spec().training.threads.unwrap_or(1);
         let summary = threads::on(count, || summarise(plan, solution))?;
         let model = SavedModel::new(plan, solution.theta.clone(), summary.clone())?;
-        let csv = multipliers_csv(
-            plan.train(),
-            plan.clauses(),
-            &solution.multipliers,
-            &solution.measurement,
-        );
         self.write(MODEL, &model.to_bytes()?)?;
-        self.write(MULTIPLIERS, &csv)?;
+        let (multipliers, measurement) = (&solution.multipliers, &solution.measurement);
+        self.write_by(MULTIPLIERS, &|out| {
+            multipliers_csv(plan.train(), plan.clauses(), multipliers, measurement, out)
+        })?;
         self.write(SUMMARY, &json(&summary))?;
         Ok(summary)
     }

@@ -8,15 +8,17 @@
 //! # Ok::<(), feasible_run::Error>(())
 //! ```
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use feasible::certificate::Design;
 use feasible::{Model, Problem, Samples};
-use feasible_data::{Change, UnknownLevels};
+use feasible_data::{Change, Encoder, Split, Table, TargetEncoder, UnknownLevels};
 
 use crate::certify::{Fingerprints, room};
 use crate::clause::{Clause, Ground, changes, expand};
-use crate::data::Data;
+use crate::data::{Data, Draft};
 use crate::error::{Error, Result};
 use crate::gallery;
 use crate::loss::LossName;
@@ -38,6 +40,8 @@ pub struct Plan {
     changes: Vec<Change>,
     train: Problem,
     validation: Option<Arc<Problem>>,
+    /// Taken before columns of a large table were let go.
+    fingerprints: Option<Arc<Fingerprints>>,
 }
 
 impl Plan {
@@ -56,12 +60,19 @@ impl Plan {
             certify.check(source)?;
             *certify = certify.filled();
         }
-        let data = Data::load(source, &mut spec.data, spec.certify.as_ref())?;
-        let expanded = expand(source, &spec.requirements, &data.table, &data.encoder)?;
+        let draft = Draft::load(source, &mut spec.data, spec.certify.as_ref())?;
+        let expanded = expand(source, &spec.requirements, &draft.table, &draft.encoder)?;
         let mut clauses = Vec::new();
         for (from, requirement) in &expanded {
-            clauses.extend(Clause::of(source, *from, requirement, &data.encoder, &data.target)?);
+            clauses.extend(Clause::of(source, *from, requirement, &draft.encoder, &draft.target)?);
         }
+        let spoken: BTreeSet<String> =
+            clauses.iter().flat_map(Clause::columns).map(String::from).collect();
+        let fingerprints = draft.is_large().then(|| {
+            let Draft { table, split, encoder, target, images, .. } = &draft;
+            Arc::new(fingerprints(table, split, encoder, target, images.is_some(), &spoken))
+        });
+        let data = draft.encode(&spoken)?;
         for clause in &mut clauses {
             let own = spec.requirements[clause.from].start;
             clause.start = own.or(spec.training.start).unwrap_or(1.0);
@@ -130,7 +141,18 @@ impl Plan {
         let changes = reported(source, &spec, &data, &clauses)?;
         let name = source.name().to_string();
         let data = Arc::new(data);
-        let plan = Self { name, spec, data, model, clauses, expanded, changes, train, validation };
+        let plan = Self {
+            name,
+            spec,
+            data,
+            model,
+            clauses,
+            expanded,
+            changes,
+            train,
+            validation,
+            fingerprints,
+        };
         plan.check_settings(source)?;
         Ok(plan)
     }
@@ -169,6 +191,11 @@ impl Plan {
     /// The data.
     pub fn data(&self) -> &Data {
         &self.data
+    }
+
+    /// The data, to be kept beside the plan or after it.
+    pub fn shared_data(&self) -> Arc<Data> {
+        self.data.clone()
     }
 
     /// The model.
@@ -211,16 +238,20 @@ impl Plan {
     }
 
     /// What the rows that are trained and validated on look like.
-    pub fn fingerprints(&self) -> Fingerprints {
-        let data = &self.data;
-        let inputs = data.encoder.variables().iter().map(|variable| variable.column.as_str());
-        let spoken = self.clauses.iter().flat_map(Clause::columns);
-        let target = std::iter::once(data.target.column());
-        let pixels = data.images.iter().map(|_| gallery::DIGEST);
-        let needed = inputs.chain(pixels).chain(spoken).chain(target).map(String::from).collect();
-        let mut used = data.split.train.clone();
-        used.extend_from_slice(&data.split.validation);
-        Fingerprints::of(&data.table, &used, &needed)
+    pub fn fingerprints(&self) -> Cow<'_, Fingerprints> {
+        if let Some(taken) = &self.fingerprints {
+            return Cow::Borrowed(taken);
+        }
+        let Data { table, split, encoder, target, images, .. } = &*self.data;
+        let spoken = self.clauses.iter().flat_map(Clause::columns).map(String::from).collect();
+        Cow::Owned(fingerprints(table, split, encoder, target, images.is_some(), &spoken))
+    }
+
+    /// The data, without what only validating and testing need: the rest of the plan is let go.
+    pub fn into_training_data(self) -> Arc<Data> {
+        let Self { data, train, validation, fingerprints, .. } = self;
+        drop((train, validation, fingerprints));
+        Arc::try_unwrap(data).map_or_else(|shared| shared, |data| Arc::new(data.of_training()))
     }
 
     /// The seed of the file.
@@ -278,6 +309,24 @@ impl Plan {
     pub fn parameters(&self) -> usize {
         self.model.trainable_count()
     }
+}
+
+/// What the rows that are trained and validated on look like; requirements speak of the columns `spoken`.
+fn fingerprints(
+    table: &Table,
+    split: &Split,
+    encoder: &Encoder,
+    target: &TargetEncoder,
+    images: bool,
+    spoken: &BTreeSet<String>,
+) -> Fingerprints {
+    let mut needed = spoken.clone();
+    needed.extend(encoder.variables().iter().map(|variable| variable.column.clone()));
+    needed.insert(target.column().to_string());
+    needed.extend(images.then(|| gallery::DIGEST.to_string()));
+    let mut used = split.train.clone();
+    used.extend_from_slice(&split.validation);
+    Fingerprints::of(table, &used, &needed)
 }
 
 /// Tightens the clauses so that the reserve will certify what is trained.

@@ -193,16 +193,16 @@ impl SavedModel {
         struct Version {
             version: u32,
         }
-        let parsed: Version =
-            serde_json::from_str(manifest).map_err(|error| wrong(error.to_string()))?;
+        let parsed: Version = serde_json::from_slice(manifest.as_bytes())
+            .map_err(|error| wrong(error.to_string()))?;
         if parsed.version > VERSION {
             let found = parsed.version;
             return Err(wrong(format!(
                 "it has format {found}, this program reads up to {VERSION}: use a newer one"
             )));
         }
-        let manifest: Manifest =
-            serde_json::from_str(manifest).map_err(|error| wrong(error.to_string()))?;
+        let manifest: Manifest = serde_json::from_slice(manifest.as_bytes())
+            .map_err(|error| wrong(error.to_string()))?;
         let tensors = SafeTensors::deserialize(bytes).map_err(|error| wrong(error.to_string()))?;
         let numbers = |name: &str, shape: Option<&[usize]>| -> Result<Vec<f32>> {
             let tensor = tensors.tensor(name).map_err(|error| wrong(error.to_string()))?;

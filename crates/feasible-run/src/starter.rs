@@ -90,7 +90,7 @@ fn glance(column: &Column) -> String {
     let name: String = column.name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match &column.cells {
         Cells::Numbers(values) => {
-            let known = || values.iter().copied().filter(|x| !x.is_nan());
+            let known = || values.iter().filter(|x| !x.is_nan());
             let (low, high) =
                 (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
             format!("{name}: numbers from {low} to {high}{missing}")

@@ -13,6 +13,9 @@ use std::sync::Mutex;
 use crate::error::{Error, Result};
 use crate::files;
 
+/// What writes the content of a file.
+pub type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
+
 /// Named files.
 pub trait Storage: Send + Sync {
     /// What messages call the place.
@@ -29,6 +32,17 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// What the system says; the old file is then still there.
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
+
+    /// As [`Storage::write`], of bytes that `content` makes while they are written: they need not be held
+    /// at once.
+    ///
+    /// # Errors
+    /// As [`Storage::write`].
+    fn write_by(&self, name: &str, content: Content<'_>) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        content(&mut bytes)?;
+        self.write(name, &bytes)
+    }
 
     /// Adds to the end of a file.
     ///
@@ -200,8 +214,14 @@ impl Storage for Directory {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let mut scratch = tempfile::Builder::new().prefix(SCRATCH).tempfile_in(&self.path)?;
-        scratch.write_all(bytes)?;
+        self.write_by(name, &|file| file.write_all(bytes))
+    }
+
+    fn write_by(&self, name: &str, content: Content<'_>) -> io::Result<()> {
+        let scratch = tempfile::Builder::new().prefix(SCRATCH).tempfile_in(&self.path)?;
+        let mut file = io::BufWriter::with_capacity(1 << 16, scratch);
+        content(&mut file)?;
+        let scratch = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         scratch.as_file().sync_all()?;
         // A scratch file is private; what it becomes is as public as any new file.
         #[cfg(unix)]

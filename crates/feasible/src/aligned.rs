@@ -2,8 +2,8 @@
 //!
 //! A vector of 64 bytes that straddles two cache lines costs up to twice as much to load or
 //! store, and a `Vec` starts anywhere. The numbers are placed at the first cache line inside the
-//! slot, and the slot's last entries remember where that was and how many there are, so that a copy,
-//! of the tape, which lies elsewhere, is read correctly too. A slot never becomes shorter: growing again
+//! slot, and the slot's last entries remember where that was and how many there are, so that a copy
+//! of it, which lies elsewhere, is read correctly too. A slot never becomes shorter: growing again
 //! would fill it with zeros for nothing.
 
 use crate::real::Real;

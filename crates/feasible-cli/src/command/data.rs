@@ -151,7 +151,7 @@ fn column(column: &Column) -> ColumnShown {
     let (levels, range) = match &column.cells {
         Cells::Levels(levels) => (Some(levels.levels.clone()), None),
         Cells::Numbers(values) => {
-            let known = || values.iter().copied().filter(|x| !x.is_nan());
+            let known = || values.iter().filter(|x| !x.is_nan());
             let low = known().reduce(f64::min);
             (None, low.zip(known().reduce(f64::max)))
         }

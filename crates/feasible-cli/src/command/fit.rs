@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use feasible::certificate::{Finding, Verdict};
+use feasible_run::data::Data;
 use feasible_run::{Fit, FitOptions, Fitted, Plan, files, seed_directory};
 use serde::Serialize;
 
@@ -44,7 +45,9 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     };
     let fit = feasible_run::fit(&plan, &options, &|event| progress.observe(event));
     progress.clear();
-    let pages = |fit: &Fit| on_pages(fit, &directory, Some(&plan), terminal);
+    // What only training needed is let go before its page is made.
+    let data = plan.into_training_data();
+    let pages = |fit: &Fit| on_pages(fit, &directory, Some(&data), terminal);
     report(&fit?, &directory, terminal, (!arguments.no_report).then_some(&pages))
 }
 
@@ -62,10 +65,10 @@ pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> 
 
 /// Puts every run on a page, and several side by side. That it cannot be done takes nothing away
 /// from the training: it is said and no failure.
-fn on_pages(fit: &Fit, directory: &Path, plan: Option<&Plan>, terminal: &Terminal) {
+fn on_pages(fit: &Fit, directory: &Path, data: Option<&Arc<Data>>, terminal: &Terminal) {
     let page = directory.join(files::REPORT);
-    let one = |directory: &Path| match plan {
-        Some(plan) => feasible_report::Report::of_plan(directory, plan),
+    let one = |directory: &Path| match data {
+        Some(data) => feasible_report::Report::of_data(directory, data.clone()),
         None => feasible_report::Report::of(directory),
     };
     let written = || -> feasible_report::Result<()> {

@@ -115,8 +115,8 @@ fn fit_column(
         || spec.group.contains_key(name)
         || spec.levels.contains_key(name);
     let absent = rows.iter().find(|&&row| match &column.cells {
-        Cells::Numbers(x) => x[row as usize].is_nan(),
-        Cells::Levels(levels) => levels.codes[row as usize] == MISSING,
+        Cells::Numbers(x) => x.get(row as usize).is_nan(),
+        Cells::Levels(levels) => levels.codes.get(row as usize) == MISSING,
     });
     if let (Some(&row), Missing::Reject) = (absent, missing) {
         return Err(Error::Missing { place: table.place(row as usize, name) });

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Encoding;
+use crate::codes::Codes;
 use crate::column::{Levels, MISSING};
 use crate::error::{Error, Result};
 use crate::nearest::nearest;
@@ -18,7 +19,7 @@ pub(super) fn fit_levels(
     let mut counts = vec![0_usize; source.levels.len()];
     let mut absent = false;
     for &row in rows {
-        match source.codes[row as usize] {
+        match source.codes.get(row as usize) {
             MISSING => absent = true,
             code => counts[code as usize] += 1,
         }
@@ -38,7 +39,7 @@ pub(super) fn fit_levels(
     }
     let mut levels = match spec.levels.get(name) {
         Some(declared) => check_declared(name, declared, &totals, spec)?,
-        None => Levels::sorted(totals.keys().cloned().collect(), Vec::new()).levels,
+        None => Levels::sorted(totals.keys().cloned().collect(), Codes::default()).levels,
     };
     let counts: Vec<usize> =
         levels.iter().map(|level| totals.get(level).copied().unwrap_or(0)).collect();

@@ -4,11 +4,12 @@ use super::Encoding;
 use super::fit_levels::most;
 use crate::bins::bin_of;
 use crate::error::{Error, Result};
+use crate::numbers::Numbers;
 use crate::preprocessing::{Bins, MISSING_LEVEL, Missing};
 
 pub(super) fn fit_number(
     name: &str,
-    values: &[f64],
+    values: &Numbers,
     rows: &[u32],
     standardise: bool,
     missing: Missing,
@@ -49,13 +50,13 @@ pub(super) fn fit_number(
     Ok(Encoding::Number { mean: centre, sd, missing: fill, indicator })
 }
 
-fn present(values: &[f64], rows: &[u32]) -> Vec<f64> {
-    rows.iter().map(|&row| values[row as usize]).filter(|x| !x.is_nan()).collect()
+fn present(values: &Numbers, rows: &[u32]) -> Vec<f64> {
+    rows.iter().map(|&row| values.get(row as usize)).filter(|x| !x.is_nan()).collect()
 }
 
 pub(super) fn fit_bins(
     name: &str,
-    values: &[f64],
+    values: &Numbers,
     rows: &[u32],
     bins: &Bins,
     missing: Missing,

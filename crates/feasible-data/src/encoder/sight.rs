@@ -8,6 +8,7 @@ use super::{Encoder, Encoding, Variable};
 use crate::bins::bin_of;
 use crate::column::{Cells, Levels, MISSING};
 use crate::error::{Error, Result};
+use crate::numbers::Numbers;
 use crate::preprocessing::{OTHER_LEVEL, Unseen};
 use crate::table::Table;
 
@@ -23,24 +24,49 @@ pub(crate) enum Seen {
 
 /// The cells of one column, ready to be asked for by row.
 pub(crate) enum Sight<'t> {
-    Numbers(&'t [f64]),
-    Binned(&'t [f64], &'t [f64]),
+    Numbers(Cow<'t, Numbers>),
+    Binned(Cow<'t, Numbers>, &'t [f64]),
     Coded(Cow<'t, Levels>, Vec<Seen>),
+}
+
+/// The cells of a column, the table's or the reader's own.
+enum Given<'t> {
+    Numbers(Cow<'t, Numbers>),
+    Levels(Cow<'t, Levels>),
 }
 
 impl<'t> Sight<'t> {
     pub(crate) fn new(table: &'t Table, variable: &'t Variable) -> Result<Self> {
-        let column = table.column(&variable.column)?;
-        match (&variable.encoding, &column.cells) {
-            (Encoding::Number { .. }, Cells::Numbers(x)) => Ok(Self::Numbers(x)),
-            (Encoding::Bins { edges, .. }, Cells::Numbers(x)) => Ok(Self::Binned(x, edges)),
-            (Encoding::Levels { levels, groups, .. }, cells) => {
+        let given = match &table.column(&variable.column)?.cells {
+            Cells::Numbers(x) => Given::Numbers(Cow::Borrowed(x)),
+            Cells::Levels(levels) => Given::Levels(Cow::Borrowed(levels)),
+        };
+        Self::of(table.name(), given, variable)
+    }
+
+    /// Of a column that is taken out of a table of this name, and let go block by block.
+    pub(crate) fn owning(table: &str, cells: Cells, variable: &'t Variable) -> Result<Self> {
+        let given = match cells {
+            Cells::Numbers(x) => Given::Numbers(Cow::Owned(x)),
+            Cells::Levels(levels) => Given::Levels(Cow::Owned(levels)),
+        };
+        Self::of(table, given, variable)
+    }
+
+    fn of(table: &str, given: Given<'t>, variable: &'t Variable) -> Result<Self> {
+        match (&variable.encoding, given) {
+            (Encoding::Number { .. }, Given::Numbers(x)) => Ok(Self::Numbers(x)),
+            (Encoding::Bins { edges, .. }, Given::Numbers(x)) => Ok(Self::Binned(x, edges)),
+            (Encoding::Levels { levels, groups, .. }, given) => {
                 let known: HashMap<&str, u32> = levels
                     .iter()
                     .enumerate()
                     .map(|(at, level)| (level.as_str(), at as u32))
                     .collect();
-                let coded = as_levels(cells);
+                let coded = match given {
+                    Given::Levels(levels) => levels,
+                    Given::Numbers(x) => Cow::Owned(Levels::of_numbers(&x)),
+                };
                 let seen = |level: &String| {
                     let level = groups.get(level).unwrap_or(level);
                     known.get(level.as_str()).map_or(Seen::Unseen, |&at| Seen::Level(at))
@@ -48,16 +74,14 @@ impl<'t> Sight<'t> {
                 let to = coded.levels.iter().map(seen).collect();
                 Ok(Self::Coded(coded, to))
             }
-            (_, Cells::Levels(levels)) => Err(Error::Kind {
-                column: column.name.clone(),
+            (_, Given::Levels(levels)) => Err(Error::Kind {
+                column: variable.column.clone(),
                 found: match &levels.mixed {
                     Some(mixed) => format!(
-                        "categorical in {}, because of '{}' on line {}",
-                        table.name(),
-                        mixed.value,
-                        mixed.line
+                        "categorical in {table}, because of '{}' on line {}",
+                        mixed.value, mixed.line
                     ),
-                    None => format!("categorical in {}", table.name()),
+                    None => format!("categorical in {table}"),
                 },
                 needed: "numbers are needed: correct it, or declare its kind when reading".into(),
             }),
@@ -67,14 +91,35 @@ impl<'t> Sight<'t> {
     #[inline(always)]
     pub(crate) fn at(&self, row: usize) -> Seen {
         match self {
-            Self::Numbers(x) if x[row].is_nan() => Seen::Missing,
-            Self::Numbers(x) => Seen::Number(x[row]),
-            Self::Binned(x, _) if x[row].is_nan() => Seen::Missing,
-            Self::Binned(x, edges) => Seen::Level(bin_of(edges, x[row])),
-            Self::Coded(levels, to) => match levels.codes[row] {
+            Self::Numbers(x) => match x.get(row) {
+                x if x.is_nan() => Seen::Missing,
+                x => Seen::Number(x),
+            },
+            Self::Binned(x, edges) => match x.get(row) {
+                x if x.is_nan() => Seen::Missing,
+                x => Seen::Level(bin_of(edges, x)),
+            },
+            Self::Coded(levels, to) => match levels.codes.get(row) {
                 MISSING => Seen::Missing,
                 code => to[code as usize],
             },
+        }
+    }
+
+    /// The level of a row, as the table has it.
+    pub(crate) fn level(&self, row: usize) -> Option<&str> {
+        match self {
+            Self::Coded(levels, _) => levels.get(row),
+            Self::Numbers(_) | Self::Binned(..) => None,
+        }
+    }
+
+    /// Lets go of a block of a column that is its own.
+    pub(crate) fn release(&mut self, block: usize) {
+        match self {
+            Self::Numbers(Cow::Owned(x)) | Self::Binned(Cow::Owned(x), _) => x.release(block),
+            Self::Coded(Cow::Owned(levels), _) => levels.codes.release(block),
+            _ => {}
         }
     }
 }

@@ -3,8 +3,9 @@
 use feasible::{Inputs, InputsBuilder};
 
 use super::sight::Sight;
-use super::{Encoder, Encoding, Seen};
+use super::{Encoder, Encoding, Seen, Variable};
 use crate::error::{Error, Result};
+use crate::numbers::BLOCK;
 use crate::table::Table;
 
 /// One variable, ready to write its columns of a row.
@@ -27,42 +28,102 @@ impl Encoder {
     /// not there or not of the kind that was fitted.
     pub fn transform(&self, table: &Table, rows: &[u32]) -> Result<Inputs> {
         let mut writers = Vec::with_capacity(self.variables.len());
-        let mut dense_columns = Vec::new();
         for (at, variable) in self.variables.iter().enumerate() {
-            let (missing, unseen) = variable.stand_ins(self.unseen);
-            let (start, end) = (self.starts[at], self.starts[at + 1]);
-            let scale = match variable.encoding {
-                Encoding::Number { mean, sd, .. } => (mean, sd),
-                _ => (0.0, 1.0),
-            };
-            if matches!(variable.encoding, Encoding::Number { .. }) && scale.1 != 0.0 {
-                dense_columns.push(start);
-            }
-            let (column, width) = (variable.column.as_str(), end - start);
-            let sight = Sight::new(table, variable)?;
-            writers.push(Writer { column, sight, missing, unseen, start, width, scale });
+            writers.push(self.writer(at, Sight::new(table, variable)?));
         }
-        if rows.len() as u64 * writers.len() as u64 > u64::from(u32::MAX) {
+        let mut builder = self.builder(rows.len())?;
+        write_rows(&writers, table, rows, &mut builder)?;
+        Ok(builder.finish())
+    }
+
+    /// As [`Encoder::transform`], for several parts of a table, each ascending; and takes all columns
+    /// that `keep` does not name out of the table while it goes, so that never much more than the
+    /// table or its encoding is held. [`Table::column`] does not give them any more.
+    ///
+    /// # Errors
+    /// As [`Encoder::transform`]; or rows that do not ascend.
+    pub fn transform_out(
+        &self,
+        table: &mut Table,
+        parts: &[&[u32]],
+        keep: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<Inputs>> {
+        if !parts.iter().all(|rows| rows.is_sorted()) {
+            let reason = "its rows must ascend, to be encoded while the table is let go";
+            return Err(Error::Nothing {
+                what: "a part of the table".into(),
+                reason: reason.into(),
+            });
+        }
+        let mut taken = table.take(&|name| !keep(name));
+        let table = &*table;
+        let mut writers = Vec::with_capacity(self.variables.len());
+        for (at, variable) in self.variables.iter().enumerate() {
+            let sight = match taken.remove(&variable.column) {
+                Some(cells) => Sight::owning(table.name(), cells, variable)?,
+                None => Sight::new(table, variable)?,
+            };
+            writers.push(self.writer(at, sight));
+        }
+        drop(taken);
+        let builders = parts.iter().map(|rows| self.builder(rows.len()));
+        let mut builders = builders.collect::<Result<Vec<_>>>()?;
+        for block in 0..table.rows().div_ceil(BLOCK) {
+            let here = block * BLOCK..(block + 1) * BLOCK;
+            for (rows, builder) in parts.iter().zip(&mut builders) {
+                let from = rows.partition_point(|&row| (row as usize) < here.start);
+                let to = rows.partition_point(|&row| (row as usize) < here.end);
+                write_rows(&writers, table, &rows[from..to], builder)?;
+            }
+            writers.iter_mut().for_each(|writer| writer.sight.release(block));
+        }
+        Ok(builders.into_iter().map(InputsBuilder::finish).collect())
+    }
+
+    fn writer<'t>(&'t self, at: usize, sight: Sight<'t>) -> Writer<'t> {
+        let variable = &self.variables[at];
+        let (missing, unseen) = variable.stand_ins(self.unseen);
+        let (start, end) = (self.starts[at], self.starts[at + 1]);
+        let scale = match variable.encoding {
+            Encoding::Number { mean, sd, .. } => (mean, sd),
+            _ => (0.0, 1.0),
+        };
+        let (column, width) = (variable.column.as_str(), end - start);
+        Writer { column, sight, missing, unseen, start, width, scale }
+    }
+
+    fn builder(&self, rows: usize) -> Result<InputsBuilder> {
+        if rows as u64 * self.variables.len() as u64 > u64::from(u32::MAX) {
             let reason = "more than 4 billion cells at once: encode fewer rows at a time";
             return Err(Error::Nothing { what: "inputs".into(), reason: reason.into() });
         }
-        let mut builder = InputsBuilder::new(self.width(), dense_columns, rows.len())?;
-        let (mut dense, mut hot) = (Vec::new(), Vec::new());
-        for &row in rows {
-            let row = row as usize;
-            if row >= table.rows() {
-                let reason = format!("row {row} of {} rows", table.rows());
-                return Err(Error::Nothing { what: table.name().into(), reason });
-            }
-            dense.clear();
-            hot.clear();
-            for writer in &writers {
-                writer.write(table, row, &mut dense, &mut hot)?;
-            }
-            builder.push(&dense, &hot)?;
-        }
-        Ok(builder.finish())
+        let dense = |(variable, _): &(&Variable, &u32)| matches!(variable.encoding, Encoding::Number { sd, .. } if sd != 0.0);
+        let dense = self.variables.iter().zip(&self.starts).filter(dense);
+        Ok(InputsBuilder::new(self.width(), dense.map(|(_, &start)| start).collect(), rows)?)
     }
+}
+
+fn write_rows(
+    writers: &[Writer<'_>],
+    table: &Table,
+    rows: &[u32],
+    builder: &mut InputsBuilder,
+) -> Result<()> {
+    let (mut dense, mut hot) = (Vec::new(), Vec::new());
+    for &row in rows {
+        let row = row as usize;
+        if row >= table.rows() {
+            let reason = format!("row {row} of {} rows", table.rows());
+            return Err(Error::Nothing { what: table.name().into(), reason });
+        }
+        dense.clear();
+        hot.clear();
+        for writer in writers {
+            writer.write(table, row, &mut dense, &mut hot)?;
+        }
+        builder.push(&dense, &hot)?;
+    }
+    Ok(())
 }
 
 impl Writer<'_> {
@@ -81,7 +142,7 @@ impl Writer<'_> {
                 .ok_or_else(|| Error::Missing { place: table.place(row, self.column) })?,
             Seen::Unseen => self.unseen.ok_or_else(|| Error::UnseenLevel {
                 place: table.place(row, self.column),
-                level: table.column(self.column).ok().and_then(|c| c.text(row)).unwrap_or_default(),
+                level: self.sight.level(row).unwrap_or_default().to_string(),
             })?,
             seen => seen,
         };

@@ -7,6 +7,7 @@ use crate::column::{Cells, Levels, MISSING};
 use crate::encoder::Encoder;
 use crate::error::Result;
 use crate::nearest::nearest;
+use crate::numbers::Numbers;
 use crate::table::Table;
 
 /// What to do when an expression names a level that the table does not have.
@@ -37,16 +38,16 @@ enum Test<'t> {
     And(Vec<Test<'t>>),
     Not(Box<Test<'t>>),
     Number {
-        x: &'t [f64],
+        x: &'t Numbers,
         comparison: Comparison,
         value: f64,
     },
     NumberIn {
-        x: &'t [f64],
+        x: &'t Numbers,
         values: Vec<f64>,
     },
     NumberMissing {
-        x: &'t [f64],
+        x: &'t Numbers,
     },
     /// Per level whether it passes.
     Level {
@@ -83,7 +84,7 @@ struct Binder<'a, 't> {
 }
 
 enum Bound<'t> {
-    Numbers(&'t [f64]),
+    Numbers(&'t Numbers),
     Levels(Cow<'t, Levels>),
 }
 
@@ -225,9 +226,9 @@ impl Test<'_> {
         let by_row = |test: &dyn Fn(usize) -> Truth| -> Vec<Truth> {
             rows.iter().map(|&row| test(row as usize)).collect()
         };
-        let number = |x: &[f64], pass: &dyn Fn(f64) -> bool| -> Vec<Truth> {
+        let number = |x: &Numbers, pass: &dyn Fn(f64) -> bool| -> Vec<Truth> {
             let truth = |x: f64| if x.is_nan() { UNKNOWN } else { TRUE * Truth::from(pass(x)) };
-            rows.iter().map(|&row| truth(x[row as usize])).collect()
+            rows.iter().map(|&row| truth(x.get(row as usize))).collect()
         };
         match self {
             Self::Or(parts) => fold(parts, rows, Truth::max),
@@ -249,14 +250,14 @@ impl Test<'_> {
                 }
             }
             Self::NumberIn { x, values } => number(x, &|x| values.contains(&x)),
-            Self::NumberMissing { x } => by_row(&|row| TRUE * Truth::from(x[row].is_nan())),
-            Self::Level { levels, passes } => by_row(&|row| match levels.codes[row] {
+            Self::NumberMissing { x } => by_row(&|row| TRUE * Truth::from(x.get(row).is_nan())),
+            Self::Level { levels, passes } => by_row(&|row| match levels.codes.get(row) {
                 MISSING => UNKNOWN,
                 code if passes[code as usize] => TRUE,
                 _ => FALSE,
             }),
             Self::LevelMissing { levels } => {
-                by_row(&|row| TRUE * Truth::from(levels.codes[row] == MISSING))
+                by_row(&|row| TRUE * Truth::from(levels.codes.get(row) == MISSING))
             }
         }
     }

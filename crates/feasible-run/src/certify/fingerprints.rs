@@ -158,7 +158,7 @@ fn add(column: &Column, all: &mut [u64]) {
     let missing = mix(own ^ 0x6d69_7373_696e_6721);
     match &column.cells {
         Cells::Numbers(values) => {
-            for (sum, &x) in all.iter_mut().zip(values) {
+            for (sum, x) in all.iter_mut().zip(values.iter()) {
                 *sum = sum.wrapping_add(if x.is_nan() { missing } else { number(x) });
             }
         }
@@ -169,7 +169,7 @@ fn add(column: &Column, all: &mut [u64]) {
                 _ => mix(own ^ of_text(text)),
             };
             let hashes: Vec<u64> = levels.levels.iter().map(level).collect();
-            for (sum, &code) in all.iter_mut().zip(&levels.codes) {
+            for (sum, code) in all.iter_mut().zip(levels.codes.iter()) {
                 *sum = sum.wrapping_add(hashes.get(code as usize).copied().unwrap_or(missing));
             }
         }

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use feasible::Samples;
 use feasible::certificate::Design;
 use feasible_data::{Table, UnknownLevels, Unseen};
 
@@ -215,7 +214,7 @@ impl Judged<'_> {
         rows: &[u32],
     ) -> Result<Certification> {
         let data = plan.data();
-        let samples: Arc<Samples> = Arc::new(data.samples(rows)?);
+        let samples = data.held_out(rows)?;
         let mut ground =
             Ground::new(&data.table, rows, &samples, &data.encoder, UnknownLevels::MatchNothing);
         self.certify(design, which, &mut ground)

@@ -72,6 +72,18 @@ impl Places {
         self.entries.iter().find(|entry| entry.path == path).map(|entry| entry.key.start)
     }
 
+    /// The path of the smallest key or value that these bytes are in.
+    pub(crate) fn path_at(&self, bytes: &Range<usize>) -> Option<String> {
+        let within = |range: &Range<usize>| range.start <= bytes.start && bytes.end <= range.end;
+        let holds = |entry: &&Entry| within(&entry.key) || within(&entry.value);
+        let size = |entry: &&Entry| match within(&entry.key) {
+            true => entry.key.len(),
+            false => entry.value.len(),
+        };
+        // Of equal ones the innermost: the first `[[table]]` stands where the list of them does.
+        self.entries.iter().rev().filter(holds).min_by_key(size).map(|entry| entry.path.clone())
+    }
+
     /// The first key or text value equal to `text` at or below `section`: its path and place.
     pub(crate) fn mention(&self, section: &str, text: &str) -> Option<(String, usize)> {
         let below = |path: &str| {

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
+
 use super::Spec;
 use super::locate::{Places, line_and_column};
 use super::overrides;
@@ -76,10 +78,12 @@ impl Source {
         let text = overrides::apply(&self.text, &all)?;
         let deserializer = toml::Deserializer::parse(&text)
             .map_err(|error| self.wrong("", None, error.message().to_string()))?;
-        let mut spec: Spec = serde_path_to_error::deserialize(deserializer).map_err(|error| {
-            let path = error.path().to_string();
-            let span = error.inner().span().map(|span| span.start);
-            let message = error.inner().message().to_string();
+        let mut spec = Spec::deserialize(deserializer).map_err(|error| {
+            let span = error.span();
+            let path = span.as_ref().and_then(|span| Places::of(&text).path_at(span));
+            let path = path.unwrap_or_else(|| ".".into());
+            let span = span.map(|span| span.start);
+            let message = error.message().to_string();
             let set_by = all.iter().find(|given| {
                 overrides::path_of(given, &text).is_some_and(|set| {
                     set == path || message.contains(&format!("`{}`", last(&set)))

@@ -1,0 +1,220 @@
+//! The codes of a categorical column, in one, two or four bytes as its levels need.
+
+use crate::column::MISSING;
+use crate::numbers::BLOCK;
+
+/// Per row the number of a level, or [`MISSING`].
+#[derive(Clone, Debug, Default)]
+pub struct Codes {
+    rows: usize,
+    /// All but the last are full.
+    blocks: Vec<Block>,
+}
+
+/// Codes of one width; its largest number marks a missing cell.
+#[derive(Clone, Debug)]
+enum Block {
+    One(Vec<u8>),
+    Two(Vec<u16>),
+    Four(Vec<u32>),
+}
+
+impl Block {
+    /// An empty block for codes below `levels`.
+    fn new(levels: usize, capacity: usize) -> Self {
+        match levels {
+            0..=0xff => Self::One(Vec::with_capacity(capacity)),
+            0x100..=0xffff => Self::Two(Vec::with_capacity(capacity)),
+            _ => Self::Four(Vec::with_capacity(capacity)),
+        }
+    }
+
+    #[inline(always)]
+    fn get(&self, at: usize) -> u32 {
+        match self {
+            Self::One(codes) => match codes[at] {
+                u8::MAX => MISSING,
+                code => u32::from(code),
+            },
+            Self::Two(codes) => match codes[at] {
+                u16::MAX => MISSING,
+                code => u32::from(code),
+            },
+            Self::Four(codes) => codes[at],
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::One(codes) => codes.len(),
+            Self::Two(codes) => codes.len(),
+            Self::Four(codes) => codes.len(),
+        }
+    }
+
+    /// Whether codes below `levels` fit.
+    fn fits(&self, levels: usize) -> bool {
+        match self {
+            Self::One(_) => levels <= 0xff,
+            Self::Two(_) => levels <= 0xffff,
+            Self::Four(_) => true,
+        }
+    }
+
+    /// Adds a code that fits.
+    #[inline(always)]
+    fn push(&mut self, code: u32) {
+        // The last bits of MISSING are those of each width's mark.
+        match self {
+            Self::One(codes) => codes.push(code as u8),
+            Self::Two(codes) => codes.push(code as u16),
+            Self::Four(codes) => codes.push(code),
+        }
+    }
+
+    fn set(&mut self, at: usize, code: u32) {
+        match self {
+            Self::One(codes) => codes[at] = code as u8,
+            Self::Two(codes) => codes[at] = code as u16,
+            Self::Four(codes) => codes[at] = code,
+        }
+    }
+
+    /// Makes room for codes below `levels`.
+    fn widen(&mut self, levels: usize) {
+        if !self.fits(levels) {
+            let capacity = if self.len() == BLOCK { BLOCK } else { 0 };
+            let mut wide = Self::new(levels, capacity);
+            (0..self.len()).for_each(|at| wide.push(self.get(at)));
+            *self = wide;
+        }
+    }
+}
+
+impl Codes {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The code of a row.
+    #[inline(always)]
+    pub fn get(&self, row: usize) -> u32 {
+        self.blocks[row / BLOCK].get(row % BLOCK)
+    }
+
+    /// The codes of all rows.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.rows).map(|row| self.get(row))
+    }
+
+    /// `rows` missing cells.
+    pub(crate) fn missing(rows: usize) -> Self {
+        std::iter::repeat_n(MISSING, rows).collect()
+    }
+
+    /// Adds a row.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, code: u32) {
+        let levels = if code == MISSING { 0 } else { code as usize + 1 };
+        if self.rows == BLOCK * self.blocks.len() {
+            let first = self.blocks.is_empty();
+            self.blocks.push(Block::new(levels, if first { 0 } else { BLOCK }));
+        }
+        let last = self.blocks.len() - 1;
+        let block = &mut self.blocks[last];
+        block.widen(levels);
+        block.push(code);
+        self.rows += 1;
+    }
+
+    /// Gives level `from` the number `to[from]`, a permutation.
+    pub(crate) fn renumber(&mut self, to: &[u32]) {
+        if to.iter().enumerate().all(|(from, &to)| from == to as usize) {
+            return;
+        }
+        for block in &mut self.blocks {
+            block.widen(to.len());
+            for at in 0..block.len() {
+                match block.get(at) {
+                    MISSING => {}
+                    code => block.set(at, to[code as usize]),
+                }
+            }
+        }
+    }
+
+    /// Lets go of the rows of a block: they are not asked for again.
+    pub(crate) fn release(&mut self, block: usize) {
+        if let Some(block) = self.blocks.get_mut(block) {
+            *block = Block::One(Vec::new());
+        }
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        let block = |block: &Block| match block {
+            Block::One(codes) => codes.len(),
+            Block::Two(codes) => 2 * codes.len(),
+            Block::Four(codes) => 4 * codes.len(),
+        };
+        self.blocks.iter().map(block).sum()
+    }
+}
+
+impl Extend<u32> for Codes {
+    fn extend<I: IntoIterator<Item = u32>>(&mut self, codes: I) {
+        codes.into_iter().for_each(|code| self.push(code));
+    }
+}
+
+impl FromIterator<u32> for Codes {
+    fn from_iter<I: IntoIterator<Item = u32>>(codes: I) -> Self {
+        let mut all = Self::default();
+        all.extend(codes);
+        all
+    }
+}
+
+impl From<Vec<u32>> for Codes {
+    fn from(codes: Vec<u32>) -> Self {
+        codes.into_iter().collect()
+    }
+}
+
+impl PartialEq for Codes {
+    fn eq(&self, other: &Self) -> bool {
+        self.rows == other.rows && self.iter().eq(other.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_of_every_width_come_back() {
+        for most in [0, 254, 255, 256, 65_534, 65_535, 65_536, 70_000] {
+            let codes = [0, MISSING, most, most / 2, MISSING];
+            let kept: Codes = codes.into_iter().collect();
+            assert!(kept.iter().eq(codes), "{most}");
+        }
+    }
+
+    #[test]
+    fn levels_that_get_larger_numbers_get_wider_codes() {
+        // 300 levels by first appearance, of which the first block sees ten.
+        let n = BLOCK + 300;
+        let code = |row: usize| if row < BLOCK { row % 10 } else { row - BLOCK } as u32;
+        let mut kept: Codes = (0..n).map(code).collect();
+        let to: Vec<u32> = (0..300).rev().collect();
+        kept.renumber(&to);
+        assert!((0..n).all(|row| kept.get(row) == 299 - code(row)));
+        assert_eq!(kept.bytes(), 2 * n);
+    }
+}

@@ -1,0 +1,293 @@
+//! The numbers of a column, in half the memory where they are short decimals.
+//!
+//! A cell written as ±m · 10⁻ᵉ with m < 2²⁶ and e ≤ 22 is kept as sign, e and m in 32 bits. Both m and
+//! 10ᵉ are exact in binary, so that m / 10ᵉ is rounded once: it is the number nearest to what is
+//! written, the one that parsing gives, to the last bit. Any other cell makes its block of
+//! 2¹⁷ rows one of f64.
+
+/// Rows of a block: what is let go at once when a column is no longer needed.
+pub(crate) const BLOCK: usize = 1 << 17;
+
+/// Numbers by row; NaN marks a missing cell. See the module's source for how they are kept.
+#[derive(Clone, Debug, Default)]
+pub struct Numbers {
+    rows: usize,
+    /// All but the last are full.
+    blocks: Vec<Block>,
+}
+
+#[derive(Clone, Debug)]
+enum Block {
+    /// From the top bit: the sign, 5 bits of e, 26 bits of m.
+    Short(Vec<u32>),
+    Double(Vec<f64>),
+}
+
+/// A missing cell; its e is none.
+const MISSING: u32 = u32::MAX;
+/// The largest m.
+const MOST: u32 = (1 << 26) - 1;
+
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+#[inline(always)]
+fn pack(negative: bool, e: usize, m: u32) -> u32 {
+    u32::from(negative) << 31 | (e as u32) << 26 | m
+}
+
+/// The number of a packed cell.
+#[inline(always)]
+fn unpack(cell: u32) -> f64 {
+    match POWERS.get((cell >> 26 & 31) as usize) {
+        Some(power) => {
+            let size = f64::from(cell & MOST) / power;
+            if cell >> 31 == 1 { -size } else { size }
+        }
+        None => f64::NAN,
+    }
+}
+
+/// A short decimal's text, packed; `None` if it is anything else.
+fn short(text: &[u8]) -> Option<u32> {
+    let (negative, text) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let (mut m, mut point, mut end, mut tens) = (0_u32, None, text.len(), 0);
+    for (at, &byte) in text.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => {
+                m = 10 * m + u32::from(byte - b'0');
+                if m > MOST {
+                    return None;
+                }
+            }
+            b'.' if point.is_none() => point = Some(at),
+            b'e' | b'E' => {
+                (end, tens) = (at, exponent(&text[at + 1..])?);
+                break;
+            }
+            _ => return None,
+        }
+    }
+    let decimals = point.map_or(0, |at| end - at - 1);
+    let digits = end - usize::from(point.is_some());
+    let e = usize::try_from(decimals as i32 - tens).ok()?;
+    (digits > 0 && e < POWERS.len()).then(|| pack(negative, e, m))
+}
+
+/// The power of ten in `1.5e-05`, of one or two digits.
+fn exponent(text: &[u8]) -> Option<i32> {
+    let (sign, digits) = match text {
+        [b'-', rest @ ..] => (-1, rest),
+        [b'+', rest @ ..] => (1, rest),
+        _ => (1, text),
+    };
+    let short = matches!(digits.len(), 1 | 2) && digits.iter().all(u8::is_ascii_digit);
+    short.then(|| sign * digits.iter().fold(0, |n, digit| 10 * n + i32::from(digit - b'0')))
+}
+
+/// A number without decimals, packed; `None` if it has some, or is large.
+fn whole(x: f64) -> Option<u32> {
+    if x.is_nan() {
+        return Some(MISSING);
+    }
+    (x.abs() <= f64::from(MOST) && x.trunc() == x)
+        .then(|| pack(x.is_sign_negative(), 0, x.abs() as u32))
+}
+
+impl Numbers {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// The number of a row; NaN if it is missing.
+    #[inline(always)]
+    pub fn get(&self, row: usize) -> f64 {
+        match &self.blocks[row / BLOCK] {
+            Block::Short(cells) => unpack(cells[row % BLOCK]),
+            Block::Double(values) => values[row % BLOCK],
+        }
+    }
+
+    /// The numbers of all rows.
+    pub fn iter(&self) -> impl Iterator<Item = f64> + '_ {
+        (0..self.rows).map(|row| self.get(row))
+    }
+
+    /// Adds a row.
+    pub(crate) fn push(&mut self, x: f64) {
+        match (whole(x), self.block()) {
+            (Some(cell), Block::Short(cells)) => cells.push(cell),
+            (_, block) => block.push(x),
+        }
+        self.rows += 1;
+    }
+
+    /// Adds the row that a short decimal's text says; false, and nothing is added, if it is none.
+    pub(crate) fn push_short(&mut self, text: &[u8]) -> bool {
+        short(text).map(|cell| self.push_packed(cell)).is_some()
+    }
+
+    fn push_packed(&mut self, cell: u32) {
+        match self.block() {
+            Block::Short(cells) => cells.push(cell),
+            Block::Double(values) => values.push(unpack(cell)),
+        }
+        self.rows += 1;
+    }
+
+    /// Adds the rows of another column.
+    pub(crate) fn append(&mut self, below: &Self) {
+        for block in &below.blocks {
+            match block {
+                Block::Short(cells) => cells.iter().for_each(|&cell| self.push_packed(cell)),
+                Block::Double(values) => values.iter().for_each(|&x| self.push(x)),
+            }
+        }
+    }
+
+    /// The block that the next row goes to.
+    fn block(&mut self) -> &mut Block {
+        if self.rows == BLOCK * self.blocks.len() {
+            let first = self.blocks.is_empty();
+            // A large table gets no more than it needs, a small one grows.
+            self.blocks.push(Block::Short(Vec::with_capacity(if first { 0 } else { BLOCK })));
+        }
+        let last = self.blocks.len() - 1;
+        &mut self.blocks[last]
+    }
+
+    /// Lets go of the rows of a block: they are not asked for again.
+    pub(crate) fn release(&mut self, block: usize) {
+        if let Some(block) = self.blocks.get_mut(block) {
+            *block = Block::Short(Vec::new());
+        }
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        let block = |block: &Block| match block {
+            Block::Short(cells) => 4 * cells.len(),
+            Block::Double(values) => 8 * values.len(),
+        };
+        self.blocks.iter().map(block).sum()
+    }
+}
+
+impl Block {
+    /// Adds any number.
+    fn push(&mut self, x: f64) {
+        match self {
+            Self::Double(values) => values.push(x),
+            Self::Short(cells) => {
+                let mut values = Vec::with_capacity(cells.capacity());
+                values.extend(cells.iter().copied().map(unpack).chain([x]));
+                *self = Self::Double(values);
+            }
+        }
+    }
+}
+
+impl Extend<f64> for Numbers {
+    fn extend<I: IntoIterator<Item = f64>>(&mut self, values: I) {
+        values.into_iter().for_each(|x| self.push(x));
+    }
+}
+
+impl From<Vec<f64>> for Numbers {
+    fn from(values: Vec<f64>) -> Self {
+        let mut numbers = Self::default();
+        numbers.extend(values);
+        numbers
+    }
+}
+
+/// Missing cells are equal to one another.
+impl PartialEq for Numbers {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(a, b): (f64, f64)| a == b || (a.is_nan() && b.is_nan());
+        self.rows == other.rows && self.iter().zip(other.iter()).all(same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_short_decimal_is_the_number_that_parsing_gives(
+            text in "[-+]?[0-9]{0,8}(\\.[0-9]{0,24})?([eE][-+]?[0-9]{0,3})?"
+        ) {
+            if let Some(cell) = short(text.as_bytes()) {
+                let parsed: f64 = text.parse().map_err(|_| TestCaseError::fail("no number"))?;
+                prop_assert_eq!(unpack(cell).to_bits(), parsed.to_bits());
+            }
+        }
+
+        #[test]
+        fn any_number_comes_back_to_the_last_bit(
+            values in prop::collection::vec(
+                prop_oneof![any::<f64>(), (-70_000_000_i32..70_000_000).prop_map(f64::from)],
+                0..9,
+            )
+        ) {
+            let numbers = Numbers::from(values.clone());
+            for (back, x) in numbers.iter().zip(values) {
+                prop_assert!(back.to_bits() == x.to_bits() || (back.is_nan() && x.is_nan()));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_short_decimal_is_left_to_the_parser() {
+        for text in [
+            "", ".", "-", "1e5", "1e-23", "1e", "e-5", "1e-005", "1e-5.", "inf", "nan", "1.2.3",
+            "67108864", "0x1", " 1", "1,0",
+        ] {
+            assert_eq!(short(text.as_bytes()), None, "{text}");
+        }
+        for text in [
+            "0",
+            "-0",
+            "1.",
+            ".5",
+            "+7",
+            "67108863",
+            "0.0000000000000000000001",
+            "9.5e-05",
+            "2.5e1",
+        ] {
+            assert!(short(text.as_bytes()).is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_block_with_one_long_number_keeps_the_short_ones_before_and_after_it() {
+        let mut numbers = Numbers::default();
+        for row in 0..BLOCK + 3 {
+            if row == BLOCK + 1 {
+                numbers.push(std::f64::consts::PI);
+            } else {
+                assert!(numbers.push_short(format!("{}.25", row % 1000).as_bytes()));
+            }
+        }
+        assert_eq!(numbers.bytes(), 4 * BLOCK + 8 * 3);
+        assert_eq!(numbers.get(BLOCK - 1), ((BLOCK - 1) % 1000) as f64 + 0.25);
+        assert_eq!(numbers.get(BLOCK + 1), std::f64::consts::PI);
+        assert_eq!(numbers.get(BLOCK + 2), ((BLOCK + 2) % 1000) as f64 + 0.25);
+    }
+}
