@@ -283,8 +283,8 @@ impl<T: Kernels> Model for Mlp<T> {
                 let first = self.first();
                 first.forward(level, weights, bias, batch, activation, &mut scratch, z, slope);
             } else {
-                let a = placed(&tape.slots[HIDDEN + 2 * (l - 1)]);
                 let mut transposed = std::mem::take(&mut tape.slots[HIDDEN + 2 * layers + l]);
+                let a = placed(&tape.slots[HIDDEN + 2 * (l - 1)]);
                 if !again {
                     transposed.clear();
                 }
