@@ -70,7 +70,9 @@ pub enum Command {
     ///
     /// Starts from the last checkpoint. The result is the same, byte for byte, as if the run had
     /// never been stopped. A run that is already done is only reported.
-    #[command(after_help = "Example:\n  feasible resume runs/adult")]
+    #[command(
+        after_help = "Examples:\n  feasible resume runs/adult\n  feasible resume runs/adult --finish   # enough: keep what there is"
+    )]
     Resume(ResumeArguments),
     /// Predict the rows of a table with a trained model
     ///
@@ -221,6 +223,9 @@ pub struct ResumeArguments {
     /// The run directory
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
+    /// Train no further: end with the last epoch that was saved, and the model that was kept
+    #[arg(long)]
+    pub finish: bool,
     /// Write no page about the run
     #[arg(long)]
     pub no_report: bool,

@@ -6,7 +6,7 @@
 mod case;
 
 use case::{Case, KINDS, Random, outputs, parameters, relative_error};
-use feasible::{Batch, Inputs, Model, Tape};
+use feasible::{Batch, Inputs, InputsBuilder, Model, Tape};
 use feasible_nn::{Activation, Affine, Kernel, KernelExpansion, Level, Mlp};
 use proptest::prelude::*;
 
@@ -256,6 +256,43 @@ fn extreme_inputs_and_weights_give_finite_outputs_and_gradients() {
             let [f, gradient, dx] = all(&model, &theta, &batch, &[1.0; 6]);
             for x in f.iter().chain(&gradient).chain(&dx) {
                 assert!(x.is_finite(), "{activation:?} {}", level.name());
+            }
+        }
+    }
+}
+
+/// Nine categories of five levels: e⁻ᶻ is a product of ten exponentials, halved and squared up to four times.
+#[test]
+fn sigmoids_of_indicators_keep_their_digits_whatever_the_size_of_the_weights() {
+    let (groups, levels, hidden, rows) = (9, 5, 40, 64);
+    let random = &mut Random(7);
+    let mut builder = InputsBuilder::new(groups * levels, vec![], rows).unwrap();
+    for _ in 0..rows {
+        let hot: Vec<u32> =
+            (0..groups).map(|g| (g * levels + random.below(levels)) as u32).collect();
+        builder.push(&[], &hot).unwrap();
+    }
+    let inputs = builder.finish();
+    let every: Vec<u32> = (0..rows as u32).collect();
+    let batch = Batch { inputs: &inputs, rows: &every, shifts: &[] };
+    let model = Mlp::new(&[groups * levels, hidden, 1], Activation::Sigmoid).unwrap();
+    for size in [0.01, 0.5, 5.0, 20.0, 70.0] {
+        let mut theta = parameters(random, model.parameter_count(), size);
+        // Outputs are sums of up to 40 sigmoids.
+        for u in &mut theta[(groups * levels + 1) * hidden..] {
+            *u = 1.0;
+        }
+        let single: Vec<f32> = theta.iter().map(|&t| t as f32).collect();
+        let rounded: Vec<f64> = single.iter().map(|&t| f64::from(t)).collect();
+        let expected = outputs(&model.double(), &rounded, &batch);
+        for level in Level::available() {
+            let found = outputs(&model.clone().with_level(level), &single, &batch);
+            // 21 roundings of 6e-8 in e⁻ᶻ, times s ≤ max(1, size/4); a fourth of it in σ; the sum of 40 adds 40 more.
+            let bound =
+                40.0 * (21.0 * 6e-8 * (size / 4.0).max(1.0) / 4.0 + 1e-7) + 40.0 * 6e-8 * 40.0;
+            for (a, b) in found.iter().zip(&expected) {
+                let error = (f64::from(*a) - b).abs();
+                assert!(error < bound, "{}, weights of {size}: {a} for {b}", level.name());
             }
         }
     }

@@ -110,6 +110,18 @@ pub enum Error {
         /// The file it lacks.
         missing: &'static str,
     },
+    /// A run that cannot end yet.
+    #[error("{location}: no epoch of this run was saved yet, so there is no model to end with")]
+    NotTrained {
+        /// The directory.
+        location: String,
+    },
+    /// A directory with several runs where one is asked for.
+    #[error("{location} holds several runs: give the directory of one of them")]
+    SeveralRuns {
+        /// The directory.
+        location: String,
+    },
     /// A file of a run that does not say what it should.
     #[error("{path} is damaged: {reason}")]
     Damaged {

@@ -138,6 +138,30 @@ pub fn resume_in(
     interrupt: &Interrupt,
     observer: Observer<'_>,
 ) -> Result<Fitted> {
+    let (plan, problem, checkpoint) = reopen_in(storage)?;
+    let from = checkpoint.map_or(Beginning::Scratch, Beginning::Checkpoint);
+    drive(&plan, &problem, from, storage, interrupt, observer)
+}
+
+/// Ends a run where its last checkpoint is, as if that had been its last epoch: with the model that was the best
+/// so far, or as it is, whichever the problem says is kept.
+///
+/// # Errors
+/// As [`resume_in`]; a run without a checkpoint.
+pub fn finish_in(
+    storage: &dyn Storage,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Fitted> {
+    let (plan, problem, checkpoint) = reopen_in(storage)?;
+    let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.state.epoch > 0) else {
+        return Err(Error::NotTrained { location: storage.location() });
+    };
+    drive(&plan, &problem, Beginning::End(checkpoint), storage, interrupt, observer)
+}
+
+/// Plan, problem and last checkpoint of a run.
+fn reopen_in(storage: &dyn Storage) -> Result<(Plan, Vec<u8>, Option<Box<Checkpoint>>)> {
     let (plan, problem) = reopen(&storage.location(), &|name| read(storage, name))?;
     let path = |name: &str| format!("{}/{name}", storage.location());
     let wrong = |reason| Error::Checkpoint { path: path(CHECKPOINT), reason };
@@ -147,13 +171,12 @@ pub fn resume_in(
             if checkpoint.problem[..] != Sha256::digest(&problem)[..] {
                 return Err(wrong(CheckpointError::OtherProblem));
             }
-            Some(checkpoint)
+            Some(Box::new(checkpoint))
         }
         // Stopped before the first checkpoint: the start is as good.
         None => None,
     };
-    let from = checkpoint.map_or(Beginning::Scratch, |c| Beginning::Checkpoint(Box::new(c)));
-    drive(&plan, &problem, from, storage, interrupt, observer)
+    Ok((plan, problem, checkpoint))
 }
 
 /// Where a training begins.
@@ -161,6 +184,8 @@ enum Beginning<'a> {
     Scratch,
     Solution(&'a Start),
     Checkpoint(Box<Checkpoint>),
+    /// And ends there, too.
+    End(Box<Checkpoint>),
 }
 
 fn drive(
@@ -171,8 +196,11 @@ fn drive(
     interrupt: &Interrupt,
     observer: Observer<'_>,
 ) -> Result<Fitted> {
+    let end_here = matches!(from, Beginning::End(_));
     let (state, metrics, start) = match from {
-        Beginning::Checkpoint(checkpoint) => (Some(checkpoint.state), checkpoint.metrics, None),
+        Beginning::Checkpoint(checkpoint) | Beginning::End(checkpoint) => {
+            (Some(checkpoint.state), checkpoint.metrics, None)
+        }
         Beginning::Solution(start) => (None, 0, Some(start)),
         Beginning::Scratch => (None, 0, None),
     };
@@ -191,6 +219,7 @@ fn drive(
         problem: Sha256::digest(problem).into(),
         metrics,
         start,
+        end_here,
     };
     match plan.learner(plan.seed()) {
         AnyLearner::FirstOrder(learner) => journey.travel(&learner, state),
@@ -208,6 +237,7 @@ struct Journey<'a> {
     /// Bytes of metrics so far.
     metrics: u64,
     start: Option<&'a Start>,
+    end_here: bool,
 }
 
 impl Journey<'_> {
@@ -231,6 +261,9 @@ impl Journey<'_> {
             run.warm_start(&start.theta, &start.multipliers)?;
             // From now on the start is part of the run: it can be resumed.
             self.save(run.state())?;
+        }
+        if self.end_here {
+            run.end_here();
         }
         self.interrupt.listen(&run.interrupter());
         (self.observer)(&Event::Started { seed, epoch: run.state().epoch, epochs });

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::files::{LADDER, PROBLEM, README, SEEDS, SUMMARY, is_ours, json};
-use crate::fit::{Fitted, Observer, fit_in, resume_in};
+use crate::fit::{Fitted, Observer, finish_in, fit_in, resume_in};
 use crate::interrupt::Interrupt;
 use crate::ladder;
 use crate::plan::Plan;
@@ -147,6 +147,18 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
         fit_in(&plan.clone().with_seed(seed), &directory, interrupt, observer)
     };
     sum_up(&top, Fit { runs: at_once(&seeds, options.workers, train)? })
+}
+
+/// Ends the run in a directory where its last checkpoint is.
+///
+/// # Errors
+/// As [`finish_in`]; a directory with the runs of several seeds, or of a ladder.
+pub fn finish(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Result<Fit> {
+    let top = Directory::open(path)?;
+    if read(&top, LADDER)?.is_some() || read(&top, SEEDS)?.is_some() {
+        return Err(Error::SeveralRuns { location: top.location() });
+    }
+    Ok(Fit { runs: vec![finish_in(&top, interrupt, observer)?] })
 }
 
 /// Goes on with the run, or the runs of several seeds, in a directory.

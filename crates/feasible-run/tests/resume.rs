@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use common::{GENDER, assert_same, plan};
 use feasible::Outcome;
-use feasible_run::{Checkpoint, Event, Interrupt, Memory, Plan, Storage, files, fit_in, resume_in};
+use feasible_run::{
+    Checkpoint, Event, Interrupt, Memory, Plan, Storage, files, finish_in, fit_in, resume_in,
+};
 
 fn whole(plan: &Plan) -> Memory {
     let files = Memory::new();
@@ -49,6 +51,40 @@ fn interrupted_after_any_epoch_a_run_ends_in_the_same_bytes() {
             assert_same(&files, &expected, &format!("{training:?} stopped after {stop}"));
         }
     }
+}
+
+#[test]
+fn a_run_that_is_ended_early_is_one_of_so_many_epochs() {
+    let directory = tempfile::tempdir().unwrap();
+    let training = |epochs: u32| format!("epochs = {epochs}\nrate = 0.05\nkeep = \"best\"\n");
+    let short = whole(&plan(directory.path(), GENDER, &training(3)));
+    let long = plan(directory.path(), GENDER, &training(6));
+    let files = Memory::new();
+    let interrupt = Interrupt::new();
+    let observer = |event: &Event| {
+        if matches!(event, Event::Epoch { metrics, .. } if metrics.epoch == 3) {
+            interrupt.raise();
+        }
+    };
+    fit_in(&long, &files, &interrupt, &observer).unwrap();
+    let run = finish_in(&files, &Interrupt::new(), &|_| {}).unwrap();
+    assert_eq!((run.epochs, run.summary.unwrap().epochs), (3, 3));
+    for name in [files::METRICS, files::MULTIPLIERS] {
+        assert_eq!(files.read(name).unwrap(), short.read(name).unwrap(), "{name}");
+    }
+    // It has ended: there is nothing to go on with.
+    assert_eq!(resume_in(&files, &Interrupt::new(), &|_| {}).unwrap().epochs, 3);
+}
+
+#[test]
+fn a_run_without_an_epoch_cannot_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = Memory::new();
+    let interrupt = Interrupt::new();
+    interrupt.raise();
+    fit_in(&plan(directory.path(), GENDER, "epochs = 3\n"), &files, &interrupt, &|_| {}).unwrap();
+    let error = finish_in(&files, &Interrupt::new(), &|_| {}).unwrap_err().to_string();
+    assert!(error.contains("no epoch of this run was saved yet"), "{error}");
 }
 
 #[test]

@@ -57,7 +57,8 @@ pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> 
     is_run(directory)?;
     let progress = Arc::new(Progress::new(seeds_in(directory), terminal));
     let interrupt = interrupt::on_signal(&progress);
-    let fit = feasible_run::resume(directory, &interrupt, &|event| progress.observe(event));
+    let go = if arguments.finish { feasible_run::finish } else { feasible_run::resume };
+    let fit = go(directory, &interrupt, &|event| progress.observe(event));
     progress.clear();
     let pages = |fit: &Fit| on_pages(fit, directory, None, terminal);
     report(&fit?, directory, terminal, (!arguments.no_report).then_some(&pages))

@@ -19,6 +19,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+use feasible::aligned::{place, placed};
 use feasible::{Batch, Real, Shift};
 
 use conv::{Correlation, Outer, Planar};
@@ -282,11 +283,10 @@ impl Kernels for f32 {
             rows::dots(level, a, b, inner, n, bias, c);
         } else {
             if transposed.is_empty() {
-                transposed.resize(b.len(), 0.0);
-                rows::transpose(level, b, n, inner, transposed);
+                rows::transpose(level, b, n, inner, place(transposed, b.len()));
             }
             let start = bias.map_or(Start::Zero, Start::Bias);
-            product::product(level, Left::new(a, m, inner), transposed, n, start, c);
+            product::product(level, Left::new(a, m, inner), placed(transposed), n, start, c);
         }
     }
 

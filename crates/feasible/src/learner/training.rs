@@ -259,6 +259,14 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
         if feasible { Outcome::Feasible } else { otherwise }
     }
 
+    /// Ends the training where it stands, as if it had no more epochs.
+    pub fn end_here(&mut self) {
+        if matches!(self.state.outcome, None | Some(Outcome::Interrupted)) {
+            self.lagrangian.place.epoch = self.state.epoch;
+            self.state.outcome = Some(self.at_the_end(Outcome::MaxEpochs));
+        }
+    }
+
     /// Marks the training as stopped from outside; it can be resumed.
     pub fn stop(&mut self) {
         if self.state.outcome.is_none() {
