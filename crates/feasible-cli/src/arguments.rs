@@ -71,7 +71,7 @@ pub enum Command {
     /// Starts from the last checkpoint. The result is the same, byte for byte, as if the run had
     /// never been stopped. A run that is already done is only reported.
     #[command(
-        after_help = "Examples:\n  feasible resume runs/adult\n  feasible resume runs/adult --finish   # enough: keep what there is"
+        after_help = "Example:\n  feasible resume runs/adult\n  feasible resume runs/adult --finish"
     )]
     Resume(ResumeArguments),
     /// Predict the rows of a table with a trained model
