@@ -56,7 +56,9 @@ fn interrupted_after_any_epoch_a_run_ends_in_the_same_bytes() {
 #[test]
 fn a_run_that_is_ended_early_is_one_of_so_many_epochs() {
     let directory = tempfile::tempdir().unwrap();
-    let training = |epochs: u32| format!("epochs = {epochs}\nrate = 0.05\nkeep = \"best\"\n");
+    // A rate that falls with the epochs there will be would tell the two apart.
+    let training =
+        |epochs: u32| format!("recipe = \"paper\"\nepochs = {epochs}\nkeep = \"best\"\n");
     let short = whole(&plan(directory.path(), GENDER, &training(3)));
     let long = plan(directory.path(), GENDER, &training(6));
     let files = Memory::new();
@@ -70,7 +72,7 @@ fn a_run_that_is_ended_early_is_one_of_so_many_epochs() {
     let run = finish_in(&files, &Interrupt::new(), &|_| {}).unwrap();
     assert_eq!((run.epochs, run.summary.unwrap().epochs), (3, 3));
     for name in [files::METRICS, files::MULTIPLIERS] {
-        assert_eq!(files.read(name).unwrap(), short.read(name).unwrap(), "{name}");
+        assert!(files.read(name).unwrap() == short.read(name).unwrap(), "{name}");
     }
     // It has ended: there is nothing to go on with.
     assert_eq!(resume_in(&files, &Interrupt::new(), &|_| {}).unwrap().epochs, 3);
