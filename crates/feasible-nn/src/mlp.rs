@@ -18,7 +18,7 @@ use crate::first_layer::{DENSE_BY_ROW, FirstLayer, FirstScratch};
 use crate::initial;
 use crate::kernel::{
     Hidden, Kernels, Left, Shallow, ShallowGradient, ShallowMemory, Start, Table, is_even,
-    kept_rows, scratch_len, table_len,
+    scratch_len, table_len,
 };
 use crate::layout::{Tensor, consecutive};
 use crate::shape::positive;
@@ -144,7 +144,7 @@ impl<T: Kernels> Mlp<T> {
     /// The forward pass of a network with one hidden layer and few outputs.
     fn shallow_forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
         let (d, h, k) = (self.widths[0], self.widths[1], self.widths[2]);
-        let hidden = kept_rows(batch, !tape.outputs_only) * h;
+        let hidden = if tape.outputs_only { 0 } else { batch.output_rows() * h };
         tape.resize_outputs(batch.output_rows() * k);
         tape.resize_slot(HIDDEN + 1, 0);
         let [_, table, scratch, _, a, slope] = &mut tape.slots[..HIDDEN + 2] else {

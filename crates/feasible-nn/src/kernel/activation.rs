@@ -70,28 +70,36 @@ pub(super) unsafe fn finish<L: Lanes, const F: u8, const V: usize, const FULL: b
 ) -> [L; V] {
     let mut all = x;
     for v in 0..V {
-        let x = x[v];
-        let a = match F {
-            IDENTITY => x,
-            SIGMOID => sigmoid(x),
-            TANH => tanh(x),
-            RELU => L::splat(0.0).max(x),
-            EXP => exp(x),
-            _ => {
-                let s = sigmoid(x);
-                let a = x.mul(s);
-                // σ + a (1 − σ)
-                let d = a.fma(L::splat(1.0).sub(s), s);
-                // SAFETY: the caller's promise.
-                unsafe { d.store_if::<FULL>(slope.wrapping_add(v * L::N), n) };
-                a
-            }
-        };
+        let (a, d) = value_and_slope::<L, F>(x[v]);
         // SAFETY: the caller's promise.
-        unsafe { a.store_if::<FULL>(to.add(v * L::N), n) };
+        unsafe {
+            if F == SILU {
+                d.store_if::<FULL>(slope.wrapping_add(v * L::N), n);
+            }
+            a.store_if::<FULL>(to.add(v * L::N), n);
+        }
         all[v] = a;
     }
     all
+}
+
+/// φ(x), and for SiLU φ'(x).
+#[inline(always)]
+pub(super) fn value_and_slope<L: Lanes, const F: u8>(x: L) -> (L, L) {
+    let a = match F {
+        IDENTITY => x,
+        SIGMOID => sigmoid(x),
+        TANH => tanh(x),
+        RELU => L::splat(0.0).max(x),
+        EXP => exp(x),
+        _ => {
+            let s = sigmoid(x);
+            let a = x.mul(s);
+            // σ + a (1 − σ)
+            return (a, a.fma(L::splat(1.0).sub(s), s));
+        }
+    };
+    (a, a)
 }
 
 dispatch!(activate_back => back_lanes(

@@ -28,8 +28,7 @@ use conv::{outer, planar, sweep};
 pub use gather::Weights;
 pub use product::{Left, Start};
 pub use shallow::{
-    Hidden, Shallow, ShallowGradient, ShallowMemory, Table, is_even, kept_rows, scratch_len,
-    table_len,
+    Hidden, Shallow, ShallowGradient, ShallowMemory, Table, is_even, scratch_len, table_len,
 };
 pub use step::{AdamStep, SgdStep};
 
@@ -83,7 +82,7 @@ pub trait Kernels: Real {
     const SHALLOW_OUTPUTS: usize;
 
     /// Activations and outputs of a network with one hidden layer, for every view of a
-    /// batch that [`is_even`]; `a` is memory for [`kept_rows`].
+    /// batch that [`is_even`]; `a` is empty if no backward pass follows.
     fn shallow_forward(
         level: Level,
         batch: &Batch<'_>,

@@ -119,7 +119,7 @@ impl<T: Real> Contrasts<T> {
 
     /// Those of the rows at these positions; what is left of the block stays what it was.
     #[inline(always)]
-    fn read<const WIDTH: usize, const PAIR: bool>(
+    fn read<L: OfContrasts<T>, const WIDTH: usize>(
         &mut self,
         rows: &Rows<'_, T>,
         positions: &[u32],
@@ -129,7 +129,7 @@ impl<T: Real> Contrasts<T> {
             Some(first) => {
                 let range = first * WIDTH..(first + BLOCK) * WIDTH;
                 let at = &rows.at[range.clone()];
-                if PAIR {
+                if L::PAIR {
                     let against = &rows.against[range];
                     for i in 0..BLOCK {
                         self.pair(i, &at[i * WIDTH..][..WIDTH], &against[i * WIDTH..][..WIDTH]);
@@ -151,7 +151,7 @@ impl<T: Real> Contrasts<T> {
                 for (i, &position) in positions.iter().enumerate().take(BLOCK) {
                     let position = position as usize;
                     let at = &rows.at[position * WIDTH..][..WIDTH];
-                    if PAIR {
+                    if L::PAIR {
                         self.pair(i, at, &rows.against[position * WIDTH..][..WIDTH]);
                     } else {
                         self.a[i] = Logits(at).contrast().unwrap_or_default();
@@ -201,20 +201,18 @@ pub(super) trait ByBlocks<T: Real>: Sized {
     fn width(&self) -> usize;
 
     /// All blocks.
-    fn plain<L: OfContrasts<T>, const WIDTH: usize, const PAIR: bool>(self, loss: &L);
+    fn plain<L: OfContrasts<T>, const WIDTH: usize>(self, loss: &L);
 }
 
 /// All blocks of a pass, in the widest vectors the CPU has.
 pub(super) fn by_blocks<T: Real, B: ByBlocks<T>, L: OfContrasts<T>>(pass: B, loss: &L) {
-    match (pass.width(), L::PAIR) {
-        (1, false) => widest::<T, B, L, 1, false>(pass, loss),
-        (1, true) => widest::<T, B, L, 1, true>(pass, loss),
-        (_, false) => widest::<T, B, L, 2, false>(pass, loss),
-        (_, true) => widest::<T, B, L, 2, true>(pass, loss),
+    match pass.width() {
+        1 => widest::<T, B, L, 1>(pass, loss),
+        _ => widest::<T, B, L, 2>(pass, loss),
     }
 }
 
-fn widest<T, B, L, const WIDTH: usize, const PAIR: bool>(pass: B, loss: &L)
+fn widest<T, B, L, const WIDTH: usize>(pass: B, loss: &L)
 where
     T: Real,
     B: ByBlocks<T>,
@@ -223,33 +221,33 @@ where
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f")]
-        fn avx512<T, B, L, const WIDTH: usize, const PAIR: bool>(pass: B, loss: &L)
+        fn avx512<T, B, L, const WIDTH: usize>(pass: B, loss: &L)
         where
             T: Real,
             B: ByBlocks<T>,
             L: OfContrasts<T>,
         {
-            pass.plain::<L, WIDTH, PAIR>(loss);
+            pass.plain::<L, WIDTH>(loss);
         }
         #[target_feature(enable = "avx2")]
-        fn avx2<T, B, L, const WIDTH: usize, const PAIR: bool>(pass: B, loss: &L)
+        fn avx2<T, B, L, const WIDTH: usize>(pass: B, loss: &L)
         where
             T: Real,
             B: ByBlocks<T>,
             L: OfContrasts<T>,
         {
-            pass.plain::<L, WIDTH, PAIR>(loss);
+            pass.plain::<L, WIDTH>(loss);
         }
         if std::arch::is_x86_feature_detected!("avx512f") {
             // SAFETY: the CPU has the feature.
-            return unsafe { avx512::<T, B, L, WIDTH, PAIR>(pass, loss) };
+            return unsafe { avx512::<T, B, L, WIDTH>(pass, loss) };
         }
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the CPU has the feature.
-            return unsafe { avx2::<T, B, L, WIDTH, PAIR>(pass, loss) };
+            return unsafe { avx2::<T, B, L, WIDTH>(pass, loss) };
         }
     }
-    pass.plain::<L, WIDTH, PAIR>(loss);
+    pass.plain::<L, WIDTH>(loss);
 }
 
 impl<T: Real> ByBlocks<T> for Values<'_, T> {
@@ -258,11 +256,11 @@ impl<T: Real> ByBlocks<T> for Values<'_, T> {
     }
 
     #[inline(always)]
-    fn plain<L: OfContrasts<T>, const WIDTH: usize, const PAIR: bool>(self, loss: &L) {
+    fn plain<L: OfContrasts<T>, const WIDTH: usize>(self, loss: &L) {
         let (mut at, mut out) = (Contrasts::zero(), Derivatives::zero());
         let blocks = self.rows.positions.chunks(BLOCK).zip(self.values.chunks_mut(BLOCK));
         for (positions, values) in blocks {
-            at.read::<WIDTH, PAIR>(&self.rows, positions);
+            at.read::<L, WIDTH>(&self.rows, positions);
             loss.block(&at, &mut out);
             values.copy_from_slice(&out.value[..values.len()]);
         }
@@ -275,19 +273,19 @@ impl<T: Real> ByBlocks<T> for Seeds<'_, T> {
     }
 
     #[inline(always)]
-    fn plain<L: OfContrasts<T>, const WIDTH: usize, const PAIR: bool>(self, loss: &L) {
+    fn plain<L: OfContrasts<T>, const WIDTH: usize>(self, loss: &L) {
         // Two loops: where no value is wanted, the compiler leaves out what only values need.
         if self.values.is_empty() {
-            self.blocks::<L, WIDTH, PAIR, false>(loss);
+            self.blocks::<L, WIDTH, false>(loss);
         } else {
-            self.blocks::<L, WIDTH, PAIR, true>(loss);
+            self.blocks::<L, WIDTH, true>(loss);
         }
     }
 }
 
 impl<T: Real> Seeds<'_, T> {
     #[inline(always)]
-    fn blocks<L, const WIDTH: usize, const PAIR: bool, const VALUES: bool>(self, loss: &L)
+    fn blocks<L, const WIDTH: usize, const VALUES: bool>(self, loss: &L)
     where
         L: OfContrasts<T>,
     {
@@ -295,7 +293,7 @@ impl<T: Real> Seeds<'_, T> {
         let (mut at, mut out) = (Contrasts::zero(), Derivatives::zero());
         let mut values = values.chunks_mut(BLOCK);
         for (positions, weights) in rows.positions.chunks(BLOCK).zip(weights.chunks(BLOCK)) {
-            at.read::<WIDTH, PAIR>(&rows, positions);
+            at.read::<L, WIDTH>(&rows, positions);
             loss.block(&at, &mut out);
             if VALUES && let Some(values) = values.next() {
                 values.copy_from_slice(&out.value[..values.len()]);
@@ -305,7 +303,7 @@ impl<T: Real> Seeds<'_, T> {
             {
                 let range = first * WIDTH..(first + BLOCK) * WIDTH;
                 add_block::<T, WIDTH>(&mut by_at[range.clone()], weights, &out.by_a);
-                if PAIR {
+                if L::PAIR {
                     add_block::<T, WIDTH>(&mut by_against[range], weights, &out.by_b);
                 }
                 continue;
@@ -313,7 +311,7 @@ impl<T: Real> Seeds<'_, T> {
             for (i, (&position, &weight)) in positions.iter().zip(weights).enumerate().take(BLOCK) {
                 let position = position as usize;
                 add::<T, WIDTH>(by_at, position, weight * out.by_a[i]);
-                if PAIR {
+                if L::PAIR {
                     add::<T, WIDTH>(by_against, position, weight * out.by_b[i]);
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! A loss is written once, as a [`RowLoss`]: value and gradient at the outputs of one sample. A
 //! [`Pass`] carries it over the rows, so that the loss is chosen once a call, outside the loop, and
-//! the row function is compiled into the loop for widths 1, 2 and any.
+//! the row function is compiled into the loop for two outputs and for any number.
 
 use super::Rows;
 use super::contrast::{OfContrasts, by_blocks};
@@ -80,7 +80,6 @@ pub(super) struct Seeds<'a, T> {
 impl<T: Real> Pass<T> for Values<'_, T> {
     fn over<L: RowLoss<T>>(self, loss: &L) {
         match self.rows.width {
-            1 => self.run(loss, 1),
             2 => self.run(loss, 2),
             width => self.run(loss, width),
         }
@@ -103,7 +102,6 @@ impl<T: Real> Values<'_, T> {
 impl<T: Real> Pass<T> for Seeds<'_, T> {
     fn over<L: RowLoss<T>>(self, loss: &L) {
         match self.rows.width {
-            1 => self.run(loss, 1),
             2 => self.run(loss, 2),
             width => self.run(loss, width),
         }

@@ -15,7 +15,7 @@
 
 mod backward;
 mod forward;
-mod sigmoid;
+mod rows;
 mod table;
 
 use feasible::{Batch, Inputs, Shift, ViewShift};
@@ -24,7 +24,7 @@ use crate::activation::Activation;
 
 pub(super) use backward::backward;
 pub(super) use forward::forward;
-pub use forward::{ShallowMemory, kept_rows, scratch_len};
+pub use forward::{ShallowMemory, scratch_len};
 pub use table::{Table, table_len};
 
 /// The parameters.
@@ -76,24 +76,4 @@ fn even_hot(inputs: &Inputs, row: usize) -> &[u32] {
 #[inline(always)]
 fn even_row(shift: &Shift, row: usize) -> (&[u32], &[f32]) {
     shift.even_row(row).unwrap_or_default()
-}
-
-/// Row `r` of rows of h entries.
-#[inline(always)]
-fn row_of(rows: &mut [f32], r: usize, h: usize) -> *mut f32 {
-    rows[r * h..][..h].as_mut_ptr()
-}
-
-/// Row c of weights, or of a table of them.
-///
-/// # Safety
-/// There is a row c of h entries. There is one for every column of the inputs, which are all that
-/// the lists of the inputs name, checked when they were built, and those of the shifts, checked by
-/// [`is_even`]; and in a table one more, with which lists are filled up.
-#[allow(unsafe_code)]
-#[inline(always)]
-unsafe fn weights_at(weights: &[f32], c: u32, h: usize) -> *const f32 {
-    debug_assert!((c as usize + 1) * h <= weights.len());
-    // SAFETY: the caller's promise.
-    unsafe { weights.as_ptr().add(c as usize * h) }
 }

@@ -18,7 +18,7 @@
 
 use feasible::{Batch, Moves, ViewShift};
 
-use super::{Shallow, even_row, weights_at};
+use super::{Shallow, even_row};
 use crate::activation::Activation;
 use crate::simd::{Lanes, MAX_LANES, exp_of_minus_halved};
 
@@ -221,10 +221,12 @@ fn moves<L: Lanes>(batch: &Batch<'_>, net: Shallow<'_, f32>, moved: &mut [f32]) 
                 let n = (h - j).min(L::N);
                 let mut z = L::splat(0.0);
                 // SAFETY: rows of the weights and of the moves have h entries, of which j.. are at
-                // least n.
+                // least n; `is_even` checks that shifts name columns that have a row.
                 unsafe {
                     for (&c, &delta) in columns.iter().zip(deltas) {
-                        let w = L::load_part(weights_at(net.first, c, h).add(j), n);
+                        debug_assert!((c as usize + 1) * h <= net.first.len());
+                        let w = net.first.as_ptr().add(c as usize * h + j);
+                        let w = L::load_part(w, n);
                         z = L::splat(delta).fma(w, z);
                     }
                     z.store_part(to.as_mut_ptr().add(j), n);
