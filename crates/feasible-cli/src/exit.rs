@@ -11,7 +11,7 @@
 use std::io;
 use std::process::ExitCode;
 
-use crate::terminal::warn;
+use crate::terminal::{error, warn};
 
 /// An exit code. See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,9 +145,14 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// A panic is our bug: says so in a few lines, and ends with 3 whichever thread it was in.
+/// A panic is our bug: says so in a few lines, and ends with 3 whichever thread it was in. Unless it is one of a
+/// decoder, at a damaged file. Nothing is unwound; the release profile relies on it.
 pub fn report_panics() {
     std::panic::set_hook(Box::new(|panic| {
+        if let Some(damage) = feasible_data::damage() {
+            error(&damage);
+            std::process::exit(Exit::Input as i32);
+        }
         let payload = panic.payload();
         let text = payload.downcast_ref::<&str>().copied();
         let what = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

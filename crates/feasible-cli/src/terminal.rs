@@ -35,10 +35,9 @@ impl Terminal {
         if !self.json {
             return self.print(text().as_bytes());
         }
-        self.write(|out| {
-            serde_json::to_writer_pretty(&mut *out, value)?;
-            out.write_all(b"\n")
-        })
+        let mut json = serde_json::to_vec_pretty(value)?;
+        json.push(b'\n');
+        self.print(&json)
     }
 
     /// Bytes on standard output.
@@ -75,7 +74,7 @@ impl Terminal {
 
     /// What went wrong.
     pub fn error(&self, message: &str) {
-        let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {message}");
+        error(message);
     }
 
     /// Whether standard error is a terminal.
@@ -129,6 +128,11 @@ pub fn command_line() -> String {
     };
     let arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     std::iter::once("feasible".to_string()).chain(arguments.map(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// What went wrong, on standard error.
+pub fn error(message: &str) {
+    let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {message}");
 }
 
 /// A line on standard error; that it cannot be written is no reason to stop.

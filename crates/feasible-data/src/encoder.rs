@@ -282,6 +282,12 @@ impl Encoder {
             .map_err(|error| Error::Saved { reason: error.to_string() })
     }
 
+    /// The same with another policy for levels that training rows do not have.
+    #[must_use]
+    pub fn with_unseen(self, unseen: Unseen) -> Self {
+        Self { unseen, ..self }
+    }
+
     fn new(variables: Vec<Variable>, unseen: Unseen) -> Result<Self> {
         let mut starts = vec![0_u32];
         let mut width = 0;

@@ -12,7 +12,6 @@
 //! nothing of Arrow is needed.
 
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
 use parquet::basic::{ConvertedType, LogicalType};
@@ -23,6 +22,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use crate::column::{Cells, Column, Kind, Levels};
 use crate::column_builder::ColumnBuilder;
+use crate::decoding::decoding;
 use crate::error::{Error, Place, Result};
 use crate::format::Format;
 use crate::numbers::Numbers;
@@ -43,10 +43,11 @@ pub(crate) fn read(source: Source<'_>, format: &Format) -> Result<Table> {
         }
         Source::Bytes { bytes, .. } => read_chunks(Bytes::copy_from_slice(bytes), &file, format),
     };
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+    let damaged = || {
         let reason = "the Parquet data is damaged: write the file again".to_string();
-        Err(Error::Parquet { file: file.clone(), reason })
-    })
+        Error::Parquet { file: file.clone(), reason }
+    };
+    decoding(damaged, read)
 }
 
 fn read_chunks<R: ChunkReader + 'static>(chunks: R, file: &str, format: &Format) -> Result<Table> {

@@ -78,7 +78,7 @@ fn seeds(directory: &Path) -> Result<Vec<PathBuf>> {
         let seed = name.strip_prefix("seed-").and_then(|seed| seed.parse().ok());
         found.extend(seed.filter(|_| path.join(files::RUN).is_file()).map(|seed| (seed, path)));
     }
-    found.sort();
+    found.sort_unstable();
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 

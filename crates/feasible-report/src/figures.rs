@@ -171,7 +171,7 @@ fn ranked(run: &Run) -> Vec<(usize, bool)> {
 pub(crate) fn signed_scale(values: impl Iterator<Item = f64>) -> Scale {
     let sizes = values.map(f64::abs).filter(|s| s.is_finite() && *s > 0.0);
     let mut sizes: Vec<f64> = sizes.collect();
-    sizes.sort_by(f64::total_cmp);
+    sizes.sort_unstable_by(f64::total_cmp);
     let (Some(&largest), Some(&middle)) = (sizes.last(), sizes.get(sizes.len() / 2)) else {
         return Scale::Linear;
     };

@@ -147,7 +147,7 @@ impl SavedModel {
         progress: AttackProgress<'_>,
     ) -> Result<Curve> {
         let mut options = options.clone();
-        options.epsilons.sort_by(f64::total_cmp);
+        options.epsilons.sort_unstable_by(f64::total_cmp);
         options.epsilons.dedup();
         if options.epsilons.is_empty() {
             return Err(Error::unfit("attack", "there is no ε: give at least one"));

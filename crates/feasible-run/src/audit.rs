@@ -35,7 +35,7 @@ impl SavedModel {
     pub fn audit(&self, table: &Table, unseen: Option<Unseen>) -> Result<Audit> {
         self.check_table(table)?;
         let rows = table.all_rows();
-        let encoder = self.encoder(unseen)?;
+        let encoder = self.encoder(unseen);
         let samples = feasible_data::samples(table, &rows, &encoder, &self.manifest().target)?;
         self.audit_samples(table, &rows, &Arc::new(samples), &encoder)
     }

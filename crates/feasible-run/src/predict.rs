@@ -6,7 +6,7 @@ use feasible::Inputs;
 use feasible_data::{Encoder, Table, Unseen};
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::evaluate::{class_of, outputs, probabilities};
 use crate::gallery::Gallery;
 use crate::saved_model::SavedModel;
@@ -45,7 +45,7 @@ impl SavedModel {
     /// Columns that are missing, cells that cannot be encoded.
     pub fn predict(&self, table: &Table, unseen: Option<Unseen>) -> Result<Predictions> {
         self.check_table(table)?;
-        let encoder = self.encoder(unseen)?;
+        let encoder = self.encoder(unseen);
         let rows = table.all_rows();
         let inputs = encoder.transform(table, &rows)?;
         Ok(self.predict_inputs(&inputs, &rows))
@@ -83,13 +83,12 @@ impl SavedModel {
     }
 
     /// The encoder with another policy for unseen levels.
-    pub(crate) fn encoder(&self, unseen: Option<Unseen>) -> Result<Encoder> {
+    pub(crate) fn encoder(&self, unseen: Option<Unseen>) -> Encoder {
         let encoder = self.manifest().inputs.clone();
-        let Some(unseen) = unseen else { return Ok(encoder) };
-        let wrong = |error: serde_json::Error| Error::unfit("unseen levels", error.to_string());
-        let mut json = serde_json::to_value(&encoder).map_err(wrong)?;
-        json["unseen"] = serde_json::to_value(unseen).map_err(wrong)?;
-        serde_json::from_value(json).map_err(wrong)
+        match unseen {
+            Some(unseen) => encoder.with_unseen(unseen),
+            None => encoder,
+        }
     }
 }
 

@@ -264,7 +264,7 @@ impl Storage for Directory {
                 names.push(name);
             }
         }
-        names.sort();
+        names.sort_unstable();
         Ok(names)
     }
 }

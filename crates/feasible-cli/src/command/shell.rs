@@ -40,7 +40,7 @@ pub fn man(arguments: &ManArguments, terminal: &Terminal) -> Result<Exit> {
             files.push(path);
         }
     }
-    files.sort();
+    files.sort_unstable();
     let written = Written { files };
     terminal.result(&written, || {
         written.files.iter().map(|file| format!("{}\n", file.display())).collect()

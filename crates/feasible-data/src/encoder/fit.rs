@@ -65,7 +65,7 @@ fn check_names(table: &Table, spec: &Preprocessing, apart: &[&str]) -> Result<()
         table.column(name)?;
     }
     let mut listed: Vec<&String> = spec.columns.iter().flatten().collect();
-    listed.sort();
+    listed.sort_unstable();
     let twice = listed.windows(2).find(|pair| pair[0] == pair[1]);
     for (step, columns) in &steps {
         for &name in columns {

@@ -19,6 +19,7 @@ use super::decode::decode;
 use super::error::ImageError;
 use super::identity::{FileHash, Identity, hex};
 use super::images::{Images, Shape};
+use crate::decoding::decoding;
 use crate::error::{Error, Result};
 use crate::split::Split;
 
@@ -108,8 +109,10 @@ impl<'a> Reading<'a> {
     fn image(&mut self, path: &Path, label: u32) -> Result<()> {
         let file = path.display().to_string();
         let bytes = fs::read(path).map_err(Error::io(&file))?;
-        let (shape, pixels) = decode(&bytes)
-            .map_err(|reason| ImageError::Unreadable { file: file.clone(), reason })?;
+        let unreadable =
+            |reason| Error::from(ImageError::Unreadable { file: file.clone(), reason });
+        let damaged = || unreadable("it is damaged".into());
+        let (shape, pixels) = decoding(damaged, || decode(&bytes).map_err(unreadable))?;
         match &self.first {
             Some((first, expected)) if *expected != shape => {
                 let (first, expected) = (first.display().to_string(), *expected);

@@ -11,7 +11,7 @@ use super::xy::{Axis, Chart};
 /// A histogram of the finite ones of some values; how many there are is said in the description.
 pub fn histogram(title: &str, x: &str, values: &[f64]) -> Chart {
     let mut finite: Vec<f64> = values.iter().copied().filter(|x| x.abs() <= 1e300).collect();
-    finite.sort_by(f64::total_cmp);
+    finite.sort_unstable_by(f64::total_cmp);
     let chart = Chart::new(title).x(Axis::new(x)).y(Axis::new("count"));
     let left_out = values.len() - finite.len();
     let mut note = format!("{} values.", grouped(&finite.len().to_string()));

@@ -25,7 +25,7 @@ pub(crate) fn readouts(svg: &mut Svg, frame: &Frame, chart: &Chart) {
         .iter()
         .flat_map(|s| s.points.iter().filter(|&&p| frame.at(p).is_some()).map(|p| p.0))
         .collect();
-    xs.sort_by(f64::total_cmp);
+    xs.sort_unstable_by(f64::total_cmp);
     xs.dedup();
     let every = xs.len().div_ceil(STRIPS).max(1);
     // From the end, so that the last value is always among them.

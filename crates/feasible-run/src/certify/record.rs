@@ -116,7 +116,7 @@ impl RunRecord {
         }
         let coincidences = self.fingerprints.compare(table)?;
         let rows = table.all_rows();
-        let encoder = self.model.encoder(unseen)?;
+        let encoder = self.model.encoder(unseen);
         let target = &self.model.manifest().target;
         let samples = Arc::new(feasible_data::samples(table, &rows, &encoder, target)?);
         let mut ground = Ground::new(table, &rows, &samples, &encoder, UnknownLevels::MatchNothing);

@@ -42,7 +42,7 @@ pub fn levels(text: &str, points: usize) -> Result<Vec<f64>> {
     if levels.len() > MOST {
         return Err(wrong(format!("{} levels are more than {MOST}", levels.len())));
     }
-    levels.sort_by(f64::total_cmp);
+    levels.sort_unstable_by(f64::total_cmp);
     levels.dedup();
     Ok(levels)
 }

@@ -254,7 +254,7 @@ impl<'a> Sweep<'a> {
             return Err(Error::unfit("--requirement", reason));
         };
         let mut levels = options.levels.clone();
-        levels.sort_by(f64::total_cmp);
+        levels.sort_unstable_by(f64::total_cmp);
         levels.dedup();
         if levels.is_empty() {
             return Err(Error::unfit("--levels", "there is none"));
