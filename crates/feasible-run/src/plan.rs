@@ -68,7 +68,7 @@ impl Plan {
         }
         let spoken: BTreeSet<String> =
             clauses.iter().flat_map(Clause::columns).map(String::from).collect();
-        let fingerprints = draft.is_large().then(|| {
+        let fingerprints = draft.large.then(|| {
             let Draft { table, split, encoder, target, images, .. } = &draft;
             Arc::new(fingerprints(table, split, encoder, target, images.is_some(), &spoken))
         });

@@ -31,6 +31,8 @@ pub(crate) struct Draft {
     pub(super) format: Format,
     pub(super) set: Option<DataSet>,
     pub(crate) images: Option<Arc<Images>>,
+    /// Whether the table is not kept whole.
+    pub(crate) large: bool,
 }
 
 impl Draft {
@@ -82,13 +84,8 @@ impl Draft {
             .map_err(|e| source.about("data", e))?;
         spec.set_preprocessing(&preprocessing);
         let set = set.cloned();
-        let images = None;
-        Ok(Self { table, split, reserve_rows, encoder, target, hashes, format, set, images })
-    }
-
-    /// Whether the table is not kept whole.
-    pub(crate) fn is_large(&self) -> bool {
-        self.table.bytes() > KEPT_WHOLE
+        let (images, large) = (None, table.bytes() > KEPT_WHOLE);
+        Ok(Self { table, split, reserve_rows, encoder, target, hashes, format, set, images, large })
     }
 
     /// Encodes the samples. Of a large table all columns but those that are `spoken` of are let go.
@@ -96,7 +93,6 @@ impl Draft {
     /// # Errors
     /// Cells that cannot be encoded.
     pub(crate) fn encode(mut self, spoken: &BTreeSet<String>) -> Result<Data> {
-        let large = self.is_large();
         let split = &self.split;
         let parts = [&split.train, &split.validation, &split.test, &self.reserve_rows];
         let parts: Vec<&[u32]> =
@@ -108,7 +104,7 @@ impl Draft {
                 parts.iter().map(samples).collect::<Result<_>>()?
             }
             None => {
-                let keep = |name: &str| !large || spoken.contains(name);
+                let keep = |name: &str| !self.large || spoken.contains(name);
                 let (inputs, target) = (&self.encoder, &self.target);
                 feasible_data::samples_out(&mut self.table, &parts, inputs, target, &keep)?
             }
@@ -119,8 +115,9 @@ impl Draft {
         let train = train.ok_or_else(|| Error::unfit("data", "no row is left to train on"))?;
         let (validation, test) = (next(&self.split.validation), next(&self.split.test));
         let reserve = next(&self.reserve_rows);
-        let Self { table, split, reserve_rows, encoder, target, hashes, format, set, images } =
-            self;
+        let Self {
+            table, split, reserve_rows, encoder, target, hashes, format, set, images, ..
+        } = self;
         Ok(Data {
             train,
             validation,
@@ -174,4 +171,57 @@ fn target_spec(source: &Source, spec: &mut DataSpec, set: Option<&DataSet>) -> R
     spec.target_group = Some(target.group.clone()).filter(|group| !group.is_empty());
     spec.task = target.task;
     Ok(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+
+    /// Encoded whole and encoded as a large table is.
+    fn both(text: &str) -> [Data; 2] {
+        let source = Source::new("t.toml", text);
+        [false, true].map(|large| {
+            let mut spec = source.parse(&[]).unwrap();
+            let mut draft = Draft::load(&source, &mut spec.data, None).unwrap();
+            assert!(!draft.large);
+            draft.large = large;
+            draft.encode(&BTreeSet::from(["city".to_string()])).unwrap()
+        })
+    }
+
+    #[test]
+    fn a_large_table_is_encoded_alike_and_its_rows_are_read_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut csv = String::from("age,city,note,y\n");
+        for i in 0..60 {
+            let (city, note) = (["Rome", "Oslo"][i % 2], ["\"a, b\"", "c", "d"][i % 3]);
+            writeln!(csv, "{}.5,{city},{note},{}", 20 + i % 13, i % 4 / 3).unwrap();
+        }
+        let files = ["train", "test"].map(|part| {
+            let file = directory.path().join(format!("{part}.csv"));
+            std::fs::write(&file, &csv).unwrap();
+            format!("{part} = {:?}\n", file.display().to_string())
+        });
+        let [whole, large] = both(&format!("[data]\n{}target = \"y\"\n", files.concat()));
+        assert!(whole.table.taken().is_empty());
+        let taken: Vec<&str> = large.table.taken().iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(taken, ["age", "note", "y"]);
+        for (a, b) in [
+            (&whole.train, &large.train),
+            (whole.test.as_ref().unwrap(), large.test.as_ref().unwrap()),
+        ] {
+            assert_eq!(a.targets(), b.targets());
+            assert_eq!(a.ids(), b.ids());
+            for row in 0..a.len() {
+                assert_eq!(a.inputs().hot(row), b.inputs().hot(row));
+                assert_eq!(a.inputs().dense_row(row), b.inputs().dense_row(row));
+            }
+        }
+        // Rows of both files, in no order, twice the same.
+        let rows = [119, 3, 60, 0, 7, 3];
+        let columns = ["age", "city", "note", "y"].map(String::from);
+        assert_eq!(whole.cells(&rows, &columns).unwrap(), large.cells(&rows, &columns).unwrap());
+    }
 }

@@ -86,6 +86,7 @@ impl Draft {
             format: Format::default(),
             set: None,
             images: Some(images),
+            large: false,
         })
     }
 }
