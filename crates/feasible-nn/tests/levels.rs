@@ -298,6 +298,46 @@ fn sigmoids_of_indicators_keep_their_digits_whatever_the_size_of_the_weights() {
     }
 }
 
+/// Rows of a table that caches do not hold are fetched ahead if they come in no order; that changes nothing.
+#[test]
+fn rows_of_a_large_table_have_the_same_outputs_in_any_order() {
+    let (rows, dense, hot) = (60_000_u32, 7, 6);
+    let mut random = Random(5);
+    let columns: Vec<u32> = (0..dense).collect();
+    let mut inputs = InputsBuilder::new(dense as usize + 4 * hot, columns, rows as usize).unwrap();
+    for row in 0..rows as usize {
+        let x: Vec<f32> = (0..dense).map(|c| (row as f32 * 0.1 + c as f32).sin()).collect();
+        let hot: Vec<u32> =
+            (0..hot).map(|g| (dense as usize + 4 * g + (row + g) % 4) as u32).collect();
+        inputs.push(&x, &hot).unwrap();
+    }
+    let inputs: Inputs = inputs.finish();
+    let ordered: Vec<u32> = (0..50).map(|i| i * 797).collect();
+    let mixed: Vec<u32> = (0..50).map(|i| ordered[i * 37 % 50]).collect();
+    for level in Level::available() {
+        for activation in [Activation::Sigmoid, Activation::Tanh, Activation::Silu] {
+            let model =
+                Mlp::<f32>::new(&[inputs.width(), 21, 2], activation).unwrap().with_level(level);
+            let theta: Vec<f32> = parameters(&mut random, model.parameter_count(), 0.5)
+                .iter()
+                .map(|&x| x as f32)
+                .collect();
+            let of = |rows: &[u32]| {
+                outputs(&model, &theta, &Batch { inputs: &inputs, rows, shifts: &[] })
+            };
+            let (a, b) = (of(&ordered), of(&mixed));
+            for i in 0..50 {
+                assert_eq!(
+                    b[2 * i..2 * i + 2],
+                    a[2 * (i * 37 % 50)..][..2],
+                    "{} {activation:?}",
+                    level.name()
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn a_parameter_that_is_not_a_number_shows_in_the_outputs() {
     for activation in [Activation::Sigmoid, Activation::Tanh, Activation::Silu, Activation::Relu] {

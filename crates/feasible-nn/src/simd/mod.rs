@@ -30,6 +30,9 @@ pub(crate) use portable::Portable;
 /// The most lanes any vector has.
 pub(crate) const MAX_LANES: usize = 16;
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// 1.5 · 2²³ + 127: numbers of this size have no fraction bits.
 pub(crate) const ROUNDER: f32 = 12_583_039.0;
 
@@ -114,6 +117,24 @@ pub(crate) trait Lanes: Copy {
         // SAFETY: the caller's promise is the one the chosen method asks for.
         unsafe { if FULL { self.store(p) } else { self.store_part(p, n) } }
     }
+}
+
+/// Asks for the cache lines of `slice` to be fetched into the first-level cache.
+#[inline(always)]
+pub(crate) fn fetch_near<T>(slice: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let (start, bytes) = (slice.as_ptr().cast::<i8>(), size_of_val(slice));
+        let mut at = 0;
+        while at < bytes + LINE - 1 {
+            // SAFETY: a prefetch reads nothing, any address will do; x86-64 has the instruction.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(at.min(bytes))) };
+            at += LINE;
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = slice;
 }
 
 /// Lane i of the result is the sum of the lanes of `v[i]`, for i < N; N − 1 interleavings.

@@ -6,7 +6,7 @@ use feasible::Batch;
 
 use super::rows::{PRODUCTS, Pass, rows};
 use super::table::{Table, factors_len, prepare, table_len};
-use super::{Shallow, is_even};
+use super::{Shallow, even_hot, is_even};
 use crate::activation::Activation;
 use crate::kernel::activation::{RELU, SIGMOID, SILU, TANH};
 use crate::simd::{Lanes, MAX_LANES, dispatch};
@@ -39,6 +39,16 @@ pub fn scratch_len(batch: &Batch<'_>, h: usize, k: usize) -> usize {
     batch.views() * BLOCK * k * MAX_LANES + 2 * factors_len(batch, h)
 }
 
+/// Bytes of inputs that caches are taken to hold.
+const CACHED: usize = 2 << 20;
+
+/// See [`Pass::far`].
+fn is_far(batch: &Batch<'_>) -> bool {
+    let entries = even_hot(batch.inputs, 0).len() + batch.inputs.dense_columns().len();
+    let in_order = batch.rows.windows(2).all(|pair| pair[0] < pair[1]);
+    batch.inputs.rows() * entries * size_of::<f32>() > CACHED && !in_order
+}
+
 #[inline(always)]
 fn forward_lanes<L: Lanes>(
     batch: &Batch<'_>,
@@ -59,7 +69,8 @@ fn forward_lanes<L: Lanes>(
     let (partial, factors) = scratch.split_at_mut(batch.views() * BLOCK * k * MAX_LANES);
     let way = prepare::<L>(batch, net, table, factors, holds);
     let factors = &factors[factors_len(batch, h)..];
-    let pass = Pass { batch, net, table, factors, way, keep: !a.is_empty() };
+    let (keep, far) = (!a.is_empty(), is_far(batch));
+    let pass = Pass { batch, net, table, factors, way, keep, far };
     match net.activation {
         Activation::Sigmoid if way.products => {
             rows::<L, PRODUCTS>(pass, a, slope, outputs, partial);

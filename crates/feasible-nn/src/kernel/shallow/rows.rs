@@ -11,7 +11,7 @@ use super::forward::BLOCK;
 use super::table::{Way, factors_len, moves_of, table_len};
 use super::{Shallow, even_hot, even_row};
 use crate::kernel::activation::{SIGMOID, SILU, value_and_slope};
-use crate::simd::{Lanes, MAX_LANES, exp_of_minus, sigmoid_of, sums};
+use crate::simd::{Lanes, MAX_LANES, exp_of_minus, fetch_near, sigmoid_of, sums};
 
 /// Sigmoids whose p is a product: an activation, as a parameter, besides those there are.
 pub(super) const PRODUCTS: u8 = u8::MAX;
@@ -26,6 +26,8 @@ pub(super) struct Pass<'b, 'a> {
     pub(super) way: Way,
     /// Whether a, and for SiLU the slopes, are kept for a backward pass.
     pub(super) keep: bool,
+    /// Whether rows are where the processor does not look by itself: in no order, in a table larger than its caches.
+    pub(super) far: bool,
 }
 
 /// All rows of a batch: φ is F.
@@ -44,6 +46,9 @@ pub(super) fn rows<L: Lanes, const F: u8>(
     assert!(!keep || a.len() == batch.output_rows() * h);
     assert!(!keep || F != SILU || slope.len() == a.len());
     assert!(partial.len() >= batch.views() * BLOCK * k * L::N);
+    if pass.far {
+        fetch_rows::<BLOCK>(batch, 0);
+    }
     let mut start = 0;
     while start < rows {
         let end = (start + BLOCK).min(rows);
@@ -193,8 +198,28 @@ fn some<L: Lanes, const F: u8, const V: usize, const FULL: bool, const R: usize>
             }
         }
     }
+    if units.pass.far && units.first {
+        fetch_rows::<R>(batch, r + BLOCK);
+    }
     for i in 0..R {
         views::<L, F, V, FULL>(units, r + i, of_rows[i], power::<L, F, V>(way, of_rows[i]));
+    }
+}
+
+/// Asks for R rows from r on, and what their views change, while others are worked on.
+#[inline(always)]
+fn fetch_rows<const R: usize>(batch: &Batch<'_>, r: usize) {
+    for &row in batch.rows.iter().skip(r).take(R) {
+        let row = row as usize;
+        fetch_near(even_hot(batch.inputs, row));
+        fetch_near(batch.inputs.dense_row(row));
+        for shift in batch.shifts {
+            if let ViewShift::Sparse(sparse) = shift {
+                let (columns, deltas) = even_row(sparse, row);
+                fetch_near(columns);
+                fetch_near(deltas);
+            }
+        }
     }
 }
 
