@@ -275,7 +275,11 @@ impl Draft {
         };
         let classes = gallery.classes_of(&split.train);
         if classes.len() < 2 {
-            let message = "the training images are all of one class: there is nothing to learn";
+            let message = format!(
+                "the training images of {} are all of one class, '{}': there is nothing to learn",
+                gallery.table().name(),
+                classes.concat()
+            );
             return Err(source.at("data", message));
         }
         let target = TargetEncoder::of_classes(gallery::CLASS, classes);
@@ -299,6 +303,11 @@ impl Data {
     /// The size of an image, if the data are images.
     pub fn image_shape(&self) -> Option<Shape> {
         self.images.as_ref().map(|images| images.shape())
+    }
+
+    /// What a reader of the data should know: files of a folder that were left out.
+    pub fn warnings(&self) -> &[String] {
+        self.images.as_ref().map_or(&[], |images| &images.identity().warnings)
     }
 
     /// The samples of some rows that were held out: reserved, or else for test.
