@@ -4,7 +4,7 @@
 //!
 //! c one of the 16 channels. The slope is computed again from x on the way back instead of being kept:
 //! it costs an exponential and saves a pass through memory. ReLU, which costs no more than the
-//! memory it reads, stays with the safe loops of [`planes`](super::planes).
+//! memory it reads, stays with the safe loops of `planes`.
 
 #![allow(unsafe_code)]
 

@@ -65,7 +65,7 @@ pub struct RobustReproduction {
     pub interrupt: Interrupt,
 }
 
-/// An experiment of the paper. See the [module](self).
+/// An experiment of the paper: problems that differ in their requirement, trained and then attacked.
 #[derive(Debug)]
 pub struct RobustExperiment {
     name: &'static str,
