@@ -155,9 +155,10 @@ pub enum Command {
     /// Repeat an experiment of the paper, its figures beside ours
     ///
     /// adult and compas train every variant with several seeds, print one table, and write the paper's
-    /// figures from our runs on one page, its claims beside what we find. fashion-mnist trains four
-    /// networks, attacks them, and keeps runs, curves and figures in a directory: called again after an
-    /// interruption, it goes on. Ends with 0 when the experiment is done, whatever it shows.
+    /// figures from our runs on one page, its claims beside what we find. fashion-mnist and cifar-10 train
+    /// networks with and without a requirement under attack, attack them, and keep runs, curves and
+    /// figures in a directory: called again after an interruption, they go on. cifar-10 needs its files,
+    /// see `feasible data show cifar-10`. Ends with 0 when the experiment is done, whatever it shows.
     #[command(after_help = "Example:\n  feasible reproduce adult --seeds 3\n  \
         feasible reproduce fashion-mnist --budget paper --data-dir data/")]
     Reproduce(ReproduceArguments),
@@ -648,7 +649,7 @@ pub enum DataCommand {
 /// How much of an experiment to do.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Budget {
-    /// A part of the embedded sample.
+    /// A part of the images (of Fashion-MNIST, of the embedded sample), a few epochs.
     Small,
     /// All images, all epochs, the full attack.
     Paper,
@@ -658,13 +659,13 @@ pub enum Budget {
 #[derive(Debug, Args)]
 pub struct ReproduceArguments {
     /// The experiment
-    #[arg(value_parser = PossibleValuesParser::new(["adult", "compas", "fashion-mnist"]))]
+    #[arg(value_parser = PossibleValuesParser::new(["adult", "compas", "fashion-mnist", "cifar-10"]))]
     pub experiment: String,
     /// adult, compas: seeds 1 to N [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub seeds: Option<u64>,
-    /// fashion-mnist: small is minutes on the embedded sample, paper is days on all images [default:
-    /// small]
+    /// fashion-mnist, cifar-10: small is minutes on a part of the images, paper is days on all of them
+    /// [default: small]
     #[arg(long)]
     pub budget: Option<Budget>,
     /// Trainings at once, or threads of each for images; by default as many as there are cores
@@ -672,7 +673,7 @@ pub struct ReproduceArguments {
           value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub threads: Option<u64>,
     /// Where runs, page and figures go; by default runs/reproduce-EXPERIMENT, or …-2 if it exists; for
-    /// fashion-mnist runs/fashion-mnist-BUDGET, where an interrupted one goes on
+    /// images runs/EXPERIMENT-BUDGET, where an interrupted one goes on
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Write nothing

@@ -74,9 +74,12 @@ fn what_cannot_be_attacked_or_reproduced_is_said() {
     let scratch = Scratch::new();
     for (arguments, message) in [
         (&["attack", "nowhere"][..], "nowhere"),
-        (&["reproduce", "adult", "--budget", "small"][..], "goes with fashion-mnist"),
+        (&["reproduce", "adult", "--budget", "small"][..], "goes with fashion-mnist and cifar-10"),
         (&["reproduce", "fashion-mnist", "--seeds", "2"][..], "one seed"),
         (&["reproduce", "fashion-mnist", "--budget", "paper"][..], "fashion-mnist was not found"),
+        (&["reproduce", "cifar-10"][..], "cifar-10 was not found"),
+        (&["reproduce", "cifar-10", "--budget", "paper"][..], "cifar-10-binary.tar.gz"),
+        (&["reproduce", "cifar-10", "--no-report"][..], "the runs are kept to go on from"),
         (&["fit", "cifar10-nominal"][..], "cifar-10 was not found"),
     ] {
         let ran = scratch.run(arguments);

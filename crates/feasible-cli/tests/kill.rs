@@ -51,36 +51,40 @@ fn is_midway(run: &Path) -> bool {
     runs.any(|run| run.join("checkpoint.bin").exists() && !run.join("summary.json").exists())
 }
 
-#[test]
-fn a_run_that_was_killed_ends_in_the_same_bytes() {
-    let scratch = Scratch::under(&place());
-    let kills = number("FEASIBLE_KILLS", 80);
-    let mut moments = number("FEASIBLE_KILL_SEED", 1);
-    let variants: [(&str, &[&str]); 2] =
-        [("one", &[]), ("several", &["--seeds", "3", "--threads", "2"])];
-    let mut runs = Vec::new();
-    for (name, more) in variants {
-        let killed = format!("{name}-killed");
-        let arguments = |directory| {
-            let set = ["--set", "training.epochs=600", "-q"];
-            [&["fit", "problem.toml", "-o", directory], &set[..], more].concat()
-        };
+/// A training, and how it goes when nobody kills it.
+struct Fit {
+    /// The directory of the run that was left alone.
+    name: &'static str,
+    /// Of the one that is killed.
+    killed: String,
+    /// The arguments that begin it.
+    begin: Vec<String>,
+    code: i32,
+    took: Duration,
+}
+
+impl Fit {
+    fn left_alone(scratch: &Scratch, name: &'static str, arguments: &[&str]) -> Self {
         let begin = Instant::now();
-        scratch.expect(0, &arguments(name));
+        let ran = scratch.run(&[&["fit", "-q", "-o", name], arguments].concat());
         let took = begin.elapsed();
-        let again: Vec<String> = [&arguments(&killed)[..], &["--force"]]
-            .concat()
-            .into_iter()
-            .map(String::from)
-            .collect();
-        runs.push((name, killed, took, again));
+        assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
+        let killed = format!("{name}-killed");
+        let begin = [&["fit", "-q", "--force", "-o", &killed], arguments].concat();
+        let begin = begin.into_iter().map(String::from).collect();
+        Self { name, killed, begin, code: ran.code.unwrap_or(0), took }
     }
+}
+
+/// Kills the trainings in turn, again and again, until each ends; so many times in all.
+fn kill_and_resume(scratch: &Scratch, fits: &[Fit], kills: u64) {
+    let mut moments = number("FEASIBLE_KILL_SEED", 1);
     let (mut done, mut midway, mut finished) = (0, 0, 0);
     while done < kills {
-        let (name, killed, took, fit) = &runs[finished % 2];
-        let fit: Vec<&str> = fit.iter().map(String::as_str).collect();
+        let Fit { name, killed, begin, code, took } = &fits[finished % fits.len()];
+        let begin: Vec<&str> = begin.iter().map(String::as_str).collect();
         // From the start, then again and again from where it was killed.
-        let mut running = kill(start(&scratch, &fit), *took, &mut moments);
+        let mut running = kill(start(scratch, &begin), *took, &mut moments);
         loop {
             done += u64::from(running);
             let begun = scratch.path(killed).join("problem.toml").exists();
@@ -90,20 +94,65 @@ fn a_run_that_was_killed_ends_in_the_same_bytes() {
                 // Killed before there was anything to resume.
                 let refused = scratch.run(&["resume", killed]);
                 assert_eq!(refused.code, Some(2), "{}", refused.err);
-                running = kill(start(&scratch, &fit), *took, &mut moments);
+                running = kill(start(scratch, &begin), *took, &mut moments);
             } else if finish {
                 break;
             } else {
-                running = kill(start(&scratch, &["resume", killed, "-q"]), *took, &mut moments);
+                running = kill(start(scratch, &["resume", killed, "-q"]), *took, &mut moments);
             }
         }
-        scratch.expect(0, &["resume", killed, "-q"]);
+        scratch.expect(*code, &["resume", killed, "-q"]);
         let context = format!("{name}, after {done} kills");
         assert_same_run(&scratch.path(killed), &scratch.path(name), &context);
         std::fs::remove_dir_all(scratch.path(killed)).unwrap();
         finished += 1;
     }
-    assert!(finished >= 2, "only {finished} runs were finished");
+    assert!(finished >= fits.len(), "only {finished} runs were finished");
     // Otherwise the moments are chosen badly and the test shows little.
     assert!(4 * midway >= kills, "only {midway} of {kills} kills hit a training");
+}
+
+#[test]
+fn a_run_that_was_killed_ends_in_the_same_bytes() {
+    let scratch = Scratch::under(&place());
+    let arguments = ["problem.toml", "--set", "training.epochs=600"];
+    let several = [&arguments[..], &["--seeds", "3", "--threads", "2"]].concat();
+    let fits = [("one", &arguments[..]), ("several", &several)]
+        .map(|(name, arguments)| Fit::left_alone(&scratch, name, arguments));
+    kill_and_resume(&scratch, &fits, number("FEASIBLE_KILLS", 80));
+}
+
+/// A few images of the embedded sample; BatchNorm, whose statistics are state, and an adversary, whose
+/// random starts are.
+const IMAGES: &str = r#"
+[data]
+source = "fashion-mnist-sample"
+per_class = { train = 2, validation = 1, test = 1 }
+
+[model]
+kind = "resnet18"
+width = 2
+
+[[requirement]]
+name = "robust"
+loss = "cross-entropy"
+at_most = 0.5
+adversary = { epsilon = { beta = [3, 8], scale = 0.25 }, steps = 2, step = "ε/2" }
+
+[training]
+epochs = 5
+batch_size = 10
+checkpoint = { epochs = 1 }
+"#;
+
+#[test]
+fn a_training_under_attack_that_was_killed_ends_in_the_same_bytes() {
+    let scratch = Scratch::under(&place());
+    scratch.write("images.toml", IMAGES);
+    let fit = Fit::left_alone(&scratch, "images", &["images.toml", "--threads", "2"]);
+    // The adversary has a say: its requirement's multiplier is not 0.
+    let multipliers = scratch.read("images/multipliers.csv");
+    let last = multipliers.lines().last().and_then(|line| line.rsplit(',').next()).unwrap();
+    assert!(last.parse::<f64>().unwrap() > 0.0, "{multipliers}");
+    kill_and_resume(&scratch, &[fit], number("FEASIBLE_KILLS", 80).div_ceil(10));
 }

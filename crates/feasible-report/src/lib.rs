@@ -134,12 +134,12 @@ impl Report {
         Ok(Self { html, figures, met: true, card: None })
     }
 
-    /// The paper's figures of `reproduce fashion-mnist`, whose runs are where its rows say.
+    /// The paper's figures of a robust experiment, whose runs are where its rows say.
     ///
     /// # Errors
     /// Runs that cannot be read.
-    pub fn of_fashion_mnist(table: &RobustTable, command: &str) -> Result<Self> {
-        let (html, figures) = reproduce::fashion_mnist(table, command)?;
+    pub fn of_robust(table: &RobustTable, command: &str) -> Result<Self> {
+        let (html, figures) = reproduce::robust(table, command)?;
         Ok(Self { html, figures, met: true, card: None })
     }
 

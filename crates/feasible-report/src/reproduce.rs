@@ -6,7 +6,7 @@
 
 mod adult;
 mod compas;
-mod fashion_mnist;
+mod robust;
 
 use feasible_run::summary::Spread;
 use minijinja::context;
@@ -19,13 +19,13 @@ use crate::requirements::Verdict;
 
 pub(crate) use adult::adult;
 pub(crate) use compas::compas;
-pub(crate) use fashion_mnist::fashion_mnist;
+pub(crate) use robust::robust;
 
 /// A claim of the paper beside what we find.
 #[derive(Serialize)]
 struct Claim {
     /// Where it stands.
-    place: &'static str,
+    place: String,
     paper: String,
     ours: String,
     /// `yes`, `no` or `open`: also a class.
@@ -33,13 +33,13 @@ struct Claim {
 }
 
 impl Claim {
-    fn new(place: &'static str, paper: &str, ours: String, agrees: Option<bool>) -> Self {
+    fn new(place: &str, paper: &str, ours: String, agrees: Option<bool>) -> Self {
         let agrees = match agrees {
             Some(true) => "yes",
             Some(false) => "no",
             None => "open",
         };
-        Self { place, paper: paper.to_string(), ours, agrees }
+        Self { place: place.into(), paper: paper.to_string(), ours, agrees }
     }
 
     /// A share, in percent.

@@ -53,7 +53,8 @@ impl Plan {
     fn write_columns(&self, out: &mut String) -> std::fmt::Result {
         let encoder = &self.data().encoder;
         if let Some(shape) = self.data().image_shape() {
-            return writeln!(out, "\npixels fed to the model ({}): {shape}", shape.len());
+            writeln!(out, "\npixels fed to the model ({}): {shape}", shape.len())?;
+            return self.data().warnings().iter().try_for_each(|text| writeln!(out, "  {text}"));
         }
         writeln!(out, "\ncolumns fed to the model ({})", encoder.width())?;
         for variable in encoder.variables() {

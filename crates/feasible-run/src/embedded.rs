@@ -20,7 +20,7 @@ macro_rules! problems {
     };
 }
 
-const PROBLEMS: [EmbeddedProblem; 14] = problems![
+const PROBLEMS: [EmbeddedProblem; 15] = problems![
     "adult",
     "adult-unconstrained",
     "adult-ace",
@@ -34,6 +34,7 @@ const PROBLEMS: [EmbeddedProblem; 14] = problems![
     "fashion-mnist-eps10",
     "fashion-mnist-prior",
     "cifar10-nominal",
+    "cifar10-eps02",
     "cifar10-prior",
 ];
 

@@ -296,7 +296,7 @@ fn other_models_take_images_too_and_networks_for_images_no_tables() {
 fn the_paper_s_image_problems_are_sound_but_for_their_files() {
     let image = |name: &str| name.starts_with("fashion") || name.starts_with("cifar");
     let names: Vec<&str> = problems().iter().map(|p| p.name).filter(|name| image(name)).collect();
-    assert_eq!(names.len(), 6);
+    assert_eq!(names.len(), 7);
     for name in names {
         let sample = ["data.source=fashion-mnist-sample".to_string()];
         let plan = Plan::check(&Source::open(name).unwrap().with_overrides(&sample)).unwrap();

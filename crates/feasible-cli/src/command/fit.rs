@@ -31,6 +31,7 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     let interrupt = interrupt::on_signal(&progress);
     let plan = Plan::check(&source(&arguments.problem, &settings, &arguments.overrides)?)?;
     terminal.detail(&format!("planned in {:.0} ms", start.elapsed().as_secs_f64() * 1e3));
+    plan.data().warnings().iter().for_each(|warning| terminal.note(warning));
     let directory = arguments.output.clone().unwrap_or_else(|| unused(plan.name()));
     let first = plan.seed();
     let last = first.checked_add(count - 1).ok_or_else(|| {

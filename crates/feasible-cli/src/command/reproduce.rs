@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use feasible_report::Report;
 use feasible_run::reproduce::{
-    Budget, Reproduction, RobustReproduction, adult, compas, fashion_mnist,
+    Budget, CIFAR_10, FASHION_MNIST, Reproduction, RobustExperiment, RobustReproduction, adult,
+    compas,
 };
 use feasible_run::{files, problems};
 
@@ -30,8 +31,12 @@ fn overrides(arguments: &ReproduceArguments) -> Vec<String> {
     overrides
 }
 
-/// The robust experiment: four networks, their curves, and the figures.
-fn robust(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<Exit> {
+/// A robust experiment: networks, their curves, and the figures.
+fn robust(
+    experiment: &RobustExperiment,
+    arguments: &ReproduceArguments,
+    terminal: &Terminal,
+) -> Result<Exit> {
     let start = Instant::now();
     if arguments.seeds.is_some() {
         return Err(Failure::input("--seeds goes with adult and compas: here one seed is trained"));
@@ -45,9 +50,9 @@ fn robust(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<Exit> {
         None | Some(arguments::Budget::Small) => Budget::Small,
         Some(arguments::Budget::Paper) => Budget::Paper,
     };
-    let usual = || Path::new("runs").join(format!("fashion-mnist-{}", budget.name()));
+    let usual = || Path::new("runs").join(format!("{}-{}", experiment.name(), budget.name()));
     let directory = arguments.output.clone().unwrap_or_else(usual);
-    let progress = Arc::new(Progress::new(4, terminal));
+    let progress = Arc::new(Progress::new(experiment.problems().len(), terminal));
     let how = RobustReproduction {
         budget,
         directory: directory.clone(),
@@ -55,7 +60,7 @@ fn robust(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<Exit> {
         overrides: overrides(arguments),
         interrupt: interrupt::on_signal(&progress),
     };
-    let table = fashion_mnist(&how, &|event| progress.observe(event), &mut |stage| {
+    let table = experiment.reproduce(&how, &|event| progress.observe(event), &mut |stage| {
         progress.note(&format!("{stage}, {:.0} s", start.elapsed().as_secs_f64()));
     });
     progress.clear();
@@ -69,7 +74,7 @@ fn robust(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<Exit> {
     for row in &table.rows {
         attack::write(&row.curve, &row.directory)?;
     }
-    let report = Report::of_fashion_mnist(&table, &command_line())?;
+    let report = Report::of_robust(&table, &command_line())?;
     let page = directory.join(files::REPORT);
     report.write(&page)?;
     report.write_figures(&directory)?;
@@ -88,12 +93,12 @@ fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {
 pub fn reproduce(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<Exit> {
     let start = Instant::now();
     let name = arguments.experiment.as_str();
-    if name == "fashion-mnist" {
-        return robust(arguments, terminal);
+    if let Some(of) = [&FASHION_MNIST, &CIFAR_10].into_iter().find(|of| of.name() == name) {
+        return robust(of, arguments, terminal);
     }
     if arguments.budget.is_some() {
         return Err(Failure::input(format!(
-            "--budget goes with fashion-mnist: {name} takes minutes as it is"
+            "--budget goes with fashion-mnist and cifar-10: {name} takes minutes as it is"
         )));
     }
     let seeds = arguments.seeds.unwrap_or(5);

@@ -113,7 +113,7 @@ fn plain(shape: Shape) -> Packing {
 }
 
 /// The values of a plane: as stored, or read into scratch memory.
-fn values<'a, T: Real>(
+fn values<'a, T: Kernels>(
     level: Level,
     stored: &'a [T],
     reading: &Reading<T>,

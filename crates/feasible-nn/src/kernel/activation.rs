@@ -83,7 +83,7 @@ pub(super) unsafe fn finish<L: Lanes, const F: u8, const V: usize, const FULL: b
     all
 }
 
-/// φ(x), and for SiLU φ'(x).
+/// φ(x), and what [`slope_of`] knows its slope from: φ(x) again, or for SiLU φ'(x).
 #[inline(always)]
 pub(super) fn value_and_slope<L: Lanes, const F: u8>(x: L) -> (L, L) {
     let a = match F {
@@ -167,43 +167,65 @@ pub(super) mod plain {
         T::ONE / (T::ONE + (-z).exp())
     }
 
-    pub fn activate<T: Real>(activation: Activation, z: &mut [T], slope: &mut [T]) {
-        for (i, z) in z.iter_mut().enumerate() {
-            *z = match activation {
-                Activation::Sigmoid => sigmoid(*z),
-                Activation::Tanh => z.tanh(),
-                // A NaN stays one: it is how divergence is noticed.
-                Activation::Relu => {
-                    if T::ZERO > *z {
-                        T::ZERO
-                    } else {
-                        *z
-                    }
+    /// φ(z).
+    pub fn value<T: Real>(activation: Activation, z: T) -> T {
+        match activation {
+            Activation::Sigmoid => sigmoid(z),
+            Activation::Tanh => z.tanh(),
+            // A NaN stays one: it is how divergence is noticed.
+            Activation::Relu => {
+                if T::ZERO > z {
+                    T::ZERO
+                } else {
+                    z
                 }
-                Activation::Silu => {
-                    let s = sigmoid(*z);
-                    slope[i] = s * (T::ONE + *z * (T::ONE - s));
-                    *z * s
-                }
-            };
+            }
+            Activation::Silu => z * sigmoid(z),
         }
     }
 
-    pub fn activate_back<T: Real>(activation: Activation, a: &[T], slope: &[T], da: &mut [T]) {
-        for (i, d) in da.iter_mut().enumerate() {
-            let derivative = match activation {
-                Activation::Sigmoid => a[i] * (T::ONE - a[i]),
-                Activation::Tanh => T::ONE - a[i] * a[i],
-                Activation::Relu => {
-                    if a[i] > T::ZERO {
-                        T::ONE
-                    } else {
-                        T::ZERO
-                    }
+    /// φ'(z).
+    pub fn slope<T: Real>(activation: Activation, z: T) -> T {
+        match activation {
+            Activation::Silu => {
+                let s = sigmoid(z);
+                s * (T::ONE + z * (T::ONE - s))
+            }
+            _ => slope_at(activation, value(activation, z)),
+        }
+    }
+
+    /// φ'(z) from a = φ(z), where that is enough.
+    fn slope_at<T: Real>(activation: Activation, a: T) -> T {
+        match activation {
+            Activation::Sigmoid => a * (T::ONE - a),
+            Activation::Tanh => T::ONE - a * a,
+            Activation::Relu => {
+                if a > T::ZERO {
+                    T::ONE
+                } else {
+                    T::ZERO
                 }
-                Activation::Silu => slope[i],
+            }
+            Activation::Silu => unreachable!("the slope of SiLU is kept"),
+        }
+    }
+
+    pub fn activate<T: Real>(activation: Activation, z: &mut [T], slopes: &mut [T]) {
+        for (i, z) in z.iter_mut().enumerate() {
+            if activation == Activation::Silu {
+                slopes[i] = slope(activation, *z);
+            }
+            *z = value(activation, *z);
+        }
+    }
+
+    pub fn activate_back<T: Real>(activation: Activation, a: &[T], slopes: &[T], da: &mut [T]) {
+        for (i, d) in da.iter_mut().enumerate() {
+            *d *= match activation {
+                Activation::Silu => slopes[i],
+                _ => slope_at(activation, a[i]),
             };
-            *d *= derivative;
         }
     }
 

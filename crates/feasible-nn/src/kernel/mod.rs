@@ -22,8 +22,8 @@ mod tests;
 use feasible::aligned::{place, placed};
 use feasible::{Batch, Real, Shift};
 
-use conv::{Correlation, Outer, Planar};
-use conv::{outer, planar, sweep};
+use conv::{Activated, Correlation, Outer, Planar};
+use conv::{activate, outer, planar, sweep};
 
 pub use gather::Weights;
 pub use product::{Left, Start};
@@ -182,6 +182,12 @@ pub trait Kernels: Real {
     /// The gradient of a convolution with respect to an input by planes.
     fn planar(level: Level, of: Planar<'_, Self>, out: &mut [Self]);
 
+    /// φ of planes; see [`conv::activate`].
+    fn activate_planes(level: Level, of: Activated<'_, Self>, y: &mut [Self]);
+
+    /// g ← g · φ' of planes.
+    fn activate_planes_back(level: Level, of: Activated<'_, Self>, g: &mut [Self]);
+
     /// Numbers of the data as numbers of this type: themselves, or converted into `scratch`.
     fn from_data<'a>(data: &'a [f32], scratch: &'a mut Vec<Self>) -> &'a [Self];
 }
@@ -217,6 +223,8 @@ macro_rules! kernels {
             sweep::sweep(of: Correlation<'_, Self>, out: &mut [Self]);
             outer::outer(of: Outer<'_, Self>, gradient: &mut [Self]);
             planar::planar(of: Planar<'_, Self>, out: &mut [Self]);
+            activate::activate_planes(of: Activated<'_, Self>, y: &mut [Self]);
+            activate::activate_planes_back(of: Activated<'_, Self>, g: &mut [Self]);
             step::sgd(step: SgdStep, theta: &mut [Self], gradient: &[Self], buffer: &mut [Self]);
         }
     };

@@ -70,7 +70,11 @@ impl Draft {
         };
         let classes = gallery.classes_of(&split.train);
         if classes.len() < 2 {
-            let message = "the training images are all of one class: there is nothing to learn";
+            let message = format!(
+                "the training images of {} are all of one class, '{}': there is nothing to learn",
+                gallery.table().name(),
+                classes.concat()
+            );
             return Err(source.at("data", message));
         }
         let target = TargetEncoder::of_classes(gallery::CLASS, classes);

@@ -56,6 +56,11 @@ impl Data {
         self.images.as_ref().map(|images| images.shape())
     }
 
+    /// What a reader of the data should know: files of a folder that were left out.
+    pub fn warnings(&self) -> &[String] {
+        self.images.as_ref().map_or(&[], |images| &images.identity().warnings)
+    }
+
     /// The samples of some rows that were held out: reserved, or else for test.
     ///
     /// # Errors

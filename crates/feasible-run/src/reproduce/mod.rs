@@ -5,7 +5,7 @@
 
 mod adult;
 mod compas;
-mod fashion_mnist;
+mod robust;
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,10 @@ use crate::summary::{SeedsSummary, Summary};
 
 pub use adult::{AdultRow, AdultTable, adult};
 pub use compas::{CompasRow, CompasTable, Multiplier, PAPER_ACCURACY, compas};
-pub use fashion_mnist::{Budget, RobustReproduction, RobustRow, RobustTable, Shown, fashion_mnist};
+pub use robust::{
+    Budget, CIFAR_10, FASHION_MNIST, RobustExperiment, RobustReproduction, RobustRow, RobustTable,
+    Shown,
+};
 
 /// How to reproduce.
 #[derive(Clone, Debug)]

@@ -15,6 +15,7 @@
 //! roles of o and i exchanged, one sweep for each residue of the pixel modulo the stride. The
 //! gradient with respect to w sums products over pixels instead of over channels: [`Outer`].
 
+pub mod activate;
 pub mod outer;
 pub mod planar;
 pub(crate) mod planes;
@@ -23,6 +24,7 @@ pub mod sweep;
 mod tests;
 pub mod winograd;
 
+pub use activate::Activated;
 pub use outer::Outer;
 pub use planar::Planar;
 pub(crate) use planes::Packing;

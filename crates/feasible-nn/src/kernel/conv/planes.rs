@@ -2,12 +2,14 @@
 //! normalisation and an activation, packing with a border, statistics, gradients of the two.
 //!
 //! These are safe loops over 16 channels, compiled for each instruction set. They round every
-//! operation by itself, so that all levels give the same bits.
+//! operation by itself, so that all levels give the same bits. Activations other than ReLU, which take
+//! an exponential, go by the kernels of [`activate`](super::activate).
 
 use feasible::Real;
 
-use super::BLOCK;
+use super::{Activated, BLOCK};
 use crate::activation::Activation;
+use crate::kernel::Kernels;
 use crate::simd::Level;
 
 /// One number for each channel of a block.
@@ -58,6 +60,16 @@ impl<T: Real> Reading<T> {
     /// Whether what is stored is the value.
     pub(crate) fn is_plain(&self) -> bool {
         self.affine.is_none() && self.activation.is_none()
+    }
+
+    /// Its activation, if that is not ReLU.
+    fn curved(&self) -> Option<Activation> {
+        self.activation.filter(|&activation| activation != Activation::Relu)
+    }
+
+    fn activated<'a>(&'a self, activation: Activation, x: &'a [T]) -> Activated<'a, T> {
+        let affine = self.affine.as_ref().map(|(scale, shift)| (scale, shift));
+        Activated { activation, affine, x }
     }
 }
 
@@ -116,80 +128,131 @@ impl Packing {
     }
 }
 
+/// The larger of u and 0; in this order NaN stays NaN.
 #[inline(always)]
-fn sigmoid<T: Real>(x: T) -> T {
-    T::ONE / (T::ONE + (-x).exp())
+fn positive<T: Real>(u: T) -> T {
+    if u < T::ZERO { T::ZERO } else { u }
 }
 
-/// φ(u).
-#[inline(always)]
-fn value<T: Real>(activation: Activation, u: T) -> T {
-    match activation {
-        // In this order NaN stays NaN.
-        Activation::Relu => {
-            if u < T::ZERO {
-                T::ZERO
-            } else {
-                u
+/// How the pixels of a row are read.
+trait Read<T> {
+    fn line(&self, from: &[T], to: &mut [T]);
+}
+
+/// A reading without activation or with ReLU.
+struct Straight<'a, T>(&'a Reading<T>);
+
+impl<T: Real> Read<T> for Straight<'_, T> {
+    #[inline(always)]
+    fn line(&self, from: &[T], to: &mut [T]) {
+        let pixels = from.chunks_exact(BLOCK).zip(to.chunks_exact_mut(BLOCK));
+        match (&self.0.affine, self.0.activation) {
+            (None, None) => to.copy_from_slice(from),
+            (None, Some(_)) => {
+                for (x, y) in pixels {
+                    for i in 0..BLOCK {
+                        y[i] = positive(x[i]);
+                    }
+                }
+            }
+            (Some((scale, shift)), None) => {
+                for (x, y) in pixels {
+                    for i in 0..BLOCK {
+                        y[i] = scale[i] * x[i] + shift[i];
+                    }
+                }
+            }
+            (Some((scale, shift)), Some(_)) => {
+                for (x, y) in pixels {
+                    for i in 0..BLOCK {
+                        y[i] = positive(scale[i] * x[i] + shift[i]);
+                    }
+                }
             }
         }
-        Activation::Silu => u * sigmoid(u),
-        Activation::Sigmoid => sigmoid(u),
-        Activation::Tanh => u.tanh(),
     }
 }
 
-/// φ'(u).
-#[inline(always)]
-fn slope<T: Real>(activation: Activation, u: T) -> T {
-    let s = sigmoid(u);
-    match activation {
-        Activation::Relu => {
-            if u > T::ZERO {
-                T::ONE
-            } else {
-                T::ZERO
-            }
-        }
-        Activation::Silu => s * (T::ONE + u * (T::ONE - s)),
-        Activation::Sigmoid => s * (T::ONE - s),
-        Activation::Tanh => T::ONE - u.tanh() * u.tanh(),
+/// A reading with another activation.
+struct Curved<'a, T>(Level, Activation, &'a Reading<T>);
+
+impl<T: Kernels> Read<T> for Curved<'_, T> {
+    fn line(&self, from: &[T], to: &mut [T]) {
+        T::activate_planes(self.0, self.2.activated(self.1, from), to);
     }
 }
 
 #[inline(always)]
-fn line<T: Real>(from: &[T], reading: &Reading<T>, to: &mut [T]) {
-    let pixels = from.chunks_exact(BLOCK).zip(to.chunks_exact_mut(BLOCK));
-    match (&reading.affine, reading.activation) {
-        (None, None) => to.copy_from_slice(from),
-        (None, Some(activation)) => {
-            for (x, y) in pixels {
-                for i in 0..BLOCK {
-                    y[i] = value(activation, x[i]);
+fn pack_lines<T: Real>(
+    from: &[T],
+    width: usize,
+    read: &impl Read<T>,
+    packing: &Packing,
+    to: &mut [T],
+) {
+    let (row, wide) = (packing.row(), packing.columns(width));
+    clear_border(packing, from.len() / (width * BLOCK), width, to);
+    let lines = from.chunks_exact(width * BLOCK).zip(to.chunks_exact_mut(row).skip(packing.top));
+    for (y, (line_in, line_out)) in lines.enumerate() {
+        if packing.stride == 1 {
+            let left = packing.left * BLOCK;
+            read.line(&line_in[..wide * BLOCK], &mut line_out[left..left + wide * BLOCK]);
+        } else if !packing.skips(y + packing.top) {
+            for (x, pixel) in line_in.chunks_exact(BLOCK).take(wide).enumerate() {
+                if !packing.skips(x + packing.left) {
+                    let at = packing.column(x);
+                    read.line(pixel, &mut line_out[at..at + BLOCK]);
                 }
             }
         }
-        (Some((scale, shift)), None) => {
-            for (x, y) in pixels {
-                for i in 0..BLOCK {
-                    y[i] = scale[i] * x[i] + shift[i];
-                }
-            }
+    }
+}
+
+/// Reads a plane of rows of `width` pixels into its packed place.
+pub(crate) fn pack<T: Kernels>(
+    level: Level,
+    from: &[T],
+    width: usize,
+    reading: &Reading<T>,
+    packing: &Packing,
+    to: &mut [T],
+) {
+    match reading.curved() {
+        Some(activation) => {
+            pack_lines(from, width, &Curved(level, activation, reading), packing, to)
         }
-        (Some((scale, shift)), Some(Activation::Relu)) => {
-            for (x, y) in pixels {
-                for i in 0..BLOCK {
-                    y[i] = value(Activation::Relu, scale[i] * x[i] + shift[i]);
-                }
-            }
+        None => pack_straight(level, from, width, reading, packing, to),
+    }
+}
+
+/// out = φ(reading(z) + other(shortcut)), and if φ is not ReLU what is inside. The first reading is a
+/// normalisation alone.
+pub(crate) fn join<T: Kernels>(
+    level: Level,
+    z: &[T],
+    reading: &Reading<T>,
+    shortcut: &[T],
+    other: &Reading<T>,
+    relu: bool,
+    out: &mut [T],
+) {
+    match other.curved() {
+        Some(activation) => {
+            T::activate_planes(level, other.activated(activation, shortcut), out);
+            join_current(level, z, reading, relu, out);
         }
-        (Some((scale, shift)), Some(activation)) => {
-            for (x, y) in pixels {
-                for i in 0..BLOCK {
-                    y[i] = value(activation, scale[i] * x[i] + shift[i]);
-                }
-            }
+        None => join_straight(level, z, reading, shortcut, other, relu, out),
+    }
+}
+
+/// Takes g back through the activation of a value stored as `stored`: multiplies it by φ'.
+pub(crate) fn through<T: Kernels>(level: Level, stored: &[T], reading: &Reading<T>, g: &mut [T]) {
+    match (reading.curved(), reading.activation) {
+        (Some(activation), _) => {
+            T::activate_planes_back(level, reading.activated(activation, stored), g);
         }
+        (None, Some(_)) => through_relu(level, stored, reading, g),
+        (None, None) => {}
     }
 }
 
@@ -226,24 +289,9 @@ pub(crate) struct Pull<T> {
 }
 
 compiled! {
-    /// Reads a plane of rows of `width` pixels into its packed place.
-    fn pack<T>(from: &[T], width: usize, reading: &Reading<T>, packing: &Packing, to: &mut [T]) {
-        let (row, wide) = (packing.row(), packing.columns(width));
-        clear_border(packing, from.len() / (width * BLOCK), width, to);
-        let lines = from.chunks_exact(width * BLOCK);
-        for (y, (line_in, line_out)) in lines.zip(to.chunks_exact_mut(row).skip(packing.top)).enumerate() {
-            if packing.stride == 1 {
-                let left = packing.left * BLOCK;
-                line(&line_in[..wide * BLOCK], reading, &mut line_out[left..left + wide * BLOCK]);
-            } else if !packing.skips(y + packing.top) {
-                for (x, pixel) in line_in.chunks_exact(BLOCK).take(wide).enumerate() {
-                    if !packing.skips(x + packing.left) {
-                        let at = packing.column(x);
-                        line(pixel, reading, &mut line_out[at..at + BLOCK]);
-                    }
-                }
-            }
-        }
+    /// [`pack`] without activation or with ReLU.
+    fn pack_straight<T>(from: &[T], width: usize, reading: &Reading<T>, packing: &Packing, to: &mut [T]) {
+        pack_lines(from, width, &Straight(reading), packing, to);
     }
 
     /// Packs dz, the gradient before a normalisation, from g, the one after it.
@@ -277,13 +325,12 @@ compiled! {
         sums[BLOCK..].copy_from_slice(&second);
     }
 
-    /// out = φ(reading(z) + other(shortcut)), and if φ is not ReLU what is inside.
-    fn join<T>(z: &[T], reading: &Reading<T>, shortcut: &[T], other: &Reading<T>, relu: bool, out: &mut [T]) {
+    /// [`join`] with a shortcut without activation or with ReLU.
+    fn join_straight<T>(z: &[T], reading: &Reading<T>, shortcut: &[T], other: &Reading<T>, relu: bool, out: &mut [T]) {
         // The two that residual blocks have, in one pass.
         if let (Some((scale, shift)), None, true) = (&reading.affine, reading.activation, relu) {
             let pixels = z.chunks_exact(BLOCK).zip(shortcut.chunks_exact(BLOCK));
             let pixels = pixels.zip(out.chunks_exact_mut(BLOCK));
-            let positive = |u: T| if u < T::ZERO { T::ZERO } else { u };
             match (&other.affine, other.activation) {
                 (None, None) => {
                     for ((z, x), y) in pixels {
@@ -313,38 +360,37 @@ compiled! {
                 _ => {}
             }
         }
-        line(z, reading, out);
+        Straight(reading).line(z, out);
         let mut value = [T::ZERO; BLOCK];
         for (x, y) in shortcut.chunks_exact(BLOCK).zip(out.chunks_exact_mut(BLOCK)) {
-            line(x, other, &mut value);
+            Straight(other).line(x, &mut value);
             for i in 0..BLOCK {
                 let u = y[i] + value[i];
-                y[i] = if relu && u < T::ZERO { T::ZERO } else { u };
+                y[i] = if relu { positive(u) } else { u };
             }
         }
     }
 
-    /// Takes g back through the activation of a value stored as `stored`: multiplies it by φ'.
-    fn through<T>(stored: &[T], reading: &Reading<T>, g: &mut [T]) {
+    /// [`join`] with a shortcut whose value `out` holds.
+    fn join_current<T>(z: &[T], reading: &Reading<T>, relu: bool, out: &mut [T]) {
+        let mut value = [T::ZERO; BLOCK];
+        for (z, y) in z.chunks_exact(BLOCK).zip(out.chunks_exact_mut(BLOCK)) {
+            Straight(reading).line(z, &mut value);
+            for i in 0..BLOCK {
+                let u = value[i] + y[i];
+                y[i] = if relu { positive(u) } else { u };
+            }
+        }
+    }
+
+    /// [`through`] ReLU.
+    fn through_relu<T>(stored: &[T], reading: &Reading<T>, g: &mut [T]) {
         let one = ([T::ONE; BLOCK], [T::ZERO; BLOCK]);
         let (scale, shift) = reading.affine.as_ref().unwrap_or(&one);
-        let pixels = stored.chunks_exact(BLOCK).zip(g.chunks_exact_mut(BLOCK));
-        match reading.activation {
-            None => {}
-            Some(Activation::Relu) => {
-                for (x, g) in pixels {
-                    for i in 0..BLOCK {
-                        let u = scale[i] * x[i] + shift[i];
-                        g[i] = if u > T::ZERO { g[i] } else { T::ZERO };
-                    }
-                }
-            }
-            Some(activation) => {
-                for (x, g) in pixels {
-                    for i in 0..BLOCK {
-                        g[i] *= slope(activation, scale[i] * x[i] + shift[i]);
-                    }
-                }
+        for (x, g) in stored.chunks_exact(BLOCK).zip(g.chunks_exact_mut(BLOCK)) {
+            for i in 0..BLOCK {
+                let u = scale[i] * x[i] + shift[i];
+                g[i] = if u > T::ZERO { g[i] } else { T::ZERO };
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Fashion-MNIST: accuracy under attack, and the law of ε.
+//! A robust experiment: accuracy under attack, and the law of ε.
 
 use feasible_run::reproduce::{Budget, RobustRow, RobustTable};
 
@@ -10,7 +10,7 @@ use crate::robust;
 use crate::run::Run;
 
 /// The page, and its figures.
-pub(crate) fn fashion_mnist(table: &RobustTable, command: &str) -> Result<(String, Vec<Figure>)> {
+pub(crate) fn robust(table: &RobustTable, command: &str) -> Result<(String, Vec<Figure>)> {
     let curves: Vec<_> = table.rows.iter().map(|row| (row.variant.as_str(), &row.curve)).collect();
     let mut figures = vec![robust::accuracy(&curves)];
     let densities = table.rows.iter().filter_map(|row| robust::density(row.prior.as_ref()?));
@@ -19,10 +19,10 @@ pub(crate) fn fashion_mnist(table: &RobustTable, command: &str) -> Result<(Strin
     let runs = table.rows.iter().map(open).collect::<Result<Vec<_>>>()?;
     figures.extend(robust::training(&runs));
     let claim = |shown: &feasible_run::reproduce::Shown| {
-        Claim::new("Fig. 2", &shown.claim, shown.found.clone(), Some(shown.agrees))
+        Claim::new(&table.figure, &shown.claim, shown.found.clone(), Some(shown.agrees))
     };
     let claims: Vec<Claim> = table.claims.iter().map(claim).collect();
-    let title = "Fashion-MNIST: the paper's figures from our runs";
+    let title = format!("{}: the paper's figures from our runs", table.title);
     let lead = match table.budget {
         Budget::Small => {
             "One seed of a reduced run: fewer images and epochs, and levels of the loss that these can \
@@ -34,7 +34,7 @@ pub(crate) fn fashion_mnist(table: &RobustTable, command: &str) -> Result<(Strin
              confirmed stands in the claim."
         }
     };
-    let html = render(title, lead, "One seed.", &claims, &[accuracies(table)], &figures, command)?;
+    let html = render(&title, lead, "One seed.", &claims, &[accuracies(table)], &figures, command)?;
     Ok((html, figures))
 }
 
