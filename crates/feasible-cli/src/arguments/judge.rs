@@ -1,0 +1,245 @@
+//! Arguments of the commands that hold a trained model against data.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::Overrides;
+
+/// What to do with levels that the training rows did not have.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Unseen {
+    /// Stop and say where.
+    Error,
+    /// Take them as '(other)'.
+    Other,
+}
+
+impl From<Unseen> for feasible_data::Unseen {
+    fn from(unseen: Unseen) -> Self {
+        match unseen {
+            Unseen::Error => Self::Error,
+            Unseen::Other => Self::Other,
+        }
+    }
+}
+
+/// `predict`.
+#[derive(Debug, Args)]
+pub struct PredictArguments {
+    /// A run directory or a model file
+    #[arg(value_name = "DIR_OR_MODEL")]
+    pub model: PathBuf,
+    /// A table: CSV, TSV or Parquet; - reads from standard input. For a model of images, an image set or
+    /// a folder: its test images, or all if it has no such part
+    #[arg(value_name = "TABLE")]
+    pub table: PathBuf,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// What to do with levels the training rows did not have, if not as the problem file says
+    #[arg(long)]
+    pub unseen: Option<Unseen>,
+}
+
+/// `audit`.
+#[derive(Debug, Args)]
+pub struct AuditArguments {
+    /// A run directory or a model file
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+    /// A table with the target: CSV, TSV or Parquet; - reads from standard input. For a model of images, an
+    /// image set or a folder: its test images, or all if it has no such part
+    #[arg(value_name = "TABLE")]
+    pub table: PathBuf,
+    /// What to do with levels the training rows did not have, if not as the problem file says
+    #[arg(long)]
+    pub unseen: Option<Unseen>,
+}
+
+/// The norm of the ball.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Norm {
+    /// The largest change of any entry.
+    Linf,
+    /// The root of the sum of squares.
+    L2,
+}
+
+/// What an attack climbs.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum AttackLoss {
+    /// The loss of the right class.
+    CrossEntropy,
+    /// The largest other output minus that of the right class.
+    Margin,
+}
+
+/// `attack`.
+#[derive(Debug, Args)]
+pub struct AttackArguments {
+    /// A run directory or a model file
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+    /// An image set, a folder of images by class, or a problem: its test images; by default the run's
+    /// own. For a model of tables, a table
+    #[arg(value_name = "DATA")]
+    pub data: Option<String>,
+    /// The grid of ε [default: 0 to 0.2 in 11 steps]
+    #[arg(long, value_name = "E,E,…", value_delimiter = ',')]
+    pub epsilons: Option<Vec<f64>>,
+    /// Steps of a run
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub steps: u32,
+    /// The length of a step as a share of ε [default: 1/30]
+    #[arg(long, value_name = "SHARE", value_parser = share_of_epsilon)]
+    pub step: Option<f64>,
+    /// Runs for each sample, of which the worst counts
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub restarts: u32,
+    /// The norm of the ball
+    #[arg(long, default_value = "linf")]
+    pub norm: Norm,
+    /// What is climbed
+    #[arg(long, default_value = "cross-entropy")]
+    pub loss: AttackLoss,
+    /// Attack only about so many images, as many of each class
+    #[arg(long, value_name = "N")]
+    pub images: Option<usize>,
+    /// The confidence of each interval
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
+    pub confidence: f64,
+    /// The seed of the random starts
+    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
+    pub seed: Option<u64>,
+    /// Threads, by default as many as there are cores; results do not depend on it
+    #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
+          value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub threads: Option<u64>,
+    /// Read an image set's files from this directory [env: FEASIBLE_DATA]
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Where attack.json, attack.csv and attack.svg go; by default the run directory
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// A number, or a fraction such as 1/30.
+fn share_of_epsilon(text: &str) -> Result<f64, String> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let share = match text.split_once('/') {
+        Some((over, under)) => number(over).zip(number(under)).map(|(over, under)| over / under),
+        None => number(text),
+    };
+    share.ok_or("a number, or a fraction such as 1/30".into())
+}
+
+/// What ends with 0.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Require {
+    /// Every requirement is certified.
+    Certified,
+    /// Every requirement is certified or met in the rows.
+    Met,
+}
+
+/// How requirements share δ.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Simultaneous {
+    /// Holm's step-down.
+    Holm,
+    /// An equal part for each.
+    Bonferroni,
+}
+
+impl From<Simultaneous> for feasible_run::spec::SimultaneousName {
+    fn from(given: Simultaneous) -> Self {
+        match given {
+            Simultaneous::Holm => Self::Holm,
+            Simultaneous::Bonferroni => Self::Bonferroni,
+        }
+    }
+}
+
+/// The bound for averages of losses.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Method {
+    /// Waudby-Smith and Ramdas.
+    Betting,
+    /// Bates and others.
+    HoeffdingBentkus,
+    /// Maurer and Pontil.
+    EmpiricalBernstein,
+    /// Hoeffding.
+    Hoeffding,
+}
+
+impl From<Method> for feasible_run::spec::MethodName {
+    fn from(given: Method) -> Self {
+        match given {
+            Method::Betting => Self::Betting,
+            Method::HoeffdingBentkus => Self::HoeffdingBentkus,
+            Method::EmpiricalBernstein => Self::EmpiricalBernstein,
+            Method::Hoeffding => Self::Hoeffding,
+        }
+    }
+}
+
+/// `certify`.
+#[derive(Debug, Args)]
+pub struct CertifyArguments {
+    /// A run directory
+    #[arg(value_name = "MODEL")]
+    pub model: PathBuf,
+    /// A table of rows that were not used, with the target; by default those the run held out
+    #[arg(value_name = "TABLE")]
+    pub table: Option<PathBuf>,
+    /// The confidence, of all requirements together [default: as the problem file says, or 0.95]
+    #[arg(long, value_name = "SHARE")]
+    pub confidence: Option<f64>,
+    /// The share of the population that may violate a requirement on every single sample, where it allows
+    /// none [default: as the problem file says, or 0.01]
+    #[arg(long, value_name = "SHARE")]
+    pub all_but: Option<f64>,
+    /// How requirements share the risk of being wrong [default: as the problem file says, or holm]
+    #[arg(long)]
+    pub simultaneous: Option<Simultaneous>,
+    /// The bound for averages of losses [default: as the problem file says, or betting]
+    #[arg(long)]
+    pub method: Option<Method>,
+    /// What ends with 0
+    #[arg(long, default_value = "certified")]
+    pub require: Require,
+    /// What to do with levels the training rows did not have, if not as the problem file says
+    #[arg(long)]
+    pub unseen: Option<Unseen>,
+}
+
+/// `bound`.
+#[derive(Debug, Args)]
+pub struct BoundArguments {
+    /// A problem file, or an embedded problem: its rows, requirements and model
+    #[arg(value_name = "FILE|adult|compas")]
+    pub problem: Option<String>,
+    /// Held-out rows: what do they buy?
+    #[arg(long, value_name = "N")]
+    pub rows: Option<u64>,
+    /// The share, or the mean divided by its bound, to be certified: how many rows does it take?
+    #[arg(long, value_name = "SHARE")]
+    pub level: Option<f64>,
+    /// The share that a sample is expected to show; several by default
+    #[arg(long, value_name = "SHARE")]
+    pub rate: Option<f64>,
+    /// The confidence, of all requirements together
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
+    pub confidence: f64,
+    /// Requirements that share it [default: those of the problem file, or 1]
+    #[arg(long, value_name = "M")]
+    pub requirements: Option<usize>,
+    /// The VC dimension of the class of models, for the paper's bounds [default: of the problem file's]
+    #[arg(long, value_name = "D")]
+    pub dimension: Option<f64>,
+    /// Settings.
+    #[command(flatten)]
+    pub overrides: Overrides,
+}

@@ -1,0 +1,188 @@
+//! The arguments, as clap reads them. Every help text begins with what the command is for and
+//! ends with an example.
+
+mod around;
+mod judge;
+mod train;
+
+use clap::{Args, Parser, Subcommand};
+
+pub use around::{
+    CheckArguments, CompletionsArguments, DataArguments, DataCommand, InitArguments, ManArguments,
+    ReportArguments,
+};
+pub use judge::{
+    AttackArguments, AttackLoss, AuditArguments, BoundArguments, CertifyArguments, Norm,
+    PredictArguments, Require,
+};
+pub use train::{
+    Budget, FitArguments, Overrides, ReproduceArguments, ResumeArguments, SweepArguments,
+};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done; every requirement is met on the rows the model is judged by (certified, if asked for)
+  1    trained, audited or certified, but a requirement is not met
+  2    the input is wrong
+  3    the machine or the program failed
+  130  interrupted; `feasible resume` goes on
+
+Environment:
+  FEASIBLE_THREADS, FEASIBLE_SEED, FEASIBLE_DATA stand for --threads, --seed, --data-dir;
+  NO_COLOR turns colours off. Flags win over the environment, the environment over the file.
+
+Example:
+  feasible fit adult -o runs/adult
+  feasible predict runs/adult people.csv > predictions.csv";
+
+/// Train models that must meet requirements
+///
+/// Say in a problem file what to predict and what must hold, for everyone or for groups, on
+/// average or for each person. `feasible fit` finds a model that is good and meets the
+/// requirements, and says whether it does on rows it has not seen.
+#[derive(Debug, Parser)]
+#[command(name = "feasible", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub struct Arguments {
+    /// What to say.
+    #[command(flatten)]
+    pub terminal: TerminalArguments,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// How much to say, and in what form.
+#[derive(Clone, Debug, Args)]
+pub struct TerminalArguments {
+    /// Print the result as JSON
+    #[arg(long, global = true, help_heading = "Output")]
+    pub json: bool,
+    /// Say nothing but results and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Output")]
+    pub quiet: bool,
+    /// Say more: every epoch, every checkpoint, times
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub verbose: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Train the model of a problem file
+    ///
+    /// Reads the problem file and its data, trains, and writes a run directory: the model, its
+    /// multipliers, metrics of every epoch, and a checkpoint to resume from. Prints how the model
+    /// does on training, validation and test rows, and what held-out rows certify. Ctrl-C saves and stops; `feasible resume` goes
+    /// on. Ends with 0 if every requirement is met on the test rows (or validation or training
+    /// rows, if there are no others), with 1 if not; if the problem file has `certify`, with 0 only if every
+    /// requirement is certified.
+    #[command(after_help = "Example:\n  \
+        feasible fit adult --set requirement.gender.at_most=1e-4 --seeds 5 -o runs/strict")]
+    Fit(FitArguments),
+    /// Go on with a run that was interrupted or killed
+    ///
+    /// Starts from the last checkpoint. The result is the same, byte for byte, as if the run had
+    /// never been stopped. A run that is already done is only reported.
+    #[command(
+        after_help = "Example:\n  feasible resume runs/adult\n  feasible resume runs/adult --finish"
+    )]
+    Resume(ResumeArguments),
+    /// Predict the rows of a table with a trained model
+    ///
+    /// Applies the preprocessing stored with the model and prints one line of CSV for each row:
+    /// its number, the class and the probability of each class (or the value, if numbers are
+    /// predicted).
+    #[command(after_help = "Example:\n  feasible predict runs/adult people.csv > predictions.csv")]
+    Predict(PredictArguments),
+    /// Hold a trained model against any table
+    ///
+    /// Prints accuracy, every requirement the model was trained for, and how many predictions
+    /// change under each counterfactual, on all rows of the table (which must have the target).
+    /// Says what the rows certify, if they were not used in training. Ends with 0 if every requirement is
+    /// met, with 1 if not.
+    #[command(after_help = "Example:\n  feasible audit runs/adult this-year.csv && ./deploy")]
+    Audit(AuditArguments),
+    /// Attack a trained model: its accuracy against the size of the perturbation
+    ///
+    /// Searches, for each sample and each ε of a grid, a perturbation of at most ε that makes the model
+    /// err, by projected gradient ascent: 50 steps of ε/30, the worst of 10 restarts, as in the paper. Prints
+    /// the share that stands with its exact interval, and writes it as JSON, CSV and SVG. Pixels stay in
+    /// [0, 1]; of a table only standardised numbers move, in standard deviations.
+    #[command(after_help = "Example:\n  feasible attack runs/robust --images 500 --restarts 3\n  \
+        feasible attack model.safetensors fashion-mnist --epsilons 0,0.04,0.1 -o curve/")]
+    Attack(AttackArguments),
+    /// Say what is certain about a trained model on data nobody has seen
+    ///
+    /// Holds the model against rows that were not used to train it, and says of each requirement what
+    /// they prove about the population they are drawn from: CERTIFIED, MET (in the rows, which are too few
+    /// to say more), VIOLATED or OPEN, all requirements together at the confidence asked for. Without a
+    /// table, uses the rows that the run itself kept back or tested on. Refuses rows that the record of the
+    /// run knows as used. Ends with 0 if every requirement is certified, with 1 if not.
+    #[command(after_help = "Example:\n  feasible certify runs/adult this-year.csv && ./deploy")]
+    Certify(CertifyArguments),
+    /// Say how many rows a certificate takes, and what the rows there are would buy
+    ///
+    /// Answers before anything is trained: the share of a population that N held-out rows certify, the
+    /// rows that certify a level, and what the paper's bounds for all models of a class at once have to
+    /// say. A problem file supplies its rows, requirements and model.
+    #[command(after_help = "Example:\n  feasible bound --rows 32561\n  \
+        feasible bound --level 0.01 --confidence 0.99\n  feasible bound adult --level 0.001")]
+    Bound(BoundArguments),
+    /// Solve a problem over levels of one requirement: what does a stricter level cost?
+    ///
+    /// Trains a model for each level and seed; prints objective, accuracy, violation and multiplier against the
+    /// level, and writes them as a table, as JSON and on one page. Every level and seed is a run of its own. A
+    /// sweep that was stopped goes on where it was if it is started again. Ends with 0 when it is done, whatever it
+    /// shows.
+    #[command(after_help = "Example:\n  \
+        feasible sweep adult --requirement gender --levels 1e-4..1e-1 --seeds 3")]
+    Sweep(SweepArguments),
+    /// Put a run on one page, or several side by side
+    ///
+    /// Writes one HTML file that needs nothing else: the verdict, what it cost, what made it hard,
+    /// how training went, how to reproduce it; and beside it a model card in Markdown. It is made from the
+    /// run and its data alone and can be opened offline, mailed and printed. Several directories, or
+    /// that of several seeds, are compared. Ends with 0 when it is written, whatever it says.
+    #[command(after_help = "Example:\n  feasible report runs/adult --figures figures/\n  \
+        feasible report runs/adult runs/strict -o comparison.html")]
+    Report(ReportArguments),
+    /// Say what a problem file means, without training
+    ///
+    /// Reads the problem file and its data and prints the problem in mathematical words, the
+    /// columns the model is fed and the size of everything.
+    #[command(after_help = "Example:\n  feasible check problem.toml")]
+    Check(CheckArguments),
+    /// Write a first problem file for a table
+    ///
+    /// Looks at the table's columns and writes a problem file with comments, ready to be edited.
+    /// The name of an embedded problem (adult, compas, …) writes that problem's file.
+    #[command(
+        after_help = "Example:\n  feasible init people.csv --target income && feasible check people.toml"
+    )]
+    Init(InitArguments),
+    /// List, show, export or fetch data sets
+    ///
+    /// Adult and COMPAS are embedded, with the paper's preprocessing; nothing is downloaded.
+    #[command(after_help = "Example:\n  feasible data export adult data/")]
+    Data(DataArguments),
+    /// Repeat an experiment of the paper, its figures beside ours
+    ///
+    /// adult and compas train every variant with several seeds, print one table, and write the paper's
+    /// figures from our runs on one page, its claims beside what we find. fashion-mnist and cifar-10 train
+    /// networks with and without a requirement under attack, attack them, and keep runs, curves and
+    /// figures in a directory: called again after an interruption, they go on. cifar-10 needs its files,
+    /// see `feasible data show cifar-10`. Ends with 0 when the experiment is done, whatever it shows.
+    #[command(after_help = "Example:\n  feasible reproduce adult --seeds 3\n  \
+        feasible reproduce fashion-mnist --budget paper --data-dir data/")]
+    Reproduce(ReproduceArguments),
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  \
+        feasible completions bash > ~/.local/share/bash-completion/completions/feasible")]
+    Completions(CompletionsArguments),
+    /// Print the manual page, or write those of all commands
+    #[command(after_help = "Example:\n  feasible man | man -l -")]
+    Man(ManArguments),
+    /// Print the JSON schema of the problem file, for editors that complete and check it
+    #[command(after_help = "Example:\n  feasible schema > problem.schema.json")]
+    Schema,
+}

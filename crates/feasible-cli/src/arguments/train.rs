@@ -1,0 +1,153 @@
+//! Arguments of the commands that train.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+
+/// What is put on top of a problem file.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Overrides {
+    /// Set a key of the problem file; may be repeated
+    ///
+    /// The value is TOML, or else text. A requirement goes by its name:
+    /// requirement.gender.at_most=1e-4
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Read a data set's original files from this directory [env: FEASIBLE_DATA]
+    #[arg(long, alias = "data", value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+}
+
+/// `fit`.
+#[derive(Debug, Args)]
+pub struct FitArguments {
+    /// A problem file, or an embedded problem: adult, compas, …
+    #[arg(value_name = "FILE|adult|compas")]
+    pub problem: String,
+    /// The run directory; by default runs/NAME, or runs/NAME-2, … if it exists
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Replace the run that is in the directory
+    #[arg(long)]
+    pub force: bool,
+    /// The seed of the start and of the shuffles
+    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
+    pub seed: Option<u64>,
+    /// Train so many seeds, from --seed on, and report mean ± sd; every run is kept
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub seeds: Option<u64>,
+    /// Threads: of one training, or seeds trained at once; results do not depend on it
+    #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
+          value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub threads: Option<u64>,
+    /// Write no page about the run
+    #[arg(long)]
+    pub no_report: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub overrides: Overrides,
+}
+
+/// `resume`.
+#[derive(Debug, Args)]
+pub struct ResumeArguments {
+    /// The run directory
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Train no further: end with the last epoch that was saved, and the model that was kept
+    #[arg(long)]
+    pub finish: bool,
+    /// Write no page about the run
+    #[arg(long)]
+    pub no_report: bool,
+}
+
+/// `sweep`.
+#[derive(Debug, Args)]
+pub struct SweepArguments {
+    /// A problem file, or an embedded problem: adult, compas, …
+    #[arg(value_name = "FILE|adult|compas")]
+    pub problem: String,
+    /// The requirement whose level moves
+    #[arg(long, value_name = "NAME")]
+    pub requirement: String,
+    /// The levels: a range, 1e-4..1e-1, or a list, 1e-4,1e-3,1e-2
+    #[arg(long, value_name = "LEVELS", allow_hyphen_values = true)]
+    pub levels: String,
+    /// Levels of a range, both ends included
+    #[arg(long, value_name = "N", default_value_t = 7,
+          value_parser = clap::value_parser!(u64).range(2..=1000))]
+    pub points: u64,
+    /// Seeds for each level, from --seed on
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub seeds: u64,
+    /// The first seed
+    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
+    pub seed: Option<u64>,
+    /// Epochs for each level
+    #[arg(long, value_name = "N")]
+    pub epochs: Option<u64>,
+    /// Cores to use, by default all; results do not depend on it
+    #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
+          value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub threads: Option<u64>,
+    /// Start from another level's solution: the default for the exact learner, each from the next looser
+    /// level's; for other learners all from the loosest level's, so that all have had the same training
+    #[arg(long, conflicts_with = "cold")]
+    pub warm: bool,
+    /// Start every level afresh: the default for other learners
+    #[arg(long)]
+    pub cold: bool,
+    /// Where everything goes; by default runs/NAME-sweep, or runs/NAME-sweep-2, … if it exists
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Replace the sweep that is in the directory
+    #[arg(long)]
+    pub force: bool,
+    /// Write no page and no figures
+    #[arg(long)]
+    pub no_report: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub overrides: Overrides,
+}
+
+/// How much of an experiment to do.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Budget {
+    /// A part of the images (of Fashion-MNIST, of the embedded sample), a few epochs.
+    Small,
+    /// All images, all epochs, the full attack.
+    Paper,
+}
+
+/// `reproduce`.
+#[derive(Debug, Args)]
+pub struct ReproduceArguments {
+    /// The experiment
+    #[arg(value_parser = PossibleValuesParser::new(["adult", "compas", "fashion-mnist", "cifar-10"]))]
+    pub experiment: String,
+    /// adult, compas: seeds 1 to N [default: 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub seeds: Option<u64>,
+    /// fashion-mnist, cifar-10: small is minutes on a part of the images, paper is days on all of them
+    /// [default: small]
+    #[arg(long)]
+    pub budget: Option<Budget>,
+    /// Trainings at once, or threads of each for images; by default as many as there are cores
+    #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
+          value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub threads: Option<u64>,
+    /// Where runs, page and figures go; by default runs/reproduce-EXPERIMENT, or …-2 if it exists; for
+    /// images runs/EXPERIMENT-BUDGET, where an interrupted one goes on
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Write nothing
+    #[arg(long, conflicts_with = "output")]
+    pub no_report: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub overrides: Overrides,
+}
