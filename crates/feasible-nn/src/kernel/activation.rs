@@ -108,6 +108,9 @@ dispatch!(activate_back => back_lanes(
 
 #[inline(always)]
 fn back_lanes<L: Lanes>(activation: Activation, a: &[f32], slope: &[f32], da: &mut [f32]) {
+    if L::PLAIN {
+        return plain::activate_back(activation, a, slope, da);
+    }
     match activation {
         Activation::Sigmoid => back::<L, SIGMOID>(a, da),
         Activation::Tanh => back::<L, TANH>(a, da),
@@ -186,29 +189,30 @@ pub(super) mod plain {
 
     /// φ'(z).
     pub fn slope<T: Real>(activation: Activation, z: T) -> T {
+        let a = value(activation, z);
         match activation {
+            Activation::Sigmoid => slope_of_sigmoid(a),
+            Activation::Tanh => slope_of_tanh(a),
+            Activation::Relu => slope_of_relu(a),
             Activation::Silu => {
                 let s = sigmoid(z);
                 s * (T::ONE + z * (T::ONE - s))
             }
-            _ => slope_at(activation, value(activation, z)),
         }
     }
 
-    /// φ'(z) from a = φ(z), where that is enough.
-    fn slope_at<T: Real>(activation: Activation, a: T) -> T {
-        match activation {
-            Activation::Sigmoid => a * (T::ONE - a),
-            Activation::Tanh => T::ONE - a * a,
-            Activation::Relu => {
-                if a > T::ZERO {
-                    T::ONE
-                } else {
-                    T::ZERO
-                }
-            }
-            Activation::Silu => unreachable!("the slope of SiLU is kept"),
-        }
+    // From a = φ(z), where that is enough.
+
+    fn slope_of_sigmoid<T: Real>(a: T) -> T {
+        a * (T::ONE - a)
+    }
+
+    fn slope_of_tanh<T: Real>(a: T) -> T {
+        T::ONE - a * a
+    }
+
+    fn slope_of_relu<T: Real>(a: T) -> T {
+        if a > T::ZERO { T::ONE } else { T::ZERO }
     }
 
     pub fn activate<T: Real>(activation: Activation, z: &mut [T], slopes: &mut [T]) {
@@ -221,11 +225,19 @@ pub(super) mod plain {
     }
 
     pub fn activate_back<T: Real>(activation: Activation, a: &[T], slopes: &[T], da: &mut [T]) {
-        for (i, d) in da.iter_mut().enumerate() {
-            *d *= match activation {
-                Activation::Silu => slopes[i],
-                _ => slope_at(activation, a[i]),
-            };
+        match activation {
+            Activation::Sigmoid => times(da, a, slope_of_sigmoid),
+            Activation::Tanh => times(da, a, slope_of_tanh),
+            Activation::Relu => times(da, a, slope_of_relu),
+            Activation::Silu => times(da, slopes, |slope| slope),
+        }
+    }
+
+    #[inline(always)]
+    fn times<T: Real>(da: &mut [T], of: &[T], slope: impl Fn(T) -> T) {
+        assert_eq!(da.len(), of.len());
+        for (d, &x) in da.iter_mut().zip(of) {
+            *d *= slope(x);
         }
     }
 

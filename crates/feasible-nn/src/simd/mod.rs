@@ -46,6 +46,9 @@ pub(crate) trait Lanes: Copy {
     /// Rows and vectors of the register tile of a matrix product: as large as the registers
     /// allow. See `kernel::product`.
     const TILE: (usize, usize);
+    /// Whether the compiler makes the vectors. Of a short loop over them it may then make a bad one, where it makes a
+    /// good one of the plain loop: five times the time in `activate_back`.
+    const PLAIN: bool = false;
 
     /// x in every lane.
     fn splat(x: f32) -> Self;

@@ -25,6 +25,7 @@ macro_rules! lanewise {
 impl Lanes for Portable {
     const N: usize = N;
     const TILE: (usize, usize) = (2, 2);
+    const PLAIN: bool = true;
 
     #[inline(always)]
     fn splat(x: f32) -> Self {
