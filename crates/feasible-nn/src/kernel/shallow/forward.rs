@@ -44,9 +44,10 @@ const CACHED: usize = 2 << 20;
 
 /// See [`Pass::far`].
 fn is_far(batch: &Batch<'_>) -> bool {
-    let entries = even_hot(batch.inputs, 0).len() + batch.inputs.dense_columns().len();
-    let in_order = batch.rows.windows(2).all(|pair| pair[0] < pair[1]);
-    batch.inputs.rows() * entries * size_of::<f32>() > CACHED && !in_order
+    let Some(&first) = batch.rows.first() else { return false };
+    let row = even_hot(batch.inputs, first as usize).len() + batch.inputs.dense_columns().len();
+    batch.inputs.rows() * row * size_of::<f32>() > CACHED
+        && !batch.rows.windows(2).all(|pair| pair[0] < pair[1])
 }
 
 #[inline(always)]
