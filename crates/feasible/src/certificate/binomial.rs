@@ -50,6 +50,38 @@ fn falling(k: u64, n: u64, p: f64, q: f64) -> f64 {
     (ln_probability(k, n, p, q) + f64::ln(sum)).min(0.0)
 }
 
+/// P(K = k) of K ~ binomial(n, p) for the k whose probability is above 1e-25 of the largest, and the first of
+/// them.
+pub(crate) fn probabilities(n: u64, p: f64) -> (usize, Vec<f64>) {
+    if p <= 0.0 {
+        return (0, vec![1.0]);
+    }
+    if p >= 1.0 {
+        return (n as usize, vec![1.0]);
+    }
+    let q = 1.0 - p;
+    let mode = (((n + 1) as f64 * p) as u64).min(n);
+    let peak = ln_probability(mode, n, p, q).exp();
+    let least = peak * 1e-25;
+    let (mut below, mut term, mut k) = (Vec::new(), peak, mode);
+    while k > 0 && term > least {
+        term *= k as f64 / (n - k + 1) as f64 * (q / p);
+        k -= 1;
+        below.push(term);
+    }
+    let first = mode as usize - below.len();
+    below.reverse();
+    let mut all = below;
+    all.push(peak);
+    (term, k) = (peak, mode);
+    while k < n && term > least {
+        term *= (n - k) as f64 / (k + 1) as f64 * (p / q);
+        k += 1;
+        all.push(term);
+    }
+    (first, all)
+}
+
 /// log P(K = k).
 fn ln_probability(k: u64, n: u64, p: f64, q: f64) -> f64 {
     let (x, y, n) = (k as f64, (n - k) as f64, n as f64);

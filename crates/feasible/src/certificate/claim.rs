@@ -46,9 +46,6 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// The largest number of rows that is worth naming.
-const MOST_ROWS: u64 = 1_000_000_000_000;
-
 impl Claim {
     /// Whether it holds in the sample; `None` without rows.
     pub fn holds_in_sample(&self) -> Option<bool> {
@@ -93,34 +90,5 @@ impl Claim {
             Sense::AtMost => evidence.ln_p_at_most(self.level, design),
             Sense::AtLeast => evidence.ln_p_at_least(self.level, design),
         }
-    }
-
-    /// Rows that would certify it at δ if the sample's proportions stayed as they are; `None` if no
-    /// number would, as for a mean that is at the level.
-    pub fn rows_needed(&self, delta: Delta) -> Option<u64> {
-        if !self.holds_in_sample()? {
-            return None;
-        }
-        let evidence = self.evidence.as_ref()?;
-        let certified = |rows: u64| {
-            let (evidence, factor) = evidence.scaled(rows, self.sense == Sense::AtMost);
-            let claim = Self { evidence: Some(evidence), ..self.clone() };
-            // The logarithm of a p-value grows like the number of rows.
-            factor * claim.ln_p_not_met(delta) <= delta.ln()
-        };
-        let (mut low, mut high) = (0, evidence.rows().max(1));
-        while !certified(high) {
-            if high > MOST_ROWS {
-                return None;
-            }
-            low = high;
-            high *= 2;
-        }
-        // Three digits are more than the sample's proportions are known to.
-        while high - low > 1 + high / 1000 {
-            let middle = low + (high - low) / 2;
-            if certified(middle) { high = middle } else { low = middle }
-        }
-        Some(high)
     }
 }

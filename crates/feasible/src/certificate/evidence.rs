@@ -2,11 +2,8 @@
 
 use super::count::Count;
 use super::delta::Delta;
-use super::difference::{Difference, ln_p_apart};
+use super::difference::{Difference, smallest_ln_delta};
 use super::values::{Method, Values};
-
-/// Beyond this many rows a cycled sample is extrapolated instead of built.
-const LARGEST_SAMPLE: u64 = 1 << 21;
 
 /// Evidence about one number of the population: a probability, an expectation, or a sum of such.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +50,7 @@ impl Evidence {
             Self::Share(_) => "Clopper-Pearson".into(),
             Self::Mean { method, .. } => method.to_string(),
             Self::Difference(Difference::Any { .. }) => "Clopper-Pearson, δ/2 each".into(),
+            Self::Difference(difference) if difference.is_exact() => "exact unconditional".into(),
             Self::Difference(_) => "Fisher's product".into(),
             Self::Sum(terms) => match terms.first() {
                 Some((_, first)) => format!("{}, δ/{} each", first.method(), terms.len()),
@@ -63,14 +61,22 @@ impl Evidence {
 
     /// The upper bound at 1 − δ.
     pub fn upper(&self, delta: Delta) -> f64 {
+        self.upper_designed(delta, delta)
+    }
+
+    /// The upper bound at 1 − δ, with bets and orders as suit a bound at `design`: for a fixed design, bounds at
+    /// different δ are nested.
+    fn upper_designed(&self, delta: Delta, design: Delta) -> f64 {
         match self {
             Self::Share(count) => count.upper(delta),
-            Self::Mean { values, method } => values.upper(*method, delta),
-            Self::Difference(difference) => difference.upper(delta),
+            Self::Mean { values, method } => values.upper_designed(*method, delta, design),
+            Self::Difference(difference) => difference.upper_designed(delta, design),
             Self::Sum(terms) => {
-                let each = delta.among(terms.len());
-                let side =
-                    |(a, e): &(f64, Self)| a * if *a > 0.0 { e.upper(each) } else { e.lower(each) };
+                let (each, design) = (delta.among(terms.len()), design.among(terms.len()));
+                let side = |(a, e): &(f64, Self)| match *a > 0.0 {
+                    true => a * e.upper_designed(each, design),
+                    false => a * e.lower_designed(each, design),
+                };
                 terms.iter().map(side).sum()
             }
         }
@@ -78,11 +84,17 @@ impl Evidence {
 
     /// The lower bound at 1 − δ.
     pub fn lower(&self, delta: Delta) -> f64 {
+        self.lower_designed(delta, delta)
+    }
+
+    fn lower_designed(&self, delta: Delta, design: Delta) -> f64 {
         match self {
             Self::Share(count) => count.lower(delta),
-            Self::Mean { values, method } => values.lower(*method, delta),
-            Self::Difference(difference) => difference.lower(delta),
-            Self::Sum(_) => -self.negative().upper(delta),
+            Self::Mean { values, method } => values.lower_designed(*method, delta, design),
+            Self::Difference(difference) => {
+                -difference.complement().upper_designed(delta, design)
+            }
+            Self::Sum(_) => -self.negative().upper_designed(delta, design),
         }
     }
 
@@ -91,10 +103,9 @@ impl Evidence {
         match self {
             Self::Share(count) => count.ln_p_at_least(level),
             Self::Mean { values, method } => values.ln_p_at_least(*method, level, design),
-            Self::Difference(Difference::Apart { a, b }) if level.abs() < 1.0 => {
-                if self.estimate() >= level { 0.0 } else { ln_p_apart(*a, *b, level) }
-            }
-            _ => self.ln_p_by_bounds(level),
+            Self::Difference(difference) => difference.ln_p_at_least(level, design),
+            Self::Sum(_) if self.estimate() >= level => 0.0,
+            Self::Sum(_) => smallest_ln_delta(|delta| self.upper_designed(delta, design) < level),
         }
     }
 
@@ -119,26 +130,9 @@ impl Evidence {
         }
     }
 
-    /// The smallest δ whose upper bound is below the level, by bisection in log δ.
-    fn ln_p_by_bounds(&self, level: f64) -> f64 {
-        let below = |ln: f64| Delta::new(ln.exp()).is_ok_and(|delta| self.upper(delta) < level);
-        let (mut low, mut high) = (-690.0, -1e-9);
-        if !below(high) {
-            return 0.0;
-        }
-        if below(low) {
-            return low;
-        }
-        while high - low > 1e-6 {
-            let middle = 0.5 * (low + high);
-            if below(middle) { high = middle } else { low = middle }
-        }
-        high
-    }
-
     /// The sample that `rows` rows with the same proportions might be, rounded towards a larger number if
-    /// `up`; and the factor from the rows it was built of to `rows`.
-    pub(crate) fn scaled(&self, rows: u64, up: bool) -> (Self, f64) {
+    /// `up`.
+    pub(crate) fn scaled(&self, rows: u64, up: bool) -> Self {
         let factor = rows as f64 / self.rows() as f64;
         let count = |c: Count, up: bool| {
             let n = ((c.rows() as f64 * factor).round() as u64).max(1);
@@ -147,33 +141,24 @@ impl Evidence {
             Count::new((hits as u64).min(n), n).unwrap_or(c)
         };
         match self {
-            Self::Share(c) => (Self::Share(count(*c, up)), 1.0),
+            Self::Share(c) => Self::Share(count(*c, up)),
             Self::Mean { values, method } => {
-                let built = rows.min(LARGEST_SAMPLE.max(values.rows()));
-                let values = values.cycled(built);
-                (Self::Mean { values, method: *method }, rows as f64 / built as f64)
+                Self::Mean { values: values.cycled(rows), method: *method }
             }
-            Self::Difference(difference) => {
-                let scaled = match *difference {
-                    Difference::Apart { a, b } => {
-                        Difference::Apart { a: count(a, up), b: count(b, !up) }
-                    }
-                    Difference::Any { a, b } => {
-                        Difference::Any { a: count(a, up), b: count(b, !up) }
-                    }
-                    Difference::Within { part, rest } => Difference::Within {
-                        part: count(part, up),
-                        rest: rest.map(|rest| count(rest, !up)),
-                    },
-                };
-                (Self::Difference(scaled), 1.0)
-            }
+            Self::Difference(difference) => Self::Difference(match *difference {
+                Difference::Apart { a, b } => {
+                    Difference::Apart { a: count(a, up), b: count(b, !up) }
+                }
+                Difference::Any { a, b } => Difference::Any { a: count(a, up), b: count(b, !up) },
+                Difference::Within { part, rest } => Difference::Within {
+                    part: count(part, up),
+                    rest: rest.map(|rest| count(rest, !up)),
+                },
+            }),
             Self::Sum(terms) => {
                 let share = |e: &Self| (e.rows() as f64 * factor).round().max(1.0) as u64;
                 let scale = |(a, e): &(f64, Self)| (*a, e.scaled(share(e), up == (*a > 0.0)));
-                let scaled: Vec<_> = terms.iter().map(scale).collect();
-                let most = scaled.iter().map(|(_, (_, factor))| *factor).fold(1.0, f64::max);
-                (Self::Sum(scaled.into_iter().map(|(a, (e, _))| (a, e)).collect()), most)
+                Self::Sum(terms.iter().map(scale).collect())
             }
         }
     }

@@ -9,11 +9,18 @@
 //! CERTIFIED holds. VIOLATED is given by the same step-down among the p-values of "holds", so that with
 //! probability at least 1 − δ everything VIOLATED is violated; together the two kinds of verdicts have
 //! 1 − 2δ. The bounds that are shown are Bonferroni's in both cases, as Holm gives none.
+//!
+//! **All of them** is a claim of its own, and needs no correction: it is made if every p-value is at most δ. If
+//! it is wrong, some requirement does not hold, and the p-value of that one was at most δ, which has
+//! probability at most δ (intersection-union test: Berger 1982). So "they all hold" may be certified at 1 − δ
+//! where Holm certifies only some of them one by one. A gate that lets a model pass only if everything holds
+//! asks this question.
 
 use serde::{Deserialize, Serialize};
 
 use super::claim::{Claim, Verdict};
 use super::delta::Delta;
+use super::rows_needed::RowsNeeded;
 use crate::requirement::Sense;
 
 /// How several claims share δ.
@@ -106,7 +113,7 @@ pub struct Finding {
     /// The verdict.
     pub verdict: Verdict,
     /// If MET: rows that would certify it at δ/m if the sample's proportions stayed as they are.
-    pub rows_needed: Option<u64>,
+    pub rows_needed: Option<RowsNeeded>,
 }
 
 impl Certificate {
@@ -125,7 +132,8 @@ impl Certificate {
                 Some(false) if violated[i] => Verdict::Violated,
                 _ => Verdict::Open,
             };
-            let needed = verdict == Verdict::Met;
+            let bound = claim.bound(each);
+            let needed = bound.filter(|_| verdict == Verdict::Met);
             Finding {
                 name: claim.name.clone(),
                 subject: claim.subject.clone(),
@@ -133,20 +141,50 @@ impl Certificate {
                 level: claim.level,
                 rows: claim.evidence.as_ref().map_or(0, |evidence| evidence.rows()),
                 estimate: claim.evidence.as_ref().map(|evidence| evidence.estimate()),
-                bound: claim.bound(each),
+                bound,
                 opposite: claim.opposite(each),
                 method: claim.evidence.as_ref().map_or("no rows".into(), |e| e.method()),
                 p: not_met[i].exp(),
                 verdict,
-                rows_needed: if needed { claim.rows_needed(each) } else { None },
+                rows_needed: needed.and_then(|bound| claim.rows_needed_from(bound, each)),
             }
         };
         Self { delta, simultaneous, findings: claims.iter().enumerate().map(finding).collect() }
     }
 
-    /// Whether every requirement is certified.
-    pub fn all_certified(&self) -> bool {
+    /// Whether every requirement is certified one by one, as the verdicts are.
+    pub fn each_certified(&self) -> bool {
         self.findings.iter().all(|finding| finding.verdict == Verdict::Certified)
+    }
+
+    /// The p-value of "some requirement does not hold": the largest of theirs.
+    pub fn largest_p(&self) -> f64 {
+        self.findings.iter().map(|finding| finding.p).fold(0.0, f64::max)
+    }
+
+    /// Whether it is certified at 1 − δ that all requirements hold, as one claim. True if each is certified, and
+    /// sometimes if not.
+    ///
+    /// ```
+    /// use feasible::certificate::{Certificate, Claim, Count, Delta, Evidence, Simultaneous};
+    /// use feasible::requirement::Sense;
+    /// let claim = |name: &str, hits| -> Result<Claim, feasible::Error> {
+    ///     Ok(Claim {
+    ///         name: name.into(),
+    ///         subject: "the error rate".into(),
+    ///         sense: Sense::AtMost,
+    ///         level: 0.1,
+    ///         evidence: Some(Evidence::Share(Count::new(hits, 1000)?)),
+    ///     })
+    /// };
+    /// // p-values of 0.031 each: below 0.05, above 0.05/2.
+    /// let claims = [claim("young", 82)?, claim("old", 82)?];
+    /// let certificate = Certificate::new(&claims, Delta::new(0.05)?, Simultaneous::Holm);
+    /// assert!(certificate.all_hold() && !certificate.each_certified());
+    /// # Ok::<(), feasible::Error>(())
+    /// ```
+    pub fn all_hold(&self) -> bool {
+        self.all_met() && self.largest_p() <= self.delta.value()
     }
 
     /// Whether every requirement is certified or at least met in the sample.

@@ -17,7 +17,9 @@
 //! | [OPEN](Verdict::Open) | none of these |
 //!
 //! ```
-//! use feasible::certificate::{Certificate, Claim, Count, Delta, Evidence, Simultaneous, Verdict};
+//! use feasible::certificate::{
+//!     Certificate, Claim, Count, Delta, Evidence, RowsNeeded, Simultaneous, Verdict,
+//! };
 //! use feasible::requirement::Sense;
 //! let claim = |name: &str, hits, level| -> Result<Claim, feasible::Error> {
 //!     Ok(Claim {
@@ -32,7 +34,8 @@
 //! let certificate = Certificate::new(&claims, Delta::confidence(0.95)?, Simultaneous::Holm);
 //! let verdicts: Vec<Verdict> = certificate.findings.iter().map(|f| f.verdict).collect();
 //! assert_eq!(verdicts, [Verdict::Certified, Verdict::Met, Verdict::Violated]);
-//! assert!(certificate.findings[1].rows_needed.is_some_and(|n| (16_000..17_000).contains(&n)));
+//! let needed = certificate.findings[1].rows_needed;
+//! assert!(matches!(needed, Some(RowsNeeded::About(16_000..17_000))), "{needed:?}");
 //! # Ok::<(), feasible::Error>(())
 //! ```
 //!
@@ -42,8 +45,9 @@
 //! | --- | --- | --- |
 //! | shares of rows | Clopper-Pearson | [`Count`] |
 //! | means of losses in [0, B] | Hoeffding, empirical Bernstein, Hoeffding-Bentkus, betting | [`Values`], [`Method`] |
-//! | differences of shares | Fisher's product, or δ split in two | [`Difference`] |
-//! | several requirements | Bonferroni, Holm | [`Simultaneous`] |
+//! | differences of shares | exact unconditional, Fisher's product, or δ split in two | [`Difference`] |
+//! | several requirements, each | Bonferroni, Holm | [`Simultaneous`] |
+//! | several requirements, all of them | intersection-union | [`Certificate::all_hold`] |
 //! | several models | fixed sequence | [`fixed_sequence`] |
 //!
 //! [`Design`] holds all that is decided in advance and applies it to a problem and a model.
@@ -61,7 +65,9 @@ mod family;
 mod hoeffding;
 mod observe;
 mod room;
+mod rows_needed;
 mod sequence;
+mod unconditional;
 mod values;
 
 pub use claim::{Claim, Verdict};
@@ -72,5 +78,6 @@ pub use evidence::Evidence;
 pub use family::{Certificate, Finding, Simultaneous};
 pub use observe::Design;
 pub use room::{attainable_rate, fewest_rows};
+pub use rows_needed::{MOST_ROWS, RowsNeeded, rows_for_rate};
 pub use sequence::fixed_sequence;
 pub use values::{Method, Values};

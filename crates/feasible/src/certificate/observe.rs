@@ -40,8 +40,6 @@ pub struct Design {
     pub all_but: f64,
     /// The bound for averages of losses that are not indicators.
     pub method: Method,
-    /// Slack up to which a row counts as meeting a pointwise requirement.
-    pub tolerance: f64,
     /// The seed of the order in which rows are bet on.
     pub order: u64,
 }
@@ -50,7 +48,7 @@ impl Design {
     /// At δ: Holm, all but 1 %, betting.
     pub fn new(delta: Delta) -> Self {
         let (simultaneous, method) = (Simultaneous::Holm, Method::Betting);
-        Self { delta, simultaneous, all_but: 0.01, method, tolerance: 0.0, order: 0 }
+        Self { delta, simultaneous, all_but: 0.01, method, order: 0 }
     }
 
     /// Judges the requirements of a problem whose populations are held-out rows.
@@ -108,8 +106,9 @@ impl Design {
         if requirement.kind() == Kind::Pointwise {
             let seen = &terms[0];
             let slack = |point: usize, loss: f64| sense.sign() * (loss - level.of(point));
-            // NaN, as outputs that are not numbers give, violates.
-            let over = |slack: f64| slack.is_nan() || slack > self.tolerance;
+            // The level as written, whatever the training tolerates; NaN, as outputs that are not numbers give,
+            // violates.
+            let over = |slack: f64| slack.is_nan() || slack > 0.0;
             let violates = |row: usize| seen.points(row).any(|(p, l)| over(slack(p, l)));
             let count = Count::of((0..seen.rows()).map(violates))?;
             let side = if sense == Sense::AtMost { "exceeds" } else { "is below" };

@@ -117,19 +117,31 @@ impl Values {
 
     /// The upper bound on the expectation at 1 − δ.
     pub fn upper(&self, method: Method, delta: Delta) -> f64 {
+        self.upper_designed(method, delta, delta)
+    }
+
+    /// The upper bound at 1 − δ with bets made for `design`. Never below the mean: bets may win early and lose
+    /// later, and a bound that is raised is as valid. The p-value of a level at or below the mean is 1 likewise.
+    pub(crate) fn upper_designed(&self, method: Method, delta: Delta, design: Delta) -> f64 {
         let n = self.rows();
         self.bound
             * match method {
                 Method::Hoeffding => hoeffding::upper(self.mean, n, delta),
                 Method::EmpiricalBernstein => bernstein::upper(self.mean, self.variance, n, delta),
                 Method::HoeffdingBentkus => bentkus::upper(self.mean, n, delta),
-                Method::Betting => Capital::against(&self.shares, delta).upper(delta),
+                Method::Betting => {
+                    Capital::against(&self.shares, design).upper(delta).max(self.mean)
+                }
             }
     }
 
     /// The lower bound on the expectation at 1 − δ.
     pub fn lower(&self, method: Method, delta: Delta) -> f64 {
-        (self.bound - self.complement().upper(method, delta)).max(0.0)
+        self.lower_designed(method, delta, delta)
+    }
+
+    pub(crate) fn lower_designed(&self, method: Method, delta: Delta, design: Delta) -> f64 {
+        (self.bound - self.complement().upper_designed(method, delta, design)).max(0.0)
     }
 
     /// log of the p-value of "the expectation is at least `level`". `design` is the δ the bets are made
