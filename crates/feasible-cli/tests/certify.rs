@@ -247,7 +247,7 @@ fn bound_answers_both_questions() {
     assert!(text.contains("What 32,561 held-out rows buy"), "{text}");
     assert!(text.contains("0.0092 %"), "{text}");
     let json = scratch.expect(0, &["bound", "--level", "0.01", "--json"]).json();
-    assert_eq!(json["needed"][0]["rows"], 299);
+    assert_eq!(json["needed"][0]["rows"]["about"], 299);
     let text = scratch.expect(0, &["bound", "problem.toml", "--level", "0.05"]).out;
     assert!(text.contains("vacuous") && text.contains("Theorem 1"), "{text}");
     let text = scratch.expect(0, &["bound", "--rows", "100000", "--dimension", "5"]).out;

@@ -2,7 +2,7 @@
 
 use feasible::certificate::{Finding, Verdict as Certified};
 use feasible_run::Standing;
-use feasible_run::certify::bound;
+use feasible_run::certify::{bound, verdict as certificate_verdict};
 use feasible_run::spec::Kind;
 use minijinja::context;
 use minijinja::value::Value;
@@ -131,7 +131,8 @@ pub(crate) fn tiles(run: &Run) -> Vec<Tile> {
 pub(crate) fn rows(run: &Run) -> Vec<Row> {
     let (_, judged) = run.summary.judged();
     let train = &run.summary.train.requirements;
-    let findings = run.summary.certificate.as_ref().map(|c| c.certificate.findings.as_slice());
+    let certificate = run.summary.certificate.as_ref().map(|c| &c.certificate);
+    let together = certificate.is_some_and(|certificate| certificate.all_hold());
     let row = |(at, standing): (usize, &Standing)| {
         let trained = train.get(at);
         let multiplier = trained.and_then(|t| t.multiplier);
@@ -140,7 +141,8 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
         // What is not finite was not written.
         let none = if standing.points == 0 { "no rows" } else { "not finite" };
         let or_none = |x: Option<f64>| x.map_or(none.into(), number);
-        let finding = findings.and_then(|all| all.get(at)).filter(|f| f.name == standing.name);
+        let finding =
+            certificate.and_then(|c| c.findings.get(at)).filter(|f| f.name == standing.name);
         Row {
             name: name(&standing.name),
             kind: kind(standing.kind),
@@ -164,9 +166,12 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
                 .filter(|t| t.kind == Kind::Pointwise)
                 .and_then(|t| t.multipliers_at_zero)
                 .map_or(String::new(), percent),
-            verdict: finding.map_or(String::new(), |f| f.verdict.to_string().to_lowercase()),
+            verdict: certificate.zip(finding).map_or(String::new(), |(certificate, f)| {
+                certificate_verdict(certificate, f).to_lowercase()
+            }),
             verdict_class: match finding.map(|f| f.verdict) {
                 Some(Certified::Certified) => "yes",
+                Some(Certified::Met) if together => "yes",
                 Some(Certified::Violated) => "no",
                 _ => "open",
             },

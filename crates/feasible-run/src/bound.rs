@@ -1,16 +1,16 @@
 //! "How many rows do I need?" and "what do N rows buy me?", before anything is trained.
 //!
 //! ```
+//! use feasible::certificate::RowsNeeded;
 //! use feasible_run::bound::Question;
 //! let question = Question { level: Some(0.01), ..Question::default() };
 //! let answer = question.answer()?;
 //! // No violation among 299 rows certifies "at most 1 %" at 95 %.
-//! assert_eq!(answer.needed[0].rows, Some(299));
+//! assert_eq!(answer.needed[0].rows, RowsNeeded::About(299));
 //! # Ok::<(), feasible_run::Error>(())
 //! ```
 
-use feasible::certificate::{Claim, Count, Delta, Evidence, fewest_rows};
-use feasible::requirement::Sense;
+use feasible::certificate::{Count, Delta, MOST_ROWS, RowsNeeded, rows_for_rate};
 use feasible::theory::{is_vacuous, rows_for, sample_complexity, zeta};
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ pub struct Question {
     pub confidence: f64,
     /// Requirements that share δ.
     pub requirements: usize,
-    /// The VC dimension of the class of models, for the paper's bounds.
+    /// The VC dimension of the sets {f > 0} of the class of models, for the paper's bounds on rates.
     pub dimension: Option<f64>,
     /// Rows the models are trained on, for the paper's bounds; `rows` if not given.
     pub training_rows: Option<u64>,
@@ -68,8 +68,8 @@ pub struct Bought {
 pub struct Needed {
     /// The share the sample shows.
     pub rate: f64,
-    /// Rows; `None` if no number does.
-    pub rows: Option<u64>,
+    /// Rows.
+    pub rows: RowsNeeded,
 }
 
 /// The paper's bounds for all models of a class at once.
@@ -143,6 +143,11 @@ impl Question {
         if self.rows == Some(0) {
             return Err(Error::unfit("--rows", "0 rows buy nothing: give at least 1"));
         }
+        if let Some(rows) = self.rows.filter(|rows| *rows > MOST_ROWS) {
+            let reason =
+                format!("{} are more than {}", grouped(rows as usize), grouped(MOST_ROWS as usize));
+            return Err(Error::unfit("--rows", reason));
+        }
         if self.requirements == 0 {
             return Err(Error::unfit("--requirements", "give at least 1"));
         }
@@ -172,7 +177,7 @@ impl Question {
             Some(level) => self
                 .rates(&[0.0, 0.25 * level, 0.5 * level, 0.75 * level, 0.9 * level])
                 .into_iter()
-                .map(|rate| Needed { rate, rows: rows_needed(rate, level, each) })
+                .map(|rate| Needed { rate, rows: rows_for_rate(rate, level, each) })
                 .collect(),
             None => Vec::new(),
         };
@@ -215,23 +220,6 @@ impl Question {
     }
 }
 
-fn rows_needed(rate: f64, level: f64, delta: Delta) -> Option<u64> {
-    if rate == 0.0 {
-        return Some(fewest_rows(level, delta));
-    }
-    // A sample of any size with that rate.
-    let rows = 1_000_000;
-    let count = Count::new((rate * rows as f64).round() as u64, rows).ok()?;
-    let claim = Claim {
-        name: String::new(),
-        subject: String::new(),
-        sense: Sense::AtMost,
-        level,
-        evidence: Some(Evidence::Share(count)),
-    };
-    claim.rows_needed(delta)
-}
-
 impl Answer {
     /// For people, with a plot.
     pub fn to_text(&self) -> String {
@@ -257,7 +245,11 @@ impl Answer {
             let mut grid = Grid::new();
             grid.row(["share of the rows", "rows"].map(String::from));
             for line in &self.needed {
-                let rows = line.rows.map_or("no number".into(), |n| grouped(n as usize));
+                let rows = match line.rows {
+                    RowsNeeded::About(n) => grouped(n as usize),
+                    RowsNeeded::MoreThan(n) => format!("more than {}", grouped(n as usize)),
+                    RowsNeeded::Never => "no number".into(),
+                };
                 grid.row([percent(line.rate), rows]);
             }
             text += &grid.to_text(&[Align::Right]);
@@ -310,7 +302,7 @@ impl Answer {
 impl Uniform {
     fn to_text(self, level: Option<f64>) -> String {
         let mut text = format!(
-            "\nThe paper's bounds, for all models of a class at once (VC dimension {})\n",
+            "\nThe paper's bounds on rates, for all models of a class at once (VC dimension {}, of the sets {{f > 0}})\n",
             short(self.dimension)
         );
         if let (Some(n), Some(zeta)) = (self.rows, self.zeta) {

@@ -397,6 +397,8 @@ fn certificate(plan: &Plan, solution: &Solution<f32>) -> Result<Certification> {
     };
     let design = plan.design()?;
     let mut certification = judged.certify_own(&design, plan)?;
-    certification.theory = Theory::of(plan, solution, design.delta);
+    certification.theory = Some(Theory::of(plan, solution, design.delta));
+    let tolerance = plan.spec().training.tolerance.unwrap_or(0.0);
+    certification.notes.extend(Certification::about_tolerance(tolerance));
     Ok(certification)
 }

@@ -3,7 +3,8 @@
 //! The order is in the problem file, so it is fixed before the reserve is looked at; each model is tested at
 //! the whole δ, up to the first that is not certified (Learn-then-Test, see
 //! [`feasible::certificate::fixed_sequence`]). Of those certified the one with the best objective on the
-//! training rows is taken: any choice among them is as safe.
+//! training rows is taken: any choice among them is as safe. Proven of it is that all requirements hold, at their
+//! levels, and nothing beyond: no bound is shown for it.
 //!
 //! Every rung is a run of its own in `rung-1`, `rung-2`, …; the directory itself holds the model that was
 //! taken.
@@ -36,7 +37,7 @@ pub struct Rung {
     pub objective: f64,
     /// The share of right predictions on the training rows (of classes).
     pub accuracy: Option<f64>,
-    /// Whether every requirement is certified; `None` if it was not tested.
+    /// Whether it is certified that all requirements hold; `None` if it was not tested.
     pub certified: Option<bool>,
     /// Whether it is the one that was taken.
     pub taken: bool,
@@ -174,6 +175,12 @@ fn take(
     let (mut fitted, model) = trained.swap_remove(taken.unwrap_or(0));
     if let Some(summary) = &mut fitted.summary {
         summary.ladder = Some(rungs);
+        if let Some(taken) = taken {
+            let tested = summaries[..=taken].iter().filter_map(|s| s.certificate.as_ref());
+            let tested: Vec<_> = tested.map(|tested| &tested.certificate).collect();
+            summary.certificate =
+                summary.certificate.take().map(|certificate| certificate.chosen_after(&tested));
+        }
         if let Some(top) = &top {
             let write = |name: &str, bytes: &[u8]| {
                 top.write(name, bytes).map_err(failed("write", top, name))
@@ -224,6 +231,8 @@ problem.toml        the problem, every default filled in
 ladder.json         how many times the computed margin each rung is trained for
 rung-N/             the run of rung N, with a README.txt of its own; its certificate is about that model
                     alone, as if no other had been looked at
-model.safetensors   the best certified model, if any is; the files beside it are as in a run
+model.safetensors   the best certified model, if any is; the files beside it are as in a run. Proven of it are
+                    the limits of its requirements, and no bound beyond them: it was chosen with the rows
+                    that certify it
 summary.json        what came of it, and the verdict on each rung
 ";

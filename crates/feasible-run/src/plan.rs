@@ -234,7 +234,7 @@ impl Plan {
     /// None for a checked plan.
     pub fn design(&self) -> Result<Design> {
         let certify = self.spec.certify.clone().unwrap_or_default();
-        Ok(certify.design(self.spec.training.tolerance.unwrap_or(0.0))?)
+        Ok(certify.design()?)
     }
 
     /// What the rows that are trained and validated on look like.
@@ -338,7 +338,7 @@ fn leave_room(
     model: &Network,
     clauses: &mut [Clause],
 ) -> Result<()> {
-    let design = certify.design(0.0).map_err(|error| source.at("certify", error.to_string()))?;
+    let design = certify.design().map_err(|error| source.at("certify", error.to_string()))?;
     let rooms = certify.ladder.iter().flatten().copied().chain(certify.room);
     // The rungs of a ladder are plans of their own; this one only has to be possible.
     let room = rooms.fold(0.0, f64::max);

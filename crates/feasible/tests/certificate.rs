@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use feasible::certificate::{
-    Certificate, Claim, Count, Delta, Design, Difference, Evidence, Method, RowsNeeded, Simultaneous,
-    Values, Verdict, attainable_rate, fewest_rows,
+    Certificate, Claim, Count, Delta, Design, Difference, Evidence, Method, RowsNeeded,
+    Simultaneous, Values, Verdict, attainable_rate, fewest_rows,
 };
 use feasible::requirement::Sense;
 use feasible::{Inputs, Loss, Model, Population, Problem, Requirement, Samples, Targets, rho};
@@ -194,7 +194,8 @@ fn the_bound_for_small_groups_is_right_often_enough_whatever_the_two_rates() {
                 let (p, q) = (f64::from(p) / 30.0, f64::from(q) / 30.0);
                 let share = |wrong: &dyn Fn(f64, f64) -> bool| -> f64 {
                     let seen = outcomes.iter().filter(|(_, _, upper, lower)| wrong(*upper, *lower));
-                    seen.map(|&(i, j, ..)| probability(i, rows_a, p) * probability(j, rows_b, q)).sum()
+                    seen.map(|&(i, j, ..)| probability(i, rows_a, p) * probability(j, rows_b, q))
+                        .sum()
                 };
                 let above = share(&|upper, _| upper < p - q - 1e-12);
                 let below = share(&|_, lower| lower > p - q + 1e-12);
@@ -317,7 +318,7 @@ fn the_rows_that_are_said_to_do_do_about() {
 
 #[test]
 fn a_betting_bound_is_never_below_the_sample_mean() {
-    // Bets that win early: ones only at the end. By bets alone the bound would be 0.30.
+    // Bets that win early: ones only at the end. By bets alone the bound would be 0.055.
     let mut values = vec![0.0; 60];
     values.extend([1.0; 40]);
     let values = Values::new(values, 1.0).unwrap();

@@ -21,6 +21,7 @@ fn zeta_is_the_formula_of_proposition_3() {
 #[test]
 fn vc_dimensions_are_those_of_the_theorems() {
     assert_eq!(dimension::affine(61), 62.0);
+    assert_eq!(dimension::affine_margin(61), 63.0);
     assert_eq!(dimension::kernel(200), 201.0);
     // 2 inputs, 3 units, 1 output: W = 9 + 4 = 13, k = 4, L = 2, ΣWᵢ = 9 + 13, R = 3 + 2.
     let widths = [2, 3, 1];
@@ -39,8 +40,10 @@ fn vc_dimensions_are_those_of_the_theorems() {
 #[test]
 fn theorem_3_is_put_together_from_its_parts() {
     // Levels below and above B/2.
-    let s = squared_slacks(&[(1.0, 0.2), (1.0, 0.9)], &[(2.0, 0.5, 10)]);
+    let s = squared_slacks(&[(-0.2, 0.8), (-0.9, 0.1)], &[((-0.5, 1.5), 10)]);
     assert!((s - (0.64 + 0.81 + 0.225)).abs() < 1e-12);
+    // A difference of rates of at most 0.1 is violated by −1.1 to 0.9.
+    assert!((squared_slacks(&[(-1.1, 0.9)], &[]) - 1.21).abs() < 1e-12);
     assert!((initial_distance(1.0, &[0.0, 3.0, 1.0]) - 5.0).abs() < 1e-12);
     assert!((approximation_error(0.5, 1.5, 2.0, 0.01) - 0.06).abs() < 1e-12);
     let run = Neighbourhood {

@@ -179,7 +179,7 @@ fn verdict(fit: &Fit) -> String {
         let met = summaries.iter().filter(|run| run.met()).count();
         let n = summaries.len();
         return match first.certify {
-            true => format!("Every requirement is certified in {met} of {n} runs."),
+            true => format!("All requirements are certified in {met} of {n} runs."),
             false => format!("{met} of {n} runs meet every requirement on the {part} rows."),
         };
     }
@@ -187,6 +187,8 @@ fn verdict(fit: &Fit) -> String {
         let certified = |f: &&Finding| f.verdict == Verdict::Certified;
         let findings = &certificate.certificate.findings;
         return match findings.len() - findings.iter().filter(certified).count() {
+            _ if !first.met() && first.ladder.is_some() => "No model is certified.".into(),
+            1.. if first.met() => "All requirements together are certified.".into(),
             0 => "Every requirement is certified.".into(),
             left => format!("{left} of {} requirements are not certified.", findings.len()),
         };

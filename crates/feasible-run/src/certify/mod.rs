@@ -9,6 +9,7 @@
 //!
 //! The bounds are [`feasible::certificate`]'s, the paper's [`feasible::theory`]'s.
 
+mod chosen;
 pub mod fingerprints;
 mod record;
 pub mod room;
@@ -25,12 +26,13 @@ use crate::clause::{Clause, Ground};
 use crate::error::{Error, Result};
 use crate::evaluate::{class_of, outputs};
 use crate::network::Network;
+use crate::text::short;
 
 pub use fingerprints::{Coincidences, Fingerprints};
 pub use record::RunRecord;
-pub use theory::{Approximation, Theorem3, Theory, dimension_of};
-pub use words::bound;
+pub use theory::{Approximation, SetClass, Theory, UniformBound, dimension_of};
 pub(crate) use words::percent;
+pub use words::{bound, verdict};
 
 /// What is certified about a model's requirements on the population that held-out rows were drawn from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,6 +47,10 @@ pub struct Certification {
     pub all_but: f64,
     /// The verdicts.
     pub certificate: Certificate,
+    /// The model was chosen from a ladder with these very rows: what is certified is that it meets all requirements,
+    /// the levels as they are; there are no bounds beyond them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub chosen: bool,
     /// Counterfactuals: bounds on the probability that a prediction changes. No requirements, so each at
     /// 1 − δ on its own.
     pub flips: Vec<FlipBound>,
@@ -101,6 +107,7 @@ impl Judged<'_> {
             confidence: 1.0 - design.delta.value(),
             all_but: design.all_but,
             certificate,
+            chosen: false,
             flips: self.flips(design, ground)?,
             theory: None,
             coincidences: None,
@@ -161,14 +168,25 @@ impl Judged<'_> {
 }
 
 impl Certification {
-    /// Whether every requirement is certified.
+    /// Whether it is certified that all requirements hold, as one claim at 1 − δ.
     pub fn all_certified(&self) -> bool {
-        self.certificate.all_certified()
+        self.certificate.all_hold()
     }
 
     /// Whether every requirement is certified or at least met in the sample.
     pub fn all_met(&self) -> bool {
         self.certificate.all_met()
+    }
+
+    /// What a reader must know who sees shares of violations beside a certificate.
+    pub(crate) fn about_tolerance(tolerance: f64) -> Option<String> {
+        (tolerance > 0.0).then(|| {
+            format!(
+                "Elsewhere a requirement counts as met up to a violation of {} (`tolerance`); the certificate \
+                 judges the limits as written.",
+                short(tolerance)
+            )
+        })
     }
 
     fn simultaneous(&self) -> Simultaneous {

@@ -7,7 +7,7 @@ use feasible::certificate::Design;
 use feasible_data::{Table, UnknownLevels, Unseen};
 
 use super::fingerprints::{Fingerprints, missing};
-use super::{Certification, Judged};
+use super::{Certification, Judged, chosen};
 use crate::clause::Ground;
 use crate::data::sha256_of_file;
 use crate::error::{Error, Result};
@@ -79,7 +79,10 @@ impl RunRecord {
     /// Data that have changed since; no held-out rows; a loss without a bound.
     pub fn certify_own(&self, settings: &CertifySpec) -> Result<Certification> {
         let (plan, _) = self.reopen()?;
-        let certification = self.judged().certify_own(&self.design(settings)?, &plan)?;
+        if let Some(certification) = chosen::on_reserve(self, settings)? {
+            return Ok(certification);
+        }
+        let certification = self.judged().certify_own(&settings.design()?, &plan)?;
         Ok(self.with_theory(certification))
     }
 
@@ -95,12 +98,12 @@ impl RunRecord {
         settings: &CertifySpec,
         unseen: Option<Unseen>,
     ) -> Result<Certification> {
-        let design = self.design(settings)?;
+        let design = settings.design()?;
         self.model.check_table(table)?;
         if let Some(path) = path {
             let found = sha256_of_file(path)?;
             if let Some(known) = self.info.tables.iter().find(|known| known.sha256 == found) {
-                return self.certify_known(&design, &known.table, table);
+                return self.certify_known(settings, &known.table, table);
             }
             let same = |known: &str| {
                 let there = std::fs::canonicalize(known);
@@ -127,8 +130,14 @@ impl RunRecord {
     }
 
     /// A table that the run has read: which of its rows were held out is on record.
-    fn certify_known(&self, design: &Design, known: &str, table: &Table) -> Result<Certification> {
+    fn certify_known(
+        &self,
+        settings: &CertifySpec,
+        known: &str,
+        table: &Table,
+    ) -> Result<Certification> {
         let (plan, _) = self.reopen()?;
+        let design = settings.design()?;
         let data = plan.data();
         let here = |rows: &[u32]| -> Vec<u32> {
             let of = |row: &&u32| data.table.origin(**row as usize).0 == known;
@@ -152,8 +161,13 @@ impl RunRecord {
                 ),
             ));
         }
+        if kind == "reserved"
+            && let Some(certification) = chosen::on_reserve(self, settings)?
+        {
+            return Ok(certification);
+        }
         let which = format!("the {} {kind} rows of {}", grouped(rows.len()), table.name());
-        let mut certification = self.judged().on(design, which, &plan, &rows)?;
+        let mut certification = self.judged().on(&design, which, &plan, &rows)?;
         certification.notes.extend(illustration(&plan, kind == "test"));
         Ok(self.with_theory(certification))
     }
@@ -161,10 +175,6 @@ impl RunRecord {
     fn reopen(&self) -> Result<(Plan, Vec<u8>)> {
         let location = self.directory.display().to_string();
         reopen(&location, &|name| read_from(&self.directory, name))
-    }
-
-    fn design(&self, settings: &CertifySpec) -> Result<Design> {
-        Ok(settings.design(self.model.manifest().tolerance)?)
     }
 
     fn judged(&self) -> Judged<'_> {
@@ -179,8 +189,10 @@ impl RunRecord {
 
     /// The paper's bounds are about the training: they were computed when it ended.
     fn with_theory(&self, mut certification: Certification) -> Certification {
-        let ended = &self.model.manifest().training.certificate;
+        let manifest = self.model.manifest();
+        let ended = &manifest.training.certificate;
         certification.theory = ended.as_ref().and_then(|ended| ended.theory.clone());
+        certification.notes.extend(Certification::about_tolerance(manifest.tolerance));
         certification
     }
 }

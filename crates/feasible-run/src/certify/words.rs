@@ -1,6 +1,6 @@
 //! A certification in words that a lawyer and a statistician would both sign.
 
-use feasible::certificate::{Finding, Simultaneous, Verdict};
+use feasible::certificate::{Certificate, Finding, RowsNeeded, Simultaneous, Verdict};
 use feasible::requirement::Sense;
 
 use super::Certification;
@@ -22,7 +22,7 @@ impl Certification {
                 f.rows.to_string(),
                 f.estimate.map_or("".into(), |x| shown(f, x)),
                 f.bound.map_or("".into(), |x| format!("{symbol} {}", shown(f, x))),
-                f.verdict.to_string(),
+                verdict(&self.certificate, f),
             ]);
         }
         if findings.is_empty() {
@@ -91,7 +91,18 @@ impl Certification {
             (true, Simultaneous::Holm) => ", jointly (Holm)",
             (true, Simultaneous::Bonferroni) => ", jointly (Bonferroni)",
         };
+        let together = several && self.certificate.all_hold() && !self.certificate.each_certified();
         match &certified[..] {
+            _ if self.chosen => {
+                text += &format!(
+                    "{draw}, whichever model of the ladder was taken, in the population they are drawn from\n"
+                );
+                for f in findings {
+                    text += &format!("  {}: {}.\n", f.name, f.claim_at_level());
+                }
+                text += "These rows chose the model from a ladder: they prove the limits, all of them together, and no \
+                         bound beyond.\n";
+            }
             [] => {}
             [f] if !several => text += &format!("{draw}, {}.\n", f.claim()),
             _ => {
@@ -101,21 +112,35 @@ impl Certification {
                 }
             }
         }
-        if certified.iter().any(|f| !f.bound_reaches_level()) {
+        if together {
+            text += &format!(
+                "{draw}, all {} requirements hold in the population they are drawn from: a claim of its own, about all \
+                 together (intersection-union test, largest p-value {}). One by one, the verdicts are those above.\n",
+                findings.len(),
+                short(self.certificate.largest_p())
+            );
+        }
+        if !self.chosen && certified.iter().any(|f| !f.bound_reaches_level()) {
             text += "Bounds are at an equal part of δ each; Holm's order certifies levels a little inside them.\n";
         }
+        let not_certified = if together { "not certified by itself" } else { "not certified" };
         for f in of(Verdict::Met) {
             let more = match f.rows_needed {
-                Some(n) if n > f.rows => format!(
+                Some(RowsNeeded::About(n)) if n > f.rows => format!(
                     "at this margin it would take about {} rows, {} more than there are",
                     grouped(n as usize),
                     grouped((n - f.rows) as usize)
                 ),
-                Some(_) => "a few more rows would do".into(),
-                None => "the sample is at the level, and no number of rows would do".into(),
+                Some(RowsNeeded::About(_)) => "a few more rows would do".into(),
+                Some(RowsNeeded::MoreThan(n)) => {
+                    format!("at this margin it would take more than {} rows", grouped(n as usize))
+                }
+                Some(RowsNeeded::Never) | None => {
+                    "the sample is at the limit, and no number of rows would do".into()
+                }
             };
             text += &format!(
-                "{} is met in the sample, not certified: {} is {}, with the bound at {}; {more}.\n",
+                "{} is met in the sample, {not_certified}: {} is {}, with the bound at {}; {more}.\n",
                 f.name,
                 f.subject,
                 f.estimate.map_or("unknown".into(), |x| shown(f, x)),
@@ -179,6 +204,14 @@ impl Words for Finding {
     fn claim_at_level(&self) -> String {
         let side = if self.sense == Sense::AtMost { "at most" } else { "at least" };
         format!("{} is {side} {}", self.subject, shown(self, self.level))
+    }
+}
+
+/// The verdict on a requirement, and whether it is certified with all the others where it is not by itself.
+pub fn verdict(certificate: &Certificate, finding: &Finding) -> String {
+    match finding.verdict {
+        Verdict::Met if certificate.all_hold() => "MET, CERTIFIED together".into(),
+        verdict => verdict.to_string(),
     }
 }
 

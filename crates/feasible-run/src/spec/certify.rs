@@ -204,7 +204,7 @@ impl CertifySpec {
     ///
     /// # Errors
     /// A confidence or a share outside (0, 1).
-    pub fn design(&self, tolerance: f64) -> Result<Design, feasible::Error> {
+    pub fn design(&self) -> Result<Design, feasible::Error> {
         let spec = self.filled();
         let delta = Delta::confidence(spec.confidence.unwrap_or(0.95))?;
         let all_but = spec.all_but.unwrap_or(0.01);
@@ -216,7 +216,6 @@ impl CertifySpec {
             simultaneous: spec.simultaneous.unwrap_or_default().into(),
             method: spec.method.unwrap_or_default().into(),
             all_but,
-            tolerance,
             order: spec.seed.unwrap_or(0),
             ..Design::new(delta)
         })
@@ -228,7 +227,7 @@ impl CertifySpec {
             // The short form has no keys of its own.
             Err::<(), Error>(source.at(&format!("certify.{key}"), message))
         };
-        self.design(0.0).map_err(|error| source.at("certify", error.to_string()))?;
+        self.design().map_err(|error| source.at("certify", error.to_string()))?;
         if self.reserve.is_some_and(|share| !(share > 0.0 && share < 1.0)) {
             return wrong("reserve", "is a share of the training rows: above 0 and below 1");
         }

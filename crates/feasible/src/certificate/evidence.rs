@@ -91,9 +91,7 @@ impl Evidence {
         match self {
             Self::Share(count) => count.lower(delta),
             Self::Mean { values, method } => values.lower_designed(*method, delta, design),
-            Self::Difference(difference) => {
-                -difference.complement().upper_designed(delta, design)
-            }
+            Self::Difference(difference) => -difference.complement().upper_designed(delta, design),
             Self::Sum(_) => -self.negative().upper_designed(delta, design),
         }
     }

@@ -116,15 +116,11 @@ impl Claim {
         Some(match evidence {
             Evidence::Share(count) => match self.sense {
                 Sense::AtMost => rows_for_rate(count.rate(), self.level, delta),
-                Sense::AtLeast => {
-                    rows_for_rate(count.complement().rate(), 1.0 - self.level, delta)
-                }
+                Sense::AtLeast => rows_for_rate(count.complement().rate(), 1.0 - self.level, delta),
             },
             Evidence::Difference(difference) => {
                 let needed = by_width(rows, width);
-                let small = |claim: &Self| {
-                    matches!(claim.evidence, Some(Evidence::Difference(d)) if d.is_exact())
-                };
+                let small = |claim: &Self| matches!(claim.evidence, Some(Evidence::Difference(d)) if d.is_exact());
                 // Groups of that size may have another bound than those of the sample.
                 let large = match difference.is_exact() && needed <= MOST_ROWS as f64 {
                     true => Some(scaled(needed as u64)).filter(|claim| !small(claim)),

@@ -1,14 +1,25 @@
 //! VC dimensions of the shipped model classes, or upper bounds on them.
 //!
-//! Of the classifiers sign f_θ(x) with one output; for two outputs this is the sign of their difference, an
-//! output more. With more classes the VC dimension is that of each output's sign. `widths` are d, h₁, …, 1.
+//! A VC dimension is that of a class of *sets*. These are the sets {x : f_θ(x) > 0} of models with one output;
+//! for two outputs f is their difference. Error and selection rates are frequencies of such sets, or of such
+//! sets turned round where y = 0, which shatter as many samples. The mean of another loss needs the sets
+//! {(x, y) : ℓ(f_θ(x), y) > t}, which are others: [`affine_margin`]; for a loss between two views, as
+//! KL(f(x), f(ρ(x))) > c, or for more than two classes no bound is given here. `widths` are d, h₁, …, 1.
 
 /// Affine models of d columns: half-spaces, exactly d + 1.
 pub fn affine(inputs: usize) -> f64 {
     inputs as f64 + 1.0
 }
 
-/// Kernel expansions on M fixed centres with an offset: linear in M features, at most M + 1.
+/// The sets {(x, y) : y f(x) < t} of affine models of d columns, y = ±1 and any t: at most d + 2. They are where
+/// y⟨w, x⟩ + y b − t is negative, functions of a space with d + 2 dimensions (Dudley 1978; Anthony and Bartlett
+/// 1999, Theorem 3.5). With two classes all losses that fall with y f have them: logistic, hinge, Brier.
+pub fn affine_margin(inputs: usize) -> f64 {
+    inputs as f64 + 2.0
+}
+
+/// Kernel expansions on M fixed centres with an offset: linear in M features, at most M + 1. Centres that are
+/// training rows are not fixed.
 pub fn kernel(centres: usize) -> f64 {
     centres as f64 + 1.0
 }

@@ -9,22 +9,24 @@
 //!
 //! where ε = B ζ(N₀) is the estimation error and ε₀ the approximation error of Theorem 2.
 
-/// ε₀ = (1 + ‖μ‖₁ + ‖λ‖₁) M ν of Theorem 2. ‖λ‖₁ is Σⱼ E\[λⱼ\], in a sample the sum of the mean multipliers.
+/// ε₀ = (1 + ‖μ‖₁ + ‖λ‖₁) M ν of Theorem 2, M the largest Lipschitz constant: 2M of the loss for a requirement on
+/// a difference of two averages. The multipliers are optimal ones. ‖λ‖₁ is Σⱼ E\[λⱼ\], in a sample the sum of the mean multipliers.
 /// ν is how closely the class approximates any function of the hypothesis space, which nobody measures; take
 /// ν = 1 for the factor.
 pub fn approximation_error(mu: f64, lambda: f64, lipschitz: f64, nu: f64) -> f64 {
     (1.0 + mu + lambda) * lipschitz * nu
 }
 
-/// S = Σᵢ (B − cᵢ)² + Σⱼ (B − cⱼ)²/Nⱼ, from the bound B and level c of each requirement, and N of the
-/// pointwise ones.
+/// S = Σᵢ (B − cᵢ)² + Σⱼ (B − cⱼ)²/Nⱼ, from the range of each requirement's violation, and N of the pointwise
+/// ones.
 ///
-/// A slack lies in [−c, B − c], so where c > B/2 its square needs c² in the place of (B − c)², which the
-/// paper passes over.
-pub fn squared_slacks(average: &[(f64, f64)], pointwise: &[(f64, f64, u64)]) -> f64 {
-    let square = |b: f64, c: f64| (b - c).max(c).powi(2);
-    let averages: f64 = average.iter().map(|&(b, c)| square(b, c)).sum();
-    let points: f64 = pointwise.iter().map(|&(b, c, n)| square(b, c) / n as f64).sum();
+/// A violation ℓ − c of a loss in [0, B] lies in [−c, B − c], so where c > B/2 its square needs c² in the place of
+/// (B − c)², which the paper passes over. That of a difference of two losses lies in [−B − c, B − c]. Hence
+/// ranges.
+pub fn squared_slacks(average: &[(f64, f64)], pointwise: &[((f64, f64), u64)]) -> f64 {
+    let square = |(low, high): (f64, f64)| low.abs().max(high.abs()).powi(2);
+    let averages: f64 = average.iter().map(|&range| square(range)).sum();
+    let points: f64 = pointwise.iter().map(|&(range, n)| square(range) / n as f64).sum();
     averages + points
 }
 
@@ -34,7 +36,8 @@ pub fn initial_distance<'a>(start: f64, optimum: impl IntoIterator<Item = &'a f6
     optimum.into_iter().map(|m| (m - start).powi(2)).sum()
 }
 
-/// The quantities of Theorem 3.
+/// The quantities of Theorem 3, for who knows them: the theorem assumes losses that are convex, bounded and
+/// Lipschitz, T iterations done, and U₀ from *optimal* multipliers.
 ///
 /// ```
 /// use feasible::theory::Neighbourhood;
