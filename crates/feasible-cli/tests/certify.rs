@@ -216,7 +216,20 @@ fn a_ladder_takes_the_best_certified_model_and_can_be_resumed() {
     let fit = scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run"]).out;
     assert!(fit.contains("Ladder: the most cautious model first"), "{fit}");
     assert_eq!(fit.matches(", taken").count(), 1, "{fit}");
+    // The reserve chose the model: it proves the limits, and no bound beyond.
+    assert!(fit.contains("whichever model of the ladder was taken"), "{fit}");
+    assert!(fit.contains("error: the error rate is at most 45 %"), "{fit}");
+    assert!(
+        fit.contains("they prove the limits, all of them together, and no bound beyond"),
+        "{fit}"
+    );
     let summary = scratch.read("run/summary.json");
+    let json: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    let finding = &json["certificate"]["certificate"]["findings"][0];
+    assert_eq!(json["certificate"]["chosen"], true);
+    assert!(finding["bound"].is_null() && finding["opposite"].is_null(), "{finding}");
+    let page = scratch.read("run/report.html");
+    assert!(page.contains("whichever model of the ladder was taken"), "{page}");
     let model = std::fs::read(scratch.path("run/model.safetensors")).unwrap();
     // Killed after the first rung: the rest is done again, to the same bytes.
     for name in ["run/rung-2", "run/rung-3"] {
@@ -228,7 +241,15 @@ fn a_ladder_takes_the_best_certified_model_and_can_be_resumed() {
     scratch.expect(0, &["resume", "run", "-q"]);
     assert_eq!(scratch.read("run/summary.json"), summary);
     assert_eq!(std::fs::read(scratch.path("run/model.safetensors")).unwrap(), model);
-    scratch.expect(0, &["certify", "run"]);
+    // The same again on the rows it was chosen with; nothing at another confidence, and a bound on other rows.
+    let own = scratch.expect(0, &["certify", "run"]).out;
+    assert!(own.contains("whichever model of the ladder was taken"), "{own}");
+    assert_eq!(scratch.expect(0, &["certify", "run", "train.csv"]).out, own);
+    let error = scratch.refuse(&["certify", "run", "--confidence", "0.99"]);
+    assert!(error.contains("was chosen from a ladder with the reserved rows"), "{error}");
+    scratch.write("fresh.csv", &numbered(400, 2000));
+    let fresh = scratch.expect(0, &["certify", "run", "fresh.csv", "--confidence", "0.99"]).out;
+    assert!(!fresh.contains("ladder") && fresh.contains("CERTIFIED"), "{fresh}");
     scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run", "--force"]);
     // A level nobody reaches: no model is handed over.
     let hard = BY_FILE.replace("at_most = 0.45", "at_most = 0.05");

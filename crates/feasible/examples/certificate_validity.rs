@@ -4,7 +4,7 @@
 //! cargo run --release -p feasible --example certificate_validity -- docs/certificate-widths.svg
 //! ```
 //!
-//! 2,000 synthetic populations for every line; a minute or two on one core.
+//! 2,000 synthetic populations for every line; some minutes on one core.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 #[path = "../tests/validity/mod.rs"]
@@ -14,7 +14,8 @@ use std::fmt::Write;
 
 use feasible::certificate::{Delta, Simultaneous};
 use validity::{
-    OVERLAPS, SHAPES, Shape, Tally, differences, families, ladders, means, normal_approximation,
+    ADVERSE, OVERLAPS, SHAPES, Shape, Tally, differences, families, gates, ladders, means,
+    normal_approximation, small_differences, sums,
 };
 
 const TRIALS: u64 = 2000;
@@ -41,30 +42,61 @@ fn main() {
             }
         }
     }
+    for shape in ADVERSE {
+        for n in [30, 300] {
+            for (name, tally) in means(shape, n, delta, TRIALS) {
+                line(shape.name(), n, &name, &tally);
+            }
+        }
+    }
+    let [bound, p] = sums(200, delta, TRIALS);
+    line("difference of means", 400, "betting, δ/2 each, upper", &bound);
+    line("difference of means", 400, "its p-value", &p);
     for (overlap, name) in OVERLAPS.iter().enumerate() {
-        let [above, below] = differences(overlap, 500, delta, TRIALS);
-        line("difference of rates", 500, &format!("{name}, upper"), &above);
-        line("difference of rates", 500, &format!("{name}, lower"), &below);
+        for n in [100, 500] {
+            let [above, below] = differences(overlap, n, delta, TRIALS);
+            line("difference of rates", n, &format!("{name}, upper"), &above);
+            line("difference of rates", n, &format!("{name}, lower"), &below);
+        }
+    }
+    let [above, below] = differences(0, 8000, delta, TRIALS);
+    line("difference of rates", 8000, "apart, Fisher's product, upper", &above);
+    line("difference of rates", 8000, "apart, Fisher's product, lower", &below);
+    for rows in [[5, 5], [20, 300], [300, 20], [10, 2000]] {
+        let [above, below] = small_differences(rows, delta, TRIALS);
+        let what = format!("rates of {} and {} rows", rows[0], rows[1]);
+        line(&what, (rows[0] + rows[1]) as usize, "exact unconditional, upper", &above);
+        line(&what, (rows[0] + rows[1]) as usize, "exact unconditional, lower", &below);
     }
     println!(
         "\n| five dependent requirements, 300 rows | met | a CERTIFIED is wrong | a VIOLATED is wrong |"
     );
     println!("| --- | ---: | ---: | ---: |");
+    let share = |tally: &Tally| 100.0 * tally.share();
     for simultaneous in [Simultaneous::Holm, Simultaneous::Bonferroni] {
         for met in [0, 2, 5] {
             let [certified, violated] = families(simultaneous, met, 300, delta, TRIALS);
-            let share = |tally: &Tally| 100.0 * tally.share();
             let (c, v) = (share(&certified), share(&violated));
             println!("| {simultaneous} | {met} of 5 | {c:.2} % | {v:.2} % |");
             assert!(!certified.refutes(0.05) && !violated.refutes(0.05));
         }
     }
-    let ladder = ladders(400, delta, TRIALS);
+    println!("\n| a gate of five requirements, 300 rows | passes | each certified (Holm) |");
+    println!("| --- | ---: | ---: |");
+    for violated in [1, 2, 5, 0] {
+        let [gate, holm] = gates(violated, 300, delta, TRIALS);
+        println!("| {violated} violated | {:.2} % | {:.2} % |", share(&gate), share(&holm));
+        assert!(violated == 0 || !gate.refutes(0.05));
+    }
+    let [taken, alone] = ladders(400, delta, TRIALS);
     println!(
-        "\nladders of 8 models, 400 rows: a violating model certified in {:.2} %; {:.2} certified on average",
-        100.0 * ladder.share(),
-        ladder.mean_width()
+        "\nladders of 8 models with 2 requirements, 400 rows: the model taken violates one in {:.2} %; {:.2} certified \
+         on average; a bound for the model taken alone, which is not shown, would be wrong in {:.2} %",
+        share(&taken),
+        taken.mean_width(),
+        share(&alone)
     );
+    assert!(!taken.refutes(0.05));
     let normal = normal_approximation(100, TRIALS);
     println!(
         "for comparison, the normal approximation at p = 0.01, 100 rows: wrong in {:.2} %",

@@ -9,14 +9,17 @@
 mod validity;
 
 use feasible::certificate::{Delta, Simultaneous};
-use validity::{OVERLAPS, SHAPES, differences, families, ladders, means, normal_approximation};
+use validity::{
+    ADVERSE, OVERLAPS, SHAPES, differences, families, gates, ladders, means, normal_approximation,
+    small_differences, sums,
+};
 
 const TRIALS: u64 = 400;
 
 #[test]
 fn bounds_on_means_are_wrong_no_more_often_than_they_say() {
     for delta in [0.05, 0.2] {
-        for shape in SHAPES {
+        for shape in SHAPES.into_iter().chain(ADVERSE) {
             for n in [20, 200] {
                 for (name, tally) in means(shape, n, Delta::new(delta).unwrap(), TRIALS) {
                     let shape = shape.name();
@@ -37,18 +40,29 @@ fn the_same_test_refutes_a_bound_that_is_not_valid() {
 fn bounds_on_differences_are_wrong_no_more_often_than_they_say() {
     let delta = Delta::new(0.1).unwrap();
     for overlap in 0..OVERLAPS.len() {
-        for tally in differences(overlap, 150, delta, TRIALS) {
+        for tally in differences(overlap, 80, delta, 120) {
             assert!(!tally.refutes(0.1), "{}: {tally:?}", OVERLAPS[overlap]);
         }
+    }
+    for rows in [[5, 5], [20, 300], [40, 8]] {
+        for tally in small_differences(rows, delta, 120) {
+            assert!(!tally.refutes(0.1), "{rows:?}: {tally:?}");
+        }
+    }
+    for tally in sums(60, delta, TRIALS) {
+        assert!(!tally.refutes(0.1), "{tally:?}");
     }
 }
 
 #[test]
-fn the_bound_for_groups_apart_is_narrower_than_two_bounds_that_share_delta() {
+fn bounds_for_groups_apart_are_narrower_than_two_bounds_that_share_delta() {
     let delta = Delta::new(0.05).unwrap();
-    let width = |overlap| differences(overlap, 400, delta, 50).map(|tally| tally.mean_width());
-    let ([apart, _], [split, _]) = (width(0), width(2));
-    assert!(apart < 0.8 * split, "{apart} {split}");
+    // Exact unconditional, then Fisher's product.
+    for (n, narrower) in [(400, 0.72), (8000, 0.85)] {
+        let width = |overlap| differences(overlap, n, delta, 15).map(|tally| tally.mean_width());
+        let ([apart, _], [split, _]) = (width(0), width(2));
+        assert!(apart < narrower * split, "{n}: {apart} {split}");
+    }
 }
 
 #[test]
@@ -64,10 +78,22 @@ fn no_dependent_requirement_is_certified_or_called_violated_wrongly_too_often() 
 }
 
 #[test]
+fn a_gate_rarely_lets_a_model_pass_that_violates_a_requirement() {
+    let delta = Delta::new(0.1).unwrap();
+    for violated in [1, 2, 5] {
+        let [gate, _] = gates(violated, 300, delta, TRIALS);
+        assert!(!gate.refutes(0.1), "{violated}: {gate:?}");
+    }
+    // With all of them met it passes more often than verdicts one by one would.
+    let [gate, holm] = gates(0, 300, delta, TRIALS);
+    assert!(gate.wrong > holm.wrong + TRIALS / 20, "{gate:?} {holm:?}");
+}
+
+#[test]
 fn a_ladder_of_models_rarely_ends_in_one_that_violates() {
     let delta = Delta::new(0.1).unwrap();
-    let tally = ladders(400, delta, TRIALS);
-    assert!(!tally.refutes(0.1), "{tally:?}");
+    let [taken, _] = ladders(400, delta, TRIALS);
+    assert!(!taken.refutes(0.1), "{taken:?}");
     // And it does climb: on average beyond the first two rungs.
-    assert!(tally.mean_width() > 2.0, "{tally:?}");
+    assert!(taken.mean_width() > 2.0, "{taken:?}");
 }

@@ -25,9 +25,15 @@ pub enum Shape {
     NearBound,
     /// A small constant, and rarely B.
     Rare,
+    /// 0, and B about once in a sample: often no row shows it.
+    Unseen,
+    /// One value, or two that are close: ties.
+    Tied,
 }
 
 pub const SHAPES: [Shape; 4] = [Shape::TwoPoint, Shape::Skewed, Shape::NearBound, Shape::Rare];
+/// What bounds find hardest.
+pub const ADVERSE: [Shape; 2] = [Shape::Unseen, Shape::Tied];
 
 /// Draws a loss.
 pub type Sampler = Box<dyn Fn(&mut Stream) -> f64>;
@@ -39,11 +45,13 @@ impl Shape {
             Self::Skewed => "skewed",
             Self::NearBound => "heavy near B",
             Self::Rare => "rarely B",
+            Self::Unseen => "B once in n rows",
+            Self::Tied => "ties",
         }
     }
 
-    /// A population: its mean, and a sampler.
-    pub fn draw(self, stream: &mut Stream) -> (f64, Sampler) {
+    /// A population for samples of n: its mean, and a sampler.
+    pub fn draw(self, n: usize, stream: &mut Stream) -> (f64, Sampler) {
         let log_uniform = |low: f64, high: f64, u: f64| low * (high / low).powf(u);
         match self {
             Self::TwoPoint => {
@@ -63,6 +71,15 @@ impl Shape {
                 let small = 0.1 * stream.uniform();
                 let mean = p + (1.0 - p) * small;
                 (mean, Box::new(move |r| if r.uniform() < p { 1.0 } else { small }))
+            }
+            Self::Unseen => {
+                let p = log_uniform(0.3, 4.0, stream.uniform()) / n as f64;
+                (p, Box::new(move |r| f64::from(u8::from(r.uniform() < p))))
+            }
+            Self::Tied => {
+                let (value, more) = (stream.uniform(), 0.01 * f64::from(stream.below(2)));
+                let value = value.min(1.0 - more);
+                (value + 0.5 * more, Box::new(move |r| value + more * f64::from(r.below(2))))
             }
         }
     }
@@ -107,13 +124,14 @@ pub fn means(shape: Shape, n: usize, delta: Delta, trials: u64) -> Vec<(String, 
     let mut tallies = vec![Tally::default(); METHODS.len() + 1];
     for trial in 0..trials {
         let mut stream = stream(1 + shape as u64 * 100 + n as u64 * 1000, trial);
-        let (mean, sample) = shape.draw(&mut stream);
+        let (mean, sample) = shape.draw(n, &mut stream);
         let values: Vec<f64> = (0..n).map(|_| sample(&mut stream)).collect();
         let hits = values.iter().filter(|x| **x == 1.0).count() as u64;
         let values = Values::new(values, 1.0).unwrap();
         for (tally, method) in tallies.iter_mut().zip(METHODS) {
             let upper = values.upper(method, delta);
-            tally.add(upper < mean, upper - values.mean());
+            // A bound at the mean itself is right, but for the rounding of a sum.
+            tally.add(upper < mean - 1e-12, upper - values.mean());
         }
         if shape == Shape::TwoPoint {
             let upper = Count::new(hits, n as u64).unwrap().upper(delta);
@@ -208,31 +226,123 @@ pub fn families(
     tallies
 }
 
-/// A ladder of eight models, ever less cautious; those from a random one on violate. How often one that
-/// violates is certified, and on average how many are certified.
-pub fn ladders(n: usize, delta: Delta, trials: u64) -> Tally {
-    let mut tally = Tally::default();
-    let level = 0.1;
+/// Two groups apart, with rates that are drawn to be hard: anything, both rare, both common, equal.
+pub fn small_differences(rows: [u64; 2], delta: Delta, trials: u64) -> [Tally; 2] {
+    let mut tallies = [Tally::default(); 2];
+    for trial in 0..trials {
+        let mut stream = stream(100 + rows[0] + 10_000 * rows[1], trial);
+        let rare = |stream: &mut Stream, n: u64| (4.0 * stream.uniform() / n as f64).min(1.0);
+        let [p, q] = match trial % 4 {
+            0 => [stream.uniform(), stream.uniform()],
+            1 => rows.map(|n| rare(&mut stream, n)),
+            2 => rows.map(|n| 1.0 - rare(&mut stream, n)),
+            _ => [stream.uniform(); 2],
+        };
+        let mut count = |n: u64, rate: f64| {
+            let hits = (0..n).filter(|_| stream.uniform() < rate).count() as u64;
+            Count::new(hits, n).unwrap()
+        };
+        let difference = Difference::Apart { a: count(rows[0], p), b: count(rows[1], q) };
+        let (upper, lower) = (difference.upper(delta), difference.lower(delta));
+        tallies[0].add(upper < p - q, upper - difference.estimate());
+        tallies[1].add(lower > p - q, difference.estimate() - lower);
+    }
+    tallies
+}
+
+/// A difference of two means of losses, by betting at δ/2 each: how often the upper bound is below it, and how
+/// often "less than it" is certified.
+pub fn sums(n: usize, delta: Delta, trials: u64) -> [Tally; 2] {
+    let mut tallies = [Tally::default(); 2];
+    for trial in 0..trials {
+        let mut stream = stream(80, trial);
+        let mut term = |shape: Shape| {
+            let (mean, sample) = shape.draw(n, &mut stream);
+            let values = (0..n).map(|_| sample(&mut stream)).collect();
+            let values = Values::new(values, 1.0).unwrap();
+            (mean, Evidence::Mean { values, method: Method::Betting })
+        };
+        let ((one, a), (other, b)) = (term(Shape::Skewed), term(Shape::Rare));
+        let sum = Evidence::Sum(vec![(1.0, a), (-1.0, b)]);
+        let truth = one - other;
+        let upper = sum.upper(delta);
+        tallies[0].add(upper < truth, upper - sum.estimate());
+        tallies[1].add(sum.ln_p_at_least(truth, delta) <= delta.ln(), 0.0);
+    }
+    tallies
+}
+
+/// Certified or not on n rows: the hits among them of rates that share some rows' luck.
+fn claims(limits: &[f64], rates: &[f64], n: usize, stream: &mut Stream) -> Vec<Claim> {
+    let mut hits = vec![0u64; rates.len()];
+    for _ in 0..n {
+        let common = stream.uniform();
+        for (hit, rate) in hits.iter_mut().zip(rates) {
+            let luck = if stream.uniform() < 0.5 { common } else { stream.uniform() };
+            *hit += u64::from(luck < *rate);
+        }
+    }
+    let claim = |(hits, limit): (&u64, &f64)| Claim {
+        name: String::new(),
+        subject: String::new(),
+        sense: Sense::AtMost,
+        level: *limit,
+        evidence: Some(Evidence::Share(Count::new(*hits, n as u64).unwrap())),
+    };
+    hits.iter().zip(limits).map(claim).collect()
+}
+
+/// A gate of five requirements, of which `violated` do not hold, just so, and the others by far: how often it
+/// lets the model pass. With none violated and all near their limits: how often it does so, and Holm's verdicts
+/// would.
+pub fn gates(violated: usize, n: usize, delta: Delta, trials: u64) -> [Tally; 2] {
+    let mut tallies = [Tally::default(); 2];
+    let limits = [0.1, 0.2, 0.05, 0.3, 0.15];
+    for trial in 0..trials {
+        let mut stream = stream(70 + violated as u64, trial);
+        let rate = |(i, limit): (usize, &f64)| match (i < violated, violated) {
+            (true, _) => limit + 1e-12,
+            (false, 0) => limit - 2.6 * (limit * (1.0 - limit) / n as f64).sqrt(),
+            (false, _) => 0.3 * limit,
+        };
+        let rates: Vec<f64> = limits.iter().enumerate().map(rate).collect();
+        let claims = claims(&limits, &rates, n, &mut stream);
+        let certificate = Certificate::new(&claims, delta, Simultaneous::Holm);
+        tallies[0].add(certificate.all_hold(), 0.0);
+        tallies[1].add(certificate.each_certified(), 0.0);
+    }
+    tallies
+}
+
+/// Ladders of eight models with two requirements each, ever less cautious; those from a random one on violate one
+/// or both, just so. The boldest certified one is taken. How often it violates a requirement (and on average how
+/// many are certified), and how often a bound for it alone, which is not shown, would be wrong.
+pub fn ladders(n: usize, delta: Delta, trials: u64) -> [Tally; 2] {
+    let mut tallies = [Tally::default(); 2];
+    let limits = [0.1, 0.2];
     for trial in 0..trials {
         let mut stream = stream(60, trial);
-        let first_bad = stream.below(8) as usize;
-        let rates: Vec<f64> = (0..8)
-            .map(|i| if i < first_bad { level * (0.3 + 0.05 * i as f64) } else { level + 1e-12 })
-            .collect();
-        let rows: Vec<f64> = (0..n).map(|_| stream.uniform()).collect();
+        // Half of the ladders have no bad model: all are near the limits and bounds may fail.
+        let first_bad = if trial % 2 == 0 { stream.below(8) as usize } else { 8 };
+        let both = stream.below(2) == 0;
+        let rates = |model: usize| match (model >= first_bad, first_bad) {
+            (true, _) => [limits[0] + 1e-12, if both { limits[1] + 1e-12 } else { 0.05 }],
+            (false, 8) => limits.map(|c| c * (0.6 + 0.05 * model as f64)),
+            (false, _) => limits.map(|c| c * (0.3 + 0.05 * model as f64)),
+        };
+        let mut bounds = Vec::new();
         let certified = fixed_sequence(8, |model| {
-            let hits = rows.iter().filter(|u| **u < rates[model]).count() as u64;
-            let claim = Claim {
-                name: String::new(),
-                subject: String::new(),
-                sense: Sense::AtMost,
-                level,
-                evidence: Some(Evidence::Share(Count::new(hits, n as u64).unwrap())),
-            };
-            Ok::<_, ()>(Certificate::new(&[claim], delta, Simultaneous::Holm))
+            let claims = claims(&limits, &rates(model), n, &mut stream);
+            let certificate = Certificate::new(&claims, delta, Simultaneous::Holm);
+            bounds.push(certificate.findings.iter().map(|f| f.bound.unwrap()).collect::<Vec<_>>());
+            Ok::<_, ()>(certificate)
         });
         let certified = certified.unwrap();
-        tally.add(certified > first_bad, certified as f64);
+        tallies[0].add(certified > first_bad, certified as f64);
+        if certified > 0 {
+            let (taken, rates) = (&bounds[certified - 1], rates(certified - 1));
+            tallies[1].add(taken.iter().zip(rates).any(|(bound, rate)| *bound < rate), 0.0);
+        }
     }
-    tally
+    tallies
 }
