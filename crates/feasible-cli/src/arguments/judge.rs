@@ -137,7 +137,7 @@ fn share_of_epsilon(text: &str) -> Result<f64, String> {
 /// What ends with 0.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Require {
-    /// Every requirement is certified.
+    /// It is certified that all requirements hold.
     Certified,
     /// Every requirement is certified or met in the rows.
     Met,
@@ -236,7 +236,7 @@ pub struct BoundArguments {
     /// Requirements that share it [default: those of the problem file, or 1]
     #[arg(long, value_name = "M")]
     pub requirements: Option<usize>,
-    /// The VC dimension of the class of models, for the paper's bounds [default: of the problem file's]
+    /// The VC dimension of the sets {f > 0}, for the paper's bounds on rates [default: of the problem file's model]
     #[arg(long, value_name = "D")]
     pub dimension: Option<f64>,
     /// Settings.
