@@ -236,7 +236,7 @@ pub struct BoundArguments {
     /// Requirements that share it [default: those of the problem file, or 1]
     #[arg(long, value_name = "M")]
     pub requirements: Option<usize>,
-    /// The VC dimension of the sets {f > 0}, for the paper's bounds on rates [default: of the problem file's model]
+    /// The VC dimension of the sets {f > 0}, for the paper's bounds [default: of the problem file's]
     #[arg(long, value_name = "D")]
     pub dimension: Option<f64>,
     /// Settings.
