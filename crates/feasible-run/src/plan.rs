@@ -355,9 +355,11 @@ fn leave_room(
             let message = format!("'{}' speaks of no reserved row: keep more back", clause.name);
             source.at("certify.reserve", message)
         })?;
-        let margin =
-            room::margin(&requirement, clause.bound, model.output_width(), &design, each, room);
-        let margin = margin.map_err(|error| match error {
+        let at = |delta| {
+            room::margin(&requirement, clause.bound, model.output_width(), &design, delta, room)
+        };
+        // Room for a certificate of its own; at the least, for one together with the others.
+        let margin = at(each).or_else(|_| at(design.delta)).map_err(|error| match error {
             Error::Core(feasible::Error::TooFewRows { .. }) => {
                 source.at("certify", room::too_few(&clause.name, error))
             }

@@ -58,7 +58,7 @@ pub fn rows_for_rate(rate: f64, level: f64, delta: Delta) -> RowsNeeded {
         return RowsNeeded::Never;
     }
     if rate <= 0.0 {
-        return RowsNeeded::About(fewest_rows(level, delta));
+        return RowsNeeded::about(fewest_rows(level, delta) as f64);
     }
     let certified = |rows: u64| {
         // As many hits as the rate gives, rounded up.
