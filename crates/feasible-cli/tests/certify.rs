@@ -274,3 +274,50 @@ fn bound_answers_both_questions() {
     let text = scratch.expect(0, &["bound", "--rows", "100000", "--dimension", "5"]).out;
     assert!(text.contains("ζ(100,000 training rows) = 0.0"), "{text}");
 }
+
+#[test]
+fn a_certificate_that_would_take_very_many_rows_does_not_keep_a_fit_from_ending() {
+    let scratch = by_file();
+    let strict = BY_FILE.replace("epochs = 20", "epochs = 3")
+        + r#"
+[[requirement]]
+name = "parity"
+fairness = "demographic-parity"
+groups = "gender"
+within = 0.01
+
+[[requirement]]
+name = "men"
+rate = "error"
+where = "gender == 'Male'"
+at_most = 0.9
+"#;
+    scratch.write("strict.toml", &strict);
+    let started = std::time::Instant::now();
+    let ran = scratch.run(&["fit", "strict.toml", "-q", "-o", "run", "--json"]);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+    assert!(scratch.path("run/model.safetensors").is_file());
+    // A number, a number that is exceeded, or never: if the sample meets it.
+    let summary: serde_json::Value =
+        serde_json::from_str(&scratch.read("run/summary.json")).unwrap();
+    for finding in summary["certificate"]["certificate"]["findings"].as_array().unwrap() {
+        let needed = &finding["rows_needed"];
+        let named = needed["about"].is_u64() || needed["more_than"] == 1_000_000_000u64;
+        let met = finding["verdict"] == "MET";
+        assert_eq!(met, named || needed == "never", "{finding}");
+    }
+}
+
+#[test]
+fn bound_has_an_answer_for_every_level_and_number_of_rows() {
+    let scratch = Scratch::new();
+    let ran = scratch.expect(0, &["bound", "--level", "0.1", "--rate", "0.0999999"]).out;
+    assert!(ran.contains("more than 1,000,000,000"), "{ran}");
+    let ran = scratch.expect(0, &["bound", "--level", "1e-300", "--json"]).json();
+    assert_eq!(ran["needed"][0]["rows"]["more_than"], 1_000_000_000u64);
+    let ran = scratch.expect(0, &["bound", "--level", "0.1", "--rate", "0.2", "--json"]).json();
+    assert_eq!(ran["needed"][0]["rows"], "never");
+    let error = scratch.refuse(&["bound", "--rows", "18446744073709551615"]);
+    assert!(error.contains("1,000,000,000"), "{error}");
+}
