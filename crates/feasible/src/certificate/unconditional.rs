@@ -68,16 +68,14 @@ impl Unconditional {
         Self { points, first, second, all: from[rows_a as usize] == 0 }
     }
 
-    /// p̄(s).
-    fn p(&self, s: i64) -> f64 {
-        if s >= self.points {
-            return if s == self.points && self.all { 1.0 } else { 0.0 };
-        }
-        let least = (-s).max(0);
-        let most = (self.points - s).min(self.points);
-        let at = |k: i64| product(&self.first[(k + s) as usize], &self.second[(k + 1) as usize]);
-        let largest = (least..most).map(at).fold(0.0, f64::max);
-        (largest * (1.0 + ROUNDING)).clamp(LEAST, 1.0)
+    /// The probabilities that p̄(s) is the largest of.
+    fn corners(&self, s: i64) -> impl Iterator<Item = f64> + '_ {
+        let ks = (-s).max(0)..(self.points - s).min(self.points);
+        let at =
+            move |k: i64| product(&self.first[(k + s) as usize], &self.second[(k + 1) as usize]);
+        // No pair of rates differs by more than 1, and only one by as much.
+        let all = (s == self.points && self.all).then_some(1.0);
+        ks.map(at).chain(all).map(|p| (p * (1.0 + ROUNDING)).clamp(LEAST, 1.0))
     }
 
     /// log of the p-value of "the difference is at least `d`".
@@ -86,7 +84,7 @@ impl Unconditional {
             return 0.0;
         }
         let s = (d.min(2.0) * self.points as f64).floor() as i64;
-        self.p(s).ln()
+        self.corners(s).fold(0.0, f64::max).ln()
     }
 
     /// The upper bound at 1 − δ.
@@ -94,7 +92,8 @@ impl Unconditional {
         let (mut low, mut high) = (-self.points, self.points);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if self.p(middle).ln() < delta.ln() { high = middle } else { low = middle }
+            let possible = self.corners(middle).any(|p| p >= delta.value());
+            if possible { low = middle } else { high = middle }
         }
         high as f64 / self.points as f64
     }
