@@ -139,12 +139,23 @@ impl Claim {
             }
             _ if rows >= LARGE => RowsNeeded::about(by_width(rows, width)),
             _ => {
-                let large = scaled(LARGE);
-                if large.ln_p_not_met(delta) <= delta.ln() {
-                    return Some(smallest(|n| scaled(n).ln_p_not_met(delta) <= delta.ln(), LARGE));
+                let certified = |n: u64| scaled(n).is_certified(delta);
+                if certified(LARGE) {
+                    return Some(smallest(certified, LARGE));
                 }
-                RowsNeeded::about(by_width(LARGE, width_of(&large)))
+                RowsNeeded::about(by_width(LARGE, width_of(&scaled(LARGE))))
             }
+        })
+    }
+
+    /// Whether it is certified at δ, by whichever of bound and p-value is sooner computed.
+    fn is_certified(&self, delta: Delta) -> bool {
+        if !matches!(self.evidence, Some(Evidence::Sum(_))) {
+            return self.ln_p_not_met(delta) <= delta.ln();
+        }
+        self.bound(delta).is_some_and(|bound| match self.sense {
+            Sense::AtMost => bound < self.level,
+            Sense::AtLeast => bound > self.level,
         })
     }
 }
