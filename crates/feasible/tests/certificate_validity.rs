@@ -86,7 +86,7 @@ fn a_gate_rarely_lets_a_model_pass_that_violates_a_requirement() {
     }
     // With all of them met it passes more often than verdicts one by one would.
     let [gate, holm] = gates(0, 300, delta, TRIALS);
-    assert!(gate.wrong > holm.wrong + TRIALS / 20, "{gate:?} {holm:?}");
+    assert!(gate.wrong > holm.wrong, "{gate:?} {holm:?}");
 }
 
 #[test]
