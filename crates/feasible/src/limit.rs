@@ -36,6 +36,34 @@ pub fn suggestion(number: f64) -> String {
     }
 }
 
+/// Whether `c` is a limit of this sense for what lies in `range`.
+///
+/// ```
+/// use feasible::limit::check;
+/// use feasible::requirement::Sense;
+/// let error = check("the error rate", Sense::AtMost, 15.0, (0.0, 1.0)).unwrap_err();
+/// assert_eq!(error, "is one that every model meets: the error rate is never above 1; did you mean 0.15?");
+/// ```
+///
+/// # Errors
+/// Why not, as the end of a sentence that starts with the limit.
+pub fn check(what: &str, sense: Sense, c: f64, (low, high): (f64, f64)) -> Result<(), String> {
+    if c.is_nan() || c.abs() > LARGEST {
+        return Err(format!("is out of all proportion: give one of at most {LARGEST:e}"));
+    }
+    if (low..=high).contains(&c) {
+        return Ok(());
+    }
+    let everyone = match sense {
+        Sense::AtMost => c > high,
+        Sense::AtLeast => c < low,
+    };
+    let who = if everyone { "every model" } else { "no model" };
+    let edge = if c > high { format!("above {high}") } else { format!("below {low}") };
+    let hint = if high <= 1.0 && low >= -1.0 { suggestion(c) } else { String::new() };
+    Err(format!("is one that {who} meets: {what} is never {edge}{hint}"))
+}
+
 /// Whether what is known of a loss does not depend on the number of outputs.
 fn is_known(loss: &Loss) -> bool {
     !matches!(loss, Loss::Custom(_))
@@ -96,31 +124,21 @@ impl Requirement {
     }
 
     fn check_one(&self, c: f64, sample: Option<usize>, (low, high): (f64, f64)) -> Result<()> {
-        let wrong = |reason: String| {
-            Err(Error::Limit { requirement: self.name().into(), value: c, sample, reason })
-        };
-        if c.abs() > LARGEST {
-            return wrong(format!("is out of all proportion: give one of at most {LARGEST:e}"));
-        }
         let what = match self.terms() {
             [term] => term.measure().to_string(),
             [term, ..] => format!("this combination of {}", term.measure()),
             [] => return Ok(()),
         };
-        let (side, everyone) = match self.sense() {
-            Sense::AtMost => ("at most", c > high),
-            Sense::AtLeast => ("at least", c < low),
-        };
-        if c < low || c > high {
-            let who = if everyone { "every model" } else { "no model" };
-            let edge = if c > high { format!("above {high}") } else { format!("below {low}") };
-            let hint = if high <= 1.0 && low >= -1.0 { suggestion(c) } else { String::new() };
-            return wrong(format!("is one that {who} meets: {what} is never {edge}{hint}"));
-        }
+        check(&what, self.sense(), c, (low, high)).map_err(|reason| Error::Limit {
+            requirement: self.name().into(),
+            value: c,
+            sample,
+            reason,
+        })?;
         let trained = c - self.sense().sign() * self.margin;
-        let reachable = match self.sense() {
-            Sense::AtMost => trained >= low,
-            Sense::AtLeast => trained <= high,
+        let (side, reachable) = match self.sense() {
+            Sense::AtMost => ("at most", trained >= low),
+            Sense::AtLeast => ("at least", trained <= high),
         };
         let allowed = format!(
             "smaller: it leaves {side} {trained} to train for, and {what} lies in [{low}, {high}]"

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::adversary::ball::Norm;
 use crate::adversary::budget::Budget;
 use crate::adversary::goal::{Aim, AttackLoss};
+use crate::adversary::judge::Judge;
 use crate::error::{Error, Result};
 
 /// The most steps of a run, and the most runs: an attack comes to an end.
@@ -188,7 +189,7 @@ impl Attack {
                 found: columns.len(),
             });
         }
-        Ok(Adversary { attack: self, most })
+        Ok(Adversary { attack: self, most, judge: None })
     }
 }
 
@@ -199,12 +200,33 @@ pub struct Adversary {
     pub(super) attack: Attack,
     /// The largest ε there is a point in.
     pub(super) most: f64,
+    pub(super) judge: Option<Judge>,
 }
 
 impl Adversary {
     /// Its settings.
     pub fn attack(&self) -> &Attack {
         &self.attack
+    }
+
+    /// The same attack, which returns for each sample the point that is worst for a requirement.
+    ///
+    /// # Errors
+    /// An attack whose last point is taken ([`Select::Last`]).
+    pub fn judging(self, judge: Judge) -> Result<Self> {
+        if self.attack.select == Select::Last {
+            return Err(Error::Setting {
+                setting: "select of an attack that judges".into(),
+                value: 0.0,
+                allowed: "`Worst`: the last point is no verdict".into(),
+            });
+        }
+        Ok(Self { judge: Some(judge), ..self })
+    }
+
+    /// The requirement it judges, if it does.
+    pub fn judge(&self) -> Option<&Judge> {
+        self.judge.as_ref()
     }
 
     /// The interval δ of an entry x must lie in so that x + δ is within bounds; 0 is always in it.
