@@ -176,6 +176,14 @@ impl Plan {
     /// Settings that only the learner can judge.
     fn check_settings(&self, source: &Source) -> Result<()> {
         let wrong = |error: feasible::Error| source.at("training", error.to_string());
+        let checkpoint = self.spec.training.checkpoint.unwrap_or_default();
+        if checkpoint.seconds.is_some_and(|s| !(0.0..=1e9).contains(&s)) {
+            let message = "is a number of seconds: at least 0, and at most 1e9";
+            return Err(source.at("training.checkpoint.seconds", message));
+        }
+        if checkpoint.epochs == Some(0) {
+            return Err(source.at("training.checkpoint.epochs", "must be at least 1"));
+        }
         match self.learner(self.seed()) {
             AnyLearner::FirstOrder(learner) => {
                 learner.begin(&self.train, &self.model).map_err(wrong)?;
@@ -438,6 +446,7 @@ fn at_core(source: &Source, clauses: &[Clause], error: feasible::Error) -> Error
             let key = if text.contains(": margin = ") { ".margin" } else { "" };
             source.at(&format!("requirement[{}]{key}", clause.from), text)
         }
+        None if text.starts_with("weight decay") => source.at("objective.weight_decay", text),
         None if text.contains("objective") => source.at("objective", text),
         None => Error::Core(error),
     }

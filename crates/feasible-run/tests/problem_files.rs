@@ -255,6 +255,17 @@ fn limits_that_make_no_sense_are_placed_and_say_what_was_meant() {
         assert!(error.contains(expected), "{lines}:\n{error}\nexpected\n{expected}");
         assert!(error.starts_with("problem.toml:"), "{error}");
     }
+    for (training, expected) in [
+        ("checkpoint = { seconds = -5.0 }", "training.checkpoint.seconds"),
+        ("checkpoint = { seconds = nan }", "training.checkpoint.seconds"),
+        ("checkpoint = { epochs = 0 }", "training.checkpoint.epochs"),
+        ("threads = 1000000", "threads = 1000000: must be at most 1024"),
+        ("batch_size = 0", "batch size"),
+        ("[objective]\nweight_decay = -1.0", "objective.weight_decay"),
+    ] {
+        let error = refused(d, &problem(d, GENDER, &format!("epochs = 1\n{training}\n")));
+        assert!(error.contains(expected), "{training}: {error}");
+    }
     for (certify, expected) in [
         (
             "confidence = 95",

@@ -210,7 +210,7 @@ fn fisher(population: usize, all: usize, n: usize, k: usize) -> f64 {
     let mut p = 0.0;
     // Away from k the probabilities fall on both sides of the mode: each side is summed from its
     // first count that is unlikely enough, until nothing is added.
-    let mode = ((n + 1) as f64 * (all + 1) as f64 / (population + 2) as f64) as usize;
+    let mode = ((n + 1) as f64 * (all + 1) as f64 / (population as f64 + 2.0)) as usize;
     let mode = mode.clamp(low, high);
     let mut add = |k: usize| {
         let term = ln(k);

@@ -83,13 +83,8 @@ fn in_a_linear_model_the_verdict_is_the_worst_corner_of_the_ball() {
     let divergence =
         |row: usize, side: f64| kl(sigmoid(contrast(row)), sigmoid(contrast(row) + side * reach));
     let worst = over(&|row| divergence(row, 1.0).max(divergence(row, -1.0)));
-    let least = over(&|row| divergence(row, 1.0).min(divergence(row, -1.0)));
     let found = judged((Loss::Kl, Loss::Kl, Sense::AtMost));
-    // A run may climb to the lower of the two hills: with more runs fewer do.
-    let more = (attack(50, 20, Select::Worst), true);
-    let again = mean(&model, &theta, &samples, (Loss::Kl, Loss::Kl, Sense::AtMost), more);
-    assert!(found > least && found <= worst + 1e-5, "{least} {found} {worst}");
-    assert!((again - worst).abs() < 1e-5, "{again} {worst}");
+    assert!((found - worst).abs() < 1e-5, "{found} {worst}");
 }
 
 #[test]

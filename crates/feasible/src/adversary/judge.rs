@@ -46,6 +46,12 @@ impl Judge {
         Self { climb: own.then(|| loss.clone()), measure: measure.clone(), sense }
     }
 
+    /// Whether what is climbed grows to both sides of x, as a distance does: every second run then begins
+    /// opposite to where the one before ended.
+    pub(super) fn has_two_sides(&self) -> bool {
+        self.climb.as_ref().is_some_and(Loss::compares_views)
+    }
+
     /// Whether two judges judge alike.
     pub fn is_same(&self, other: &Self) -> bool {
         let same = |a: &Option<Loss>, b: &Option<Loss>| match (a, b) {

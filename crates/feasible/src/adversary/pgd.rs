@@ -4,7 +4,7 @@ use crate::adaptive::{Adaptive, Place, Probe};
 use crate::adversary::attack::{Adversary, Select};
 use crate::adversary::budget::Draw;
 use crate::adversary::goal::{Aim, Value, goal};
-use crate::adversary::judge::Bench;
+use crate::adversary::judge::{Bench, Judge};
 use crate::samples::Target;
 use crate::stream::{Purpose, Stream};
 
@@ -104,7 +104,11 @@ impl<'a> Run<'a> {
             if self.active.is_empty() {
                 return;
             }
-            self.start(probe, restart);
+            if restart % 2 == 1 && self.adversary.judge.as_ref().is_some_and(Judge::has_two_sides) {
+                self.turn_round(probe);
+            } else {
+                self.start(probe, restart);
+            }
             for _ in 0..attack.steps {
                 self.evaluate(probe);
                 if attack.select != Select::Last {
@@ -143,6 +147,12 @@ impl<'a> Run<'a> {
             let delta = &mut self.delta[i * self.d..(i + 1) * self.d];
             self.adversary.attack.norm.start(self.epsilon[p], &self.columns, &mut random, delta);
         }
+        self.stay_inside(probe);
+    }
+
+    /// Puts every active δ at the other side of the ball.
+    fn turn_round(&mut self, probe: &dyn Probe) {
+        self.delta.iter_mut().for_each(|d| *d = -*d);
         self.stay_inside(probe);
     }
 
