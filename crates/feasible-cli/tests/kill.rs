@@ -143,6 +143,9 @@ adversary = { epsilon = { beta = [3, 8], scale = 0.25 }, steps = 2, step = "ε/2
 epochs = 5
 batch_size = 10
 checkpoint = { epochs = 1 }
+
+[evaluation]
+attack = { steps = 3, restarts = 1 }
 "#;
 
 #[test]

@@ -10,7 +10,7 @@ use feasible::{Batch, Model, Result, Tape};
 use crate::first_layer::{FirstLayer, FirstScratch};
 use crate::kernel::Kernels;
 use crate::layout::{Tensor, consecutive};
-use crate::shape::positive;
+use crate::shape::{positive, product};
 use crate::simd::Level;
 
 /// An affine model; see the [module](self).
@@ -33,10 +33,11 @@ impl Affine {
     /// From `inputs` columns to `outputs` numbers, computed in `f32`.
     ///
     /// # Errors
-    /// A width of 0.
+    /// A width of 0, or more than 2³¹ parameters.
     pub fn new(inputs: usize, outputs: usize) -> Result<Self> {
         positive("affine model inputs", inputs)?;
         positive("affine model outputs", outputs)?;
+        product("affine model parameters", &[inputs.saturating_add(1), outputs])?;
         let layer = FirstLayer { d: inputs, h: outputs };
         Ok(Self { layer, level: Level::best(), real: PhantomData })
     }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::first_layer::{FirstLayer, FirstScratch};
 use crate::kernel::{Kernels, Left, Start};
 use crate::layout::{Tensor, consecutive};
-use crate::shape::positive;
+use crate::shape::{positive, product};
 use crate::simd::Level;
 
 /// κ.
@@ -85,11 +85,12 @@ impl KernelExpansion {
     /// With one centre per row of `centres` and `outputs` numbers out, computed in `f32`.
     ///
     /// # Errors
-    /// No centre, no output, or a setting of the kernel outside its range.
+    /// No centre, no output, more than 2³¹ parameters, or a setting of the kernel outside its range.
     pub fn new(centres: &Inputs, kernel: Kernel, outputs: usize) -> Result<Self> {
         kernel.check()?;
         positive("kernel expansion outputs", outputs)?;
         positive("kernel expansion centres", centres.rows())?;
+        product("kernel expansion parameters", &[centres.rows() + 1, outputs])?;
         let rows: Vec<f32> = (0..centres.rows()).flat_map(|m| centres.row(m)).collect();
         Ok(Self::build(rows, centres.width(), kernel, outputs, Level::best()))
     }

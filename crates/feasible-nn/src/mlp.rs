@@ -21,7 +21,7 @@ use crate::kernel::{
     scratch_len, table_len,
 };
 use crate::layout::{Tensor, consecutive};
-use crate::shape::positive;
+use crate::shape::{positive, product};
 use crate::simd::Level;
 use feasible::aligned::{place, placed, placed_mut};
 
@@ -47,7 +47,7 @@ impl Mlp {
     /// `widths` are d, h₁, …, k; two of them are a single affine layer. Computed in `f32`.
     ///
     /// # Errors
-    /// Fewer than two widths, or a width of 0.
+    /// Fewer than two widths, a width of 0, or more than 2³¹ parameters.
     pub fn new(widths: &[usize], activation: Activation) -> Result<Self> {
         if widths.len() < 2 {
             return Err(Error::Shape {
@@ -58,6 +58,12 @@ impl Mlp {
         }
         for (l, &width) in widths.iter().enumerate() {
             positive(&format!("width {l} of a multilayer perceptron"), width)?;
+        }
+        let mut parameters = 0;
+        for pair in widths.windows(2) {
+            let what = "parameters of a multilayer perceptron";
+            parameters += product(what, &[pair[0].saturating_add(1), pair[1]])?;
+            product(what, &[parameters])?;
         }
         let layout = consecutive(widths.windows(2).enumerate().flat_map(|(l, w)| {
             let shape = if l == 0 { vec![w[0], w[1]] } else { vec![w[1], w[0]] };

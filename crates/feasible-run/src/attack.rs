@@ -168,7 +168,7 @@ impl SavedModel {
             columns,
             ..Attack::strong(norm, Budget::fixed(0.0))
         };
-        let side = Delta::new((1.0 - options.confidence) / 2.0)?;
+        let side = Delta::confidence(options.confidence)?.among(2);
         let found = robustness(
             self.network(),
             self.theta(),

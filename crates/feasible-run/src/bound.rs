@@ -11,6 +11,7 @@
 //! ```
 
 use feasible::certificate::{Count, Delta, MOST_ROWS, RowsNeeded, rows_for_rate};
+use feasible::limit::suggestion;
 use feasible::theory::{is_vacuous, rows_for, sample_complexity, zeta};
 use serde::Serialize;
 
@@ -130,14 +131,15 @@ impl Question {
     /// # Errors
     /// Numbers outside their range; neither rows nor a level.
     pub fn answer(&self) -> Result<Answer> {
-        let delta = Delta::confidence(self.confidence)?;
         let inside = |name: &str, x: Option<f64>, zero: bool| match x {
             Some(x) if !(x < 1.0 && (x > 0.0 || zero && x == 0.0)) => {
-                let reason = format!("{x} is not a share between 0 and 1");
+                let reason = format!("{x} is not a share between 0 and 1{}", suggestion(x));
                 Err(Error::unfit(name, reason))
             }
             _ => Ok(()),
         };
+        inside("--confidence", Some(self.confidence), false)?;
+        let delta = Delta::confidence(self.confidence)?;
         inside("--level", self.level, false)?;
         inside("--rate", self.rate, true)?;
         if self.rows == Some(0) {

@@ -8,7 +8,9 @@
 
 use std::sync::Arc;
 
-use feasible::adversary::{Adversary, Attack};
+use feasible::adversary::{Adversary, Attack, Judge};
+use feasible::limit::suggestion;
+use feasible::requirement::Sense;
 use feasible::{Loss, Population, Requirement, Samples, Shift, Targets};
 use feasible_data::image::{Augmentation, Shape};
 use feasible_data::{
@@ -17,7 +19,7 @@ use feasible_data::{
 
 use crate::augmented::Augmented;
 use crate::error::{Error, Result};
-use crate::spec::{Counterfactuals, Kind, Rate, RequirementSpec, Source};
+use crate::spec::{Counterfactuals, EvaluationAttackSpec, Kind, Rate, RequirementSpec, Source};
 
 /// A requirement, checked but for the samples it speaks of.
 #[derive(Clone, Debug)]
@@ -40,8 +42,10 @@ pub struct Clause {
     pub against: Option<Against>,
     /// The change under which predictions are compared.
     pub change: Option<Change>,
-    /// The adversary that moves the samples.
+    /// The adversary that moves the samples it is judged by.
     pub adversary: Option<Attack>,
+    /// The adversary that moves the samples it is trained on, a cheaper one; `None` for what is trained.
+    pub trained_against: Option<Attack>,
     /// At least or at most.
     pub bound: Bound,
     /// The user spoke of an accuracy, that is of this minus the error: 1, or 0 for a difference.
@@ -163,13 +167,25 @@ impl<'a> Ground<'a> {
         Ok(shift)
     }
 
-    /// The adversary of an attack; the same attack gives the same adversary, so that requirements share
-    /// what it finds.
-    fn adversary(&mut self, attack: &Attack) -> Result<Arc<Adversary>> {
-        if let Some(known) = self.adversaries.iter().find(|known| known.attack() == attack) {
+    /// The adversary of an attack, and of the requirement that it judges; the same ones give the same adversary,
+    /// so that requirements share what it finds.
+    fn adversary(&mut self, attack: &Attack, judge: Option<Judge>) -> Result<Arc<Adversary>> {
+        let same = |known: &&Arc<Adversary>| {
+            let judges = match (known.judge(), &judge) {
+                (None, None) => true,
+                (Some(a), Some(b)) => a.is_same(b),
+                _ => false,
+            };
+            judges && known.attack() == attack
+        };
+        if let Some(known) = self.adversaries.iter().find(same) {
             return Ok(known.clone());
         }
-        let adversary = Arc::new(attack.clone().check()?);
+        let adversary = attack.clone().check()?;
+        let adversary = Arc::new(match judge {
+            Some(judge) => adversary.judging(judge)?,
+            None => adversary,
+        });
         self.adversaries.push(adversary.clone());
         Ok(adversary)
     }
@@ -179,7 +195,7 @@ impl<'a> Ground<'a> {
         Ok(match (&clause.change, &clause.adversary) {
             (Some(change), _) => population.counterfactuals(vec![self.shift(change)?])?,
             (None, Some(attack)) => {
-                let adversary = self.adversary(attack)?;
+                let adversary = self.adversary(attack, clause.judge())?;
                 self.moved(population, Some(adversary))
             }
             (None, None) => self.moved(population, None),
@@ -315,6 +331,7 @@ impl Clause {
         spec: &RequirementSpec,
         encoder: &Encoder,
         target: &TargetEncoder,
+        evaluation: &EvaluationAttackSpec,
     ) -> Result<Vec<Self>> {
         let key = |name: &str| format!("requirement[{from}].{name}");
         let wrong = |name: &str, message: &str| Err(source.at(&key(name), message));
@@ -337,6 +354,12 @@ impl Clause {
             })
             .or(measure);
         let loss = match spec.bound {
+            Some(_) if loss.properties(2).bound.is_some() => {
+                let own = loss.properties(2).bound.unwrap_or(1.0);
+                let message =
+                    format!("has no effect: {loss} is at most {own} by itself. Remove it");
+                return wrong("bound", &message);
+            }
             Some(bound) => {
                 loss.bounded(bound).map_err(|e| source.at(&key("bound"), e.to_string()))?
             }
@@ -359,8 +382,35 @@ impl Clause {
         if spec.all_but.is_some() && !pointwise {
             return wrong("all_but", "only pointwise requirements speak of single samples");
         }
-        if spec.margin.is_some_and(|share| !(0.0..1.0).contains(&share)) {
-            return wrong("margin", "is a share of the level: at least 0 and below 1");
+        let share = |name: &str, value: Option<f64>, of: &str| match value {
+            Some(value) if !(0.0..1.0).contains(&value) => {
+                let hint = suggestion(value);
+                wrong(name, &format!("is a share of the {of}: at least 0 and below 1{hint}"))
+            }
+            _ => Ok(Vec::new()),
+        };
+        share("margin", spec.margin, "limit")?;
+        share("all_but", spec.all_but, "samples")?;
+        let limit = spec.at_most.or(spec.at_least).or(spec.within);
+        if spec.margin.is_some_and(|share| share > 0.0) && limit == Some(0.0) {
+            return wrong(
+                "margin",
+                "has no effect: it is a share of the limit, which is 0. Remove it",
+            );
+        }
+        if against.is_some() {
+            let name = if spec.against.is_some() { "against" } else { "within" };
+            match (&spec.filter, &against) {
+                (None, Some(Against::Everyone)) => {
+                    let message = "compares everyone with everyone, which is always 0: say whose rows \
+                                   with `where` or `groups`";
+                    return wrong(name, message);
+                }
+                (Some(here), Some(Against::Where(_))) if spec.against.as_ref() == Some(here) => {
+                    return wrong(name, "is the same as `where`: the difference is always 0");
+                }
+                _ => {}
+            }
         }
         let given = spec.counterfactual.as_ref();
         if given.is_some() && spec.adversary.is_some() {
@@ -378,13 +428,41 @@ impl Clause {
             None => vec![None],
         };
         let adversary = match &spec.adversary {
-            Some(adversary) => Some(adversary.attack(encoder).map_err(|(name, message)| {
-                let section = key("adversary");
-                let at = if name.is_empty() { section } else { format!("{section}.{name}") };
-                source.at(&at, message)
+            Some(adversary) => {
+                let attack = adversary.attack(encoder, target.classes().is_some());
+                Some(attack.map_err(|(name, message)| {
+                    let section = key("adversary");
+                    let at = if name.is_empty() { section } else { format!("{section}.{name}") };
+                    source.at(&at, message)
+                })?)
+            }
+            None => None,
+        };
+        let judging = match &adversary {
+            Some(trained) => Some(evaluation.attack(trained).map_err(|(name, message)| {
+                source.at(&format!("evaluation.attack.{name}"), message)
             })?),
             None => None,
         };
+        for (name, c, sense) in [
+            ("at_most", spec.at_most, Sense::AtMost),
+            ("at_least", spec.at_least, Sense::AtLeast),
+            ("within", spec.within, Sense::AtMost),
+        ] {
+            let Some(c) = c else { continue };
+            let judged = measure.as_ref().unwrap_or(&loss);
+            let most = judged.properties(2).bound.unwrap_or(f64::INFINITY);
+            let what = match spec.rate {
+                Some(rate) => format!("the {}", rate.name()),
+                None => judged.to_string(),
+            };
+            let (what, least) = match against {
+                Some(_) => (format!("a difference of {what}"), -most),
+                None => (what, 0.0),
+            };
+            feasible::limit::check(&what, sense, c, (least, most))
+                .map_err(|reason| source.at(&key(name), format!("{c} {reason}")))?;
+        }
         // Accuracy is 1 − error: the direction turns with it.
         let accuracy = spec.rate == Some(Rate::Accuracy);
         let one = if against.is_some() { 0.0 } else { 1.0 };
@@ -422,7 +500,8 @@ impl Clause {
                     class,
                     against: against.clone(),
                     change: change.clone(),
-                    adversary: adversary.clone(),
+                    adversary: judging.clone(),
+                    trained_against: adversary.clone(),
                     bound,
                     accuracy_is: accuracy.then_some(one),
                     all_but: spec.all_but.unwrap_or(0.0),
@@ -435,14 +514,29 @@ impl Clause {
         Ok(clauses)
     }
 
-    /// As it is trained: the level stricter by the room, which counts towards the margin.
+    /// As it is trained: the level stricter by the room, which counts towards the margin, and against the
+    /// cheaper adversary.
     #[must_use]
     pub fn tightened(&self) -> Self {
         let bound = match self.bound {
             Bound::AtMost(c) => Bound::AtMost(c - self.room),
             Bound::AtLeast(c) => Bound::AtLeast(c + self.room),
         };
-        Self { bound, margin: (self.margin - self.room).max(0.0), room: 0.0, ..self.clone() }
+        let margin = (self.margin - self.room).max(0.0);
+        let (adversary, trained_against) = (self.trained_against.clone(), None);
+        Self { bound, margin, adversary, trained_against, room: 0.0, ..self.clone() }
+    }
+
+    /// What an attack looks for, if it judges: the worst for this requirement. In a difference of groups a sample may
+    /// stand on both sides, and the attack goes by its own loss.
+    fn judge(&self) -> Option<Judge> {
+        let judges = self.against.is_none() && self.trained_against.is_some();
+        let sense = match self.bound {
+            Bound::AtMost(_) => Sense::AtMost,
+            Bound::AtLeast(_) => Sense::AtLeast,
+        };
+        let measure = self.measure.as_ref().unwrap_or(&self.loss);
+        judges.then(|| Judge::new(&self.loss, measure, sense))
     }
 
     /// The requirement on these samples; `None` if no sample is spoken of.

@@ -46,6 +46,9 @@ impl Plan {
             let points = grouped(requirement.terms()[0].population().points());
             writeln!(out, "{lead:<18}{}", sentence(clause))?;
             writeln!(out, "{:<18}  '{}', {points} points", "", clause.name)?;
+            if requirement.is_always_met(self.model().output_width()) {
+                writeln!(out, "{:<18}  note: every model meets it, whatever the data", "")?;
+            }
         }
         Ok(())
     }
@@ -88,13 +91,14 @@ impl Plan {
             Some(LearnerName::Simultaneous) => "simultaneous",
             _ => "alternating",
         };
-        writeln!(
-            out,
-            "  training          {learner}, {} epochs of {} batches, recipe {:?}",
-            training.epochs.unwrap_or(0),
-            split.train.len().div_ceil(training.batch_size.unwrap_or(128).max(1)),
-            training.recipe
-        )
+        let epochs = training.epochs.unwrap_or(0);
+        let work = match training.batch_size {
+            Some(rows) => {
+                format!("{epochs} epochs of {} batches", split.train.len().div_ceil(rows.max(1)))
+            }
+            None => format!("{epochs} iterations"),
+        };
+        writeln!(out, "  training          {learner}, {work}, recipe {:?}", training.recipe)
     }
 
     /// An estimate of the memory a training takes, in bytes.
@@ -154,7 +158,10 @@ pub(crate) fn law(prior: &Prior) -> String {
 fn sentence(clause: &Clause) -> String {
     let views = match (&clause.change, &clause.adversary) {
         (Some(change), _) => format!(" between x and ρ(x), ρ: {}", change.name()),
-        (None, Some(attack)) => format!(" at x + δ, {}", adversary(attack)),
+        (None, Some(attack)) => {
+            let trained = clause.trained_against.as_ref().map_or(0, |attack| attack.steps);
+            format!(" at x + δ, {} (trained against {trained})", adversary(attack))
+        }
         (None, None) => String::new(),
     };
     let whose = |filter: Option<String>| {

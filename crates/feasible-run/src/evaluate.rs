@@ -1,12 +1,14 @@
 //! How a model does on samples: accuracy, confusion, requirements, flips.
 
 use feasible::{
-    Batch, Loss, Model, Multipliers, Population, Problem, Samples, Tape, Targets, ViewShift,
+    Batch, Loss, Model, Multipliers, Outcome, Population, Problem, Samples, Tape, Targets,
+    ViewShift,
 };
 use feasible_data::Change;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::clause::{Bound, Clause, Ground};
+use crate::describe::adversary;
 use crate::error::{Error, Result};
 use crate::network::Network;
 use crate::spec::Kind;
@@ -63,6 +65,9 @@ pub struct Standing {
     pub largest_multiplier: Option<f64>,
     /// The share of multipliers that are 0.
     pub multipliers_at_zero: Option<f64>,
+    /// The attack that it was judged by, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attack: Option<String>,
 }
 
 /// JSON has no word for what is not finite: it says `null`, which is NaN here.
@@ -139,6 +144,16 @@ pub(crate) struct Standard<'a> {
     pub(crate) classes: Option<usize>,
     /// The training's multipliers, in the order of the clauses.
     pub(crate) multipliers: Option<&'a Multipliers>,
+}
+
+/// How a training ended, in the light of how its model was judged. A training counts a requirement as met under
+/// the attack that it trains against; where the one that judges finds it violated, it is not feasible.
+pub(crate) fn judged_outcome(outcome: &Outcome, judged: &Evaluation) -> Outcome {
+    let fooled = judged.requirements.iter().any(|r| r.attack.is_some() && !r.met);
+    match outcome {
+        Outcome::Feasible if fooled => Outcome::MaxEpochs,
+        other => other.clone(),
+    }
 }
 
 impl Standard<'_> {
@@ -219,6 +234,7 @@ impl Standard<'_> {
             largest_multiplier: of.map(|m| m.iter().copied().fold(0.0, f64::max)),
             multipliers_at_zero: of
                 .map(|m| m.iter().filter(|&&m| m == 0.0).count() as f64 / m.len() as f64),
+            attack: clause.adversary.as_ref().map(adversary),
         }
     }
 

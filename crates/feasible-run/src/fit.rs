@@ -28,7 +28,7 @@ use crate::certify::{Certification, Judged, Theory};
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
 use crate::clause::Ground;
 use crate::error::{Error, Result};
-use crate::evaluate::{Evaluation, Standard};
+use crate::evaluate::{Evaluation, Standard, judged_outcome};
 use crate::files::{
     CHECKPOINT, FINGERPRINTS, METRICS, MODEL, MULTIPLIERS, PROBLEM, README, README_TEXT, ROWS, RUN,
     Rows, RunInfo, SUMMARY, TIMINGS, json, multipliers_csv,
@@ -290,11 +290,14 @@ impl Journey<'_> {
         }
         self.save(run.state())?;
         let (done, outcome) = (run.state().epoch, run.state().outcome.clone());
-        let outcome = outcome.unwrap_or(Outcome::Interrupted);
+        let mut outcome = outcome.unwrap_or(Outcome::Interrupted);
         let summary = match outcome {
             Outcome::Interrupted => None,
             _ => Some(self.arrive(&run.finish())?),
         };
+        if let Some(summary) = &summary {
+            outcome.clone_from(&summary.outcome);
+        }
         (self.observer)(&Event::Ended { seed, outcome: outcome.clone() });
         Ok(Fitted { seed, outcome, epochs: done, summary })
     }
@@ -365,18 +368,21 @@ pub fn summarise(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
         Ok(certificate) => (Some(certificate), None),
         Err(error) => (None, Some(error.to_string())),
     };
+    let train = part(&data.train, &data.split.train, Some(&solution.multipliers))?;
+    let validation = other(&data.validation, &data.split.validation)?;
+    let outcome = judged_outcome(&solution.outcome, validation.as_ref().unwrap_or(&train));
     Ok(Summary {
         problem: plan.name().to_string(),
         seed: plan.seed(),
-        outcome: solution.outcome.clone(),
+        outcome,
         epochs: solution.epochs,
         kept_epoch: solution.kept_epoch,
         parameters: plan.parameters(),
         multipliers: plan.multipliers(),
         gap: solution.gap,
         kkt: solution.kkt,
-        train: part(&data.train, &data.split.train, Some(&solution.multipliers))?,
-        validation: other(&data.validation, &data.split.validation)?,
+        train,
+        validation,
         test: other(&data.test, &data.split.test)?,
         certify: plan.spec().certify.is_some(),
         certificate,

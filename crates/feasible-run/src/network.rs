@@ -99,9 +99,10 @@ impl Network {
         match spec.kind {
             ModelKind::Mlp => {
                 let mut widths = vec![width];
-                widths.extend(&spec.hidden);
+                widths.extend(spec.hidden.as_deref().unwrap_or(&[64]));
                 widths.push(outputs);
-                Ok(Self::Mlp(Mlp::new(&widths, spec.activation)?))
+                let activation = spec.activation.unwrap_or(Activation::Sigmoid);
+                Ok(Self::Mlp(Mlp::new(&widths, activation)?))
             }
             ModelKind::Linear => Ok(Self::Affine(Affine::new(width, outputs)?)),
             ModelKind::Kernel => {

@@ -25,7 +25,7 @@ use crate::loss::LossName;
 use crate::network::Network;
 use crate::recipe;
 use crate::settings::{AnyLearner, own_duals};
-use crate::spec::{CertifySpec, RequirementSpec, Source, Spec};
+use crate::spec::{CertifySpec, Keep, RequirementSpec, Source, Spec, effect};
 
 /// A checked plan. See the [module](self).
 #[derive(Clone, Debug)]
@@ -51,6 +51,8 @@ impl Plan {
     /// Whatever is wrong with the file or the data, with its place.
     pub fn check(source: &Source) -> Result<Self> {
         let mut spec = source.parse(&[])?;
+        effect::check(source, &mut spec)?;
+        spec.model.fill();
         let images = spec.data.is_images();
         for requirement in &mut spec.requirements {
             recipe::fill_requirement(&spec.training, images, requirement);
@@ -64,7 +66,9 @@ impl Plan {
         let expanded = expand(source, &spec.requirements, &draft.table, &draft.encoder)?;
         let mut clauses = Vec::new();
         for (from, requirement) in &expanded {
-            clauses.extend(Clause::of(source, *from, requirement, &draft.encoder, &draft.target)?);
+            let Draft { encoder, target, .. } = &draft;
+            let attack = spec.evaluation.attack.clone().unwrap_or_default();
+            clauses.extend(Clause::of(source, *from, requirement, encoder, target, &attack)?);
         }
         let spoken: BTreeSet<String> =
             clauses.iter().flat_map(Clause::columns).map(String::from).collect();
@@ -78,6 +82,18 @@ impl Plan {
             clause.start = own.or(spec.training.start).unwrap_or(1.0);
         }
         let loss = objective_loss(&mut spec, &data);
+        if spec.objective.measured_by.is_some()
+            && (data.validation.is_none() || spec.training.keep != Some(Keep::Best))
+        {
+            let message = "has no effect: it chooses the best iterate on validation rows, and there are no \
+                           such rows or training.keep is \"last\". Remove it";
+            return Err(source.at("objective.measured_by", message));
+        }
+        if spec.evaluation.counterfactual.is_some() && data.target.classes().is_none() {
+            let message =
+                "has no effect: flips are of classes, and a number is predicted. Remove it";
+            return Err(source.at("evaluation.counterfactual", message));
+        }
         let outputs = match data.target.classes() {
             Some(classes) if !loss.wants_one_output() => classes.len(),
             _ => 1,
@@ -160,6 +176,14 @@ impl Plan {
     /// Settings that only the learner can judge.
     fn check_settings(&self, source: &Source) -> Result<()> {
         let wrong = |error: feasible::Error| source.at("training", error.to_string());
+        let checkpoint = self.spec.training.checkpoint.unwrap_or_default();
+        if checkpoint.seconds.is_some_and(|s| !(0.0..=1e9).contains(&s)) {
+            let message = "is a number of seconds: at least 0, and at most 1e9";
+            return Err(source.at("training.checkpoint.seconds", message));
+        }
+        if checkpoint.epochs == Some(0) {
+            return Err(source.at("training.checkpoint.epochs", "must be at least 1"));
+        }
         match self.learner(self.seed()) {
             AnyLearner::FirstOrder(learner) => {
                 learner.begin(&self.train, &self.model).map_err(wrong)?;
@@ -420,7 +444,11 @@ fn at_core(source: &Source, clauses: &[Clause], error: feasible::Error) -> Error
     let named = |clause: &&Clause| text.contains(&format!("'{}'", clause.name));
     let mut found: Vec<&Clause> = clauses.iter().filter(named).collect();
     match found.pop() {
-        Some(clause) => source.at(&format!("requirement[{}]", clause.from), text),
+        Some(clause) => {
+            let key = if text.contains(": margin = ") { ".margin" } else { "" };
+            source.at(&format!("requirement[{}]{key}", clause.from), text)
+        }
+        None if text.starts_with("weight decay") => source.at("objective.weight_decay", text),
         None if text.contains("objective") => source.at("objective", text),
         None => Error::Core(error),
     }

@@ -136,15 +136,17 @@ pub fn fill(spec: &TrainingSpec, images: bool) -> TrainingSpec {
     let recipe = spec.recipe.settings(images);
     let learner = spec.learner.unwrap_or(recipe.learner);
     let exact = learner == LearnerName::Exact;
+    // What the exact learner has no use for is not written down as if it had.
+    let first_order = !exact;
     let given = spec.dual.unwrap_or_default();
     let checkpoint = spec.checkpoint.unwrap_or_default();
     TrainingSpec {
         recipe: spec.recipe,
         learner: Some(learner),
         epochs: Some(spec.epochs.unwrap_or(if exact { EXACT_ITERATIONS } else { recipe.epochs })),
-        batch_size: Some(spec.batch_size.unwrap_or(recipe.batch_size)),
-        optimiser: Some(spec.optimiser.unwrap_or(recipe.optimiser)),
-        rate: Some(spec.rate.unwrap_or(recipe.rate)),
+        batch_size: spec.batch_size.or(first_order.then_some(recipe.batch_size)),
+        optimiser: spec.optimiser.or(first_order.then_some(recipe.optimiser)),
+        rate: spec.rate.or(first_order.then_some(recipe.rate)),
         momentum: spec.momentum,
         start: spec.start,
         seed: Some(spec.seed.unwrap_or(0)),
@@ -158,7 +160,7 @@ pub fn fill(spec: &TrainingSpec, images: bool) -> TrainingSpec {
         look_for_infeasibility: Some(
             spec.look_for_infeasibility.unwrap_or(recipe.look_for_infeasibility),
         ),
-        schedule: Some(spec.schedule.unwrap_or(recipe.schedule)),
+        schedule: spec.schedule.or(first_order.then_some(recipe.schedule)),
         // The exact learner's default is the proximal step, which has no rate of its own.
         dual: if exact { spec.dual } else { Some(fill_dual(spec.recipe, images, &given)) },
         checkpoint: Some(crate::spec::CheckpointSpec {

@@ -18,7 +18,7 @@ use crate::gallery::Gallery;
 use crate::loss::LossName;
 use crate::network::{Network, Shape};
 use crate::plan::Plan;
-use crate::spec::{RequirementSpec, Source};
+use crate::spec::{EvaluationAttackSpec, RequirementSpec, Source};
 use crate::summary::Summary;
 
 const ENTRY: &str = "feasible";
@@ -56,6 +56,9 @@ pub struct Manifest {
     pub requirements: Vec<RequirementSpec>,
     /// The counterfactuals whose flips are reported.
     pub counterfactuals: Vec<Counterfactual>,
+    /// The attack that requirements with an adversary are judged by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attack: Option<EvaluationAttackSpec>,
     /// Slack up to which a requirement counts as met.
     pub tolerance: f64,
     /// How it was trained and what it achieved.
@@ -113,6 +116,7 @@ impl SavedModel {
             objective: spec.objective.loss.unwrap_or(LossName::CrossEntropy),
             requirements: plan.expanded(),
             counterfactuals,
+            attack: spec.evaluation.attack.clone(),
             tolerance: spec.training.tolerance.unwrap_or(0.0),
             training,
         };
@@ -128,7 +132,9 @@ impl SavedModel {
         let text = Source::new(path, "");
         let mut clauses = Vec::new();
         for (at, spec) in manifest.requirements.iter().enumerate() {
-            let of = Clause::of(&text, at, spec, &manifest.inputs, &manifest.target);
+            let Manifest { inputs, target, attack, .. } = &manifest;
+            let attack = attack.clone().unwrap_or_default();
+            let of = Clause::of(&text, at, spec, inputs, target, &attack);
             clauses.extend(of.map_err(|error| wrong(error.to_string()))?);
         }
         let changes = crate::clause::changes(&manifest.counterfactuals, &manifest.inputs)

@@ -157,6 +157,11 @@ pub(crate) fn evaluations_text(parts: &[(&'static str, &Evaluation)]) -> String 
         grid.row(row);
     }
     text += &grid.to_text(&[Align::Left, Align::Right]);
+    for requirement in &first.requirements {
+        if let Some(attack) = &requirement.attack {
+            text += &format!("'{}' is judged under attack: {attack}\n", requirement.name);
+        }
+    }
     text
 }
 

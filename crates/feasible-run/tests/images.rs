@@ -41,6 +41,9 @@ at_most = 0.3
 epochs = 2
 batch_size = 20
 survey = 20
+
+[evaluation]
+attack = { steps = 4, restarts = 1 }
 "#;
 
 /// The same images through a small network without BatchNorm, for longer.

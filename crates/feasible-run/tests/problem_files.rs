@@ -210,3 +210,213 @@ fn the_data_sets_are_listed_with_their_problems() {
     assert_eq!(sets[1].problems.len(), 4);
     assert!(feasible_run::listing::to_text(&sets).contains("CC BY 4.0"));
 }
+
+#[test]
+fn limits_that_make_no_sense_are_placed_and_say_what_was_meant() {
+    let directory = tempfile::tempdir().unwrap();
+    let d = directory.path();
+    for (lines, expected) in [
+        (
+            "rate = \"error\"\nat_most = 15",
+            "requirement[0].at_most: 15 is one that every model meets: the error rate is never above 1; did you mean 0.15?",
+        ),
+        (
+            "rate = \"accuracy\"\nat_least = 95",
+            "requirement[0].at_least: 95 is one that no model meets: the accuracy is never above 1; did you mean 0.95?",
+        ),
+        (
+            "rate = \"tpr\"\nat_least = -0.1",
+            "requirement[0].at_least: -0.1 is one that every model meets: the true positive rate is never below 0",
+        ),
+        (
+            "loss = \"cross-entropy\"\nat_most = -0.5",
+            "requirement[0].at_most: -0.5 is one that no model meets: cross-entropy is never below 0",
+        ),
+        ("loss = \"cross-entropy\"\nat_most = 1e308", "out of all proportion"),
+        (
+            "loss = \"brier\"\nat_least = 1.5",
+            "requirement[0].at_least: 1.5 is one that no model meets: Brier score is never above 1",
+        ),
+        (
+            "rate = \"selection\"\nwhere = \"age > 40\"\nwithin = 5",
+            "requirement[0].within: 5 is one that every model meets: a difference of the selection rate is never above 1; did you mean 0.05?",
+        ),
+        ("rate = \"selection\"\nwhere = \"age > 40\"\nwithin = -0.1", "requirement[0].within"),
+        ("rate = \"error\"\nat_least = 0.9\nmargin = 0.5", "requirement[0].margin"),
+        ("rate = \"error\"\nat_most = 0.1\nmargin = 50", "did you mean 0.5?"),
+        (
+            "loss = \"cross-entropy\"\nkind = \"pointwise\"\nat_most = 1.0\nall_but = 5",
+            "requirement[0].all_but: is a share of the samples: at least 0 and below 1; did you mean 0.05?",
+        ),
+        ("loss = \"cross-entropy\"\nbound = -1.0\nat_most = 1.0", "requirement[0].bound"),
+    ] {
+        let text = format!("[[requirement]]\nname = \"r\"\n{lines}\n");
+        let error = refused(d, &problem(d, &text, "epochs = 1\n"));
+        assert!(error.contains(expected), "{lines}:\n{error}\nexpected\n{expected}");
+        assert!(error.starts_with("problem.toml:"), "{error}");
+    }
+    for (training, expected) in [
+        ("checkpoint = { seconds = -5.0 }", "training.checkpoint.seconds"),
+        ("checkpoint = { seconds = nan }", "training.checkpoint.seconds"),
+        ("checkpoint = { epochs = 0 }", "training.checkpoint.epochs"),
+        ("threads = 1000000", "threads = 1000000: must be at most 1024"),
+        ("batch_size = 0", "batch size"),
+        ("[objective]\nweight_decay = -1.0", "objective.weight_decay"),
+    ] {
+        let error = refused(d, &problem(d, GENDER, &format!("epochs = 1\n{training}\n")));
+        assert!(error.contains(expected), "{training}: {error}");
+    }
+    for (certify, expected) in [
+        (
+            "confidence = 95",
+            "certify.confidence: is a probability: above 0 and below 1; did you mean 0.95?",
+        ),
+        ("reserve = 20", "did you mean 0.2?"),
+        ("all_but = 1.5", "certify.all_but"),
+        ("room = 1e308", "certify.room"),
+        ("ladder = [1e9, 0.0]", "certify.ladder"),
+        ("room = 1.0\nladder = [1.0, 0.0]", "certify.room: has no effect beside `ladder`"),
+    ] {
+        let text = format!("{GENDER}\n[certify]\n{certify}\n");
+        let error = refused(d, &problem(d, &text, "epochs = 1\n"));
+        assert!(error.contains(expected), "{certify}: {error}");
+    }
+}
+
+#[test]
+fn a_requirement_that_every_model_meets_is_noted() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "[[requirement]]\nname = \"r\"\nrate = \"error\"\nat_most = 1.0\n";
+    let plan = Plan::check(&problem(directory.path(), text, "epochs = 1\n")).unwrap();
+    assert!(plan.describe().contains("every model meets it"), "{}", plan.describe());
+    let strict = text.replace("1.0", "0.9");
+    let plan = Plan::check(&problem(directory.path(), &strict, "epochs = 1\n")).unwrap();
+    assert!(!plan.describe().contains("every model meets it"));
+}
+
+#[test]
+fn a_key_without_effect_is_an_error_that_says_where_it_applies() {
+    let directory = tempfile::tempdir().unwrap();
+    let d = directory.path();
+    let exact = "learner = \"exact\"\n";
+    for (requirement, training, model, expected) in [
+        (
+            "",
+            "",
+            "kind = \"linear\"\nhidden = [8]",
+            "model.hidden: has no effect: it is for kind = \"mlp\", and the model is \"linear\"",
+        ),
+        ("", "", "kind = \"kernel\"\nactivation = \"tanh\"", "model.activation"),
+        ("", "", "width = 8", "model.width: has no effect: it is for kind = \"resnet18\""),
+        (
+            "",
+            "",
+            "normalise = true",
+            "model.normalise: has no effect: it is for kind = \"cnn\" and \"resnet18\"",
+        ),
+        ("", "", "centres = 10", "model.centres"),
+        ("", "", "seed = 1", "model.seed"),
+        ("", "", "kind = \"kernel\"\ngamma = 1.0\ndegree = 2", "model.gamma"),
+        ("", "", "kind = \"kernel\"\noffset = 1.0", "model.offset"),
+        (
+            "",
+            &format!("{exact}batch_size = 5"),
+            "",
+            "training.batch_size: has no effect: the exact learner",
+        ),
+        ("", &format!("{exact}optimiser = \"sgd\""), "", "training.optimiser"),
+        ("", &format!("{exact}rate = 0.1"), "", "training.rate"),
+        ("", &format!("{exact}schedule = \"constant\""), "", "training.schedule"),
+        ("", &format!("{exact}dual = {{ method = \"adam\" }}"), "", "training.dual.method"),
+        ("", &format!("{exact}dual = {{ every = 2 }}"), "", "training.dual.every"),
+        (
+            "",
+            "momentum = 0.9",
+            "",
+            "training.momentum: has no effect: momentum is of optimiser = \"sgd\"",
+        ),
+        ("", "survey = 10", "", "training.survey"),
+        (
+            "",
+            "dual = { method = \"ascent\", beta1 = 0.5 }",
+            "",
+            "training.dual.beta1: has no effect: it is of method = \"adam\"",
+        ),
+        ("", "dual = { nu = 0.5 }", "", "training.dual.nu"),
+        ("dual = { rate = 0.1, every = 2 }", "", "", "requirement[0].dual.every"),
+        ("dual = { method = \"nu-pi\", beta2 = 0.5 }", "", "", "requirement[0].dual.beta2"),
+        (
+            "dual = { rate = 0.1 }",
+            exact,
+            "",
+            "requirement[0].dual: has no effect: the exact learner",
+        ),
+        ("bound = 5.0", "", "", "requirement[0].bound: has no effect"),
+        (
+            "against = \"everyone\"",
+            "",
+            "",
+            "requirement[0].against: compares everyone with everyone",
+        ),
+        (
+            "where = \"age > 40\"\nagainst = \"age > 40\"",
+            "",
+            "",
+            "requirement[0].against: is the same as `where`",
+        ),
+    ] {
+        let text = format!(
+            "[[requirement]]\nname = \"r\"\nrate = \"error\"\nat_most = 0.5\n{requirement}\n"
+        );
+        let training = format!("epochs = 1\n{training}\n");
+        let whole = problem(d, &text, &training);
+        let path =
+            common::write(d, "problem.toml", &format!("{}\n", with_model(whole.text(), model)));
+        let error = refused(d, &Source::open(path.to_str().unwrap()).unwrap());
+        assert!(
+            error.contains(expected),
+            "{requirement}{training}{model}:\n{error}\nexpected {expected}"
+        );
+    }
+    for (change, expected) in [
+        ("training={epochs=1,keep='last'}", "objective.measured_by: has no effect"),
+        (
+            "evaluation.attack.steps=9",
+            "evaluation.attack: has no effect: no requirement has an adversary",
+        ),
+        ("data.directory=here", "data.directory: has no effect"),
+    ] {
+        let text = format!("{GENDER}\n[objective]\nmeasured_by = \"error\"\n");
+        let source = problem(d, &text, "epochs = 1\n").with_overrides(&[change.to_string()]);
+        let error = refused(d, &source);
+        assert!(error.contains(expected), "{change}: {error}");
+    }
+}
+
+/// A problem file whose `[model]` says this.
+fn with_model(text: &str, model: &str) -> String {
+    let start = text.find("[model]").unwrap();
+    let end = text[start + 1..].find("\n[").map_or(text.len(), |at| start + 1 + at);
+    match model {
+        "" => text.to_string(),
+        model => format!("{}[model]\n{model}\n{}", &text[..start], &text[end..]),
+    }
+}
+
+#[test]
+fn keys_of_the_model_that_an_override_replaces_are_left_out_and_what_is_recorded_counts() {
+    for (change, gone) in [
+        ("model.kind=linear", &["hidden", "activation"][..]),
+        ("training.learner=exact", &["batch_size", "optimiser", "\nrate", "schedule"]),
+    ] {
+        let plan = Plan::check(&Source::open("adult").unwrap().with_overrides(&[change.into()]));
+        let text = plan.unwrap().spec().to_toml();
+        assert!(gone.iter().all(|key| !text.contains(&format!("{key} ="))), "{change}:\n{text}");
+        // It is read again, and says the same.
+        let again = Plan::check(&Source::new("again", text.clone())).unwrap();
+        assert_eq!(again.spec().to_toml(), text);
+    }
+    let both = ["model.kind=linear".to_string(), "model.hidden=[8]".into()];
+    let error = Plan::check(&Source::open("adult").unwrap().with_overrides(&both)).unwrap_err();
+    assert!(error.to_string().contains("model.hidden"), "{error}");
+}

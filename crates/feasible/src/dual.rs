@@ -139,7 +139,8 @@ impl Dual {
             DualMethod::Adam { beta1, beta2, epsilon } => {
                 decay("dual beta1", beta1)?;
                 decay("dual beta2", beta2)?;
-                Error::unless(epsilon > 0.0, "dual epsilon", epsilon, "positive")?;
+                let fine = epsilon > 0.0 && epsilon.is_finite();
+                Error::unless(fine, "dual epsilon", epsilon, "positive and finite")?;
             }
             DualMethod::NuPi { proportional, nu, .. } => {
                 let gain_ok = proportional >= 0.0 && proportional.is_finite();
@@ -166,9 +167,10 @@ impl Dual {
             (DualMethod::Adam { beta1, beta2, epsilon }, Some(&before))
                 if steps.iter().fold(true, |same, &s| same & (s == before)) =>
             {
-                steps.fill(before + 1);
+                let number = before.saturating_add(1);
+                steps.fill(number);
                 let rate = self.rate * self.schedule.factor(epoch);
-                let adam = AdamStep::new(rate, beta1, beta2, epsilon, before + 1);
+                let adam = AdamStep::new(rate, beta1, beta2, epsilon, number);
                 let moments = first.iter_mut().zip(second);
                 for ((m, &slack), (first, second)) in
                     multipliers.iter_mut().zip(slacks).zip(moments)
@@ -210,7 +212,7 @@ impl Dual {
             DualMethod::Adam { beta1, beta2, epsilon } => {
                 let mut adam = AdamStep::new(rate, beta1, beta2, epsilon, 1);
                 for (n, slack) in seen {
-                    state.steps[n] += 1;
+                    state.steps[n] = state.steps[n].saturating_add(1);
                     // Most multipliers have seen as many steps as the one before.
                     if state.steps[n] != adam.number {
                         adam = AdamStep::new(rate, beta1, beta2, epsilon, state.steps[n]);
@@ -256,7 +258,7 @@ struct AdamStep {
 
 impl AdamStep {
     fn new(rate: f64, beta1: f64, beta2: f64, epsilon: f64, number: u32) -> Self {
-        let unbias = |beta: f64| 1.0 - beta.powi(number as i32);
+        let unbias = |beta: f64| 1.0 - beta.powi(number.min(i32::MAX as u32) as i32);
         let root = unbias(beta2).sqrt();
         let (rate, epsilon) = (rate * root / unbias(beta1), epsilon * root);
         Self { number, beta1, beta2, rate, epsilon }
@@ -279,12 +281,23 @@ pub struct DualState {
 }
 
 impl DualState {
-    pub(crate) fn start(dual: &Dual, multipliers: usize) -> Self {
-        let (first, second) = match dual.method {
+    /// Lengths of `first` (and `steps`) and of `second`.
+    fn lengths(dual: &Dual, multipliers: usize) -> (usize, usize) {
+        match dual.method {
             DualMethod::Ascent { .. } => (0, 0),
             DualMethod::Adam { .. } => (multipliers, multipliers),
             DualMethod::NuPi { .. } => (multipliers, 0),
-        };
+        }
+    }
+
+    /// Whether this is what such a dual optimiser remembers of so many multipliers.
+    pub(crate) fn fits(&self, dual: &Dual, multipliers: usize) -> bool {
+        let (first, second) = Self::lengths(dual, multipliers);
+        (self.first.len(), self.second.len(), self.steps.len()) == (first, second, first)
+    }
+
+    pub(crate) fn start(dual: &Dual, multipliers: usize) -> Self {
+        let (first, second) = Self::lengths(dual, multipliers);
         Self { first: vec![0.0; first], second: vec![0.0; second], steps: vec![0; first] }
     }
 

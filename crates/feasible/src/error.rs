@@ -66,6 +66,18 @@ pub enum Error {
         /// The sample, when levels are per sample.
         sample: Option<usize>,
     },
+    /// A limit that every model meets, or none.
+    #[error("requirement '{requirement}': the limit {value}{} {reason}", .sample.map(|n| format!(" of sample {n}")).unwrap_or_default())]
+    Limit {
+        /// The requirement.
+        requirement: String,
+        /// The limit given.
+        value: f64,
+        /// The sample, when limits are per sample.
+        sample: Option<usize>,
+        /// Why it makes no sense, and what was meant perhaps.
+        reason: String,
+    },
     /// A loss that does not fit the outputs, the targets or the views it is applied to.
     #[error("{requirement}: {loss} {reason}")]
     LossMismatch {

@@ -23,14 +23,19 @@ impl FlushDenormals {
     }
 }
 
+/// The most threads of a pool.
+const MOST_THREADS: usize = 1024;
+
 /// Threads that flush denormals; none for one thread, which is the caller's.
 ///
 /// # Errors
-/// Threads that cannot be started.
+/// More than [`MOST_THREADS`], or threads that cannot be started.
 pub(crate) fn flushing_pool(threads: usize) -> Result<Option<rayon::ThreadPool>> {
     if threads <= 1 {
         return Ok(None);
     }
+    let allowed = format!("at most {MOST_THREADS}: more than the processor's cores gain nothing");
+    Error::unless(threads <= MOST_THREADS, "threads", threads as f64, &allowed)?;
     let flushing = |_| std::mem::forget(FlushDenormals::new());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).start_handler(flushing);
     let failed = |_| Error::Setting {

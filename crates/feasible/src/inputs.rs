@@ -36,6 +36,9 @@ pub struct Inputs {
     exclusive: Vec<u32>,
 }
 
+/// The most columns.
+const MOST_COLUMNS: usize = 1 << 28;
+
 impl Inputs {
     /// From a matrix in row order; columns of only 0 and 1 become indicators.
     ///
@@ -103,10 +106,12 @@ impl Inputs {
     }
 
     fn check(values: &[f32], width: usize) -> Result<usize> {
-        if width == 0 || !values.len().is_multiple_of(width) {
+        if !(1..=MOST_COLUMNS).contains(&width) || !values.len().is_multiple_of(width) {
             return Err(Error::Shape {
                 what: "inputs".into(),
-                expected: format!("a multiple of the width {width}, at least 1"),
+                expected: format!(
+                    "a multiple of the width {width}, which is at least 1 and at most {MOST_COLUMNS}"
+                ),
                 found: values.len(),
             });
         }
@@ -227,10 +232,12 @@ impl InputsBuilder {
     pub fn new(width: usize, dense_columns: Vec<u32>, rows: usize) -> Result<Self> {
         let ascending = dense_columns.windows(2).all(|w| w[0] < w[1]);
         let inside = dense_columns.last().is_none_or(|&c| (c as usize) < width);
-        if width == 0 || !ascending || !inside {
+        if !(1..=MOST_COLUMNS).contains(&width) || !ascending || !inside {
             return Err(Error::Shape {
                 what: "dense columns".into(),
-                expected: format!("strictly ascending column numbers below {width}"),
+                expected: format!(
+                    "strictly ascending column numbers below {width}, at most {MOST_COLUMNS}"
+                ),
                 found: dense_columns.len(),
             });
         }
@@ -238,7 +245,9 @@ impl InputsBuilder {
         for &c in &dense_columns {
             is_dense[c as usize] = true;
         }
-        let dense = Vec::with_capacity(rows * dense_columns.len());
+        let mut dense = Vec::new();
+        // A hint that no memory can hold is none.
+        let _ = dense.try_reserve_exact(rows.saturating_mul(dense_columns.len()));
         let lists = Lists::ragged(rows);
         let inputs = Inputs { width, dense_columns, dense, lists, ..Inputs::default() };
         Ok(Self { inputs, expected: rows, is_dense })
@@ -274,7 +283,8 @@ impl InputsBuilder {
         }
         if row == 0 {
             // Rows of a table have about as many each; growing by doubling would hold twice as much.
-            self.inputs.hot.reserve_exact(self.expected * (hot.len() + 1).min(64));
+            let expected = self.expected.saturating_mul((hot.len() + 1).min(64));
+            let _ = self.inputs.hot.try_reserve_exact(expected);
         }
         self.inputs.dense.extend_from_slice(dense);
         self.inputs.hot.extend_from_slice(hot);

@@ -108,6 +108,7 @@ mod flush;
 pub mod inputs;
 mod lagrangian;
 pub mod learner;
+pub mod limit;
 mod lists;
 pub mod loss;
 pub mod measurement;

@@ -24,8 +24,9 @@ impl Default for Lists {
 impl Lists {
     /// No list yet; `rows` is a hint for the allocation.
     pub(crate) fn ragged(rows: usize) -> Self {
-        let mut starts = Vec::with_capacity(rows + 1);
-        starts.push(0);
+        let mut starts = vec![0];
+        // A hint that no memory can hold is none.
+        let _ = starts.try_reserve_exact(rows);
         Self::Ragged { starts }
     }
 

@@ -27,21 +27,24 @@ impl Multipliers {
     /// Lengths that do not fit the problem, or a multiplier that is negative or not finite.
     pub fn new(problem: &Problem, values: Vec<Vec<f64>>) -> Result<Self> {
         let multipliers = Self(values);
-        if !multipliers.fits(problem) {
+        multipliers.check(problem)?;
+        Ok(multipliers)
+    }
+
+    /// # Errors
+    /// As [`Multipliers::new`].
+    pub(crate) fn check(&self, problem: &Problem) -> Result<()> {
+        if !self.fits(problem) {
             let lengths = problem.requirements().iter().map(|r| r.multipliers().to_string());
             return Err(Error::Shape {
                 what: "multipliers".into(),
                 expected: format!("lists of {} entries", lengths.collect::<Vec<_>>().join(", ")),
-                found: multipliers.0.len(),
+                found: self.0.len(),
             });
         }
-        match multipliers.0.iter().flatten().find(|m| !(m.is_finite() && **m >= 0.0)) {
-            Some(&m) => Err(Error::Setting {
-                setting: "multiplier".into(),
-                value: m,
-                allowed: "at least 0 and finite".into(),
-            }),
-            None => Ok(multipliers),
+        match self.0.iter().flatten().find(|m| !(m.is_finite() && **m >= 0.0)) {
+            Some(&m) => Error::unless(false, "multiplier", m, "at least 0 and finite"),
+            None => Ok(()),
         }
     }
 
@@ -58,6 +61,9 @@ impl Multipliers {
     }
 
     /// Those of requirement `requirement`.
+    ///
+    /// # Panics
+    /// If the problem they are of has fewer requirements.
     pub fn of(&self, requirement: usize) -> &[f64] {
         &self.0[requirement]
     }

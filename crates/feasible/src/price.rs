@@ -90,10 +90,12 @@ impl Price {
 }
 
 impl Requirement {
-    /// The same requirement with its level relaxed by this much; stricter, if it is negative.
+    /// The same requirement with its level relaxed by this much; stricter, if it is negative, and then perhaps
+    /// stricter than any model can be: a price is asked for on both sides.
     #[must_use]
     pub fn relaxed(mut self, by: f64) -> Self {
         let by = self.sense.sign() * by;
+        self.moved = true;
         match &mut self.level {
             Level::Common(c) => *c += by,
             Level::PerPoint(levels) => levels.iter_mut().for_each(|c| *c += by),

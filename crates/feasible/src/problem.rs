@@ -56,7 +56,7 @@ impl Draft {
     /// Checks everything that can be checked before a model is known.
     ///
     /// # Errors
-    /// An empty population, a level that is not a number, a name used twice, a loss that needs
+    /// An empty population, a level that is not a number or that every model or none meets, a name used twice, a loss that needs
     /// two views where there is one, a loss without gradient, a negative weight decay.
     pub fn check(self) -> Result<Problem> {
         let Self { objective, weight_decay, requirements } = self;
@@ -133,13 +133,14 @@ impl Problem {
     /// The Lagrangian of any (θ, μ, λ), its gradient in θ, the duality gap and the KKT residuals.
     ///
     /// # Errors
-    /// As [`Problem::measure`].
+    /// As [`Problem::measure`]; multipliers of another problem.
     pub fn optimality<M: Model>(
         &self,
         model: &M,
         theta: &[M::Real],
         multipliers: &Multipliers,
     ) -> Result<Optimality<M::Real>> {
+        multipliers.check(self)?;
         let measurement = self.measure(model, theta)?;
         let mut lagrangian = Lagrangian::new(self, model, 1, 0)?;
         let kkt = Kkt::new(&mut lagrangian, theta, &measurement, multipliers);
@@ -214,6 +215,7 @@ impl Problem {
             for term in &requirement.terms {
                 check(&requirement.who(), term)?;
             }
+            requirement.check_limit(Some(model.output_width()))?;
         }
         Ok(())
     }

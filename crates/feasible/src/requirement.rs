@@ -17,6 +17,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::limit::suggestion;
 use crate::loss::Loss;
 use crate::population::{Population, View};
 
@@ -163,6 +164,8 @@ pub struct Requirement {
     pub(crate) start: f64,
     pub(crate) all_but: f64,
     pub(crate) margin: f64,
+    /// Its limit was moved to see its price, and may be one that nobody would ask for.
+    pub(crate) moved: bool,
 }
 
 impl Requirement {
@@ -176,6 +179,7 @@ impl Requirement {
             start: 1.0,
             all_but: 0.0,
             margin: 0.0,
+            moved: false,
         }
     }
 
@@ -335,7 +339,9 @@ impl Requirement {
         let margin_ok = self.margin >= 0.0 && self.margin.is_finite();
         Error::unless(margin_ok, &format!("{who}: margin"), self.margin, "at least 0 and finite")?;
         let share_ok = (0.0..1.0).contains(&self.all_but);
-        Error::unless(share_ok, &format!("{who}: all_but"), self.all_but, "in [0, 1)")
+        let allowed = format!("in [0, 1){}", suggestion(self.all_but));
+        Error::unless(share_ok, &format!("{who}: all_but"), self.all_but, &allowed)?;
+        self.check_limit(None)
     }
 
     pub(crate) fn who(&self) -> String {

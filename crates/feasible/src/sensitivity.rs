@@ -144,23 +144,12 @@ pub fn prevalence(
     confidence: f64,
 ) -> Result<Vec<Prevalence>> {
     let tail = Delta::confidence(confidence)?.among(2);
-    let mut is_hard = vec![false; population];
-    for &at in &hardest.members {
-        *place(&mut is_hard, at, "the hardest")? = true;
-    }
+    let is_hard = positions(&hardest.members, population, "the hardest")?;
     let n = hardest.members.len();
     let mut found = Vec::new();
-    let mut seen = vec![usize::MAX; population];
-    for (which, group) in groups.iter().enumerate().filter(|(_, g)| !g.members.is_empty()) {
-        let mut k = 0;
-        for &at in &group.members {
-            let last = place(&mut seen, at, &group.name)?;
-            if *last == which {
-                return Err(Error::DuplicateId { id: u64::from(at) });
-            }
-            *last = which;
-            k += usize::from(is_hard[at as usize]);
-        }
+    for group in groups.iter().filter(|group| !group.members.is_empty()) {
+        let members = positions(&group.members, population, &group.name)?;
+        let k = members.iter().filter(|at| is_hard.binary_search(at).is_ok()).count();
         let all = group.members.len();
         let seen_of = Count::new(k as u64, n as u64)?;
         let (share, share_of_all) = (k as f64 / n as f64, all as f64 / population as f64);
@@ -182,13 +171,21 @@ pub fn prevalence(
     Ok(found)
 }
 
-fn place<'a, T>(of: &'a mut [T], at: u32, whose: &str) -> Result<&'a mut T> {
-    let rows = of.len();
-    of.get_mut(at as usize).ok_or_else(|| Error::Shape {
-        what: format!("members of {whose}"),
-        expected: format!("positions below {rows}"),
-        found: at as usize,
-    })
+/// Members in ascending order.
+fn positions(members: &[u32], population: usize, whose: &str) -> Result<Vec<u32>> {
+    let mut members = members.to_vec();
+    members.sort_unstable();
+    if let Some(pair) = members.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(Error::DuplicateId { id: u64::from(pair[0]) });
+    }
+    match members.last() {
+        Some(&last) if last as usize >= population => Err(Error::Shape {
+            what: format!("members of {whose}"),
+            expected: format!("positions below {population}"),
+            found: last as usize,
+        }),
+        _ => Ok(members),
+    }
 }
 
 /// Holm's step-down correction: the j-th smallest of m is multiplied by m − j + 1, and none is
@@ -213,7 +210,7 @@ fn fisher(population: usize, all: usize, n: usize, k: usize) -> f64 {
     let mut p = 0.0;
     // Away from k the probabilities fall on both sides of the mode: each side is summed from its
     // first count that is unlikely enough, until nothing is added.
-    let mode = ((n + 1) as f64 * (all + 1) as f64 / (population + 2) as f64) as usize;
+    let mode = ((n + 1) as f64 * (all + 1) as f64 / (population as f64 + 2.0)) as usize;
     let mode = mode.clamp(low, high);
     let mut add = |k: usize| {
         let term = ln(k);

@@ -10,8 +10,9 @@ use crate::activation::Activation;
 use crate::conv::ConvNet;
 use crate::conv::plan::Plan;
 use crate::conv::shape::{Shape, Window};
+use crate::kernel::conv::BLOCK;
 use crate::layout::Tensor;
-use crate::shape::positive;
+use crate::shape::{positive, product};
 
 /// What a node computes.
 #[derive(Clone, Debug)]
@@ -217,8 +218,8 @@ impl Builder {
     /// Adds a convolution and what follows it.
     ///
     /// # Errors
-    /// A size of 0, a window that does not fit, a shortcut of another shape, or the image read a
-    /// second time.
+    /// A size of 0 or one beyond what memory is for, a window that does not fit, a shortcut of another
+    /// shape, or the image read a second time.
     pub fn layer(&mut self, from: Value, layer: Layer) -> Result<Value> {
         let shape = vec![0; 4];
         self.convolution(from, layer, shape)
@@ -230,6 +231,11 @@ impl Builder {
         let source = self.shape(from);
         let (height, width) = window.places(source, &format!("'{name}'"))?;
         let to = Shape { channels, height, width };
+        to.check(&format!("the value of '{name}'"))?;
+        let weights = [to.blocks() * BLOCK, source.blocks() * BLOCK, window.size.0 * window.size.1];
+        let weights = product(&format!("weights of '{name}'"), &weights)?;
+        let so_far = self.counts[0] + weights;
+        product("parameters of the network", &[so_far])?;
         let shortcut = match shortcut {
             None => None,
             Some(Value(node)) => {

@@ -4,7 +4,12 @@ use feasible::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::conv::BLOCK;
-use crate::shape::positive;
+use crate::shape::{positive, product};
+
+/// The longest side of an image, a window or a border, and the longest stride.
+const LONGEST: usize = 1 << 16;
+/// The most pixels of a window.
+const WIDEST: usize = 1 << 24;
 
 /// channels × height × width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +41,10 @@ impl Shape {
     pub(crate) fn check(&self, what: &str) -> Result<()> {
         positive(&format!("channels of {what}"), self.channels)?;
         positive(&format!("height of {what}"), self.height)?;
-        positive(&format!("width of {what}"), self.width)
+        positive(&format!("width of {what}"), self.width)?;
+        let pixels = [self.height, self.width, BLOCK];
+        product(&format!("numbers of {what}"), &pixels)?;
+        product(&format!("numbers of {what}"), &[self.blocks(), self.plane()]).map(drop)
     }
 
     pub(crate) fn blocks(&self) -> usize {
@@ -86,6 +94,26 @@ impl Window {
         positive(&format!("height of the window of {what}"), self.size.0)?;
         positive(&format!("width of the window of {what}"), self.size.1)?;
         positive(&format!("stride of {what}"), self.stride)?;
+        for (side, length) in [
+            ("height of the window", self.size.0),
+            ("width of the window", self.size.1),
+            ("stride", self.stride),
+            ("border", self.padding),
+        ] {
+            let allowed = format!("at most {LONGEST}");
+            Error::unless(
+                length <= LONGEST,
+                &format!("{side} of {what}"),
+                length as f64,
+                &allowed,
+            )?;
+        }
+        let pixels = self.size.0 * self.size.1;
+        let allowed = format!("at most {WIDEST}");
+        let window = format!("pixels of the window of {what}");
+        Error::unless(pixels <= WIDEST, &window, pixels as f64, &allowed)?;
+        let (tall, wide) = (of.height + 2 * self.padding, of.width + 2 * self.padding);
+        product(&format!("numbers of the input of {what}"), &[of.blocks() * BLOCK, tall, wide])?;
         let along = |size: usize, image: usize| {
             let room = image + 2 * self.padding;
             if size > room || self.padding >= size {

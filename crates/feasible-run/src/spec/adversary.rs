@@ -16,6 +16,9 @@
 //! | `restarts` | 1 | the worst of so many runs for each sample |
 //! | `loss` | `cross-entropy` | what is climbed; or `margin` |
 //!
+//! Training goes by this attack. Afterwards a requirement is judged by a stronger one in the same ball, see
+//! [`EvaluationAttackSpec`](super::EvaluationAttackSpec).
+//!
 //! Priors: `{ beta = [α, β], scale = s }`, `{ exponential = mean }`, `{ uniform = [low, high] }`,
 //! `{ discrete = [ε, …], weights = [w, …] }`.
 //!
@@ -30,6 +33,8 @@ use schemars::JsonSchema;
 use serde::de::{self, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::objective::EvaluationAttackSpec;
+
 /// `adversary`. See the [module](self).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -40,7 +45,7 @@ pub struct AdversarySpec {
     #[serde(default)]
     pub norm: NormName,
     /// How often ε is drawn. Default for each sample.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "DrawName::is_usual")]
     pub draw: DrawName,
     /// Steps of a run. Default 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,7 +60,7 @@ pub struct AdversarySpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restarts: Option<u32>,
     /// What is climbed. Default `cross-entropy`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "AttackLossName::is_usual")]
     pub loss: AttackLossName,
 }
 
@@ -90,6 +95,18 @@ pub enum AttackLossName {
     CrossEntropy,
     /// The largest other output minus that of the right class.
     Margin,
+}
+
+impl DrawName {
+    fn is_usual(&self) -> bool {
+        *self == Self::Sample
+    }
+}
+
+impl AttackLossName {
+    fn is_usual(&self) -> bool {
+        *self == Self::CrossEntropy
+    }
 }
 
 /// ε: a number, or a prior.
@@ -245,11 +262,25 @@ impl EpsilonSpec {
 }
 
 impl AdversarySpec {
-    /// The attack on what an encoder makes, or on pixels if it makes nothing; checked.
+    /// The attack on what an encoder makes, or on pixels if it makes nothing, to predict classes or a number;
+    /// checked.
     ///
     /// # Errors
     /// The key that is wrong, and why.
-    pub fn attack(&self, encoder: &Encoder) -> Result<Attack, (&'static str, String)> {
+    pub fn attack(
+        &self,
+        encoder: &Encoder,
+        classes: bool,
+    ) -> Result<Attack, (&'static str, String)> {
+        if self.draw == DrawName::Batch && matches!(self.epsilon, EpsilonSpec::Fixed(_)) {
+            let message = "has no effect: ε is one number, and not drawn. Remove it";
+            return Err(("draw", message.into()));
+        }
+        if !classes && self.loss != AttackLossName::CrossEntropy {
+            let message = "has no effect: where a number is predicted, the squared error is climbed. \
+                           Remove it";
+            return Err(("loss", message.into()));
+        }
         let prior = self.epsilon.prior().map_err(|message| ("epsilon", message))?;
         let norm = match self.norm {
             NormName::Linf => Norm::Linf,
@@ -293,6 +324,51 @@ impl AdversarySpec {
             Err(error) => {
                 let message = error.to_string();
                 Err((key(&message), message))
+            }
+        }
+    }
+}
+
+/// Steps and runs of the attack that judges, unless told otherwise or training has more.
+const JUDGE_STEPS: u32 = 50;
+const JUDGE_RESTARTS: u32 = 2;
+/// The length of its steps as a share of ε: the worst point counts, so that long steps cost nothing.
+const JUDGE_STEP: f64 = 0.1;
+
+impl EvaluationAttackSpec {
+    /// The attack that judges what another one trained: in the same ball, with more steps and runs, the worst
+    /// point of all, and an ε for each sample, so that held-out samples stay independent.
+    ///
+    /// # Errors
+    /// The key that is wrong, and why.
+    pub fn attack(&self, trained: &Attack) -> Result<Attack, (&'static str, String)> {
+        let attack = Attack {
+            budget: trained.budget.clone().draw(Draw::Sample),
+            steps: self.steps.unwrap_or(trained.steps.max(JUDGE_STEPS)),
+            step: self.step.map_or(JUDGE_STEP, |share| share.0),
+            restarts: self.restarts.unwrap_or(trained.restarts.max(JUDGE_RESTARTS)),
+            random_start: true,
+            select: Select::Worst,
+            ..trained.clone()
+        };
+        for (key, given, least) in [
+            ("steps", attack.steps, trained.steps),
+            ("restarts", attack.restarts, trained.restarts),
+        ] {
+            if given < least {
+                let message = format!(
+                    "{given} are fewer than the {least} of training: a requirement is judged by an attack \
+                     that is no weaker"
+                );
+                return Err((key, message));
+            }
+        }
+        match attack.clone().check() {
+            Ok(_) => Ok(attack),
+            Err(error) => {
+                let message = error.to_string();
+                let key = ["steps", "restarts"].into_iter().find(|key| message.contains(key));
+                Err((key.unwrap_or("step"), message))
             }
         }
     }

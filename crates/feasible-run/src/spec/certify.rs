@@ -21,15 +21,19 @@
 //! | `all_but` | 0.01 | the share of the population that may violate a pointwise requirement which allows none |
 //! | `simultaneous` | `holm` | how requirements share δ: `holm` or `bonferroni` |
 //! | `method` | `betting` | the bound for averages of losses: `betting`, `hoeffding-bentkus`, `empirical-bernstein`, `hoeffding` |
-//! | `room` | 1 | how many times the computed margin is trained for |
+//! | `room` | 1 | how many times the computed margin is trained for, at most 100; not with `ladder` |
 //! | `ladder` | none | several `room`s, the most cautious first: a model for each, tested in this order until the first that fails |
 
 use feasible::certificate::{Delta, Design, Method, Simultaneous};
+use feasible::limit::suggestion;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Source;
 use crate::error::{Error, Result};
+
+/// The most times the computed margin.
+const MOST_ROOM: f64 = 100.0;
 
 /// `certify`. See the [module](self).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -195,7 +199,8 @@ impl CertifySpec {
             all_but: self.all_but.or(Some(0.01)),
             simultaneous: Some(self.simultaneous.unwrap_or_default()),
             method: Some(self.method.unwrap_or_default()),
-            room: self.room.or(Some(1.0)),
+            // A ladder has its own.
+            room: self.room.or(self.ladder.is_none().then_some(1.0)),
             ladder: self.ladder.clone(),
         }
     }
@@ -227,17 +232,29 @@ impl CertifySpec {
             // The short form has no keys of its own.
             Err::<(), Error>(source.at(&format!("certify.{key}"), message))
         };
-        self.design().map_err(|error| source.at("certify", error.to_string()))?;
-        if self.reserve.is_some_and(|share| !(share > 0.0 && share < 1.0)) {
-            return wrong("reserve", "is a share of the training rows: above 0 and below 1");
+        let shares = [
+            ("confidence", self.confidence, "is a probability"),
+            ("reserve", self.reserve, "is a share of the training rows"),
+            ("all_but", self.all_but, "is a share of the population"),
+        ];
+        for (key, share, what) in shares {
+            if let Some(share) = share.filter(|share| !(*share > 0.0 && *share < 1.0)) {
+                let hint = suggestion(share);
+                return wrong(key, &format!("{what}: above 0 and below 1{hint}"));
+            }
         }
-        let bad = |room: &f64| !(*room >= 0.0 && room.is_finite());
+        self.design().map_err(|error| source.at("certify", error.to_string()))?;
+        let bad = |room: &f64| !(0.0..=MOST_ROOM).contains(room);
         if self.room.as_ref().is_some_and(bad) {
-            return wrong("room", "must be at least 0: 1 is the computed margin");
+            return wrong("room", "must be at least 0 and at most 100: 1 is the computed margin");
         }
         if let Some(ladder) = &self.ladder {
+            if self.room.is_some() {
+                return wrong("room", "has no effect beside `ladder`, which is a list of rooms");
+            }
             if ladder.is_empty() || ladder.iter().any(bad) {
-                return wrong("ladder", "is a list of rooms, at least one, each at least 0");
+                let allowed = "is a list of rooms, at least one, each at least 0 and at most 100";
+                return wrong("ladder", allowed);
             }
             if ladder.windows(2).any(|pair| pair[0] <= pair[1]) {
                 return wrong(

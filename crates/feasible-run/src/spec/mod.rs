@@ -32,6 +32,7 @@
 pub mod adversary;
 pub mod certify;
 pub mod data;
+pub(crate) mod effect;
 mod locate;
 pub mod model;
 pub mod objective;
@@ -51,7 +52,7 @@ pub use adversary::{
 pub use certify::{CertifySpec, MethodName, SimultaneousName};
 pub use data::{DataSpec, PerClassSpec, SplitSpec};
 pub use model::{ModelKind, ModelSpec};
-pub use objective::{EvaluationSpec, ObjectiveSpec};
+pub use objective::{EvaluationAttackSpec, EvaluationSpec, ObjectiveSpec};
 pub use overrides::apply as apply_overrides;
 pub use requirement::{Counterfactuals, Fairness, Kind, Rate, RequirementSpec};
 pub use source::Source;

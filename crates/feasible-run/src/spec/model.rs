@@ -19,16 +19,18 @@ use serde::{Deserialize, Serialize};
 use crate::schema;
 
 /// `[model]`. See the [module](self).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSpec {
     /// The kind of model. Default `mlp`.
     pub kind: ModelKind,
     /// `mlp`: widths of the hidden layers. Default `[64]`.
-    pub hidden: Vec<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<Vec<usize>>,
     /// `mlp`: the nonlinearity. Default `sigmoid`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::activation")]
-    pub activation: Activation,
+    pub activation: Option<Activation>,
     /// `kernel`: number of centres. Default 200.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub centres: Option<usize>,
@@ -53,19 +55,12 @@ pub struct ModelSpec {
     pub seed: Option<u64>,
 }
 
-impl Default for ModelSpec {
-    fn default() -> Self {
-        Self {
-            kind: ModelKind::Mlp,
-            hidden: vec![64],
-            activation: Activation::Sigmoid,
-            centres: None,
-            gamma: None,
-            degree: None,
-            offset: None,
-            width: None,
-            normalise: None,
-            seed: None,
+impl ModelSpec {
+    /// What the kind of model leaves open, filled in.
+    pub(crate) fn fill(&mut self) {
+        if self.kind == ModelKind::Mlp {
+            self.hidden.get_or_insert_with(|| vec![64]);
+            self.activation.get_or_insert(Activation::Sigmoid);
         }
     }
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::adversary::Share;
 use super::requirement::Counterfactuals;
 use crate::loss::LossName;
 
@@ -29,4 +30,23 @@ pub struct EvaluationSpec {
     /// embedded data set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counterfactual: Option<Counterfactuals>,
+    /// The attack that requirements with an adversary are judged by, after training.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attack: Option<EvaluationAttackSpec>,
+}
+
+/// The attack that requirements with an adversary are judged by: the worst for the requirement, sample by sample, of
+/// the sample itself and of every point of every run. Its ball and its loss are those of the requirement.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EvaluationAttackSpec {
+    /// Steps of a run. Default 50, or as many as in training if that is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u32>,
+    /// The length of a step as a share of ε. Default a tenth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<Share>,
+    /// Runs, each from another random point. Default 2, or as many as in training if that is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restarts: Option<u32>,
 }

@@ -113,6 +113,13 @@ impl Source {
         Error::Problem { place, message }
     }
 
+    /// Whether an override sets this very key.
+    pub(crate) fn overrides_set(&self, key: &str) -> bool {
+        self.overrides
+            .iter()
+            .any(|given| overrides::path_of(given, &self.text).as_deref() == Some(key))
+    }
+
     /// An error about a key that was read without fault.
     pub(crate) fn at(&self, key: &str, message: impl Into<String>) -> Error {
         // The closest key that the file has: the one asked for, or the section it belongs to.

@@ -266,7 +266,15 @@ impl<'a> Sweep<'a> {
             checked.parse(&[])?;
         }
         for &level in levels.first().into_iter().chain(levels.last().filter(|_| levels.len() > 1)) {
-            let plan = Plan::check(&source.clone().with_overrides(&[setting(at, key, level)]))?;
+            let plan = Plan::check(&source.clone().with_overrides(&[setting(at, key, level)]));
+            let plan = plan.map_err(|error| match error {
+                Error::Problem { place, message }
+                    if place.key == format!("requirement[{at}].{}", key.name()) =>
+                {
+                    Error::unfit("--levels", message)
+                }
+                other => other,
+            })?;
             (tables, seed, title) =
                 (plan.data().hashes.clone(), plan.seed(), plan.name().to_string());
         }

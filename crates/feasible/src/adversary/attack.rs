@@ -5,7 +5,12 @@ use serde::{Deserialize, Serialize};
 use crate::adversary::ball::Norm;
 use crate::adversary::budget::Budget;
 use crate::adversary::goal::{Aim, AttackLoss};
+use crate::adversary::judge::Judge;
 use crate::error::{Error, Result};
+
+/// The most steps of a run, and the most runs: an attack comes to an end.
+const MOST_STEPS: u32 = 10_000;
+const MOST_RESTARTS: u32 = 1_000;
 
 /// Where x + δ must lie.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,10 +48,10 @@ pub enum Select {
 /// | setting | default | |
 /// | --- | --- | --- |
 /// | norm, budget | given | the ball; ε ≥ 0, and ≤ 1 for pixels in l∞ |
-/// | steps | 5 | ≥ 1 |
-/// | step | 1/3 | length of a step in units of ε, > 0 |
+/// | steps | 5 | 1 to 10,000 |
+/// | step | 1/3 | length of a step in units of ε, > 0, ≤ 1000 |
 /// | random start | yes | uniform in the ball; else x |
-/// | restarts | 1 | ≥ 1; more need `Worst` or `First` |
+/// | restarts | 1 | 1 to 1,000; more need `Worst` or `First` |
 /// | select | last | see [`Select`] |
 /// | loss, aim | cross-entropy, untargeted | |
 /// | bounds | \[0, 1\] | |
@@ -142,14 +147,19 @@ impl Attack {
     pub fn check(self) -> Result<Adversary> {
         let most = match (self.bounds, self.norm) {
             (Bounds::Unit, Norm::Linf) => 1.0,
-            _ => f64::INFINITY,
+            // Far from overflow in `f32`.
+            _ => 1e30,
         };
         self.budget.check(most)?;
-        Error::unless(self.steps > 0, "steps of the attack", 0.0, "at least 1")?;
+        let number = |what: &str, number: u32, most: u32| {
+            let allowed = format!("from 1 to {most}");
+            Error::unless((1..=most).contains(&number), what, f64::from(number), &allowed)
+        };
+        number("steps of the attack", self.steps, MOST_STEPS)?;
         let step = self.step;
-        let allowed = "a positive number";
-        Error::unless(step > 0.0 && step.is_finite(), "step of the attack", step, allowed)?;
-        Error::unless(self.restarts > 0, "restarts of the attack", 0.0, "at least 1")?;
+        let allowed = "a positive number, at most 1000";
+        Error::unless(step > 0.0 && step <= 1e3, "step of the attack", step, allowed)?;
+        number("restarts of the attack", self.restarts, MOST_RESTARTS)?;
         let restarts = f64::from(self.restarts);
         let alone = self.restarts == 1 || self.select != Select::Last;
         Error::unless(
@@ -179,7 +189,7 @@ impl Attack {
                 found: columns.len(),
             });
         }
-        Ok(Adversary { attack: self, most })
+        Ok(Adversary { attack: self, most, judge: None })
     }
 }
 
@@ -190,12 +200,33 @@ pub struct Adversary {
     pub(super) attack: Attack,
     /// The largest ε there is a point in.
     pub(super) most: f64,
+    pub(super) judge: Option<Judge>,
 }
 
 impl Adversary {
     /// Its settings.
     pub fn attack(&self) -> &Attack {
         &self.attack
+    }
+
+    /// The same attack, which returns for each sample the point that is worst for a requirement.
+    ///
+    /// # Errors
+    /// An attack whose last point is taken ([`Select::Last`]).
+    pub fn judging(self, judge: Judge) -> Result<Self> {
+        if self.attack.select == Select::Last {
+            return Err(Error::Setting {
+                setting: "select of an attack that judges".into(),
+                value: 0.0,
+                allowed: "`Worst`: the last point is no verdict".into(),
+            });
+        }
+        Ok(Self { judge: Some(judge), ..self })
+    }
+
+    /// The requirement it judges, if it does.
+    pub fn judge(&self) -> Option<&Judge> {
+        self.judge.as_ref()
     }
 
     /// The interval δ of an entry x must lie in so that x + δ is within bounds; 0 is always in it.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::adaptive::Place;
 use crate::adversary::ball::normal;
 use crate::error::{Error, Result};
+use crate::limit::suggestion;
 use crate::stream::{Purpose, Stream};
 
 /// The law of ε.
@@ -98,12 +99,12 @@ impl Budget {
     /// An ε that could be negative, infinite or above `most`; parameters outside their range.
     pub(super) fn check(&self, most: f64) -> Result<()> {
         let limit = |x: f64| {
-            let allowed = if most.is_finite() {
-                format!("in [0, {most}]")
+            let allowed = if most > 1.0 {
+                format!("a number ≥ 0, at most {most:e}")
             } else {
-                "a number ≥ 0".to_string()
+                format!("in [0, {most}]{}", suggestion(x))
             };
-            Error::unless(x >= 0.0 && x <= most && x.is_finite(), "epsilon", x, &allowed)
+            Error::unless(x >= 0.0 && x <= most, "epsilon", x, &allowed)
         };
         let positive = |what: &str, x: f64| {
             Error::unless(x > 0.0 && x.is_finite(), what, x, "a positive number")

@@ -68,6 +68,13 @@ pub fn robustness<M: Model>(
             population: "the population under attack".into(),
         });
     }
+    if theta.len() != model.parameter_count() {
+        return Err(Error::Shape {
+            what: "theta".into(),
+            expected: format!("the model's {} parameters", model.parameter_count()),
+            found: theta.len(),
+        });
+    }
     let adversaries: Vec<Adversary> = epsilons
         .iter()
         .map(|&epsilon| {

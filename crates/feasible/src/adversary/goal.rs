@@ -29,18 +29,21 @@ pub enum Aim {
 /// A loss of one sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Value {
+    /// What counts first: the loss that a [`Judge`](crate::adversary::Judge) measures, 0 without one.
+    pub(super) rank: f32,
     pub(super) loss: f32,
     /// Whether the adversary has what it wants.
     pub(super) won: bool,
 }
 
 impl Value {
-    /// Whether this is worse for the model: a win before none, then the larger loss.
+    /// Whether this is worse for the model: the larger rank, a win before none, then the larger loss.
     pub(super) fn beats(self, other: Self) -> bool {
-        (self.won, self.loss) > (other.won, other.loss)
+        (self.rank, self.won, self.loss) > (other.rank, other.won, other.loss)
     }
 
-    pub(super) const NOTHING: Self = Self { loss: f32::NEG_INFINITY, won: false };
+    pub(super) const NOTHING: Self =
+        Self { rank: f32::NEG_INFINITY, loss: f32::NEG_INFINITY, won: false };
 }
 
 /// The value at the outputs `z` of one sample, and the gradient of its loss into `seeds`.
@@ -61,7 +64,7 @@ pub(super) fn goal(
                 *s = 2.0 * (z - y);
                 total += (z - y) * (z - y);
             }
-            return Value { loss: total, won: false };
+            return Value { rank: 0.0, loss: total, won: false };
         }
         Target::Class(y) => y as usize,
     };
@@ -81,7 +84,8 @@ pub(super) fn goal(
         };
         seeds[0] = sign * slope;
         let wrong = if class == 1 { *z <= 0.0 } else { *z > 0.0 };
-        return Value { loss: sign * value, won: wrong == (aim == Aim::Untargeted) };
+        let won = wrong == (aim == Aim::Untargeted);
+        return Value { rank: 0.0, loss: sign * value, won };
     }
     let rival = rival(z, class);
     let value = match loss {
@@ -105,7 +109,7 @@ pub(super) fn goal(
         }
     };
     let wrong = first_largest(z) != class;
-    Value { loss: sign * value, won: wrong == (aim == Aim::Untargeted) }
+    Value { rank: 0.0, loss: sign * value, won: wrong == (aim == Aim::Untargeted) }
 }
 
 /// The largest output besides `class`.

@@ -28,6 +28,7 @@ mod ball;
 mod budget;
 mod curve;
 mod goal;
+mod judge;
 mod pgd;
 
 pub use attack::{Adversary, Attack, Bounds, Select};
@@ -35,3 +36,4 @@ pub use ball::Norm;
 pub use budget::{Budget, Draw, Prior};
 pub use curve::{Robustness, robustness};
 pub use goal::{Aim, AttackLoss};
+pub use judge::Judge;

@@ -4,6 +4,7 @@ use crate::adaptive::{Adaptive, Place, Probe};
 use crate::adversary::attack::{Adversary, Select};
 use crate::adversary::budget::Draw;
 use crate::adversary::goal::{Aim, Value, goal};
+use crate::adversary::judge::{Bench, Judge};
 use crate::samples::Target;
 use crate::stream::{Purpose, Stream};
 
@@ -34,6 +35,7 @@ pub(super) struct Run<'a> {
     values: Vec<Value>,
     pub(super) best: Vec<Value>,
     x: Vec<f32>,
+    bench: Bench,
 }
 
 impl<'a> Run<'a> {
@@ -82,6 +84,7 @@ impl<'a> Run<'a> {
             gradient: Vec::new(),
             values: Vec::new(),
             x: Vec::new(),
+            bench: Bench::default(),
         }
     }
 
@@ -89,6 +92,9 @@ impl<'a> Run<'a> {
     pub(super) fn attack(&mut self, probe: &mut dyn Probe, shift: &mut [f32]) {
         let attack = &self.adversary.attack;
         self.delta.resize(self.active.len() * self.d, 0.0);
+        if let Some(judge) = &self.adversary.judge {
+            judge.begin(probe, self.d, &mut self.bench);
+        }
         if attack.select != Select::Last && !self.active.is_empty() {
             self.evaluate(probe);
             self.keep(shift);
@@ -98,7 +104,11 @@ impl<'a> Run<'a> {
             if self.active.is_empty() {
                 return;
             }
-            self.start(probe, restart);
+            if restart % 2 == 1 && self.adversary.judge.as_ref().is_some_and(Judge::has_two_sides) {
+                self.turn_round(probe);
+            } else {
+                self.start(probe, restart);
+            }
             for _ in 0..attack.steps {
                 self.evaluate(probe);
                 if attack.select != Select::Last {
@@ -140,6 +150,12 @@ impl<'a> Run<'a> {
         self.stay_inside(probe);
     }
 
+    /// Puts every active δ at the other side of the ball.
+    fn turn_round(&mut self, probe: &dyn Probe) {
+        self.delta.iter_mut().for_each(|d| *d = -*d);
+        self.stay_inside(probe);
+    }
+
     /// The values and seeds at the active positions' δ.
     fn evaluate(&mut self, probe: &mut dyn Probe) {
         let k = probe.output_width();
@@ -151,10 +167,16 @@ impl<'a> Run<'a> {
         } else {
             probe.outputs_at(&self.active, &self.delta)
         };
+        let judged = self.adversary.judge.as_ref().map(|judge| (judge, outputs.to_vec()));
         let attack = &self.adversary.attack;
         for (i, &p) in self.active.iter().enumerate() {
             let (z, seeds) = (&outputs[i * k..(i + 1) * k], &mut self.seeds[i * k..(i + 1) * k]);
             self.values[i] = goal(attack.loss, attack.aim, self.targets[p as usize], z, seeds);
+        }
+        if let Some((judge, outputs)) = judged {
+            let (active, bench) = (&self.active, &mut self.bench);
+            let at = (&outputs[..], k);
+            judge.judge(at, probe, active, bench, &mut self.values, &mut self.seeds);
         }
     }
 

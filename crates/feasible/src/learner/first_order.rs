@@ -3,7 +3,8 @@
 //!
 //! An epoch walks the objective's data set once, in batches of nearly equal size. Requirements on
 //! the same data set share these batches; every other data set is dealt out alongside, in
-//! batches at least as large, wrapping around where it is smaller. The gradient of a batch is
+//! batches at least as large, wrapping around where it is smaller; a batch never holds more rows than its data
+//! set, so one that is smaller than a batch is taken whole every time. The gradient of a batch is
 //! an unbiased estimate of the Lagrangian's: each term is scaled by (rows of its data set)/(rows
 //! in the batch).
 //!
@@ -120,7 +121,8 @@ impl<M: Model, O: Optimiser<M::Real>> Strategy<M> for FirstOrder<O> {
         let primal = Instant::now();
         desk.orders.resize_with(sources.len(), Vec::new);
         for (s, (source, order)) in sources.iter().zip(desk.orders.iter_mut()).enumerate() {
-            deal(source, order, self.batch_size * steps as usize, desk.state, s);
+            let batch = self.batch_size.min(source.rows.len());
+            deal(source, order, batch * steps as usize, desk.state, s);
         }
         let mut slacks = Vec::new();
         let mut selections = Vec::with_capacity(sources.len());
@@ -140,7 +142,8 @@ impl<M: Model, O: Optimiser<M::Real>> Strategy<M> for FirstOrder<O> {
             let moves_duals = match self.cadence {
                 Cadence::Epochs(_) => false,
                 Cadence::Batches(period) => {
-                    (desk.state.epoch * steps + batch + 1).is_multiple_of(period)
+                    let before = u128::from(desk.state.epoch) * u128::from(steps);
+                    (before + u128::from(batch) + 1).is_multiple_of(u128::from(period))
                 }
             };
             let state = &mut *desk.state;

@@ -247,7 +247,7 @@ impl<S> Learner<S> {
     /// Goes on from a saved state.
     ///
     /// # Errors
-    /// As [`Learner::solve`]; and a state of another problem or model.
+    /// As [`Learner::solve`]; and a state of another problem, model or learner.
     pub fn resume<'a, M: Model>(
         &'a self,
         problem: &'a Problem,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::dual::DualState;
 use crate::error::{Error, Result};
 use crate::learner::progress::Progress;
+use crate::learner::strategy::Strategy;
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::optimiser::OptimiserState;
@@ -57,20 +58,73 @@ pub struct Best<T> {
 
 impl<T: Real> State<T> {
     /// # Errors
-    /// A state whose lengths do not fit this problem and model.
-    pub fn check<M: Model<Real = T>>(&self, problem: &Problem, model: &M) -> Result<()> {
-        let p = model.parameter_count();
+    /// A state of another problem, model or learner, or one with numbers that are not finite.
+    pub fn check<M: Model<Real = T>>(
+        &self,
+        problem: &Problem,
+        model: &M,
+        strategy: &impl Strategy<M>,
+    ) -> Result<()> {
         let state = |reason: String| Err(Error::State { reason });
-        if self.theta.len() != p {
-            return state(format!("it has {} parameters, the model {p}", self.theta.len()));
+        check_pair(&self.theta, &self.multipliers, problem, model)?;
+        if let Some(best) = &self.best {
+            check_pair(&best.theta, &best.multipliers, problem, model)?;
+        }
+        let (found, expected) = (self.optimiser.slots.len(), strategy.optimiser_slots());
+        if found != expected {
+            return state(format!(
+                "its optimiser remembers {found} vectors, that of this learner {expected}: resume \
+                 with the optimiser it was saved with"
+            ));
         }
         let trainable = model.trainable_count();
         if self.optimiser.slots.iter().any(|slot| slot.len() != trainable) {
             return state("its optimiser was made for another model".into());
         }
-        if !self.multipliers.fits(problem) || self.duals.len() != problem.requirements().len() {
-            return state("its multipliers were made for other requirements or samples".into());
+        let duals = strategy.duals(problem);
+        if self.duals.len() != duals.len() {
+            return state("its dual optimisers were made for other requirements".into());
+        }
+        let remembered = self.duals.iter().zip(&duals).zip(self.multipliers.iter());
+        for (requirement, ((own, dual), multipliers)) in
+            problem.requirements().iter().zip(remembered)
+        {
+            if !own.fits(dual, multipliers.len()) {
+                return state(format!(
+                    "the multipliers of {} were moved by another dual method: resume with the one \
+                     it was saved with",
+                    requirement.who()
+                ));
+            }
+        }
+        let penalised = strategy.first_penalty() > 0.0;
+        if !(self.penalty >= 0.0 && self.penalty.is_finite() && (self.penalty > 0.0) == penalised) {
+            return state(format!(
+                "its penalty is {}: resume with the learner it was saved with",
+                self.penalty
+            ));
         }
         Ok(())
     }
+}
+
+/// Whether a θ and multipliers are of this problem and model, and finite.
+fn check_pair<M: Model>(
+    theta: &[M::Real],
+    multipliers: &Multipliers,
+    problem: &Problem,
+    model: &M,
+) -> Result<()> {
+    let state = |reason: String| Err(Error::State { reason });
+    let p = model.parameter_count();
+    if theta.len() != p {
+        return state(format!("it has {} parameters, the model {p}", theta.len()));
+    }
+    if let Some(n) = theta.iter().position(|t| !t.is_finite()) {
+        return state(format!("parameter {n} is {}: give finite numbers", theta[n].to_f64()));
+    }
+    if !multipliers.fits(problem) {
+        return state("its multipliers were made for other requirements or samples".into());
+    }
+    multipliers.check(problem)
 }

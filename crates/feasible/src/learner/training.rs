@@ -73,7 +73,7 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
         };
         let state = match state {
             Some(state) => {
-                state.check(problem, model)?;
+                state.check(problem, model, &learner.strategy)?;
                 state
             }
             None => State {
@@ -115,11 +115,12 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
     /// Starts from a θ and multipliers found elsewhere instead of the usual ones.
     ///
     /// # Errors
-    /// Lengths that do not fit.
+    /// Lengths that do not fit, or numbers that are not finite.
     pub fn warm_start(&mut self, theta: &[M::Real], multipliers: &Multipliers) -> Result<()> {
         let state =
             State { theta: theta.to_vec(), multipliers: multipliers.clone(), ..self.state.clone() };
-        state.check(self.lagrangian.problem(), self.lagrangian.model())?;
+        let (problem, model) = (self.lagrangian.problem(), self.lagrangian.model());
+        state.check(problem, model, &self.learner.strategy)?;
         self.sound = (state.theta.clone(), state.multipliers.clone());
         self.state = state;
         Ok(())
@@ -214,7 +215,8 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
         let converged = stop.gap.is_some_and(|gap_limit| feasible && gap.relative <= gap_limit)
             || self.kkt_limit.zip(kkt).is_some_and(|(limit, kkt)| kkt.residual() <= limit);
         let last = self.state.progress.best.map_or(0, |(_, epoch)| epoch);
-        let out_of_patience = stop.patience.is_some_and(|n| self.state.epoch >= last + n);
+        let out_of_patience =
+            stop.patience.is_some_and(|n| self.state.epoch.saturating_sub(last) >= n);
         if converged {
             // The pair that converged is what is returned.
             if let Some(against) = &against {

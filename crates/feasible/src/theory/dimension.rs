@@ -74,7 +74,7 @@ pub fn exponential(widths: &[usize]) -> f64 {
 
 /// Units and parameters (weights and offsets) of each layer.
 fn layers(widths: &[usize]) -> Vec<(f64, f64)> {
-    let layer = |pair: &[usize]| (pair[1] as f64, ((pair[0] + 1) * pair[1]) as f64);
+    let layer = |pair: &[usize]| (pair[1] as f64, (pair[0] as f64 + 1.0) * pair[1] as f64);
     widths.windows(2).map(layer).collect()
 }
 

@@ -21,7 +21,7 @@ fn at(n: f64, dimension: f64, requirements: usize, delta: Delta) -> f64 {
 }
 
 /// The inverse of ζ: the fewest rows with ζ(N) ≤ `epsilon`. Not a whole number where that is beyond
-/// 2⁵³; infinite for ε ≤ 0.
+/// 2⁵³; infinite for ε ≤ 0, and where no `f64` is enough.
 pub fn rows_for(epsilon: f64, dimension: f64, requirements: usize, delta: Delta) -> f64 {
     if epsilon.is_nan() || epsilon <= 0.0 {
         return f64::INFINITY;
@@ -32,6 +32,9 @@ pub fn rows_for(epsilon: f64, dimension: f64, requirements: usize, delta: Delta)
     while !enough(high) {
         low = high;
         high *= 2.0;
+        if high.is_infinite() {
+            return f64::INFINITY;
+        }
     }
     while high - low > 1.0_f64.max(high * 1e-12) {
         let middle = (0.5 * (low + high)).floor();
