@@ -1,6 +1,6 @@
 //! The verdict, the requirements with their certificates, and what they cost.
 
-use feasible::certificate::{Finding, Verdict as Certified};
+use feasible::certificate::Verdict as Certified;
 use feasible_run::Standing;
 use feasible_run::certify::bound;
 use feasible_run::spec::Kind;

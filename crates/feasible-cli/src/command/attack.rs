@@ -21,7 +21,7 @@ pub fn attack(arguments: &AttackArguments, terminal: &Terminal) -> Result<Exit> 
     let options = options(arguments);
     let progress = Arc::new(Progress::new(1, terminal));
     let kept = "interrupted: nothing of an attack is kept";
-    let interrupt = interrupt::listen(&progress, || kept.into());
+    let interrupt = interrupt::listen(&progress, move || kept.into());
     let threads = super::fit::workers(arguments.threads);
     let line = AttackLine::new(terminal, options.epsilons.len());
     let mut watch = |done: usize, attacked: usize| {

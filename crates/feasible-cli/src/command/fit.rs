@@ -27,7 +27,7 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     }
     let count = arguments.seeds.unwrap_or(1);
     let progress = Arc::new(Progress::new(count as usize, terminal));
-    let (chosen, begun) = (Arc::new(OnceLock::new()), progress.clone());
+    let (chosen, begun) = (Arc::new(OnceLock::<PathBuf>::new()), progress.clone());
     let told = chosen.clone();
     let interrupt = interrupt::listen(&progress, move || match told.get() {
         Some(directory) if begun.has_begun() => kept(directory),

@@ -87,7 +87,7 @@ fn one(
     let solves = feasible_report::Run::open(directory)?.summary.train.requirements.len();
     let progress = Arc::new(Progress::new(1 + 2 * solves, terminal));
     let lost = "interrupted: prices cannot be resumed";
-    let interrupt = interrupt::listen(&progress, || lost.into());
+    let interrupt = interrupt::listen(&progress, move || lost.into());
     let workers = workers(arguments.threads);
     let prices = check_prices(directory, arguments.delta, workers, &interrupt, &|event| {
         progress.observe(event);
