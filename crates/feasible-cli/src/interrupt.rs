@@ -2,7 +2,7 @@
 //!
 //! | when | what happens |
 //! | --- | --- |
-//! | nothing listens | it ends at once |
+//! | nothing listens, or no training has begun | it ends at once |
 //! | work [`listen`]s | it is told to stop, and has [`GRACE`] to save; then the program ends in any case |
 //! | a second signal | it ends at once |
 //!
@@ -87,6 +87,10 @@ fn raised() {
         error("interrupted");
         end();
     };
+    if !progress.has_begun() {
+        error(&kept());
+        end();
+    }
     flag.raise();
     let shown = progress.clone();
     let _ = thread::Builder::new().spawn(move || {

@@ -87,7 +87,7 @@ fn prepare(scratch: &Scratch) {
 /// Every command that takes any time, and what must be so after it.
 fn commands() -> Vec<(Vec<&'static str>, After)> {
     let fit = |rest: &[&'static str]| [&["fit", "--force"], rest].concat();
-    let long = ["--set", "training.epochs=300"];
+    let long = ["--set", "training.epochs=100"];
     vec![
         (
             fit(&[&["problem.toml", "-o", "mlp"], &long[..]].concat()),
@@ -111,7 +111,7 @@ fn commands() -> Vec<(Vec<&'static str>, After)> {
         (vec!["audit", "run", "many.csv"], After::Ends),
         (vec!["certify", "run", "many.csv"], After::Ends),
         (vec!["predict", "run", "many.csv", "-o", "out.csv"], After::Again("out.csv", "whole.csv")),
-        (vec!["attack", "run", "many.csv", "-o", "attacked"], After::Ends),
+        (vec!["attack", "run", "people.csv", "-o", "attacked"], After::Ends),
         (vec!["check", "problem.toml"], After::Ends),
         (
             vec!["init", "many.csv", "--target", "income", "-o", "out.toml", "--force"],
@@ -209,10 +209,10 @@ fn wait_for(path: &Path) {
 #[test]
 fn a_batch_that_takes_long_is_not_waited_for() {
     let scratch = Scratch::under(&place());
-    scratch.write("people.csv", &people(20_000));
-    let large = ["--set", "model.hidden=[1024, 1024]", "--set", "training.batch_size=20000"];
-    let fit = [&["fit", "problem.toml", "-o", "run", "--threads", "1"], &large[..]].concat();
-    let mut command = scratch.command(&fit);
+    let patient = "\n[[requirement]]\nname = \"attacked\"\nloss = \"cross-entropy\"\nat_most = 0.9\n\
+                   adversary = { epsilon = 0.1, steps = 200000 }\n";
+    scratch.write("problem.toml", &(scratch.read("problem.toml") + patient));
+    let mut command = scratch.command(&["fit", "problem.toml", "-o", "run"]);
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for(&scratch.path("run/problem.toml"));
     std::thread::sleep(Duration::from_millis(300));

@@ -175,7 +175,8 @@ fn standing(train: &Standing, held_out: Option<(&str, &Standing)>, all_but: f64)
     });
     let reached = reached.reduce(|a, b| if up { a.max(b) } else { a.min(b) });
     if let Some(reached) = reached.filter(|x| x.is_finite()) {
-        text += &format!(". This model meets {sign} {}", outward(reached, up));
+        let everyone = if train.kind == Kind::Pointwise { " for everyone" } else { "" };
+        text += &format!(". This model meets {sign} {}{everyone}", outward(reached, up));
         let share = parts().filter_map(|(_, s)| s.violated).fold(0.0, f64::max);
         if train.kind == Kind::Pointwise && share < 1.0 {
             text += &format!(", or the limit as it is with `all_but = {}`", outward(share, true));
@@ -217,8 +218,9 @@ fn next_steps(plan: &Plan, summary: &Summary) -> String {
         }
         _ => "use a richer model".into(),
     });
+    // More epochs are no advice where the best one was long ago.
     let given_up = matches!(summary.outcome, Outcome::Infeasible { .. });
-    if !given_up {
+    if !given_up && 2 * summary.kept_epoch >= summary.epochs {
         let epochs = summary.epochs.max(1).saturating_mul(4);
         steps.push(format!("train longer (`training.epochs = {epochs}`)"));
     }
@@ -230,14 +232,20 @@ fn next_steps(plan: &Plan, summary: &Summary) -> String {
         _ => {}
     }
     let last = steps.pop().unwrap_or_default();
-    let mut text = format!("To meet it: {}, or {last}.", steps.join(", "));
-    if let Some(name) = missed(&summary.train).first()
-        && let Some(from) = plan.clauses().iter().find(|c| c.name == *name).map(|c| c.from)
-        && let Some(requirement) = spec.requirements.get(from)
-    {
+    let mut text = format!("What to try: {}, or {last}.", steps.join(", "));
+    let swept = missed(&summary.train).into_iter().find_map(|name| {
+        let from = plan.clauses().iter().find(|clause| clause.name == name)?.from;
+        let requirement = spec.requirements.get(from)?;
+        let limit = requirement.at_most.or(requirement.within).or(requirement.at_least)?;
+        (limit > 0.0).then_some((requirement.name.as_str(), limit, requirement.at_least.is_some()))
+    });
+    if let Some((name, limit, at_least)) = swept {
+        let (low, high) = if at_least { (limit / 2.0, limit) } else { (limit, 4.0 * limit) };
         text += &format!(
-            " `feasible sweep FILE --requirement '{}'` shows what each limit costs.",
-            requirement.name
+            " `feasible sweep {} --requirement '{name}' --levels {}..{}` shows what each limit costs.",
+            plan.name(),
+            short(low),
+            short(high)
         );
     }
     text

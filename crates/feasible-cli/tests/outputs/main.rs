@@ -56,6 +56,7 @@ fn run(drawn: &Drawn, scratch: &Scratch) -> Option<Outputs> {
         Ok(plan) => plan,
         Err(error) => {
             assert!(error.is_input(), "seed {}: {error}\n{}", drawn.seed, drawn.toml);
+            println!("seed {} is refused: {error}", drawn.seed);
             return None;
         }
     };
@@ -67,6 +68,7 @@ fn run(drawn: &Drawn, scratch: &Scratch) -> Option<Outputs> {
         Ok(fit) => fit,
         Err(error) => {
             assert!(error.is_input(), "seed {}: {error}\n{}", drawn.seed, drawn.toml);
+            println!("seed {} is refused: {error}", drawn.seed);
             return None;
         }
     };
@@ -99,11 +101,15 @@ fn no_output_of_a_random_problem_contradicts_itself() {
     let count = number("FEASIBLE_PROBLEMS").unwrap_or(300);
     let seeds = one.map_or(0..count, |seed| seed..seed + 1);
     let (mut all, mut refused, mut certified) = (0, 0, 0);
+    let mut slowest = Vec::new();
     let (mut broke, mut ended) = (Vec::new(), std::collections::BTreeMap::new());
     for seed in seeds {
         let drawn = draw(seed);
         all += 1;
-        let Some(outputs) = run(&drawn, &scratch) else {
+        let began = std::time::Instant::now();
+        let ran = run(&drawn, &scratch);
+        slowest.push((began.elapsed(), seed));
+        let Some(outputs) = ran else {
             refused += 1;
             continue;
         };
@@ -117,6 +123,8 @@ fn no_output_of_a_random_problem_contradicts_itself() {
         certified += u64::from(outputs.terminal.contains("CERTIFIED"));
     }
     println!("{all} problems, {refused} refused, {certified} with something certified: {ended:?}");
+    slowest.sort();
+    println!("slowest, by seed: {:.0?}", slowest.iter().rev().take(5).collect::<Vec<_>>());
     insist(&broke);
     // Otherwise the problems are drawn badly and the test shows little.
     assert!(10 * refused <= all || one.is_some(), "{refused} of {all} refused");

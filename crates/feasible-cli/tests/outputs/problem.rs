@@ -46,7 +46,10 @@ enum Target {
 /// The problem of a seed.
 pub fn draw(seed: u64) -> Drawn {
     let mut draw = Draw(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5eed);
-    (0..4).for_each(|_| drop(draw.unit()));
+    // The first numbers of neighbouring seeds are alike.
+    for _ in 0..4 {
+        draw.unit();
+    }
     let target = match draw.below(10) {
         0..=5 => Target::Classes(2),
         6 => Target::Classes(3),
@@ -54,13 +57,15 @@ pub fn draw(seed: u64) -> Drawn {
         8 => Target::Number(1.0),
         _ => Target::Number(100.0),
     };
-    let csv = table(&mut draw, target);
-    let toml = problem(&mut draw, target);
+    let certify = draw.of(&["", "", "", "", "", "", "alone", "ladder"]);
+    let csv = table(&mut draw, target, !certify.is_empty());
+    let toml = problem(&mut draw, target, certify);
     Drawn { seed, csv, toml }
 }
 
-fn table(draw: &mut Draw, target: Target) -> String {
+fn table(draw: &mut Draw, target: Target, large: bool) -> String {
     let rows = (20.0 * 25f64.powf(draw.unit())) as usize;
+    let rows = if large { rows.max(300) } else { rows };
     let numbers = 1 + draw.below(3);
     let groups = 2 + draw.below(2);
     let missing = if draw.chance(0.3) { 0.05 } else { 0.0 };
@@ -95,13 +100,8 @@ fn table(draw: &mut Draw, target: Target) -> String {
     text
 }
 
-fn problem(draw: &mut Draw, target: Target) -> String {
-    let mut text = String::new();
-    let certify = draw.below(8);
-    if certify == 0 {
-        text += "certify = 0.9\n";
-    }
-    text += "\n[data]\nfile = \"table.csv\"\ntarget = \"y\"\nmissing = \"impute\"\n";
+fn problem(draw: &mut Draw, target: Target, certify: &str) -> String {
+    let mut text = String::from("\n[data]\nfile = \"table.csv\"\ntarget = \"y\"\nmissing = \"impute\"\n");
     if target == Target::Classes(2) {
         text += "positive = \"yes\"\n";
     }
@@ -112,9 +112,11 @@ fn problem(draw: &mut Draw, target: Target) -> String {
         2 => format!("split = {{ validation = 0.3, seed = {seed} }}\n"),
         _ => format!("split = {{ test = 0.3, seed = {seed} }}\n"),
     };
-    if certify == 1 {
-        text += "\n[certify]\nconfidence = 0.9\nladder = [1.0, 0.3]\n";
-    }
+    text += match certify {
+        "" => "",
+        "alone" => "\n[certify]\nconfidence = 0.9\nreserve = 0.4\nall_but = 0.1\n",
+        _ => "\n[certify]\nconfidence = 0.9\nreserve = 0.4\nall_but = 0.1\nladder = [1.0, 0.3]\n",
+    };
     text += draw.of(&[
         "\n[model]\nkind = \"linear\"\n",
         "\n[model]\nkind = \"kernel\"\ncentres = 8\n",
@@ -127,6 +129,7 @@ fn problem(draw: &mut Draw, target: Target) -> String {
     for at in 0..draw.of(&[0, 1, 1, 1, 2, 2, 3]) {
         text += &format!("\n[[requirement]]\nname = \"rule {at}\"\n");
         text += &match target {
+            _ if !certify.is_empty() => certifiable(draw, target),
             Target::Classes(k) => of_classes(draw, k),
             Target::Number(size) => of_numbers(draw, size),
         };
@@ -197,6 +200,41 @@ fn of_classes(draw: &mut Draw, classes: usize) -> String {
             "loss = \"kl\"\nat_most = 0.001\ncounterfactual = { swap = { g = [\"a\", \"b\"] } }\n",
         ])
         .to_string(),
+    }
+}
+
+/// What a hundred rows might certify.
+fn certifiable(draw: &mut Draw, target: Target) -> String {
+    let choice = match target {
+        Target::Classes(2) => draw.below(5),
+        Target::Classes(_) => draw.below(3),
+        Target::Number(_) => 5 + draw.below(2),
+    };
+    let size = if let Target::Number(size) = target { size } else { 1.0 };
+    match choice {
+        0 => {
+            let limit = draw.of(&[0.3, 0.5, 0.7]);
+            format!("rate = \"{}\"\nat_most = {limit}\n", draw.of(&["error", "error", "accuracy"]))
+        }
+        1 => {
+            let limit = draw.of(&[0.01, 0.5]);
+            format!("loss = \"kl\"\nkind = \"pointwise\"\nat_most = {limit}\n{CHANGE}{}", all_but(draw))
+        }
+        2 => "loss = \"cross-entropy\"\nbound = 3.0\nat_most = 0.9\n".into(),
+        3 => "fairness = \"demographic-parity\"\ngroups = \"g\"\nwithin = 0.5\n".into(),
+        4 => {
+            let rate = draw.of(&["selection", "tpr", "fpr"]);
+            let side = draw.of(&["at_most", "at_least"]);
+            format!("rate = \"{rate}\"\n{side} = {}\n", draw.of(&[0.4, 0.6]))
+        }
+        5 => {
+            let limit = size * draw.of(&[0.5, 2.0]);
+            format!("loss = \"absolute\"\nkind = \"pointwise\"\nat_most = {limit:?}\nall_but = 0.3\n")
+        }
+        _ => {
+            let (bound, limit) = (10.0 * size, size * draw.of(&[0.5, 2.0]));
+            format!("loss = \"absolute\"\nbound = {bound:?}\nat_most = {limit:?}\n")
+        }
     }
 }
 
