@@ -1,29 +1,107 @@
-//! Ctrl-C: the first one saves and stops, the second one quits at once.
+//! Ctrl-C, SIGTERM and SIGHUP end the program within a second, whatever it is doing.
+//!
+//! | when | what happens |
+//! | --- | --- |
+//! | nothing listens, or no training has begun | it ends at once |
+//! | work [`listen`]s | it is told to stop, and has [`GRACE`] to save; then the program ends in any case |
+//! | a second signal | it ends at once |
+//!
+//! Files are replaced whole, so no moment is a wrong one to end at. The clock that ends the program is
+//! started before anything is printed: a terminal that takes no more text holds nothing up. A signal that
+//! the caller chose to ignore before starting the program (`nohup`) stays ignored where the system says so.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use feasible_run::Interrupt;
 
 use crate::exit::Exit;
 use crate::progress::Progress;
+use crate::terminal::error;
 
-/// Raises the returned flag on SIGINT and SIGTERM (Ctrl-C elsewhere).
-///
-/// Before a training has begun there is nothing to save, so the program ends there and then.
-pub fn on_signal(progress: &Arc<Progress>) -> Interrupt {
-    let interrupt = Interrupt::new();
-    let (flag, progress) = (interrupt.clone(), progress.clone());
-    let again = AtomicBool::new(false);
-    let handler = move || {
-        if again.swap(true, Ordering::SeqCst) || !progress.has_begun() {
-            progress.clear();
-            std::process::exit(Exit::Interrupted as i32);
-        }
-        progress.note("stopping and saving; press Ctrl-C again to quit at once");
-        flag.raise();
-    };
+/// How long work has to stop and save.
+const GRACE: Duration = Duration::from_millis(700);
+/// How long the last message has to be printed.
+const LAST_WORDS: Duration = Duration::from_millis(150);
+
+/// What listens.
+struct Work {
+    flag: Interrupt,
+    progress: Arc<Progress>,
+    /// What to say if it had to be ended: what is kept, and how it is resumed.
+    kept: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+static WORK: Mutex<Option<Work>> = Mutex::new(None);
+static RAISED: AtomicBool = AtomicBool::new(false);
+
+/// From now on signals end the program as the [module](self) says.
+pub fn watch() {
     // Without a handler the system ends the program, which is as resumable as kill -9.
-    let _ = ctrlc::set_handler(handler);
-    interrupt
+    #[cfg(unix)]
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new(not_ignored()) {
+        let _ = thread::Builder::new().spawn(move || signals.forever().for_each(|_| raised()));
+    }
+    #[cfg(not(unix))]
+    let _ = ctrlc::set_handler(raised);
+}
+
+/// The signals that end the program; not a hangup that `nohup` told the system to ignore.
+#[cfg(unix)]
+fn not_ignored() -> Vec<i32> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    let ignored = mask >> (SIGHUP - 1) & 1 == 1;
+    let hangup = (!ignored).then_some(SIGHUP);
+    [SIGINT, SIGTERM].into_iter().chain(hangup).collect()
+}
+
+/// A flag that a signal raises; `kept` says what is kept of the work if it does not stop in time.
+pub fn listen(
+    progress: &Arc<Progress>,
+    kept: impl Fn() -> String + Send + Sync + 'static,
+) -> Interrupt {
+    let flag = Interrupt::new();
+    let work = Work { flag: flag.clone(), progress: progress.clone(), kept: Arc::new(kept) };
+    *WORK.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
+    if RAISED.load(Ordering::SeqCst) {
+        flag.raise();
+    }
+    flag
+}
+
+fn raised() {
+    if RAISED.swap(true, Ordering::SeqCst) {
+        end();
+    }
+    let clock = thread::Builder::new().spawn(|| {
+        thread::sleep(GRACE + LAST_WORDS);
+        end();
+    });
+    let work = WORK.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let Some(Work { flag, progress, kept }) = work.filter(|_| clock.is_ok()) else {
+        error("interrupted");
+        end();
+    };
+    if !progress.has_begun() {
+        error(&kept());
+        end();
+    }
+    flag.raise();
+    let shown = progress.clone();
+    let _ = thread::Builder::new().spawn(move || {
+        thread::sleep(GRACE);
+        progress.clear();
+        error(&kept());
+        end();
+    });
+    shown.note("stopping; press Ctrl-C again to quit at once");
+}
+
+fn end() -> ! {
+    std::process::exit(Exit::Interrupted as i32)
 }

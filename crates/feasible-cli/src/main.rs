@@ -18,6 +18,7 @@ use crate::arguments::{Arguments, Command};
 use crate::terminal::Terminal;
 
 fn main() -> ExitCode {
+    interrupt::watch();
     exit::report_panics();
     let Arguments { terminal, command } = Arguments::parse();
     let terminal = Terminal::new(&terminal);

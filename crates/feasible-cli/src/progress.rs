@@ -110,7 +110,7 @@ impl Progress {
             Event::Checkpoint { seed, epoch } if self.verbose => {
                 self.note(&format!("seed {seed}: saved after epoch {epoch}"));
             }
-            Event::Ended { seed, outcome } => {
+            Event::Ended { seed, ended: how } => {
                 let mut state = self.state();
                 state.under_way.remove(&thread);
                 state.ended += 1;
@@ -123,7 +123,7 @@ impl Progress {
                     1 => String::new(),
                     n => format!(" ({ended} of {n})"),
                 };
-                self.note(&format!("seed {seed}: {outcome}{of}"));
+                self.note(&format!("seed {seed}: {how}{of}"));
             }
             _ => {}
         }

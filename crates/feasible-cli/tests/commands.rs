@@ -16,7 +16,7 @@ fn fit_writes_a_run_and_says_that_requirements_are_met() {
     }
     assert_eq!(scratch.read("run/metrics.jsonl").lines().count(), 20);
     assert!(ran.err.contains("on one page: run/report.html\n"), "{}", ran.err);
-    assert!(scratch.read("run/report.html").contains("The requirement is met on the test rows."));
+    assert!(scratch.read("run/report.html").contains("Every requirement is met on the test rows."));
     assert!(scratch.read("run/model-card.md").starts_with("# Model card: People\n"));
     scratch.expect(0, &["fit", "problem.toml", "-o", "bare", "--no-report"]);
     assert!(!scratch.path("bare/report.html").exists());

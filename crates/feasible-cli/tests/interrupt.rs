@@ -122,7 +122,7 @@ fn an_interrupted_sweep_keeps_what_is_done_and_goes_on() {
     signal(&child, "-INT");
     let ran = end(child, progress);
     assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
-    assert!(ran.err.contains("with -o sweep goes on"), "{}", ran.err);
+    assert!(ran.err.contains("with -o sweep continues"), "{}", ran.err);
     // Other settings are another sweep.
     let error = scratch.refuse(&sweep("2"));
     assert!(error.contains("a sweep of other settings"), "{error}");

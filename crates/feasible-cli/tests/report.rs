@@ -12,7 +12,7 @@ fn a_run_becomes_a_page_and_figures() {
     let ran = scratch.expect(0, &["report", "run", "--figures", "figures"]);
     assert!(ran.out.starts_with("run/report.html\nrun/model-card.md\nfigures/"), "{}", ran.out);
     let page = scratch.read("run/report.html");
-    assert!(page.contains("The requirement is met on the test rows."), "{page}");
+    assert!(page.contains("Every requirement is met on the test rows."), "{page}");
     assert!(page.contains("<th scope=\"row\"><bdi>gender</bdi>"));
     // The data are found again from inside the run directory.
     assert!(!page.contains("could not be read again") && page.contains("tested"), "{page}");

@@ -20,7 +20,7 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
     let summary = &run.summary;
     let (part, judged) = summary.judged();
     let mut text = format!("# Model card: {}\n\n", inline(run.title()));
-    text += &format!("**{}** {}\n\n", verdict(run).sentence, inline(&verdict(run).more));
+    text += &format!("**{}** {}\n\n", inline(&verdict(run).sentence), inline(&verdict(run).more));
 
     text += "## Model\n\n";
     for (label, value) in model(run) {
@@ -64,6 +64,10 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
         if judged.requirements.len() > MOST {
             let more = judged.requirements.len() - MOST;
             text += &format!("\n{more} more are in summary.json.\n");
+        }
+        if !summary.advice.is_empty() {
+            text += "\nWhat is not met, and what to try:\n\n";
+            summary.advice.iter().for_each(|line| text += &format!("- {}\n", inline(line)));
         }
         if let Some(sentences) = certified(run) {
             text += &format!("\nOn {}:\n\n", inline(&sentences.rows));

@@ -206,7 +206,7 @@ fn lines(runs: &[Run]) -> Vec<Line> {
         line("parameters", &|run| Some(grouped(&run.summary.parameters.to_string()))),
         line("recipe", &|run| setting(run, "recipe")),
         line("seed", &|run| Some(run.summary.seed.to_string())),
-        line("how it ended", &|run| Some(name(&run.summary.outcome.to_string()))),
+        line("how it ended", &|run| Some(name(&run.summary.headline()))),
     ];
     lines.into_iter().flatten().collect()
 }

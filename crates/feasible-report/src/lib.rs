@@ -33,7 +33,8 @@ use std::sync::Arc;
 pub use error::{Error, Result};
 use feasible_run::data::Data;
 use feasible_run::reproduce::{AdultTable, CompasTable, RobustTable};
-use feasible_run::{Frontier, Plan, files};
+use feasible_run::storage::Content;
+use feasible_run::{Frontier, Plan, files, write_whole};
 pub use figures::Figure;
 pub use hard::Options;
 pub use multipliers::{Multiplied, Point};
@@ -200,13 +201,10 @@ impl Report {
 
 /// Writes a file whole or not at all.
 fn write(file: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
-    let failed = |source| Error::Io { operation: "write", file: file.to_path_buf(), source };
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    // What a run calls the files it is about to write, and removes if it finds them.
-    let scratch = file.with_file_name(format!(".scratch-{name}"));
-    std::fs::write(&scratch, bytes).map_err(failed)?;
-    std::fs::rename(&scratch, file).map_err(|source| {
-        let _ = std::fs::remove_file(&scratch);
-        failed(source)
+    let content: Content<'_> = &|out| out.write_all(bytes.as_ref());
+    write_whole(file, content).map_err(|source| Error::Io {
+        operation: "write",
+        file: file.to_path_buf(),
+        source,
     })
 }

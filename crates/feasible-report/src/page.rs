@@ -80,6 +80,7 @@ pub(crate) fn render(
         relaxed => format!("{} %", number(100.0 * relaxed)),
         started => run.info.started_from.as_deref().map(name),
         part => part,
+        advice => run.summary.advice.iter().map(|line| bounded(line, 600)).collect::<Vec<_>>(),
         confidence => format!("{} %", number(100.0 * options.confidence)),
         judged_on_train => part == "train",
         tiles => value(&tiles(run))?,

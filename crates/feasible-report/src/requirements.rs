@@ -1,6 +1,6 @@
 //! The verdict, the requirements with their certificates, and what they cost.
 
-use feasible::certificate::{Finding, Verdict as Certified};
+use feasible::certificate::Verdict as Certified;
 use feasible_run::Standing;
 use feasible_run::certify::{bound, verdict as certificate_verdict};
 use feasible_run::spec::Kind;
@@ -68,36 +68,14 @@ pub(crate) struct Price {
 }
 
 pub(crate) fn verdict(run: &Run) -> Verdict {
-    let (part, judged) = run.summary.judged();
-    let all = judged.requirements.len();
-    let more = format!("How training ended: {}.", name(&run.summary.outcome.to_string()));
-    if all == 0 {
-        return Verdict { state: "none", sentence: "There are no requirements.".into(), more };
-    }
-    let (what, missed, on) = match run.summary.certify {
-        true => {
-            let findings = run.summary.certificate.as_ref().map(|c| &c.certificate.findings);
-            let certified = |f: &&Finding| f.verdict == Certified::Certified;
-            let certified = findings.map_or(0, |all| all.iter().filter(certified).count());
-            // None of a ladder taken is nothing certified, whatever its rungs say.
-            let missed = if run.summary.met() { 0 } else { (all - certified.min(all)).max(1) };
-            // As one claim, where not each by itself.
-            let together = missed == 0 && certified < all;
-            (if together { "certified together" } else { "certified" }, missed, String::new())
-        }
-        false => {
-            let missed = judged.requirements.iter().filter(|r| !r.met).count();
-            ("met", missed, format!(" on the {part} rows"))
-        }
+    let summary = &run.summary;
+    let more = format!("How training ended: {}.", name(&summary.headline()));
+    let state = match (summary.judged().1.requirements.is_empty(), summary.met()) {
+        (true, _) => "none",
+        (_, true) => "met",
+        (_, false) => "missed",
     };
-    let sentence = match (all, missed) {
-        (1, 0) => format!("The requirement is {what}{on}."),
-        (_, 0) => format!("All {all} requirements are {what}{on}."),
-        (1, _) => format!("The requirement is not {what}{on}."),
-        (_, 1) => format!("1 of {all} requirements is not {what}{on}."),
-        _ => format!("{missed} of {all} requirements are not {what}{on}."),
-    };
-    Verdict { state: if missed == 0 { "met" } else { "missed" }, sentence, more }
+    Verdict { state, sentence: bounded(&summary.verdict(), 300), more }
 }
 
 pub(crate) fn tiles(run: &Run) -> Vec<Tile> {

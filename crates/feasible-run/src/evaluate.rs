@@ -146,16 +146,6 @@ pub(crate) struct Standard<'a> {
     pub(crate) multipliers: Option<&'a Multipliers>,
 }
 
-/// How a training ended, in the light of how its model was judged. A training counts a requirement as met under
-/// the attack that it trains against; where the one that judges finds it violated, it is not feasible.
-pub(crate) fn judged_outcome(outcome: &Outcome, judged: &Evaluation) -> Outcome {
-    let fooled = judged.requirements.iter().any(|r| r.attack.is_some() && !r.met);
-    match outcome {
-        Outcome::Feasible if fooled => Outcome::MaxEpochs,
-        other => other.clone(),
-    }
-}
-
 impl Standard<'_> {
     /// Evaluates θ.
     pub(crate) fn evaluate(

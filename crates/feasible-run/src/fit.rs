@@ -18,7 +18,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use feasible::learner::Strategy;
+use feasible::learner::{Strategy, Training};
 use feasible::{Learner, Outcome, Samples, Solution, State};
 use feasible_data::UnknownLevels;
 use serde::Serialize;
@@ -27,8 +27,9 @@ use sha2::{Digest, Sha256};
 use crate::certify::{Certification, Judged, Theory};
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
 use crate::clause::Ground;
+use crate::conclusion;
 use crate::error::{Error, Result};
-use crate::evaluate::{Evaluation, Standard, judged_outcome};
+use crate::evaluate::{Evaluation, Standard};
 use crate::files::{
     CHECKPOINT, FINGERPRINTS, METRICS, MODEL, MULTIPLIERS, PROBLEM, README, README_TEXT, ROWS, RUN,
     Rows, RunInfo, SUMMARY, TIMINGS, json, multipliers_csv,
@@ -60,6 +61,13 @@ pub struct Fitted {
     pub epochs: u64,
     /// What came of it; `None` if it was interrupted and can be resumed.
     pub summary: Option<Summary>,
+}
+
+impl Fitted {
+    /// A training that was interrupted before it began.
+    pub(crate) fn not_begun(seed: u64) -> Self {
+        Self { seed, outcome: Outcome::Interrupted, epochs: 0, summary: None }
+    }
 }
 
 /// Trains a plan from the start.
@@ -289,17 +297,15 @@ impl Journey<'_> {
             }
         }
         self.save(run.state())?;
-        let (done, outcome) = (run.state().epoch, run.state().outcome.clone());
-        let mut outcome = outcome.unwrap_or(Outcome::Interrupted);
+        let (epochs, outcome) = (run.state().epoch, run.state().outcome.clone());
         let summary = match outcome {
-            Outcome::Interrupted => None,
-            _ => Some(self.arrive(&run.finish())?),
+            None | Some(Outcome::Interrupted) => None,
+            Some(_) => self.arrive(run)?,
         };
-        if let Some(summary) = &summary {
-            outcome.clone_from(&summary.outcome);
-        }
-        (self.observer)(&Event::Ended { seed, outcome: outcome.clone() });
-        Ok(Fitted { seed, outcome, epochs: done, summary })
+        let ended = summary.as_ref().map_or("interrupted".into(), Summary::headline);
+        let outcome = summary.as_ref().map_or(Outcome::Interrupted, |s| s.outcome.clone());
+        (self.observer)(&Event::Ended { seed, ended });
+        Ok(Fitted { seed, outcome, epochs, summary })
     }
 
     fn append(&mut self, name: &str, line: &[u8]) -> Result<()> {
@@ -326,24 +332,51 @@ impl Journey<'_> {
         self.storage.write_by(name, content).map_err(failed("write", self.storage, name))
     }
 
-    /// Writes what came of it.
-    fn arrive(&self, solution: &Solution<f32>) -> Result<Summary> {
+    /// Writes the model, then what it certifies; `None` if interrupted on the way.
+    ///
+    /// The last checkpoint has the end of the training, so a run that is stopped here does the rest of this when
+    /// it is resumed, and until then its model can be used and certified.
+    fn arrive<S: Strategy<Network>>(
+        &self,
+        run: Training<'_, Network, S>,
+    ) -> Result<Option<Summary>> {
         let plan = self.plan;
         let count = plan.spec().training.threads.unwrap_or(1);
-        let summary = threads::on(count, || summarise(plan, solution))?;
+        let stopped = || self.interrupt.is_raised();
+        if stopped() {
+            return Ok(None);
+        }
+        let solution = &run.finish();
+        if stopped() {
+            return Ok(None);
+        }
+        let summary = threads::on(count, || evaluate(plan, solution))?;
         let model = SavedModel::new(plan, solution.theta.clone(), summary.clone())?;
-        self.write(MODEL, &model.to_bytes()?)?;
+        // A run that is complete and resumed all the same stays complete.
+        if read(self.storage, SUMMARY)?.is_none() {
+            self.write(MODEL, &model.to_bytes()?)?;
+        }
         let (multipliers, measurement) = (&solution.multipliers, &solution.measurement);
         self.write_by(MULTIPLIERS, &|out| {
             multipliers_csv(plan.train(), plan.clauses(), multipliers, measurement, out)
         })?;
+        if stopped() {
+            return Ok(None);
+        }
+        let summary = threads::on(count, || certified(plan, solution, summary));
+        self.write(MODEL, &model.with_training(summary.clone()).to_bytes()?)?;
         self.write(SUMMARY, &json(&summary))?;
-        Ok(summary)
+        Ok(Some(summary))
     }
 }
 
-/// Evaluates a solution on every part of the plan's data.
+/// Evaluates a solution on every part of the plan's data, and certifies it.
 pub fn summarise(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
+    Ok(certified(plan, solution, evaluate(plan, solution)?))
+}
+
+/// How a solution does on every part of the plan's data; nothing is certified yet.
+fn evaluate(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
     let data = plan.data();
     let loss = plan.spec().objective.loss.unwrap_or(LossName::CrossEntropy);
     let standard = |multipliers| Standard {
@@ -363,18 +396,12 @@ pub fn summarise(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
         Some(samples) => part(samples, rows, None).map(Some),
         None => Ok(None),
     };
-    let certificate = certificate(plan, solution);
-    let (certificate, no_certificate) = match certificate {
-        Ok(certificate) => (Some(certificate), None),
-        Err(error) => (None, Some(error.to_string())),
-    };
     let train = part(&data.train, &data.split.train, Some(&solution.multipliers))?;
-    let validation = other(&data.validation, &data.split.validation)?;
-    let outcome = judged_outcome(&solution.outcome, validation.as_ref().unwrap_or(&train));
-    Ok(Summary {
+    let stricter = plan.clauses().iter().any(|clause| clause.room > 0.0);
+    let mut summary = Summary {
         problem: plan.name().to_string(),
         seed: plan.seed(),
-        outcome,
+        outcome: conclusion::outcome(&solution.outcome, &train, stricter),
         epochs: solution.epochs,
         kept_epoch: solution.kept_epoch,
         parameters: plan.parameters(),
@@ -382,13 +409,28 @@ pub fn summarise(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
         gap: solution.gap,
         kkt: solution.kkt,
         train,
-        validation,
+        validation: other(&data.validation, &data.split.validation)?,
         test: other(&data.test, &data.split.test)?,
+        advice: Vec::new(),
         certify: plan.spec().certify.is_some(),
-        certificate,
+        certificate: None,
         ladder: None,
-        no_certificate,
-    })
+        no_certificate: Some(NOT_YET.into()),
+    };
+    summary.advice = conclusion::advice(plan, &summary);
+    Ok(summary)
+}
+
+/// What a model says of its certificate while that is computed.
+const NOT_YET: &str = "it was not computed yet: `feasible resume` with the run directory does it";
+
+/// The same with what held-out rows certify, or why they do not.
+fn certified(plan: &Plan, solution: &Solution<f32>, summary: Summary) -> Summary {
+    let (certificate, no_certificate) = match certificate(plan, solution) {
+        Ok(certificate) => (Some(certificate), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    Summary { certificate, no_certificate, ..summary }
 }
 
 /// What the reserve, or else the test rows, certify; an error says why nothing does.

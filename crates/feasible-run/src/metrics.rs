@@ -150,7 +150,7 @@ pub enum Event {
     Ended {
         /// The seed.
         seed: u64,
-        /// How.
-        outcome: feasible::Outcome,
+        /// How, in words.
+        ended: String,
     },
 }

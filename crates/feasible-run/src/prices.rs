@@ -179,7 +179,7 @@ fn objective(
     if solved.outcome == Outcome::Interrupted {
         return Err(Error::unfit("--check-sensitivity", "it was interrupted"));
     }
-    observer(&Event::Ended { seed, outcome: solved.outcome.clone() });
+    observer(&Event::Ended { seed, ended: solved.outcome.to_string() });
     Ok(solved.objective())
 }
 

@@ -143,6 +143,9 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
     write(SEEDS, &json(&listed))?;
     write(PROBLEM, plan.spec().to_toml().as_bytes())?;
     let train = |seed| {
+        if interrupt.is_raised() {
+            return Ok(Fitted::not_begun(seed));
+        }
         let directory = Directory::create(&path.join(seed_directory(seed)))?;
         fit_in(&plan.clone().with_seed(seed), &directory, interrupt, observer)
     };
@@ -181,6 +184,9 @@ pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
         serde_json::from_slice(&bytes).map_err(|e| damaged(SEEDS, e.to_string()))?;
     let plan = Mutex::new(None);
     let train = |seed| {
+        if interrupt.is_raised() {
+            return Ok(Fitted::not_begun(seed));
+        }
         let inner = path.join(seed_directory(seed));
         if inner.join(PROBLEM).is_file() {
             return resume_in(&Directory::open(&inner)?, interrupt, observer);

@@ -102,6 +102,38 @@ pub(crate) fn failed<'a>(
     }
 }
 
+/// Writes a file whole or not at all: whenever the program ends, the old bytes or the new ones are there. Devices
+/// and pipes are written to as they are.
+///
+/// # Errors
+/// What the system says; the old file is then still there.
+pub fn write_whole(file: &Path, content: Content<'_>) -> io::Result<()> {
+    // Where a link leads, not the link, is replaced.
+    let file = &fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+    let write = |to: &Path| {
+        let mut out = io::BufWriter::with_capacity(1 << 16, File::create(to)?);
+        content(&mut out)?;
+        out.flush()
+    };
+    let before = fs::metadata(file).ok();
+    if before.as_ref().is_some_and(|before| !before.is_file()) {
+        return write(file);
+    }
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // A run removes what it finds under such a name; elsewhere the next write replaces it.
+    let scratch = file.with_file_name(format!("{SCRATCH}{name}"));
+    let replaced = write(&scratch)
+        .and_then(|()| match before {
+            Some(before) => fs::set_permissions(&scratch, before.permissions()),
+            None => Ok(()),
+        })
+        .and_then(|()| fs::rename(&scratch, file));
+    if replaced.is_err() {
+        let _ = fs::remove_file(&scratch);
+    }
+    replaced
+}
+
 /// A directory that one process works in at a time.
 #[derive(Debug)]
 pub struct Directory {

@@ -36,6 +36,9 @@ pub struct Summary {
     pub validation: Option<Evaluation>,
     /// On the test rows.
     pub test: Option<Evaluation>,
+    /// What to know and to try about requirements that are not met.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<String>,
     /// Whether the problem file asks for a certificate, which then decides whether requirements are met.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub certify: bool,
@@ -85,7 +88,11 @@ impl Summary {
     pub fn to_text(&self) -> String {
         let mut text = format!(
             "{}, seed {}: {} (epoch {} of {} kept)\n\n",
-            self.problem, self.seed, self.outcome, self.kept_epoch, self.epochs
+            self.problem,
+            self.seed,
+            self.headline(),
+            self.kept_epoch,
+            self.epochs
         );
         text += &evaluations_text(&self.parts());
         text += &match (&self.certificate, &self.no_certificate) {
@@ -97,6 +104,10 @@ impl Summary {
         };
         if let Some(rungs) = &self.ladder {
             text += &ladder::to_text(rungs);
+        }
+        if !self.advice.is_empty() {
+            text += "\nWhat is not met, and what to try\n\n";
+            self.advice.iter().for_each(|line| text += &format!("- {line}\n"));
         }
         text
     }

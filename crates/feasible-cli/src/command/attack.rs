@@ -6,7 +6,7 @@ use std::sync::Arc;
 use feasible_report::robust;
 use feasible_run::files::ATTACK;
 use feasible_run::spec::{AttackLossName, NormName};
-use feasible_run::{AttackOptions, Curve, Gallery, SavedModel};
+use feasible_run::{AttackOptions, Curve, Gallery, SavedModel, write_whole};
 
 use super::{data_dir, gallery, model, own_gallery, table};
 use crate::arguments::{AttackArguments, AttackLoss, Norm};
@@ -20,7 +20,8 @@ pub fn attack(arguments: &AttackArguments, terminal: &Terminal) -> Result<Exit> 
     let model = model(&arguments.model)?;
     let options = options(arguments);
     let progress = Arc::new(Progress::new(1, terminal));
-    let interrupt = interrupt::on_signal(&progress);
+    let kept = "interrupted: nothing of an attack is kept";
+    let interrupt = interrupt::listen(&progress, move || kept.into());
     let threads = super::fit::workers(arguments.threads);
     let line = AttackLine::new(terminal, options.epsilons.len());
     let mut watch = |done: usize, attacked: usize| {
@@ -43,7 +44,7 @@ pub fn attack(arguments: &AttackArguments, terminal: &Terminal) -> Result<Exit> 
     };
     line.clear();
     if interrupt.is_raised() {
-        return Err(Failure::interrupted("interrupted: nothing of an attack is kept"));
+        return Err(Failure::interrupted(kept));
     }
     let curve = attacked?;
     terminal.result(&curve, || curve.to_text())?;
@@ -101,7 +102,8 @@ pub fn write(curve: &Curve, directory: &Path) -> Result<()> {
     std::fs::create_dir_all(directory).map_err(|error| failed(directory, &error))?;
     for (name, content) in ATTACK.iter().zip(contents) {
         let path = directory.join(name);
-        std::fs::write(&path, content).map_err(|error| failed(&path, &error))?;
+        let written = write_whole(&path, &|out| out.write_all(content.as_bytes()));
+        written.map_err(|error| failed(&path, &error))?;
     }
     Ok(())
 }

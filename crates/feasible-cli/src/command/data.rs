@@ -1,10 +1,9 @@
 //! `feasible data`.
 
-use std::fs::OpenOptions;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use feasible_data::{Cells, Column, DataSet, ImageSet, Table};
+use feasible_run::write_whole;
 use serde::Serialize;
 
 use super::{data_dir, image_data};
@@ -203,27 +202,21 @@ fn export(
 ) -> Result<()> {
     let failed = |path: &Path| {
         let path = path.to_path_buf();
-        move |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => Failure::input(format!(
-                "{} exists: give another directory, or --force to replace it",
-                path.display()
-            )),
-            _ => Failure::file("write", &path, &error),
-        }
+        move |error: std::io::Error| Failure::file("write", &path, &error)
     };
     std::fs::create_dir_all(directory).map_err(failed(directory))?;
     let mut files = Vec::new();
     for (table, part) in tables.iter().zip(set.parts) {
         let name = part.file.strip_suffix(".zst").unwrap_or(part.file);
         let path = directory.join(name);
-        let mut how = OpenOptions::new();
-        how.write(true).create(true).truncate(true);
-        if !force {
-            how.create_new(true);
+        if path.exists() && !force {
+            return Err(Failure::input(format!(
+                "{} exists: give another directory, or --force to replace it",
+                path.display()
+            )));
         }
-        let mut out = BufWriter::new(how.open(&path).map_err(failed(&path))?);
-        table.write_csv(&mut out)?;
-        out.flush().map_err(failed(&path))?;
+        let written = write_whole(&path, &|out| table.write_csv(out).map_err(std::io::Error::other));
+        written.map_err(failed(&path))?;
         files.push(path);
     }
     let lines = |files: &[PathBuf]| files.iter().map(|f| format!("{}\n", f.display())).collect();

@@ -2,10 +2,9 @@
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use feasible::certificate::{Finding, Verdict};
 use feasible_run::data::Data;
 use feasible_run::{Fit, FitOptions, Fitted, Plan, files, seed_directory};
 use serde::Serialize;
@@ -28,11 +27,17 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     }
     let count = arguments.seeds.unwrap_or(1);
     let progress = Arc::new(Progress::new(count as usize, terminal));
-    let interrupt = interrupt::on_signal(&progress);
+    let (chosen, begun) = (Arc::new(OnceLock::<PathBuf>::new()), progress.clone());
+    let told = chosen.clone();
+    let interrupt = interrupt::listen(&progress, move || match told.get() {
+        Some(directory) if begun.has_begun() => kept(directory),
+        _ => "interrupted before training began".into(),
+    });
     let plan = Plan::check(&source(&arguments.problem, &settings, &arguments.overrides)?)?;
     terminal.detail(&format!("planned in {:.0} ms", start.elapsed().as_secs_f64() * 1e3));
     plan.data().warnings().iter().for_each(|warning| terminal.note(warning));
     let directory = arguments.output.clone().unwrap_or_else(|| unused(plan.name()));
+    let _ = chosen.set(directory.clone());
     let first = plan.seed();
     let last = first.checked_add(count - 1).ok_or_else(|| {
         Failure::input(format!("--seeds {count}: there are not so many after seed {first}"))
@@ -57,7 +62,8 @@ pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> 
     let directory = &arguments.directory;
     is_run(directory)?;
     let progress = Arc::new(Progress::new(seeds_in(directory), terminal));
-    let interrupt = interrupt::on_signal(&progress);
+    let resumed = directory.clone();
+    let interrupt = interrupt::listen(&progress, move || kept(&resumed));
     let go = if arguments.finish { feasible_run::finish } else { feasible_run::resume };
     let fit = go(directory, &interrupt, &|event| progress.observe(event));
     progress.clear();
@@ -117,6 +123,19 @@ fn is_run(directory: &Path) -> Result<()> {
     }))
 }
 
+/// What is kept of a run that was ended while it could not save.
+fn kept(directory: &Path) -> String {
+    let shown = directory.display();
+    match directory.join(files::SUMMARY).is_file() {
+        true => format!(
+            "interrupted: the run in {shown} is complete; `feasible report {shown}` writes its page"
+        ),
+        false => format!(
+            "interrupted: `feasible resume {shown}` continues it from what was saved last"
+        ),
+    }
+}
+
 /// How many seeds a run directory is for.
 fn seeds_in(directory: &Path) -> usize {
     let listed = std::fs::read(directory.join(files::SEEDS)).unwrap_or_default();
@@ -171,11 +190,8 @@ fn report(
 fn verdict(fit: &Fit) -> String {
     let summaries: Vec<_> = fit.runs().iter().filter_map(|run| run.summary.clone()).collect();
     let Some(first) = summaries.first() else { return String::new() };
-    let (part, evaluation) = first.judged();
-    if evaluation.requirements.is_empty() {
-        return "There are no requirements.".into();
-    }
-    if summaries.len() > 1 {
+    let (part, judged) = first.judged();
+    if summaries.len() > 1 && !judged.requirements.is_empty() {
         let met = summaries.iter().filter(|run| run.met()).count();
         let n = summaries.len();
         return match first.certify {
@@ -183,23 +199,5 @@ fn verdict(fit: &Fit) -> String {
             false => format!("{met} of {n} runs meet every requirement on the {part} rows."),
         };
     }
-    if let (true, Some(certificate)) = (first.certify, &first.certificate) {
-        let certified = |f: &&Finding| f.verdict == Verdict::Certified;
-        let findings = &certificate.certificate.findings;
-        return match findings.len() - findings.iter().filter(certified).count() {
-            _ if !first.met() && first.ladder.is_some() => "No model is certified.".into(),
-            1.. if first.met() => "All requirements together are certified.".into(),
-            0 => "Every requirement is certified.".into(),
-            left => format!("{left} of {} requirements are not certified.", findings.len()),
-        };
-    }
-    let missed: Vec<&str> =
-        evaluation.requirements.iter().filter(|r| !r.met).map(|r| r.name.as_str()).collect();
-    match &missed[..] {
-        [] => format!("Every requirement is met on the {part} rows."),
-        [one] => format!("'{one}' is not met on the {part} rows."),
-        [one, rest @ ..] => {
-            format!("'{one}' and {} more are not met on the {part} rows.", rest.len())
-        }
-    }
+    first.verdict()
 }

@@ -1,11 +1,9 @@
 //! `feasible init`.
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use feasible_data::Format;
-use feasible_run::{problems, starter};
+use feasible_run::{problems, starter, write_whole};
 use serde::Serialize;
 
 use super::table;
@@ -36,19 +34,13 @@ pub fn init(arguments: &InitArguments, terminal: &Terminal) -> Result<Exit> {
         terminal.print(text.as_bytes())?;
         return Ok(Exit::Met);
     }
-    let mut how = OpenOptions::new();
-    how.write(true).create(true).truncate(true);
-    if !arguments.force {
-        how.create_new(true);
-    }
-    let mut file = how.open(&output).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Failure::input(format!(
+    if output.exists() && !arguments.force {
+        return Err(Failure::input(format!(
             "{} exists: give another name with --output, or --force to replace it",
             output.display()
-        )),
-        _ => Failure::file("write", &output, &error),
-    })?;
-    let written = file.write_all(text.as_bytes());
+        )));
+    }
+    let written = write_whole(&output, &|out| out.write_all(text.as_bytes()));
     written.map_err(|error| Failure::file("write", &output, &error))?;
     let shown = output.display();
     let next = format!("wrote {shown}: edit it, then `feasible check {shown}`\n");

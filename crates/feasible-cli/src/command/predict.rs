@@ -1,7 +1,8 @@
 //! `feasible predict`.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
+
+use feasible_run::write_whole;
 
 use super::fit::workers;
 use super::{data_dir, gallery, model, table};
@@ -30,12 +31,7 @@ pub fn predict(arguments: &PredictArguments, terminal: &Terminal) -> Result<Exit
     match &arguments.output {
         None => terminal.write(write)?,
         Some(path) => {
-            let written = File::create(path).and_then(|file| {
-                let mut out = BufWriter::new(file);
-                write(&mut out)?;
-                out.flush()
-            });
-            written.map_err(|error| Failure::file("write", path, &error))?;
+            write_whole(path, &write).map_err(|error| Failure::file("write", path, &error))?;
             terminal.note(&format!("{} rows in {}", predictions.rows.len(), path.display()));
         }
     }

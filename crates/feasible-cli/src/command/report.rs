@@ -86,14 +86,15 @@ fn one(
     }
     let solves = feasible_report::Run::open(directory)?.summary.train.requirements.len();
     let progress = Arc::new(Progress::new(1 + 2 * solves, terminal));
-    let interrupt = interrupt::on_signal(&progress);
+    let lost = "interrupted: prices cannot be resumed";
+    let interrupt = interrupt::listen(&progress, move || lost.into());
     let workers = workers(arguments.threads);
     let prices = check_prices(directory, arguments.delta, workers, &interrupt, &|event| {
         progress.observe(event);
     });
     progress.clear();
     let prices = prices.map_err(|error| match interrupt.is_raised() {
-        true => Failure::interrupted("interrupted: prices cannot be resumed"),
+        true => Failure::interrupted(lost),
         false => error.into(),
     })?;
     Ok((Report::with(directory, &options)?, Some(prices)))

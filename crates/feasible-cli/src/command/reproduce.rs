@@ -9,7 +9,7 @@ use feasible_run::reproduce::{
     Budget, CIFAR_10, FASHION_MNIST, Reproduction, RobustExperiment, RobustReproduction, adult,
     compas,
 };
-use feasible_run::{files, problems};
+use feasible_run::{files, problems, write_whole};
 
 use super::attack;
 use super::fit::workers;
@@ -18,6 +18,9 @@ use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::terminal::{Terminal, command_line};
+
+const GOES_ON: &str = "interrupted: the same command continues from there";
+const LOST: &str = "interrupted: a reproduction cannot be resumed";
 
 /// What is put on top of every problem file.
 fn overrides(arguments: &ReproduceArguments) -> Vec<String> {
@@ -58,14 +61,14 @@ fn robust(
         directory: directory.clone(),
         threads: workers(arguments.threads),
         overrides: overrides(arguments),
-        interrupt: interrupt::on_signal(&progress),
+        interrupt: interrupt::listen(&progress, || GOES_ON.into()),
     };
     let table = experiment.reproduce(&how, &|event| progress.observe(event), &mut |stage| {
         progress.note(&format!("{stage}, {:.0} s", start.elapsed().as_secs_f64()));
     });
     progress.clear();
     let table = table.map_err(|error| match how.interrupt.is_raised() {
-        true => Failure::interrupted("interrupted: the same command goes on from there"),
+        true => Failure::interrupted(GOES_ON),
         false => error.into(),
     })?;
     terminal.result(&table, || table.to_text())?;
@@ -86,7 +89,8 @@ fn robust(
 
 fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let path = directory.join(name);
-    std::fs::write(&path, bytes).map_err(|error| Failure::file("write", &path, &error))
+    let written = write_whole(&path, &|out| out.write_all(bytes));
+    written.map_err(|error| Failure::file("write", &path, &error))
 }
 
 /// Repeats an experiment of the paper.
@@ -116,13 +120,13 @@ pub fn reproduce(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<
         workers: workers(arguments.threads),
         overrides,
         directory: directory.clone(),
-        interrupt: interrupt::on_signal(&progress),
+        interrupt: interrupt::listen(&progress, || LOST.into()),
     };
     let observer = |event: &_| progress.observe(event);
     let stopped = |error: feasible_run::Error| {
         progress.clear();
         if how.interrupt.is_raised() {
-            Failure::interrupted("interrupted: a reproduction cannot be resumed")
+            Failure::interrupted(LOST)
         } else {
             error.into()
         }

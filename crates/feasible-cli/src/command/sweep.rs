@@ -42,6 +42,15 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
     let stem = format!("{}-sweep", stem(&arguments.problem));
     let directory = arguments.output.clone().unwrap_or_else(|| unused(&stem));
     let progress = Arc::new(Progress::new(levels.len() * arguments.seeds as usize, terminal));
+    let kept = {
+        let shown = directory.display().to_string();
+        move || {
+            format!(
+                "interrupted: the levels that are done are kept in {shown}; the same command with -o \
+                 {shown} continues"
+            )
+        }
+    };
     let options = SweepOptions {
         levels,
         seeds: (first..=last).collect(),
@@ -53,17 +62,14 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
         threads: workers(arguments.threads),
         directory: Some(directory.clone()),
         force: arguments.force,
-        interrupt: interrupt::on_signal(&progress),
+        interrupt: interrupt::listen(&progress, kept.clone()),
         ..SweepOptions::new(&arguments.requirement)
     };
     let frontier = solve(&source, &options, &|event| progress.observe(event));
     progress.clear();
     let shown = directory.display();
     let frontier = frontier.map_err(|error| match options.interrupt.is_raised() {
-        true => Failure::interrupted(format!(
-            "interrupted: the levels that are done are kept in {shown}; the same command with -o \
-             {shown} goes on"
-        )),
+        true => Failure::interrupted(kept()),
         false => error.into(),
     })?;
     let text = || frontier.to_text();

@@ -443,6 +443,10 @@ impl<'a> Sweep<'a> {
         start: Option<&Start>,
         work: &Work<'_>,
     ) -> Result<(Point, Start)> {
+        let interrupted = || Error::unfit("sweep", "it was interrupted");
+        if work.options.interrupt.is_raised() {
+            return Err(interrupted());
+        }
         let plan = self.plan(level)?;
         let storage: Box<dyn Storage> = match &place {
             Some(path) if path.join(SUMMARY).is_file() => Box::new(Directory::open(path)?),
@@ -459,7 +463,7 @@ impl<'a> Sweep<'a> {
                 let plan = plan.as_ref().clone().with_seed(seed).with_threads(work.threads);
                 let interrupt = &work.options.interrupt;
                 let fitted = fit_from(&plan, start, storage, interrupt, work.observer)?;
-                fitted.summary.ok_or_else(|| Error::unfit("sweep", "it was interrupted"))?
+                fitted.summary.ok_or_else(interrupted)?
             }
         };
         let of = |(at, clause): (usize, &Clause)| (clause.from == self.at).then_some(at);

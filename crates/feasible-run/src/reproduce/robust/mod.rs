@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::attack::{AttackOptions, AttackProgress, Curve};
 use crate::error::{Error, Result};
-use crate::files::{ATTACK, MODEL, PROBLEM, json};
+use crate::files::{ATTACK, PROBLEM, SUMMARY, json};
 use crate::fit::Observer;
 use crate::gallery::Gallery;
 use crate::interrupt::Interrupt;
@@ -24,6 +24,7 @@ use crate::plan::Plan;
 use crate::saved_model::SavedModel;
 use crate::seeds::{FitOptions, fit, resume};
 use crate::spec::Source;
+use crate::storage::write_whole;
 
 pub use cifar_10::CIFAR_10;
 pub use claims::Shown;
@@ -210,7 +211,7 @@ fn train(
     let interrupted = || Error::unfit("reproduction", "it was interrupted");
     let fitted = if directory.join(PROBLEM).is_file() {
         check_same(plan, directory)?;
-        if directory.join(MODEL).is_file() {
+        if directory.join(SUMMARY).is_file() {
             return Ok(());
         }
         resume(directory, &how.interrupt, observer)?
@@ -263,6 +264,6 @@ fn attacked(
     let curve = model.attack_images(&gallery, &rows, &options, how.threads, progress)?;
     let failed =
         |source| Error::Storage { operation: "write", path: path.display().to_string(), source };
-    std::fs::write(&path, json(&curve)).map_err(failed)?;
+    write_whole(&path, &|out| out.write_all(&json(&curve))).map_err(failed)?;
     Ok(curve)
 }

@@ -1,0 +1,236 @@
+//! What no output may do. Each rule is named; it gives the contradiction that it finds.
+
+use feasible::Outcome;
+use feasible::certificate::Verdict;
+use feasible::requirement::Sense;
+use feasible_run::spec::Kind;
+use feasible_run::{Evaluation, Standing, Summary};
+
+/// All that a run says.
+pub struct Outputs {
+    /// What `fit` prints.
+    pub terminal: String,
+    /// `summary.json`.
+    pub summary: Summary,
+    /// `report.html`, if there is a page.
+    pub page: Option<String>,
+    /// `model-card.md`.
+    pub card: Option<String>,
+    /// Of each requirement the share that may violate it.
+    pub all_but: Vec<f64>,
+    pub tolerance: f64,
+    /// Of the real program.
+    pub code: Option<i32>,
+}
+
+type Rule = fn(&Outputs) -> Result<(), String>;
+
+pub const RULES: [(&str, Rule); 12] = [
+    ("a requirement is met if and only if its numbers say so", met_by_numbers),
+    ("how training ended agrees with the training rows", outcome_agrees),
+    ("infeasible is not said beside met", infeasible_beside_met),
+    ("the first and the last line agree", first_and_last),
+    ("what is certified is within its limit on its own sample", certified_within),
+    ("met and NOT MET are printed as they are measured", printed_as_measured),
+    ("what is not met is named with advice, what is met is not", advice_agrees),
+    ("page and card say what the terminal says", same_verdict),
+    ("no number is printed that is none", numbers_are_numbers),
+    ("shares are between 0 and 1, percentages between -100 and 100", shares_are_shares),
+    ("multipliers are not negative", multipliers_are_not_negative),
+    ("the exit code says what the verdict says", exit_code_agrees),
+];
+
+fn unless(wrong: bool, message: impl FnOnce() -> String) -> Result<(), String> {
+    if wrong { Err(message()) } else { Ok(()) }
+}
+
+fn met_by_numbers(o: &Outputs) -> Result<(), String> {
+    for (part, evaluation) in o.summary.parts() {
+        let all = evaluation.requirements.iter().all(|r| r.met);
+        unless(all != evaluation.met, || format!("{part}: met is {}", evaluation.met))?;
+        for (r, &all_but) in evaluation.requirements.iter().zip(&o.all_but) {
+            let shown = || format!("{part}: {r:?}, all but {all_but}, tolerance {}", o.tolerance);
+            let Some((value, worst, violated)) = numbers(r) else {
+                unless(r.points > 0 && r.met, shown)?;
+                continue;
+            };
+            let over = if r.sense == "<=" { value - r.level } else { r.level - value };
+            // Sums of a few hundred numbers, in another order.
+            let rounding = 1e-9 * (1.0 + value.abs() + r.level.abs());
+            unless(over > worst + rounding, shown)?;
+            match r.kind {
+                Kind::Average => {
+                    unless((over - worst).abs() > rounding, shown)?;
+                    unless(r.met != (worst <= o.tolerance), shown)?;
+                }
+                Kind::Pointwise => unless(r.met != (violated <= all_but), shown)?,
+            }
+            unless((violated > 0.0) != (worst > o.tolerance), shown)?;
+        }
+    }
+    Ok(())
+}
+
+fn numbers(r: &Standing) -> Option<(f64, f64, f64)> {
+    Some((r.value?, r.worst_slack?, r.violated?))
+}
+
+fn outcome_agrees(o: &Outputs) -> Result<(), String> {
+    let train = &o.summary.train;
+    let agrees = match o.summary.outcome {
+        Outcome::Converged | Outcome::Feasible => train.met,
+        Outcome::MaxEpochs | Outcome::Stalled | Outcome::Infeasible { .. } => !train.met,
+        Outcome::Diverged { .. } => true,
+        _ => false,
+    };
+    unless(!agrees, || format!("{:?}, training rows met: {}", o.summary.outcome, train.met))?;
+    let first = o.summary.headline();
+    let speaks = first.contains("requirement") || first.contains(" met");
+    unless(train.requirements.is_empty() && speaks, || first)
+}
+
+fn infeasible_beside_met(o: &Outputs) -> Result<(), String> {
+    let said = |text: &str| text.contains("infeasible") || text.contains("no feasible model");
+    let texts = [Some(&o.terminal), o.page.as_ref(), o.card.as_ref()];
+    for text in texts.into_iter().flatten().filter(|text| said(text)) {
+        unless(!matches!(o.summary.outcome, Outcome::Infeasible { .. }), || {
+            format!("{:?} is called infeasible", o.summary.outcome)
+        })?;
+        let wrong = ["very requirement is met", "equirement is met on", "show no violation"];
+        for wrong in wrong {
+            unless(text.contains(wrong), || format!("infeasible beside '{wrong}'"))?;
+        }
+    }
+    Ok(())
+}
+
+fn first_and_last(o: &Outputs) -> Result<(), String> {
+    let first = o.terminal.lines().next().unwrap_or_default();
+    let last = o.terminal.lines().last().unwrap_or_default();
+    let shown = || format!("'{first}' … '{last}'");
+    let bad = ["not met", "infeasible", "no feasible model"].iter().any(|word| first.contains(word));
+    unless(bad && last.starts_with("Every requirement is met"), shown)?;
+    let good = first.contains("every requirement is met");
+    let (part, judged) = o.summary.judged();
+    unless(good != (o.summary.train.met && !judged.requirements.is_empty()) && !diverged(o), shown)?;
+    unless(good && part == "train" && last.contains("not met"), shown)?;
+    unless(last.starts_with("Every requirement is met") && !judged.met, shown)
+}
+
+fn diverged(o: &Outputs) -> bool {
+    matches!(o.summary.outcome, Outcome::Diverged { .. })
+}
+
+fn certified_within(o: &Outputs) -> Result<(), String> {
+    let Some(certificate) = &o.summary.certificate else { return Ok(()) };
+    for f in &certificate.certificate.findings {
+        let beyond = |x: f64| if f.sense == Sense::AtMost { x > f.level } else { x < f.level };
+        let shown = || format!("{f:?}");
+        let outside = f.estimate.is_none_or(|estimate| !estimate.is_finite() || beyond(estimate));
+        match f.verdict {
+            Verdict::Certified | Verdict::Met => unless(outside, shown)?,
+            Verdict::Violated => unless(!outside, shown)?,
+            _ => {}
+        }
+        if let (Some(estimate), Some(bound)) = (f.estimate, f.bound) {
+            // A bound is on the far side of what was seen.
+            let inside =
+                if f.sense == Sense::AtMost { bound < estimate } else { bound > estimate };
+            unless(inside, shown)?;
+        }
+    }
+    Ok(())
+}
+
+fn printed_as_measured(o: &Outputs) -> Result<(), String> {
+    let of = |e: &Evaluation| e.requirements.iter().filter(|r| !r.met).count();
+    let missed: usize = o.summary.parts().iter().map(|(_, e)| of(e)).sum();
+    let printed = o.terminal.matches("NOT MET").count();
+    unless(printed != missed, || format!("{printed} times NOT MET, {missed} are not"))
+}
+
+fn advice_agrees(o: &Outputs) -> Result<(), String> {
+    let (judged, train) = (&o.summary.judged().1.requirements, &o.summary.train.requirements);
+    let pairs = train.iter().zip(judged);
+    let missed: Vec<&str> =
+        pairs.filter(|(t, j)| !(t.met && j.met)).map(|(t, _)| t.name.as_str()).collect();
+    let advice = &o.summary.advice;
+    unless(missed.is_empty() != advice.is_empty(), || format!("{missed:?}: {advice:?}"))?;
+    for name in missed.iter().take(5) {
+        let named = advice.iter().any(|line| line.starts_with(&format!("'{name}'")));
+        unless(!named, || format!("'{name}' is not in {advice:?}"))?;
+    }
+    for line in advice {
+        unless(!o.terminal.contains(line.as_str()), || format!("not printed: {line}"))?;
+    }
+    Ok(())
+}
+
+/// As the page writes text.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('\'', "&#x27;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn same_verdict(o: &Outputs) -> Result<(), String> {
+    let (verdict, headline) = (o.summary.verdict(), o.summary.headline());
+    let last = o.terminal.lines().last().unwrap_or_default();
+    unless(last != verdict, || format!("'{last}' is not '{verdict}'"))?;
+    unless(!o.terminal.contains(&headline), || format!("no '{headline}'"))?;
+    if let Some(page) = &o.page {
+        unless(!page.contains(&escaped(&verdict)), || format!("no '{verdict}' on the page"))?;
+        unless(!page.contains(&escaped(&headline)), || format!("no '{headline}' on the page"))?;
+    }
+    if let Some(card) = &o.card {
+        unless(!card.contains(&verdict), || format!("no '{verdict}' on the card"))?;
+    }
+    Ok(())
+}
+
+fn numbers_are_numbers(o: &Outputs) -> Result<(), String> {
+    let texts = [Some(&o.terminal), o.page.as_ref(), o.card.as_ref()];
+    for text in texts.into_iter().flatten() {
+        let none = |word: &&str| ["NaN", "nan", "inf", "Infinity"].contains(word);
+        let mut lines = text.lines();
+        let found = lines.find(|line| line.split(|c: char| !c.is_alphanumeric()).any(|w| none(&w)));
+        if let Some(line) = found {
+            return Err(line.chars().take(300).collect());
+        }
+    }
+    Ok(())
+}
+
+fn shares_are_shares(o: &Outputs) -> Result<(), String> {
+    for (part, e) in o.summary.parts() {
+        let of = |r: &Standing| [r.violated, r.multipliers_at_zero];
+        let shares = e.requirements.iter().flat_map(of).chain([e.accuracy]);
+        let shares = shares.chain(e.flips.iter().map(|f| Some(f.share)));
+        for share in shares.flatten() {
+            unless(!(0.0..=1.0).contains(&share), || format!("{part}: a share of {share}"))?;
+        }
+    }
+    let words: Vec<&str> = o.terminal.split_whitespace().collect();
+    for pair in words.windows(2).filter(|pair| pair[1].starts_with('%')) {
+        let number: Result<f64, _> = pair[0].trim_start_matches('(').parse();
+        let outside = number.is_ok_and(|x| !(-100.0..=100.0).contains(&x));
+        unless(outside, || format!("{} %", pair[0]))?;
+    }
+    Ok(())
+}
+
+fn multipliers_are_not_negative(o: &Outputs) -> Result<(), String> {
+    for r in &o.summary.train.requirements {
+        let negative = |m: Option<f64>| m.is_some_and(|m| m.is_nan() || m < 0.0);
+        unless(negative(r.multiplier) || negative(r.largest_multiplier), || format!("{r:?}"))?;
+    }
+    Ok(())
+}
+
+fn exit_code_agrees(o: &Outputs) -> Result<(), String> {
+    let Some(code) = o.code else { return Ok(()) };
+    let expected = i32::from(!o.summary.met());
+    let verdict = o.summary.verdict();
+    unless(code != expected, || format!("{code}, where met is {}", o.summary.met()))?;
+    let good = verdict.starts_with("Every") || verdict.contains("show no violation");
+    let none = verdict.starts_with("There are no");
+    unless((good || none) != (code == 0), || format!("{code}: {verdict}"))
+}

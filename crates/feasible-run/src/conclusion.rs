@@ -1,0 +1,277 @@
+//! How a training ended, in words: the first line of an output, its last one, and what to do about requirements
+//! that are not met. Terminal, page and model card take their words from here, so that they agree.
+//!
+//! | rows | met | not met |
+//! | --- | --- | --- |
+//! | training | "feasible: every requirement is met on the training rows" | "stopped after 80 epochs: 'older' is not met on the training rows"; "infeasible" only where it is proven |
+//! | test | "Every requirement is met on the test rows." | "'older' is not met on the test rows." |
+//!
+//! Where training and held-out rows disagree, the last line names both.
+
+use feasible::Outcome;
+
+use crate::evaluate::{Evaluation, Standing};
+use crate::plan::Plan;
+use crate::spec::{Kind, LearnerName, ModelKind};
+use crate::summary::Summary;
+use crate::text::{percent, short};
+
+/// Requirements that are spoken of one by one.
+const MOST: usize = 5;
+
+/// How a training ended, made to agree with what was measured on its training rows.
+///
+/// A learner that keeps the best epoch on validation rows calls that one feasible by them; an epoch that is kept
+/// may meet what later ones did not; the attack that judges may find violated what the one that trains did not. And where training was `stricter` than the requirements as stated, to leave
+/// room for a certificate, that no model meets its limits says nothing about theirs.
+pub(crate) fn outcome(ended: &Outcome, train: &Evaluation, stricter: bool) -> Outcome {
+    match ended {
+        Outcome::MaxEpochs | Outcome::Stalled | Outcome::Infeasible { .. } if train.met => {
+            Outcome::Feasible
+        }
+        Outcome::Feasible | Outcome::Converged if !train.met => Outcome::MaxEpochs,
+        Outcome::Infeasible { .. } if stricter => Outcome::Stalled,
+        ended => ended.clone(),
+    }
+}
+
+impl Summary {
+    /// One line: how training ended, and how the requirements stand on the training rows.
+    pub fn headline(&self) -> String {
+        let epochs = match self.epochs {
+            1 => "1 epoch".to_string(),
+            n => format!("{n} epochs"),
+        };
+        let train = &self.train;
+        match &self.outcome {
+            Outcome::Diverged { .. } | Outcome::Interrupted => self.outcome.to_string(),
+            Outcome::Converged if train.requirements.is_empty() => "converged".into(),
+            _ if train.requirements.is_empty() => format!("trained for {epochs}"),
+            Outcome::Converged if train.met => {
+                "converged: every requirement is met on the training rows".into()
+            }
+            _ if train.met => "feasible: every requirement is met on the training rows".into(),
+            // Of the training rows: said beside held-out rows that show no violation, it would confuse.
+            Outcome::Infeasible { .. } if !self.judged().1.met => self.outcome.to_string(),
+            _ => format!("stopped after {epochs}: {} on the training rows", not_met(&missed(train))),
+        }
+    }
+
+    /// One line: whether the requirements are met on the rows the model is judged by, or certified if that was
+    /// asked for.
+    pub fn verdict(&self) -> String {
+        let (part, judged) = self.judged();
+        if judged.requirements.is_empty() {
+            return "There are no requirements.".into();
+        }
+        if self.certify {
+            return self.certified();
+        }
+        let (here, there) = (missed(judged), missed(&self.train));
+        match (&here[..], &there[..]) {
+            ([], []) => format!("Every requirement is met on the {part} rows."),
+            ([], _) => {
+                format!("The {part} rows show no violation, but {} on the training rows.", not_met(&there))
+            }
+            (_, []) => format!(
+                "{} on the {part} rows; on the training rows {}.",
+                not_met(&here),
+                if here.len() == 1 { "it is" } else { "they are" }
+            ),
+            _ => format!("{} on the {part} rows.", not_met(&here)),
+        }
+    }
+
+    fn certified(&self) -> String {
+        let all = self.judged().1.requirements.len();
+        let findings = self.certificate.as_ref().map(|c| c.certificate.findings.as_slice());
+        let certified = |f: &&feasible::certificate::Finding| {
+            f.verdict == feasible::certificate::Verdict::Certified
+        };
+        let count = findings.map_or(0, |all| all.iter().filter(certified).count());
+        match (self.met(), all - count.min(all)) {
+            (true, 0) => "Every requirement is certified.".into(),
+            // As one claim, where not each by itself.
+            (true, _) => "All requirements together are certified.".into(),
+            (false, 0) => "No model of the ladder is certified.".into(),
+            (false, _) if all == 1 => "The requirement is not certified.".into(),
+            (false, 1) => format!("1 of {all} requirements is not certified."),
+            (false, left) => format!("{left} of {all} requirements are not certified."),
+        }
+    }
+}
+
+/// The names of requirements that are not met.
+fn missed(evaluation: &Evaluation) -> Vec<&str> {
+    evaluation.requirements.iter().filter(|r| !r.met).map(|r| r.name.as_str()).collect()
+}
+
+/// `'older' and 2 more are not met`.
+fn not_met(names: &[&str]) -> String {
+    match names {
+        [] => "nothing is violated".into(),
+        [one] => format!("'{one}' is not met"),
+        [one, rest @ ..] => format!("'{one}' and {} more are not met", rest.len()),
+    }
+}
+
+/// What to know and to try where a requirement is not met on the training rows or on those the model is judged
+/// by; nothing if all are.
+pub(crate) fn advice(plan: &Plan, summary: &Summary) -> Vec<String> {
+    let (part, judged) = summary.judged();
+    let train = &summary.train;
+    let pairs = train.requirements.iter().zip(&judged.requirements).enumerate();
+    let unmet: Vec<_> = pairs.filter(|(_, (train, judged))| !(train.met && judged.met)).collect();
+    if unmet.is_empty() {
+        return Vec::new();
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for (at, (train, judged)) in unmet.iter().take(MOST) {
+        let all_but = plan.clauses().get(*at).map_or(0.0, |clause| clause.all_but);
+        let held_out = (part != "train").then_some((part, *judged));
+        lines.push(standing(train, held_out, all_but));
+    }
+    if unmet.len() > MOST {
+        lines.push(format!("{} more requirements are not met.", unmet.len() - MOST));
+    }
+    if matches!(summary.outcome, Outcome::Diverged { .. }) {
+        lines.push("Training diverged: lower `training.rate` or the dual rate first.".into());
+    } else if train.met {
+        lines.push(format!(
+            "The training rows meet every requirement and the {part} rows do not. Try a stricter limit in \
+             training (`certify = 0.95` computes one), more rows, or a smaller model."
+        ));
+    } else {
+        lines.push(next_steps(plan, summary));
+    }
+    lines
+}
+
+/// Where a requirement stands, and which limit it would meet.
+fn standing(train: &Standing, held_out: Option<(&str, &Standing)>, all_but: f64) -> String {
+    let sign = if train.sense == ">=" { "≥" } else { "≤" };
+    let parts = || std::iter::once(("training", train)).chain(held_out);
+    let measured: Vec<String> = parts()
+        .filter_map(|(part, s)| {
+            let met = if s.met { "met" } else { "not met" };
+            match s.kind {
+                Kind::Average => Some(format!("{} on the {part} rows ({met})", short(s.value?))),
+                Kind::Pointwise => Some(format!(
+                    "violated for {} of the {part} rows ({met}), by up to {}",
+                    percent(s.violated?),
+                    short(s.worst_slack?.max(0.0))
+                )),
+            }
+        })
+        .collect();
+    let allowed = match all_but {
+        0.0 => String::new(),
+        share => format!(" for all but {}", percent(share)),
+    };
+    let mut text = format!("'{}', {sign} {}{allowed}: {}", train.name, short(train.level), measured.join(", "));
+    let up = train.sense != ">=";
+    let reached = parts().filter_map(|(_, s)| match s.kind {
+        Kind::Average => s.value,
+        Kind::Pointwise if up => Some(s.level + s.worst_slack?),
+        Kind::Pointwise => Some(s.level - s.worst_slack?),
+    });
+    let reached = reached.reduce(|a, b| if up { a.max(b) } else { a.min(b) });
+    if let Some(reached) = reached.filter(|x| x.is_finite()) {
+        let everyone = if train.kind == Kind::Pointwise { " for everyone" } else { "" };
+        text += &format!(". This model meets {sign} {}{everyone}", outward(reached, up));
+        let share = parts().filter_map(|(_, s)| s.violated).fold(0.0, f64::max);
+        if train.kind == Kind::Pointwise && share < 1.0 {
+            text += &format!(", or the limit as it is with `all_but = {}`", outward(share, true));
+        }
+    }
+    text + "."
+}
+
+/// Three significant digits, rounded up or down.
+fn outward(x: f64, up: bool) -> String {
+    if x == 0.0 {
+        return "0".into();
+    }
+    let unit = 10f64.powi(x.abs().log10().floor() as i32 - 2);
+    let steps = if up { (x / unit).ceil() } else { (x / unit).floor() };
+    let digits = (-unit.log10().round()).clamp(0.0, 300.0) as usize;
+    // What rounding to decimals took away is given back.
+    let shown = |steps: f64| format!("{:.digits$}", steps * unit);
+    let holds = |text: &str| text.parse().is_ok_and(|y: f64| if up { y >= x } else { y <= x });
+    let text = match shown(steps) {
+        text if holds(&text) => text,
+        _ => shown(if up { steps + 1.0 } else { steps - 1.0 }),
+    };
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    }
+}
+
+fn next_steps(plan: &Plan, summary: &Summary) -> String {
+    let spec = plan.spec();
+    let learner = spec.training.learner.unwrap_or(LearnerName::Alternating);
+    let mut steps = vec!["relax a limit".to_string()];
+    steps.push(match spec.model.kind {
+        ModelKind::Linear | ModelKind::Kernel => "use a richer model (`model.kind = \"mlp\"`)".into(),
+        ModelKind::Mlp => {
+            let widest = spec.model.hidden.iter().copied().max().unwrap_or(1);
+            format!("use a richer model (`model.hidden = [{}]`)", widest.saturating_mul(4))
+        }
+        _ => "use a richer model".into(),
+    });
+    // More epochs are no advice where the best one was long ago.
+    let given_up = matches!(summary.outcome, Outcome::Infeasible { .. });
+    if !given_up && 2 * summary.kept_epoch >= summary.epochs {
+        let epochs = summary.epochs.max(1).saturating_mul(4);
+        steps.push(format!("train longer (`training.epochs = {epochs}`)"));
+    }
+    match (learner, spec.model.kind) {
+        (LearnerName::Exact, _) => steps.push("try `training.learner = \"alternating\"`".into()),
+        (_, ModelKind::Linear | ModelKind::Kernel) => {
+            steps.push("try `training.learner = \"exact\"`".into());
+        }
+        _ => {}
+    }
+    let last = steps.pop().unwrap_or_default();
+    let mut text = format!("What to try: {}, or {last}.", steps.join(", "));
+    let swept = missed(&summary.train).into_iter().find_map(|name| {
+        let from = plan.clauses().iter().find(|clause| clause.name == name)?.from;
+        let requirement = spec.requirements.get(from)?;
+        let limit = requirement.at_most.or(requirement.within).or(requirement.at_least)?;
+        (limit > 0.0).then_some((requirement.name.as_str(), limit, requirement.at_least.is_some()))
+    });
+    if let Some((name, limit, at_least)) = swept {
+        let (low, high) = if at_least { (limit / 2.0, limit) } else { (limit, 4.0 * limit) };
+        text += &format!(
+            " `feasible sweep {} --requirement '{name}' --levels {}..{}` shows what each limit costs.",
+            plan.name(),
+            short(low),
+            short(high)
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_proposed_is_met() {
+        for (x, up, shown) in [
+            (0.182_34, true, "0.183"),
+            (0.182_34, false, "0.182"),
+            (0.15, true, "0.15"),
+            (1234.5, true, "1240"),
+            (-0.012_34, true, "-0.0123"),
+            (-0.012_34, false, "-0.0124"),
+            (3.2e-7, true, "0.00000032"),
+            (0.0, true, "0"),
+        ] {
+            assert_eq!(outward(x, up), shown);
+            let parsed: f64 = outward(x, up).parse().unwrap();
+            assert!(if up { parsed >= x } else { parsed <= x }, "{x} {up}");
+        }
+    }
+}
