@@ -20,7 +20,7 @@ pub enum Outcome {
     /// No parameters near meet the requirements together: their total violation is at a
     /// minimum that is not zero.
     Infeasible {
-        /// The requirement with the largest remaining violation, beside its level.
+        /// The requirement with the largest remaining violation.
         requirement: String,
         /// Its slack where the total violation is least.
         slack: f64,

@@ -133,9 +133,10 @@ fn judge_infeasible(id: &str, instance: &Instance, worst: &mut Worst) {
     let least = oracle::least_violation(program);
     assert!(least > 1e-3, "{id}: least violation {least}");
     let solution = machine.solve(&learner(), problem, |_| ControlFlow::Continue(()));
-    let Outcome::Infeasible { requirement, slack } = &solution.outcome else {
+    let Outcome::Infeasible { requirement, slack, proven } = &solution.outcome else {
         panic!("{id}: {}", solution.outcome)
     };
+    assert!(*proven, "{id}: a convex contradiction is proven");
     assert!(problem.requirements().iter().any(|r| r.name() == requirement), "{id}");
     assert!(*slack >= least - 1e-6, "{id}: slack {slack} below the least violation {least}");
     worst.violation = worst.violation.max(*slack);

@@ -11,6 +11,7 @@
 use crate::lagrangian::{Lagrangian, Scope};
 use crate::learner::lbfgs::Smooth;
 use crate::learner::metric::Metric;
+use crate::learner::sizes::mean_level;
 use crate::measurement::{Measurement, Slacks};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
@@ -69,10 +70,18 @@ impl<M: Model> Augmented<'_, '_, M> {
                 Some(r) if m + r * s > 0.0 => s * (m + 0.5 * r * s),
                 Some(r) => -0.5 * m * m / r,
             };
+            // A slack is a difference, of a loss and a level: its rounding is theirs.
+            let level = mean_level(&self.lagrangian.problem().requirements()[i]);
+            let lost = if level > 0.0 { level } else { objective.abs() };
             let (mut sum, mut parts) = (0.0, 0.0);
-            for term in multipliers.iter().zip(shifted(slacks, &self.offsets[i])).map(term) {
+            for (m, s) in multipliers.iter().zip(shifted(slacks, &self.offsets[i])) {
+                let slope = match self.penalties.map(|r| r[i]) {
+                    Some(r) => (m + r * s).max(0.0),
+                    None => *m,
+                };
+                let term = term((m, s));
                 sum += term;
-                parts += term.abs();
+                parts += term.abs() + slope * lost;
             }
             value += sum / multipliers.len() as f64;
             size += parts / multipliers.len() as f64;
@@ -103,7 +112,8 @@ impl<M: Model> Smooth for Augmented<'_, '_, M> {
     }
 
     fn rounding(&self, value: f64) -> f64 {
-        1e-14 * self.size.max(value.abs())
+        let epsilon = 64.0 * M::Real::EPSILON.to_f64();
+        epsilon * self.size.max(value.abs())
     }
 
     fn first_step(&self, gradient_norm: f64) -> f64 {

@@ -170,8 +170,8 @@ impl Exact {
         let settling = &mut state.progress.settling;
         if stationarity > limit.max(1e-14) {
             // θ was not found: too stiff, or all that rounding leaves.
-            state.penalty = (0.25 * state.penalty).max(1e-3 * FIRST_PENALTY);
-            settling.ceiling = Some(state.penalty);
+            let ceiling = *settling.ceiling.get_or_insert(0.25 * state.penalty);
+            state.penalty = (0.25 * state.penalty).max(0.01 * ceiling);
         } else if after > 0.25 * before && after > 0.1 * limit {
             let factor = if after > 0.5 * before { 10.0 } else { 4.0 };
             let ceiling = settling.ceiling.unwrap_or(LARGEST_PENALTY);
@@ -288,6 +288,7 @@ impl<M: Model> Strategy<M> for Exact {
             let limit = desk.rules.kkt.unwrap_or(0.0);
             let settling = &mut desk.state.progress.settling;
             settling.note(residual, steps);
+            if std::env::var("FDBG").is_ok() { eprintln!("DBG {steps} stat {stationarity:.2e} rel {residual:.2e} F {:.6e} m0 {:?} s0 {:?} viol {:?} pen {:.2e} base {:?} S {:?} F0 {:.2e} offs {:?}", measurement.minimised(), desk.state.multipliers.iter().map(|m| m[0]).collect::<Vec<_>>(), measurement.slacks.iter().map(|s| s.measured[0]).collect::<Vec<_>>(), desk.state.progress.least_violation, desk.state.penalty, sizes.penalties, sizes.requirements, sizes.objective, offsets.iter().map(|o| o.first().copied()).collect::<Vec<_>>()); }
             let (least, waited) = (settling.residual.unwrap_or(f64::INFINITY), settling.idle(steps));
             idle = desk.rules.kkt.is_some()
                 && self.rate.is_none()

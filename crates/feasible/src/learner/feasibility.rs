@@ -124,9 +124,9 @@ pub(crate) fn infeasibility<M: Model>(
         let of = measurement.slacks[i].followed().iter().copied();
         if counts(&requirements[i]) { of.fold(f64::NEG_INFINITY, f64::max) } else { f64::NEG_INFINITY }
     };
-    let size = |i: usize| slack(i) / sizes.requirements[i];
-    let worst = (0..requirements.len()).fold(0, |a, b| if size(b) > size(a) { b } else { a });
-    let decided = slack(worst) > tolerances[worst] && reach(&minimum, &z) <= 2.0 * minimum.value;
+    let worst = (0..requirements.len()).fold(0, |a, b| if slack(b) > slack(a) { b } else { a });
+    let violated = (0..requirements.len()).any(|i| slack(i) > tolerances[i]);
+    let decided = violated && reach(&minimum, &z) <= 2.0 * minimum.value;
     let linear = lagrangian.model().is_linear();
     let width = lagrangian.model().output_width();
     let convex = |r: &Requirement| is_convex(r, width);
