@@ -15,9 +15,9 @@
 //! [metric](super::metric): smooth losses, and views that do not depend on the model. Penalties, residuals and
 //! tolerances are relative to the [sizes](super::sizes) of the problem, so that a loss of 1e6 is solved like one of 1.
 //!
-//! The pair (θ, μ, λ) with the least KKT residual is kept and returned. The penalty is not raised any more
-//! where the minimisation over θ fails to reach its tolerance, and lowered from there; when the residual has not halved for
-//! a while, nothing improves and the learner stops.
+//! The pair (θ, μ, λ) with the least KKT residual is kept and returned. Penalties are not raised any more
+//! once the minimisation over θ fails to reach its tolerance, and lowered a little; when the residual has not
+//! halved for a while, nothing improves and the learner stops.
 //!
 //! A requirement that is measured by another loss is met by moving the level of its surrogate: see
 //! [proxy](super::proxy). If a requirement allows a share of its points to violate it and not all can meet it,
@@ -31,6 +31,7 @@ use crate::error::{Error, Result};
 use crate::learner::augmented::{Augmented, Offsets, shifted, stepped};
 use crate::learner::feasibility::{Effort, infeasibility, is_followed, is_plain};
 use crate::learner::lbfgs::{Limits, Minimum, minimise};
+use crate::learner::progress::Settling;
 use crate::learner::proxy::Brackets;
 use crate::learner::report::Rho;
 use crate::learner::sizes::{Sizes, parameters};
@@ -38,12 +39,15 @@ use crate::learner::strategy::{Desk, Moved, Residual, Strategy, move_all_duals};
 use crate::measurement::{Measurement, weighted};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
+use crate::outcome::Outcome;
 use crate::problem::Problem;
 use crate::real::Real;
 
 /// Where the penalty of the augmented Lagrangian starts, unless told.
 const FIRST_PENALTY: f64 = 10.0;
-const LARGEST_PENALTY: f64 = 1e12;
+const LARGEST_FACTOR: f64 = 1e15;
+/// How often penalties are lowered where θ cannot be found.
+const LOWERED: u32 = 4;
 /// The inner minimisation aims at this share of the residual to stop at.
 const INNER: f64 = 0.2;
 /// Steps without half the residual after which nothing improves.
@@ -163,28 +167,33 @@ impl Exact {
         let state = &mut *desk.state;
         let limit = desk.rules.kkt.unwrap_or(0.0);
         let after = unsettled(measurement, &state.multipliers, penalties, offsets, sizes);
-        let before = state.progress.least_violation.unwrap_or(f64::INFINITY);
-        state.progress.least_violation = Some(after.min(before));
+        let worst = after.iter().copied().fold(0.0, f64::max);
         // θ minimises the plain Lagrangian at the new multipliers.
         state.multipliers = stepped(&state.multipliers, penalties, offsets, measurement);
         let settling = &mut state.progress.settling;
-        if stationarity > limit.max(1e-14) {
-            // θ was not found: too stiff, or all that rounding leaves.
-            let ceiling = *settling.ceiling.get_or_insert(0.25 * state.penalty);
-            state.penalty = (0.25 * state.penalty).max(0.01 * ceiling);
-        } else if after > 0.25 * before && after > 0.1 * limit {
-            let factor = if after > 0.5 * before { 10.0 } else { 4.0 };
-            let ceiling = settling.ceiling.unwrap_or(LARGEST_PENALTY);
-            state.penalty = (factor * state.penalty).min(ceiling);
+        settling.unsettled.resize(after.len(), f64::MAX);
+        let found = stationarity <= limit.max(1e-14);
+        if !found && settling.lowered < LOWERED {
+            // Too stiff, or all that rounding leaves.
+            settling.lowered += 1;
+            settling.factors.iter_mut().for_each(|factor| *factor *= 0.25);
+        }
+        let rows = settling.factors.iter_mut().zip(&mut settling.unsettled).zip(&after);
+        for ((factor, before), &after) in rows {
+            if found && settling.lowered == 0 && after > 0.25 * *before && after > 0.1 * limit {
+                let slow = if after > 0.5 * *before { 10.0 } else { 4.0 };
+                *factor = (slow * *factor).min(LARGEST_FACTOR);
+            }
+            *before = before.min(after);
         }
         let Some(brackets) = &mut settling.brackets else { return };
         settling.since_offsets += 1;
-        let settled = after <= 0.1 * brackets.step(sizes).max(1e-8);
+        let settled = worst <= 0.1 * brackets.step(sizes).max(1e-8);
         if (settled || settling.since_offsets >= PATIENT)
             && brackets.note(measurement, &state.multipliers, sizes)
         {
             settling.since_offsets = 0;
-            state.progress.least_violation = None;
+            settling.unsettled.fill(f64::MAX);
         }
     }
 
@@ -192,8 +201,7 @@ impl Exact {
     fn look<M: Model>(
         desk: &mut Desk<'_, '_, M>,
         sizes: &Sizes,
-        penalty: f64,
-    ) -> Option<crate::outcome::Outcome> {
+    ) -> Option<Outcome> {
         let effort = Effort { iterations: 2000, hopeful: 0.0 };
         let (theta, tolerances) = (&desk.state.theta, desk.tolerances);
         let found = infeasibility(desk.lagrangian, sizes, theta, tolerances, effort, is_plain);
@@ -207,10 +215,8 @@ impl Exact {
         {
             let state = &mut *desk.state;
             state.progress.settling =
-                super::progress::Settling { leaves_out: true, ..Default::default() };
-            state.progress.least_violation = None;
+                Settling { leaves_out: true, ..Settling::default() };
             state.multipliers = Multipliers::start(problem);
-            state.penalty = penalty;
         }
         found
     }
@@ -259,7 +265,12 @@ impl<M: Model> Strategy<M> for Exact {
         let offsets = self.offsets(&mut desk, &sizes);
         let penalties: Option<Vec<f64>> = match self.rate {
             Some(_) => None,
-            None => Some(sizes.penalties.iter().map(|r| desk.state.penalty * r).collect()),
+            None => {
+                let factors = &mut desk.state.progress.settling.factors;
+                factors.resize(sizes.penalties.len(), 1.0);
+                let pairs = sizes.penalties.iter().zip(factors);
+                Some(pairs.map(|(r, factor)| desk.state.penalty * r * *factor).collect())
+            }
         };
         let inner = self.minimise(&mut desk, &sizes, penalties.as_deref(), &offsets)?;
         let primal_time = primal.elapsed();
@@ -288,7 +299,7 @@ impl<M: Model> Strategy<M> for Exact {
             let limit = desk.rules.kkt.unwrap_or(0.0);
             let settling = &mut desk.state.progress.settling;
             settling.note(residual, steps);
-            if std::env::var("FDBG").is_ok() { eprintln!("DBG {steps} stat {stationarity:.2e} rel {residual:.2e} F {:.6e} m0 {:?} s0 {:?} viol {:?} pen {:.2e} base {:?} S {:?} F0 {:.2e} offs {:?}", measurement.minimised(), desk.state.multipliers.iter().map(|m| m[0]).collect::<Vec<_>>(), measurement.slacks.iter().map(|s| s.measured[0]).collect::<Vec<_>>(), desk.state.progress.least_violation, desk.state.penalty, sizes.penalties, sizes.requirements, sizes.objective, offsets.iter().map(|o| o.first().copied()).collect::<Vec<_>>()); }
+            if std::env::var("FDBG").is_ok() { eprintln!("DBG {steps} stat {stationarity:.2e} rel {residual:.2e} F {:.6e} m0 {:?} s0 {:?} viol {:?} pen {:?} base {:?} S {:?} F0 {:.2e} offs {:?}", measurement.minimised(), desk.state.multipliers.iter().map(|m| m[0]).collect::<Vec<_>>(), measurement.slacks.iter().map(|s| s.measured[0]).collect::<Vec<_>>(), settling.unsettled, settling.factors, sizes.penalties, sizes.requirements, sizes.objective, offsets.iter().map(|o| o.first().copied()).collect::<Vec<_>>()); }
             let (least, waited) = (settling.residual.unwrap_or(f64::INFINITY), settling.idle(steps));
             idle = desk.rules.kkt.is_some()
                 && self.rate.is_none()
@@ -297,7 +308,7 @@ impl<M: Model> Strategy<M> for Exact {
                 && (idle || (steps >= 4 && steps.is_power_of_two()))
                 && !measurement.is_feasible_within(problem, desk.tolerances);
             if look {
-                infeasible = Self::look(&mut desk, &sizes, self.penalty);
+                infeasible = Self::look(&mut desk, &sizes);
                 idle &= infeasible.is_some() || desk.state.progress.settling.residual.is_some();
             }
         }
@@ -316,20 +327,21 @@ impl<M: Model> Strategy<M> for Exact {
     }
 }
 
-/// How far slacks and multipliers are from complementary: max |max(s, −m/r)|, beside the sizes.
+/// How far slacks and multipliers of each requirement are from complementary: max |max(s, −m/r)|,
+/// beside its size.
 fn unsettled(
     measurement: &Measurement,
     multipliers: &Multipliers,
     penalties: &[f64],
     offsets: &Offsets,
     sizes: &Sizes,
-) -> f64 {
+) -> Vec<f64> {
     let of = |(i, m): (usize, &[f64])| {
         let slacks = shifted(&measurement.slacks[i], &offsets[i]);
         let worst = m.iter().zip(slacks).map(|(m, s)| s.max(-m / penalties[i]).abs());
         worst.fold(0.0, f64::max) / sizes.requirements[i]
     };
-    multipliers.iter().enumerate().map(of).fold(0.0, f64::max)
+    multipliers.iter().enumerate().map(of).collect()
 }
 
 /// Violation and complementarity of a pair, beside the sizes of requirements and objective. What is left

@@ -80,8 +80,12 @@ pub struct Settling {
     pub residual: Option<f64>,
     /// What it was when it last halved, and after how many steps that was.
     pub halved: Option<(f64, u64)>,
-    /// The penalty is not raised beyond this: further up, θ could not be found any more.
-    pub ceiling: Option<f64>,
+    /// What the penalty of each requirement has been multiplied with.
+    pub factors: Vec<f64>,
+    /// How far each requirement has been from complementary, at least.
+    pub unsettled: Vec<f64>,
+    /// How often penalties were lowered because θ could not be found; they are not raised after that.
+    pub lowered: u32,
     /// Steps since the offsets of the surrogates last moved.
     pub since_offsets: u32,
     /// Where the levels of surrogates stand.

@@ -114,7 +114,7 @@ impl Sizes {
             let own = if own > 0.0 && own.is_finite() { own } else { 1.0 };
             sizes.requirements.push(own);
             let penalty = slope.map_or(f64::NAN, |slope| (slope * slope).recip());
-            let usual = size / (own * own);
+            let usual = first.max(size) / (own * own);
             sizes.penalties.push(if penalty > 0.0 && penalty.is_finite() { penalty } else { usual });
         }
         Some(sizes)
