@@ -1,7 +1,7 @@
 //! How a model does on samples: accuracy, confusion, requirements, flips.
 
 use feasible::{
-    Batch, Loss, Model, Multipliers, Outcome, Population, Problem, Samples, Tape, Targets,
+    Batch, Loss, Model, Multipliers, Population, Problem, Samples, Tape, Targets,
     ViewShift,
 };
 use feasible_data::Change;

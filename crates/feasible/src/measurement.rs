@@ -10,8 +10,12 @@ use crate::total::{largest, sum, sum_of, sum_of_pairs};
 /// The objective and the slacks of a θ on a problem's populations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// The average loss of the objective's population, without the weight decay.
+    /// The average loss of the objective's population, by the loss it is measured with, without the
+    /// weight decay.
     pub objective: f64,
+    /// By the loss that is minimised, where that is another one.
+    #[serde(default)]
+    pub surrogate: Option<f64>,
     /// α/2 ‖θ‖².
     pub penalty: f64,
     /// Per requirement.
@@ -58,16 +62,24 @@ fn above(slack: f64, tolerance: f64) -> bool {
 }
 
 impl Measurement {
-    /// Objective plus penalty: what is minimised.
+    /// Objective plus penalty, by the loss the objective is measured with.
     pub fn value(&self) -> f64 {
         self.objective + self.penalty
     }
 
-    /// The Lagrangian at these slacks,
+    /// Objective plus penalty, by the loss whose gradient the Lagrangian has: what is minimised.
+    pub fn minimised(&self) -> f64 {
+        self.surrogate.unwrap_or(self.objective) + self.penalty
+    }
+
+    /// The Lagrangian at these slacks, all by the losses whose gradient it has,
     /// $$ \hat L = \hat F_0 + \sum_i \mu_i s_i + \sum_j \frac{1}{N_j} \sum_n \lambda_{j,n} s_{j,n} . $$
     pub fn lagrangian(&self, multipliers: &Multipliers) -> f64 {
         let pairs = self.slacks.iter().zip(multipliers.iter());
-        self.value() + pairs.map(|(slacks, m)| weighted(slacks, m, |s| s)).sum::<f64>()
+        let of = |(slacks, m): (&Slacks, &[f64])| {
+            weighted(slacks.followed(), slacks.margin, m, |s| s)
+        };
+        self.minimised() + pairs.map(of).sum::<f64>()
     }
 
     /// The largest slack of all requirements, −∞ if there are none.
@@ -81,12 +93,18 @@ impl Measurement {
         problem.requirements().iter().zip(&self.slacks).all(|(r, s)| is_met(r, s, tolerance))
     }
 
+    /// The same with a tolerance for each requirement.
+    pub(crate) fn is_feasible_within(&self, problem: &Problem, tolerances: &[f64]) -> bool {
+        let rows = problem.requirements().iter().zip(&self.slacks).zip(tolerances);
+        rows.into_iter().all(|((r, s), &tolerance)| is_met(r, s, tolerance))
+    }
+
     /// Whether all numbers are finite.
     pub fn is_finite(&self) -> bool {
         // A sum of finite numbers times 0 is 0, of others NaN: no branch for each of a million.
         let finite = |values: &[f64]| sum_of(values, |x| x * 0.0) == 0.0;
         let all = |s: &Slacks| finite(&s.measured) && s.surrogate.iter().all(|s| finite(s));
-        self.value().is_finite() && self.slacks.iter().all(all)
+        self.value().is_finite() && self.minimised().is_finite() && self.slacks.iter().all(all)
     }
 
     /// One line per requirement.
@@ -96,9 +114,19 @@ impl Measurement {
         multipliers: &Multipliers,
         tolerance: f64,
     ) -> Vec<Standing> {
+        self.standings_within(problem, multipliers, &vec![tolerance; self.slacks.len()])
+    }
+
+    /// The same with a tolerance for each requirement.
+    pub(crate) fn standings_within(
+        &self,
+        problem: &Problem,
+        multipliers: &Multipliers,
+        tolerances: &[f64],
+    ) -> Vec<Standing> {
         let rows = problem.requirements().iter().zip(&self.slacks).enumerate();
         rows.map(|(i, (requirement, slacks))| {
-            let of = multipliers.of(i);
+            let (of, tolerance) = (multipliers.of(i), tolerances[i]);
             Standing {
                 name: requirement.name().into(),
                 kind: requirement.kind(),
@@ -144,10 +172,15 @@ pub struct Standing {
     pub multipliers_at_zero: f64,
 }
 
-/// The mean of multipliers times f(slack), margins included.
-pub(crate) fn weighted(slacks: &Slacks, multipliers: &[f64], f: impl Fn(f64) -> f64) -> f64 {
-    let term = |s: f64, m: f64| m * f(s + slacks.margin);
-    sum_of_pairs(slacks.followed(), multipliers, term) / multipliers.len() as f64
+/// The mean of multipliers times f(slack + margin).
+pub(crate) fn weighted(
+    slacks: &[f64],
+    margin: f64,
+    multipliers: &[f64],
+    f: impl Fn(f64) -> f64,
+) -> f64 {
+    let term = |s: f64, m: f64| m * f(s + margin);
+    sum_of_pairs(slacks, multipliers, term) / multipliers.len() as f64
 }
 
 fn is_met(requirement: &Requirement, slacks: &Slacks, tolerance: f64) -> bool {

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::measurement::Measurement;
 use crate::problem::Problem;
 use crate::total::{sum, sum_of};
 
@@ -51,13 +50,6 @@ impl Multipliers {
     /// All equal.
     pub(crate) fn constant(problem: &Problem, value: f64) -> Self {
         Self(problem.requirements().iter().map(|r| vec![value; r.multipliers()]).collect())
-    }
-
-    /// \[m + r s\]₊ for every multiplier, s by the loss the primal follows.
-    pub(crate) fn stepped(&self, rate: f64, measurement: &Measurement) -> Self {
-        let rows = self.0.iter().zip(&measurement.slacks);
-        let step = |(m, s): (&f64, f64)| (m + rate * s).max(0.0);
-        Self(rows.map(|(m, slacks)| m.iter().zip(slacks.primal()).map(step).collect()).collect())
     }
 
     /// Those of requirement `requirement`.

@@ -10,11 +10,16 @@
 //! For networks they are necessary, not sufficient; the numbers say the same, the conclusion is
 //! weaker. The duality gap F̂₀(θ) − d̂(μ, λ) is measured with d̂ ≈ L̂(θ, μ, λ) − ρ, ρ being what
 //! the minimisation over θ is known to have missed.
+//!
+//! A requirement that is measured by another loss than the one θ follows has the measured slack in
+//! all of these: it is the one that must not be positive and that moves the multiplier. The pair is then
+//! judged for the problem in which the level of the surrogate stands where, at θ, it means the same as
+//! the measured one; the gradient does not depend on a level.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::lagrangian::Lagrangian;
-use crate::measurement::{Measurement, weighted};
+use crate::measurement::{Measurement, Slacks, weighted};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::real::Real;
@@ -46,8 +51,10 @@ pub struct Gap {
 impl Gap {
     /// The gap of a measured θ and multipliers, the inner minimisation being ρ short.
     pub fn new(measurement: &Measurement, multipliers: &Multipliers, rho: f64) -> Self {
-        let absolute = measurement.value() - measurement.lagrangian(multipliers) + rho;
-        let size = measurement.value().abs().max(f64::MIN_POSITIVE);
+        let pairs = measurement.slacks.iter().zip(multipliers.iter());
+        let slack: f64 = pairs.map(|(s, m)| weighted(&s.measured, s.margin, m, |s| s)).sum();
+        let absolute = rho - slack;
+        let size = measurement.minimised().abs().max(f64::MIN_POSITIVE);
         Self { absolute, relative: absolute.abs() / size }
     }
 }
@@ -58,7 +65,7 @@ pub struct Kkt {
     /// ‖∇_θ L̂‖ in the maximum norm.
     #[serde(deserialize_with = "or_nan")]
     pub stationarity: f64,
-    /// max(0, largest slack of the losses the Lagrangian has).
+    /// max(0, largest slack), margins included.
     #[serde(deserialize_with = "or_nan")]
     pub violation: f64,
     /// max over requirements of |μ s|, or of (1/N) Σ |λ(n) s(n)|.
@@ -72,9 +79,9 @@ fn or_nan<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Error> {
 }
 
 impl Kkt {
-    /// The largest of the three.
+    /// The largest of the three; NaN if one is.
     pub fn residual(&self) -> f64 {
-        self.stationarity.max(self.violation).max(self.complementarity)
+        [self.stationarity, self.violation, self.complementarity].into_iter().fold(0.0, larger)
     }
 
     pub(crate) fn new<M: Model>(
@@ -84,13 +91,19 @@ impl Kkt {
         multipliers: &Multipliers,
     ) -> Self {
         let gradient = lagrangian.full_gradient(theta, multipliers);
-        let stationarity = gradient.iter().map(|g| g.to_f64().abs()).fold(0.0, f64::max);
+        let stationarity = gradient.iter().map(|g| g.to_f64().abs()).fold(0.0, larger);
         let mut violation: f64 = 0.0;
         let mut complementarity: f64 = 0.0;
-        for (slacks, multipliers) in measurement.slacks.iter().zip(multipliers.iter()) {
-            violation = slacks.primal().fold(violation, f64::max);
-            complementarity = complementarity.max(weighted(slacks, multipliers, f64::abs));
+        for (Slacks { measured, margin, .. }, m) in measurement.slacks.iter().zip(multipliers.iter())
+        {
+            violation = measured.iter().map(|s| s + margin).fold(violation, larger);
+            complementarity = larger(complementarity, weighted(measured, *margin, m, f64::abs));
         }
         Self { stationarity, violation, complementarity }
     }
+}
+
+/// The larger of two numbers; NaN if one is, which `f64::max` would pass over.
+fn larger(a: f64, b: f64) -> f64 {
+    if a.is_nan() || a > b { a } else { b }
 }

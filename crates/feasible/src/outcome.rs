@@ -18,12 +18,16 @@ pub enum Outcome {
     /// Nothing improved for as long as the user's patience, and a requirement is not met.
     Stalled,
     /// No parameters near meet the requirements together: their total violation is at a
-    /// minimum that is not zero (for convex problems: nowhere).
+    /// minimum that is not zero.
     Infeasible {
         /// The requirement with the largest remaining violation.
         requirement: String,
         /// Its slack where the total violation is least.
         slack: f64,
+        /// Whether that is a proof that no parameters at all meet them, as it is for convex problems;
+        /// otherwise none were found.
+        #[serde(default)]
+        proven: bool,
     },
     /// A number became infinite or NaN; the last finite parameters are returned.
     Diverged {
@@ -43,11 +47,14 @@ impl fmt::Display for Outcome {
             Self::Feasible => write!(f, "feasible: every requirement is met"),
             Self::MaxEpochs => write!(f, "epochs over, a requirement is not met"),
             Self::Stalled => write!(f, "no more progress, a requirement is not met"),
-            Self::Infeasible { requirement, slack } => write!(
-                f,
-                "infeasible: '{requirement}' stays violated by {slack:.3e} where all \
-                 requirements together are violated least; raise a level or use a richer model"
-            ),
+            Self::Infeasible { requirement, slack, proven } => {
+                let verdict = if *proven { "infeasible" } else { "no feasible model found" };
+                write!(
+                    f,
+                    "{verdict}: '{requirement}' stays violated by {slack:.3e} where all \
+                     requirements together are violated least; relax a limit or use a richer model"
+                )
+            }
             Self::Diverged { what, epoch } => {
                 write!(f, "diverged: {what} was not finite in epoch {epoch}; lower the rates")
             }

@@ -170,6 +170,11 @@ impl Problem {
             && self.requirements.iter().all(requirement)
     }
 
+    /// Whether any requirement is measured by another loss than the one θ follows.
+    pub(crate) fn has_surrogates(&self) -> bool {
+        self.requirements.iter().flat_map(|r| &r.terms).any(|term| term.measure.is_some())
+    }
+
     /// Whether any population's view depends on the model.
     pub fn has_adaptive_views(&self) -> bool {
         let adaptive = |v: &SourceView| matches!(v, SourceView::Adaptive(_));

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use crate::learner::Shortfall;
 use crate::measurement::{Measurement, Standing};
 use crate::multiplier::Multipliers;
 use crate::optimality::{Gap, Kkt};
@@ -25,6 +26,9 @@ pub struct Solution<T> {
     pub kkt: Kkt,
     /// How training ended.
     pub outcome: Outcome,
+    /// The requirements that are not met, with what was reached and what would help; the worst first.
+    #[serde(default)]
+    pub shortfalls: Vec<Shortfall>,
     /// Epochs done.
     pub epochs: u64,
     /// The epoch the parameters are from.

@@ -15,7 +15,7 @@ use feasible::{
     Exact, Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets,
 };
 use feasible_nn::Affine;
-use oracle::{Family, Instance, Regression, Verdict};
+use oracle::{Family, Instance, Regression, Shape, Verdict};
 
 /// Problems per model and family.
 const EACH: u64 = 10;
@@ -133,13 +133,56 @@ fn judge_infeasible(id: &str, instance: &Instance, worst: &mut Worst) {
     let least = oracle::least_violation(program);
     assert!(least > 1e-3, "{id}: least violation {least}");
     let solution = machine.solve(&learner(), problem, |_| ControlFlow::Continue(()));
-    let Outcome::Infeasible { requirement, slack } = &solution.outcome else {
+    let Outcome::Infeasible { requirement, slack, proven } = &solution.outcome else {
         panic!("{id}: {}", solution.outcome)
     };
+    assert!(*proven, "{id}: a convex contradiction is proven");
     assert!(problem.requirements().iter().any(|r| r.name() == requirement), "{id}");
     assert!(*slack >= least - 1e-6, "{id}: slack {slack} below the least violation {least}");
     worst.violation = worst.violation.max(*slack);
     worst.outer += solution.epochs;
+}
+
+/// The other shapes: the same objective and multipliers, whatever the units.
+#[test]
+fn problems_of_every_shape_agree_with_the_conic_solver() {
+    for shape in Shape::ALL {
+        let mut unique = 0;
+        for number in 0..EACH {
+            let id = format!("{shape:?} {number}");
+            unique += usize::from(judge_shape(&id, shape, &oracle::shaped(shape, number)));
+        }
+        let compared = [Shape::Equalities, Shape::Duplicates, Shape::Wide].contains(&shape);
+        assert!(compared || unique >= 4, "{shape:?}: multipliers were compared {unique} times only");
+    }
+}
+
+/// Whether multipliers could be compared.
+fn judge_shape(id: &str, shape: Shape, shaped: &oracle::Shaped) -> bool {
+    let Instance { problem, program, machine } = &shaped.instance;
+    let verdict = oracle::solve(program);
+    let Verdict::Solved { theta, multipliers } = verdict else { panic!("{id}: {verdict:?}") };
+    let solution = machine.solve(&Learner::exact(), problem, |_| ControlFlow::Continue(()));
+    assert_eq!(solution.outcome, Outcome::Converged, "{id}: {:?}", solution.kkt);
+    let optimum = shaped.objective * program.value(&theta);
+    let error = (solution.objective() - optimum).abs() / optimum;
+    assert!(error <= 1e-6, "{id}: objective {} is not {optimum}", solution.objective());
+    assert!(solution.is_feasible(), "{id}: {:?}", solution.requirements);
+    let ours: Vec<Vec<f64>> = (solution.multipliers.iter().zip(&shaped.multipliers))
+        .map(|(m, factor)| m.iter().map(|m| m / factor).collect())
+        .collect();
+    if shape == Shape::Equalities {
+        // Only the difference is unique.
+        let difference = |m: &[Vec<f64>]| m[0][0] - m[1][0];
+        let (a, b) = (difference(&ours), difference(&multipliers));
+        assert!((a - b).abs() <= MULTIPLIER * (1.0 + b.abs()), "{id}: {a} is not {b}");
+        return true;
+    }
+    let unique = program.multipliers_are_unique(&theta, &multipliers);
+    let mut pairs = ours.iter().flatten().zip(multipliers.iter().flatten());
+    let close = pairs.all(|(m, o)| (m - o).abs() <= MULTIPLIER * (1.0 + o));
+    assert!(!unique || close, "{id}: multipliers {ours:?} are not {multipliers:?}");
+    unique
 }
 
 #[test]

@@ -441,7 +441,8 @@ impl<'a, M: Model> Lagrangian<'a, M> {
 
     fn measurement(&self, theta: &[M::Real]) -> Measurement {
         let problem = self.ground.problem;
-        let objective = self.total(Owner::Objective).unwrap_or(Total::UNKNOWN).measured;
+        let total = self.total(Owner::Objective).unwrap_or(Total::UNKNOWN);
+        let surrogate = problem.objective().measure.as_ref().map(|_| total.primal);
         let trainable = &theta[..self.ground.model.trainable_count()];
         let square: f64 = trainable.iter().map(|t| t.to_f64() * t.to_f64()).sum();
         let mut slacks: Vec<Slacks> = problem
@@ -476,7 +477,8 @@ impl<'a, M: Model> Lagrangian<'a, M> {
             }
         }
         self.deal_out(&mut slacks);
-        Measurement { objective, penalty: 0.5 * problem.decay() * square, slacks }
+        let penalty = 0.5 * problem.decay() * square;
+        Measurement { objective: total.measured, surrogate, penalty, slacks }
     }
 
     /// Gives every row the slacks of its kind.

@@ -1,67 +1,123 @@
-//! The Lagrangian, or its augmented form, as a smooth function of θ at fixed multipliers.
+//! The Lagrangian, or its augmented form, as a smooth function of z = Kᵀθ at fixed multipliers.
 //!
 //! With a penalty r the term of a multiplier m and slack s is (\[m + r s\]₊² − m²)/(2r) instead
 //! of m s. It has the same saddle points, a minimiser even where the Lagrangian has none, and
 //! the gradient of the plain Lagrangian at the multipliers \[m + r s\]₊, so that one dual
 //! step with rate r leaves θ stationary (Bertsekas 1982; Rockafellar 1973).
+//!
+//! Slacks are those of the losses that have a gradient, less an offset of their own: where a requirement is
+//! measured by another loss, the offset says where the surrogate's level stands; at +∞ nothing is required.
 
 use crate::lagrangian::{Lagrangian, Scope};
 use crate::learner::lbfgs::Smooth;
-use crate::measurement::Measurement;
+use crate::learner::metric::Metric;
+use crate::learner::sizes::mean_level;
+use crate::measurement::{Measurement, Slacks};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::real::Real;
 
-/// L̂(·, m), augmented if there is a penalty, restricted to the lagrangian's scope.
-pub(crate) struct Augmented<'l, 'a, M: Model> {
-    lagrangian: &'l mut Lagrangian<'a, M>,
-    multipliers: &'l Multipliers,
-    penalty: Option<f64>,
-    theta: Vec<M::Real>,
+/// What is subtracted from each slack, per requirement and multiplier; an empty list is 0.
+pub(crate) type Offsets = [Vec<f64>];
+
+/// The slacks of a requirement that the augmented Lagrangian has.
+pub(crate) fn shifted<'s>(slacks: &'s Slacks, offsets: &'s [f64]) -> impl Iterator<Item = f64> + 's {
+    let offset = move |n: usize| offsets.get(n).copied().unwrap_or(0.0);
+    slacks.primal().enumerate().map(move |(n, s)| s - offset(n))
 }
 
-impl<'l, 'a, M: Model> Augmented<'l, 'a, M> {
-    pub(crate) fn new(
-        lagrangian: &'l mut Lagrangian<'a, M>,
-        multipliers: &'l Multipliers,
-        penalty: Option<f64>,
-    ) -> Self {
-        Self { lagrangian, multipliers, penalty, theta: Vec::new() }
+/// \[m + r s\]₊ for every multiplier, with the r of its requirement.
+pub(crate) fn stepped(
+    multipliers: &Multipliers,
+    penalties: &[f64],
+    offsets: &Offsets,
+    measurement: &Measurement,
+) -> Multipliers {
+    let mut stepped = multipliers.clone();
+    for (i, slacks) in measurement.slacks.iter().enumerate() {
+        for (m, s) in stepped.of_mut(i).iter_mut().zip(shifted(slacks, &offsets[i])) {
+            *m = (*m + penalties[i] * s).max(0.0);
+        }
     }
+    stepped
+}
 
-    fn value(&self, measurement: &Measurement) -> f64 {
+/// L̂(·, m), augmented if there are penalties, restricted to the lagrangian's scope.
+pub(crate) struct Augmented<'l, 'a, M: Model> {
+    pub(crate) lagrangian: &'l mut Lagrangian<'a, M>,
+    pub(crate) metric: &'l Metric,
+    pub(crate) multipliers: &'l Multipliers,
+    /// Per requirement; `None` for the plain Lagrangian.
+    pub(crate) penalties: Option<&'l [f64]>,
+    pub(crate) offsets: &'l Offsets,
+    /// The sizes of the terms last added up: what rounding is relative to.
+    pub(crate) size: f64,
+}
+
+impl<M: Model> Augmented<'_, '_, M> {
+    fn value(&mut self, measurement: &Measurement) -> f64 {
         let objective = match self.lagrangian.scope() {
-            Scope::Everything => measurement.value(),
+            Scope::Everything => measurement.minimised(),
             Scope::RequirementsOnly => 0.0,
         };
-        let Some(r) = self.penalty else { return measurement.lagrangian(self.multipliers) };
-        let term = |(m, s): (&f64, f64)| {
-            let shifted = (m + r * s).max(0.0);
-            (shifted * shifted - m * m) / (2.0 * r)
-        };
-        let rows = measurement.slacks.iter().zip(self.multipliers.iter());
-        objective
-            + rows
-                .map(|(slacks, m)| {
-                    m.iter().zip(slacks.primal()).map(term).sum::<f64>() / m.len() as f64
-                })
-                .sum::<f64>()
+        let (mut value, mut size) = (objective, objective.abs());
+        for (i, (slacks, multipliers)) in
+            measurement.slacks.iter().zip(self.multipliers.iter()).enumerate()
+        {
+            let term = |(&m, s): (&f64, f64)| match self.penalties.map(|r| r[i]) {
+                None if m == 0.0 => 0.0,
+                None => m * s,
+                Some(r) if m + r * s > 0.0 => s * (m + 0.5 * r * s),
+                Some(r) => -0.5 * m * m / r,
+            };
+            // A slack is a difference, of a loss and a level: its rounding is theirs.
+            let level = mean_level(&self.lagrangian.problem().requirements()[i]);
+            let lost = if level > 0.0 { level } else { objective.abs() };
+            let (mut sum, mut parts) = (0.0, 0.0);
+            for (m, s) in multipliers.iter().zip(shifted(slacks, &self.offsets[i])) {
+                let slope = match self.penalties.map(|r| r[i]) {
+                    Some(r) => (m + r * s).max(0.0),
+                    None => *m,
+                };
+                let term = term((m, s));
+                sum += term;
+                parts += term.abs() + slope * lost;
+            }
+            value += sum / multipliers.len() as f64;
+            size += parts / multipliers.len() as f64;
+        }
+        self.size = size;
+        value
     }
 }
 
 impl<M: Model> Smooth for Augmented<'_, '_, M> {
     fn evaluate(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
-        self.theta.clear();
-        self.theta.extend(x.iter().map(|&x| M::Real::from_f64(x)));
-        let measurement = self.lagrangian.measure(&self.theta);
-        let at = match self.penalty {
-            None => self.multipliers.clone(),
-            Some(r) => self.multipliers.stepped(r, &measurement),
+        gradient.copy_from_slice(x);
+        self.metric.to_theta(gradient);
+        let theta: Vec<M::Real> = gradient.iter().map(|&x| M::Real::from_f64(x)).collect();
+        let measurement = self.lagrangian.measure(&theta);
+        let exact = match self.penalties {
+            None => self.lagrangian.full_gradient(&theta, self.multipliers),
+            Some(r) => {
+                let at = stepped(self.multipliers, r, self.offsets, &measurement);
+                self.lagrangian.full_gradient(&theta, &at)
+            }
         };
-        let exact = self.lagrangian.full_gradient(&self.theta, &at);
         for (out, g) in gradient.iter_mut().zip(exact) {
             *out = g.to_f64();
         }
+        self.metric.gradient_from_theta(gradient);
         self.value(&measurement)
+    }
+
+    fn rounding(&self, value: f64) -> f64 {
+        let epsilon = 64.0 * M::Real::EPSILON.to_f64();
+        epsilon * self.size.max(value.abs())
+    }
+
+    fn first_step(&self, gradient_norm: f64) -> f64 {
+        // In z the curvature is about 1.
+        if self.metric.is_whitening() { 1.0 } else { (1.0 / gradient_norm).min(1.0) }
     }
 }

@@ -11,37 +11,60 @@
 //!   shrinks slowly. Same saddle points; it converges to them instead of to a neighbourhood, and
 //!   needs no strong convexity.
 //!
-//! The inner minimisation is L-BFGS on the full populations: smooth losses, and views that do
-//! not depend on the model.
+//! The inner minimisation is L-BFGS on the full populations, in the coordinates of the
+//! [metric](super::metric): smooth losses, and views that do not depend on the model. Penalties, residuals and
+//! tolerances are relative to the [sizes](super::sizes) of the problem, so that a loss of 1e6 is solved like one of 1.
+//!
+//! The pair (θ, μ, λ) with the least KKT residual is kept and returned. Penalties are not raised any more
+//! once the minimisation over θ fails to reach its tolerance, and lowered a little; when the residual has not
+//! halved for a while, nothing improves and the learner stops.
+//!
+//! A requirement that is measured by another loss is met by moving the level of its surrogate: see
+//! [proxy](super::proxy). If a requirement allows a share of its points to violate it and not all can meet it,
+//! those that are furthest from it are left out, up to that share.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use crate::dual::Dual;
 use crate::error::{Error, Result};
-use crate::learner::augmented::Augmented;
-use crate::learner::feasibility::{Effort, infeasibility};
-use crate::learner::lbfgs::{Limits, minimise};
+use crate::learner::augmented::{Augmented, Offsets, shifted, stepped};
+use crate::learner::feasibility::{Effort, infeasibility, is_followed, is_plain};
+use crate::learner::lbfgs::{Limits, Minimum, minimise};
+use crate::learner::progress::Settling;
+use crate::learner::proxy::Brackets;
 use crate::learner::report::Rho;
-use crate::learner::strategy::{Desk, Moved, Strategy, move_all_duals};
-use crate::measurement::Measurement;
+use crate::learner::sizes::{Sizes, parameters};
+use crate::learner::strategy::{Desk, Moved, Residual, Strategy, move_all_duals};
+use crate::measurement::{Measurement, weighted};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
+use crate::outcome::Outcome;
 use crate::problem::Problem;
 use crate::real::Real;
 
 /// Where the penalty of the augmented Lagrangian starts, unless told.
 const FIRST_PENALTY: f64 = 10.0;
-const LARGEST_PENALTY: f64 = 1e9;
+const LARGEST_FACTOR: f64 = 1e15;
+/// How often penalties are lowered where θ cannot be found.
+const LOWERED: u32 = 4;
+/// The inner minimisation aims at this share of the residual to stop at.
+const INNER: f64 = 0.2;
+/// Steps without half the residual after which nothing improves.
+const IDLE: u64 = 12;
+/// The same once the residual is small enough.
+const IDLE_AT_THE_END: u64 = 3;
+/// The largest number of steps between two moves of surrogates' levels.
+const PATIENT: u32 = 6;
 
 /// The strategy of Algorithm 1. See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exact {
     /// η of the paper's ascent; proximal if `None`.
     pub(crate) rate: Option<f64>,
-    /// Where the penalty r starts.
+    /// Where the penalty r starts, in those that balance objective and requirement.
     pub(crate) penalty: f64,
-    /// Largest inner tolerance ρ.
+    /// Largest inner tolerance ρ, beside the size of the objective.
     pub(crate) rho: f64,
     /// Largest number of inner iterations.
     pub(crate) iterations: usize,
@@ -53,40 +76,149 @@ impl Default for Exact {
     }
 }
 
+/// What a minimisation over θ reached.
+struct Inner {
+    rho: Rho,
+    /// ‖∇_z L̂‖.
+    gradient_norm: f64,
+}
+
 impl Exact {
-    /// Minimises over θ; returns ρ. `None` if interrupted on the way: θ is then where it was, and
-    /// the minimisation starts again when the training goes on.
-    fn minimise<M: Model>(&self, desk: &mut Desk<'_, '_, M>, penalty: Option<f64>) -> Option<Rho> {
+    /// Minimises over θ. `None` if interrupted on the way: θ is then where it was, and the
+    /// minimisation starts again when the training goes on.
+    fn minimise<M: Model>(
+        &self,
+        desk: &mut Desk<'_, '_, M>,
+        sizes: &Sizes,
+        penalties: Option<&[f64]>,
+        offsets: &Offsets,
+    ) -> Option<Inner> {
         let problem = desk.lagrangian.problem();
-        let alpha = problem.decay();
+        let (alpha, metric) = (problem.decay(), &sizes.metric);
         let proven = alpha > 0.0 && problem.is_convex(desk.lagrangian.model());
-        let rho = |norm: f64, decrement: f64| {
-            if proven { norm * norm / (2.0 * alpha) } else { decrement }
+        let rho = |at: &Minimum, gradient: &[f64]| {
+            if !proven {
+                return at.decrement;
+            }
+            let norm = metric.norm_by_theta(gradient);
+            norm * norm / (2.0 * alpha)
         };
-        let smallest = desk.rules.kkt.unwrap_or(f64::INFINITY);
+        let limit = desk.rules.kkt.unwrap_or(f64::INFINITY);
         let interrupt = desk.interrupt;
-        let done = |norm: f64, decrement: f64| {
-            let small = rho(norm, decrement) <= self.rho && norm <= 0.5 * smallest;
-            small || interrupt.load(Ordering::Relaxed)
+        let done = |at: &Minimum, _: &[f64], gradient: &[f64]| {
+            let small = rho(at, gradient) <= self.rho * sizes.objective
+                && at.gradient_norm <= INNER * limit * (2.0 * sizes.objective).sqrt()
+                && (limit.is_infinite() || metric.norm_by_theta(gradient) <= 0.5 * limit);
+            // Below this a gradient is rounding.
+            let exhausted = at.gradient_norm <= 1e-15 * (2.0 * sizes.objective).sqrt();
+            small || exhausted || interrupt.load(Ordering::Relaxed)
         };
-        let mut x: Vec<f64> = desk.state.theta.iter().map(|t| t.to_f64()).collect();
+        let mut z: Vec<f64> = desk.state.theta.iter().map(|t| t.to_f64()).collect();
+        metric.from_theta(&mut z);
         let limits = Limits { iterations: self.iterations, done: &done, target: f64::NEG_INFINITY };
-        let mut function = Augmented::new(desk.lagrangian, &desk.state.multipliers, penalty);
-        let minimum = minimise(&mut function, &mut x, limits);
+        let mut function = Augmented {
+            lagrangian: desk.lagrangian,
+            metric,
+            multipliers: &desk.state.multipliers,
+            penalties,
+            offsets,
+            size: 0.0,
+        };
+        let (minimum, gradient) = minimise(&mut function, &mut z, limits);
         if desk.is_interrupted() {
             return None;
         }
-        for (theta, x) in desk.state.theta.iter_mut().zip(&x) {
-            *theta = M::Real::from_f64(*x);
-        }
-        Some(Rho { value: rho(minimum.gradient_norm, minimum.decrement), proven })
+        desk.state.theta = parameters::<M>(metric, &z);
+        let rho = Rho { value: rho(&minimum, &gradient), proven };
+        Some(Inner { rho, gradient_norm: minimum.gradient_norm })
     }
 
-    /// Raises the penalty while violation and complementarity shrink too slowly.
-    fn adapt(before: f64, after: f64, penalty: &mut f64) {
-        if after > 0.25 * before {
-            *penalty = (4.0 * *penalty).min(LARGEST_PENALTY);
+    /// Where the slacks of the augmented Lagrangian are counted from.
+    fn offsets<M: Model>(&self, desk: &mut Desk<'_, '_, M>, sizes: &Sizes) -> Vec<Vec<f64>> {
+        let problem = desk.lagrangian.problem();
+        if self.rate.is_some() {
+            return vec![Vec::new(); problem.requirements().len()];
         }
+        let settling = &mut desk.state.progress.settling;
+        let brackets = settling.brackets.get_or_insert_with(|| Brackets::new(sizes));
+        let mut offsets = brackets.offsets();
+        if settling.leaves_out {
+            let measurement = desk.lagrangian.measure(&desk.state.theta);
+            for (i, requirement) in problem.requirements().iter().enumerate() {
+                leave_out(&measurement, i, requirement.all_but, &mut offsets[i]);
+                let multipliers = desk.state.multipliers.of_mut(i);
+                for (m, offset) in multipliers.iter_mut().zip(&offsets[i]) {
+                    *m = if offset.is_finite() { *m } else { 0.0 };
+                }
+            }
+        }
+        offsets
+    }
+
+    /// A dual step on the augmented Lagrangian, and what the next one is taken with.
+    fn step<M: Model>(
+        desk: &mut Desk<'_, '_, M>,
+        sizes: &Sizes,
+        penalties: &[f64],
+        offsets: &Offsets,
+        measurement: &Measurement,
+        stationarity: f64,
+    ) {
+        let state = &mut *desk.state;
+        let limit = desk.rules.kkt.unwrap_or(0.0);
+        let after = unsettled(measurement, &state.multipliers, penalties, offsets, sizes);
+        let worst = after.iter().copied().fold(0.0, f64::max);
+        // θ minimises the plain Lagrangian at the new multipliers.
+        state.multipliers = stepped(&state.multipliers, penalties, offsets, measurement);
+        let settling = &mut state.progress.settling;
+        settling.unsettled.resize(after.len(), f64::MAX);
+        let found = stationarity <= limit.max(1e-14);
+        if !found && settling.lowered < LOWERED {
+            // Too stiff, or all that rounding leaves.
+            settling.lowered += 1;
+            settling.factors.iter_mut().for_each(|factor| *factor *= 0.25);
+        }
+        let rows = settling.factors.iter_mut().zip(&mut settling.unsettled).zip(&after);
+        for ((factor, before), &after) in rows {
+            if found && settling.lowered == 0 && after > 0.25 * *before && after > 0.1 * limit {
+                let slow = if after > 0.5 * *before { 10.0 } else { 4.0 };
+                *factor = (slow * *factor).min(LARGEST_FACTOR);
+            }
+            *before = before.min(after);
+        }
+        let Some(brackets) = &mut settling.brackets else { return };
+        settling.since_offsets += 1;
+        let settled = worst <= 0.1 * brackets.step(sizes).max(1e-8);
+        if (settled || settling.since_offsets >= PATIENT)
+            && brackets.note(measurement, &state.multipliers, sizes)
+        {
+            settling.since_offsets = 0;
+            settling.unsettled.fill(f64::MAX);
+        }
+    }
+
+    /// Looks after 4, 8, 16, … steps that have not led to feasibility, and at the end.
+    fn look<M: Model>(
+        desk: &mut Desk<'_, '_, M>,
+        sizes: &Sizes,
+    ) -> Option<Outcome> {
+        let effort = Effort { iterations: 2000, hopeful: 0.0 };
+        let (theta, tolerances) = (&desk.state.theta, desk.tolerances);
+        let found = infeasibility(desk.lagrangian, sizes, theta, tolerances, effort, is_plain);
+        let problem = desk.lagrangian.problem();
+        let mut shares = problem.requirements().iter().map(|r| r.all_but);
+        if found.is_none()
+            && !desk.state.progress.settling.leaves_out
+            && shares.any(|share| share > 0.0)
+            && infeasibility(desk.lagrangian, sizes, theta, tolerances, effort, is_followed)
+                .is_some()
+        {
+            let state = &mut *desk.state;
+            state.progress.settling =
+                Settling { leaves_out: true, ..Settling::default() };
+            state.multipliers = Multipliers::start(problem);
+        }
+        found
     }
 }
 
@@ -126,54 +258,122 @@ impl<M: Model> Strategy<M> for Exact {
         }
         let problem = desk.lagrangian.problem();
         let primal = Instant::now();
-        let penalty = match self.rate {
-            Some(_) => None,
-            None => Some(desk.state.penalty),
+        let sizes = match desk.sizes.take() {
+            Some(sizes) => sizes,
+            None => Sizes::new(desk.lagrangian, desk.state.seed, desk.interrupt)?,
         };
-        let rho = self.minimise(&mut desk, penalty)?;
+        let offsets = self.offsets(&mut desk, &sizes);
+        let penalties: Option<Vec<f64>> = match self.rate {
+            Some(_) => None,
+            None => {
+                let factors = &mut desk.state.progress.settling.factors;
+                factors.resize(sizes.penalties.len(), 1.0);
+                let pairs = sizes.penalties.iter().zip(factors);
+                Some(pairs.map(|(r, factor)| desk.state.penalty * r * *factor).collect())
+            }
+        };
+        let inner = self.minimise(&mut desk, &sizes, penalties.as_deref(), &offsets)?;
         let primal_time = primal.elapsed();
         let dual = Instant::now();
         let measurement = desk.lagrangian.measure(&desk.state.theta);
-        let state = &mut *desk.state;
+        let steps = desk.state.epoch + 1;
         let mut against = None;
+        let mut residual = f64::INFINITY;
+        let mut infeasible = None;
+        let mut idle = false;
         if measurement.is_finite() {
-            match penalty {
+            let stationarity =
+                inner.gradient_norm / (2.0 * sizes.of_objective(&measurement)).sqrt();
+            match &penalties {
                 Some(r) => {
-                    let after = unsettled(&measurement, &state.multipliers, r);
-                    let before = state.progress.least_violation.unwrap_or(f64::INFINITY);
-                    Self::adapt(before, after, &mut state.penalty);
-                    state.progress.least_violation = Some(after.min(before));
-                    // θ minimises the plain Lagrangian at the new multipliers.
-                    state.multipliers = state.multipliers.stepped(r, &measurement);
+                    Self::step(&mut desk, &sizes, r, &offsets, &measurement, stationarity);
                 }
                 None => {
-                    against = Some(state.multipliers.clone());
+                    against = Some(desk.state.multipliers.clone());
                     let duals = Strategy::<M>::duals(self, problem);
-                    move_all_duals(problem, &duals, state, 0.0, &measurement);
+                    move_all_duals(problem, &duals, desk.state, 0.0, &measurement);
                 }
+            }
+            let pair = against.as_ref().unwrap_or(&desk.state.multipliers);
+            residual = relative(&measurement, pair, &offsets, &sizes).max(stationarity);
+            let limit = desk.rules.kkt.unwrap_or(0.0);
+            let settling = &mut desk.state.progress.settling;
+            settling.note(residual, steps);
+            if std::env::var("FDBG").is_ok() { eprintln!("DBG {steps} stat {stationarity:.2e} rel {residual:.2e} F {:.6e} m0 {:?} s0 {:?} viol {:?} pen {:?} base {:?} S {:?} F0 {:.2e} offs {:?}", measurement.minimised(), desk.state.multipliers.iter().map(|m| m[0]).collect::<Vec<_>>(), measurement.slacks.iter().map(|s| s.measured[0]).collect::<Vec<_>>(), settling.unsettled, settling.factors, sizes.penalties, sizes.requirements, sizes.objective, offsets.iter().map(|o| o.first().copied()).collect::<Vec<_>>()); }
+            let (least, waited) = (settling.residual.unwrap_or(f64::INFINITY), settling.idle(steps));
+            idle = desk.rules.kkt.is_some()
+                && self.rate.is_none()
+                && (waited >= IDLE || (waited >= IDLE_AT_THE_END && least <= limit));
+            let look = desk.rules.look_for_infeasibility
+                && (idle || (steps >= 4 && steps.is_power_of_two()))
+                && !measurement.is_feasible_within(problem, desk.tolerances);
+            if look {
+                infeasible = Self::look(&mut desk, &sizes);
+                idle &= infeasible.is_some() || desk.state.progress.settling.residual.is_some();
             }
         }
         let dual_time = dual.elapsed();
-        // Look after 4, 8, 16, … steps that have not led to feasibility.
-        let steps = state.epoch + 1;
-        let look = desk.rules.look_for_infeasibility
-            && steps >= 4
-            && steps.is_power_of_two()
-            && !measurement.is_feasible(problem, desk.rules.tolerance);
-        let infeasible = look
-            .then(|| {
-                let effort = Effort { iterations: 2000, hopeful: 0.0 };
-                infeasibility(desk.lagrangian, &desk.state.theta, desk.rules.tolerance, effort)
-            })
-            .flatten();
-        Some(Moved { measurement, against, rho: Some(rho), infeasible, primal_time, dual_time })
+        let leaves_out = desk.state.progress.settling.leaves_out;
+        *desk.sizes = Some(sizes);
+        Some(Moved {
+            measurement,
+            against,
+            rho: Some(inner.rho),
+            residual: Some(Residual { value: residual, idle, optimal: !leaves_out }),
+            infeasible,
+            primal_time,
+            dual_time,
+        })
     }
 }
 
-/// How far slacks and multipliers are from complementary: max |max(s, −m/r)|.
-fn unsettled(measurement: &Measurement, multipliers: &Multipliers, penalty: f64) -> f64 {
-    let rows = measurement.slacks.iter().zip(multipliers.iter());
-    rows.flat_map(|(slacks, m)| slacks.primal().zip(m))
-        .map(|(s, m)| s.max(-m / penalty).abs())
-        .fold(0.0, f64::max)
+/// How far slacks and multipliers of each requirement are from complementary: max |max(s, −m/r)|,
+/// beside its size.
+fn unsettled(
+    measurement: &Measurement,
+    multipliers: &Multipliers,
+    penalties: &[f64],
+    offsets: &Offsets,
+    sizes: &Sizes,
+) -> Vec<f64> {
+    let of = |(i, m): (usize, &[f64])| {
+        let slacks = shifted(&measurement.slacks[i], &offsets[i]);
+        let worst = m.iter().zip(slacks).map(|(m, s)| s.max(-m / penalties[i]).abs());
+        worst.fold(0.0, f64::max) / sizes.requirements[i]
+    };
+    multipliers.iter().enumerate().map(of).collect()
+}
+
+/// Violation and complementarity of a pair, beside the sizes of requirements and objective. What is left
+/// out counts for nothing.
+fn relative(
+    measurement: &Measurement,
+    multipliers: &Multipliers,
+    offsets: &Offsets,
+    sizes: &Sizes,
+) -> f64 {
+    let objective = sizes.of_objective(measurement);
+    let mut residual = 0.0f64;
+    for (i, (slacks, m)) in measurement.slacks.iter().zip(multipliers.iter()).enumerate() {
+        let counts = |n: &usize| offsets[i].get(*n).is_none_or(|offset| offset.is_finite());
+        let worst = (0..m.len()).filter(counts).map(|n| slacks.measured[n] + slacks.margin);
+        residual = residual.max(worst.fold(0.0, f64::max) / sizes.requirements[i]);
+        let product = weighted(&slacks.measured, slacks.margin, m, f64::abs);
+        residual = residual.max(product / objective);
+    }
+    residual
+}
+
+/// Puts the offsets of the points with the largest slacks, up to a share of them, at +∞.
+fn leave_out(measurement: &Measurement, i: usize, share: f64, offsets: &mut Vec<f64>) {
+    let slacks: Vec<f64> = shifted(&measurement.slacks[i], offsets).collect();
+    let count = (share * slacks.len() as f64 + 1e-9).floor() as usize;
+    let mut order: Vec<usize> = (0..slacks.len()).filter(|&n| slacks[n] > 0.0).collect();
+    order.sort_by(|&a, &b| slacks[b].total_cmp(&slacks[a]).then(a.cmp(&b)));
+    if count > 0 {
+        offsets.resize(slacks.len(), 0.0);
+        for &n in order.iter().take(count) {
+            offsets[n] = f64::INFINITY;
+        }
+    }
 }

@@ -18,7 +18,8 @@ use std::time::Instant;
 use crate::dual::Dual;
 use crate::error::{Error, Result};
 use crate::lagrangian::Selection;
-use crate::learner::feasibility::{Effort, infeasibility, total_violation};
+use crate::learner::feasibility::{Effort, infeasibility, is_plain, total_violation};
+use crate::learner::sizes::Sizes;
 use crate::learner::state::State;
 use crate::learner::strategy::{Desk, Moved, Strategy, move_all_duals};
 use crate::model::Model;
@@ -188,10 +189,20 @@ impl<M: Model, O: Optimiser<M::Real>> Strategy<M> for FirstOrder<O> {
         let infeasible = stuck
             .then(|| {
                 let effort = Effort { iterations: 200, hopeful: 0.5 };
-                infeasibility(desk.lagrangian, &desk.state.theta, desk.rules.tolerance, effort)
+                let (theta, seed) = (&desk.state.theta, desk.state.seed);
+                let sizes = Sizes::of_levels(desk.lagrangian, seed, desk.interrupt)?;
+                infeasibility(desk.lagrangian, &sizes, theta, desk.tolerances, effort, is_plain)
             })
             .flatten();
-        Some(Moved { measurement, against, rho: None, infeasible, primal_time, dual_time })
+        Some(Moved {
+            measurement,
+            against,
+            rho: None,
+            residual: None,
+            infeasible,
+            primal_time,
+            dual_time,
+        })
     }
 }
 

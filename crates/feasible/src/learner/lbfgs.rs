@@ -16,6 +16,17 @@ const TRIALS: usize = 40;
 /// A smooth function: writes its gradient, returns its value.
 pub(crate) trait Smooth {
     fn evaluate(&mut self, x: &[f64], gradient: &mut [f64]) -> f64;
+
+    /// How far a value near `value` may be wrong by rounding.
+    fn rounding(&self, value: f64) -> f64 {
+        1e-14 * value.abs()
+    }
+
+    /// The length of the first step, in gradients, before anything is known of curvature: about unit
+    /// length.
+    fn first_step(&self, gradient_norm: f64) -> f64 {
+        (1.0 / gradient_norm).min(1.0)
+    }
 }
 
 /// How a minimisation ended.
@@ -33,8 +44,8 @@ pub(crate) struct Minimum {
 #[derive(Clone, Copy)]
 pub(crate) struct Limits<'f> {
     pub(crate) iterations: usize,
-    /// Stop when this holds for (‖∇f‖₂, decrement).
-    pub(crate) done: &'f dyn Fn(f64, f64) -> bool,
+    /// Stop when this holds for where it is, with x and ∇f.
+    pub(crate) done: &'f dyn Fn(&Minimum, &[f64], &[f64]) -> bool,
     /// Stop when f falls to this.
     pub(crate) target: f64,
 }
@@ -45,8 +56,12 @@ struct Pair {
     sy: f64,
 }
 
-/// Minimises `f` from `x`, in place.
-pub(crate) fn minimise(f: &mut dyn Smooth, x: &mut [f64], limits: Limits<'_>) -> Minimum {
+/// Minimises `f` from `x`, in place; how it ended, and ∇f there.
+pub(crate) fn minimise(
+    f: &mut dyn Smooth,
+    x: &mut [f64],
+    limits: Limits<'_>,
+) -> (Minimum, Vec<f64>) {
     let n = x.len();
     let mut gradient = vec![0.0; n];
     let mut value = f.evaluate(x, &mut gradient);
@@ -62,18 +77,18 @@ pub(crate) fn minimise(f: &mut dyn Smooth, x: &mut [f64], limits: Limits<'_>) ->
         // Before the first step H is the identity and the decrement says nothing: inputs in
         // small units make a gradient that is small everywhere.
         let known = !pairs.is_empty() || gradient_norm == 0.0;
-        let finished = value <= limits.target || (known && (limits.done)(gradient_norm, decrement));
+        let finished =
+            value <= limits.target || (known && (limits.done)(&minimum, x, &gradient));
         if finished || iterations == limits.iterations || !value.is_finite() {
-            return minimum;
+            return (minimum, gradient);
         }
         for d in &mut direction {
             *d = -*d;
         }
-        // Without curvature information, a first step of about unit length.
-        let first = if pairs.is_empty() { (1.0 / gradient_norm).min(1.0) } else { 1.0 };
+        let first = if pairs.is_empty() { f.first_step(gradient_norm) } else { 1.0 };
         let Some(next) = line_search(f, x, value, &gradient, &direction, first, &mut trial) else {
             if pairs.is_empty() {
-                return minimum;
+                return (minimum, gradient);
             }
             // A direction from stale curvature: start over from steepest descent.
             pairs.clear();
@@ -114,7 +129,7 @@ fn line_search(
     if slope >= 0.0 || !slope.is_finite() {
         return None;
     }
-    let rounding = 1e-14 * value.abs() + f64::MIN_POSITIVE;
+    let rounding = f.rounding(value) + f64::MIN_POSITIVE;
     let (mut low, mut high) = ((0.0, slope), None::<(f64, f64)>);
     let mut step = first;
     for _ in 0..TRIALS {
@@ -202,9 +217,9 @@ mod tests {
     fn rosenbrocks_valley_is_followed_to_its_end() {
         let mut f = Rosenbrock(0);
         let mut x = vec![-1.2, 1.0, -1.2, 1.0];
-        let done = |norm: f64, _: f64| norm < 1e-9;
+        let done = |at: &Minimum, _: &[f64], _: &[f64]| at.gradient_norm < 1e-9;
         let limits = Limits { iterations: 500, done: &done, target: f64::NEG_INFINITY };
-        let minimum = minimise(&mut f, &mut x, limits);
+        let (minimum, _) = minimise(&mut f, &mut x, limits);
         assert!(minimum.gradient_norm < 1e-9, "{minimum:?}");
         assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-8), "{x:?}");
         assert!(f.0 < 200, "{} evaluations", f.0);
@@ -220,8 +235,8 @@ mod tests {
             }
         }
         let mut x = [0.0];
-        let limits = Limits { iterations: 30, done: &|_, _| false, target: f64::NEG_INFINITY };
-        let minimum = minimise(&mut Exponential, &mut x, limits);
+        let limits = Limits { iterations: 30, done: &|_, _, _| false, target: f64::NEG_INFINITY };
+        let (minimum, _) = minimise(&mut Exponential, &mut x, limits);
         assert!(minimum.value < 1e-3 && x[0].is_finite());
     }
 }

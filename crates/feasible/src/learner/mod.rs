@@ -13,16 +13,16 @@
 //! | `epochs` | 100 | epochs, or outer iterations of `exact` |
 //! | `seed` | 0 | start and shuffles |
 //! | `threads` | 1 | changes nothing but the time |
-//! | `tolerance` | 0 (`exact`: 1e-6) | slack up to which a requirement counts as met |
+//! | `tolerance` | 0 (`exact`: 1e-6 of the level) | slack up to which a requirement counts as met |
 //! | `batch_size` | 128 | rows per batch |
 //! | `dual`, `dual_for` | Adam, rate 0.01 | dual optimiser, for all or one requirement |
 //! | `dual_period` | 1 | epochs or batches between dual steps |
 //! | `survey` | everyone | rows a simultaneous learner's epoch is measured on |
 //! | `stop_when_feasible` | off | end at the first feasible iterate |
 //! | `stop_at_gap` | off | end at a relative duality gap, if feasible |
-//! | `stop_at_kkt` | off (`exact`: 1e-8) | end at a KKT residual (at least 64 ε of the model's scalar) |
+//! | `stop_at_kkt` | off (`exact`: 1e-8) | end at a KKT residual (at least 64 ε of the model's scalar); `exact`: beside the sizes of the problem |
 //! | `patience` | off | end after so many epochs without a better iterate |
-//! | `keep_last`, `keep_best`, `keep_best_on` | last | which iterate is returned |
+//! | `keep_last`, `keep_best`, `keep_best_on` | last (`exact`: least KKT residual) | which iterate is returned |
 //! | `look_for_infeasibility` | on | name a problem that cannot be solved |
 
 use std::ops::ControlFlow;
@@ -33,22 +33,30 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::problem::Problem;
 use crate::solution::Solution;
+use tolerance::Tolerance;
 
 mod augmented;
 pub mod exact;
 mod feasibility;
 pub mod first_order;
 mod lbfgs;
+mod metric;
 mod progress;
+mod proxy;
 mod report;
+mod shortfall;
+mod sizes;
 mod state;
 mod strategy;
+mod tolerance;
 mod training;
 
 pub use exact::Exact;
 pub use first_order::{Cadence, FirstOrder};
-pub use progress::{Merit, Progress};
+pub use progress::{Merit, Progress, Settling};
+pub use proxy::{Bracket, Brackets};
 pub use report::{EpochReport, Rho as InnerTolerance, ValidationReport};
+pub use shortfall::{Remedy, Shortfall};
 pub use state::{Best, State};
 pub use strategy::Strategy;
 pub use training::Training;
@@ -60,7 +68,7 @@ pub struct Learner<S> {
     epochs: u64,
     seed: u64,
     threads: usize,
-    tolerance: f64,
+    tolerance: Tolerance,
     stop: Stop,
     keep: Keep,
     look_for_infeasibility: bool,
@@ -93,7 +101,7 @@ impl<S> Learner<S> {
             epochs: 100,
             seed: 0,
             threads: 1,
-            tolerance: 0.0,
+            tolerance: Tolerance::Absolute(0.0),
             stop: Stop::default(),
             keep: Keep::Last,
             look_for_infeasibility: true,
@@ -118,9 +126,9 @@ impl<S> Learner<S> {
         self
     }
 
-    /// The slack up to which a requirement counts as met.
+    /// The slack up to which a requirement counts as met, in the units of its loss.
     pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.tolerance = tolerance;
+        self.tolerance = Tolerance::Absolute(tolerance);
         self
     }
 
@@ -138,7 +146,8 @@ impl<S> Learner<S> {
     }
 
     /// Ends when the KKT residual is at most this, or at most 64 ε of the model's scalar, below
-    /// which it is rounding. Costs a full gradient per epoch.
+    /// which it is rounding. Costs a full gradient per epoch. The exact learner measures it beside the sizes of
+    /// objective and levels too, and stops by that where plain numbers do not get so far.
     pub fn stop_at_kkt(mut self, residual: f64) -> Self {
         self.stop.kkt = Some(residual);
         self
@@ -156,7 +165,7 @@ impl<S> Learner<S> {
         self
     }
 
-    /// Returns the last iterate (the default).
+    /// Returns the last iterate (the default); the exact learner the one with the least KKT residual.
     pub fn keep_last(mut self) -> Self {
         self.keep = Keep::Last;
         self
@@ -188,7 +197,7 @@ impl<S> Learner<S> {
         let not_negative = |name, x: f64| {
             Error::unless(x >= 0.0 && x.is_finite(), name, x, "at least 0 and finite")
         };
-        not_negative("tolerance", self.tolerance)?;
+        not_negative("tolerance", self.tolerance.value())?;
         not_negative("stop_at_gap", self.stop.gap.unwrap_or(0.0))?;
         not_negative("stop_at_kkt", self.stop.kkt.unwrap_or(0.0))?;
         self.strategy.check(problem)
@@ -318,8 +327,8 @@ impl<O> Learner<FirstOrder<O>> {
 impl Learner<Exact> {
     /// Algorithm 1: minimise the Lagrangian, then one dual step. See [`Exact`].
     pub fn exact() -> Self {
-        let learner = Self::new(Exact::default());
-        learner.tolerance(1e-6).stop_at_kkt(1e-8)
+        let tolerance = Tolerance::Relative(1e-6);
+        Self { tolerance, ..Self::new(Exact::default()) }.stop_at_kkt(1e-8)
     }
 
     /// The paper's dual ascent at rate η (η/N for pointwise requirements) instead of the
@@ -329,13 +338,14 @@ impl Learner<Exact> {
         self
     }
 
-    /// Where the penalty of the proximal steps starts; 10 by default.
+    /// Where the penalty of the proximal steps starts, 1 being the one that balances the curvature of the
+    /// objective; 10 by default.
     pub fn penalty(mut self, penalty: f64) -> Self {
         self.strategy.penalty = penalty;
         self
     }
 
-    /// The largest inner tolerance ρ; 1e-10 by default.
+    /// The largest inner tolerance ρ, beside the size of the objective; 1e-10 by default.
     pub fn rho(mut self, rho: f64) -> Self {
         self.strategy.rho = rho;
         self

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::learner::proxy::Brackets;
 use crate::measurement::Measurement;
 use crate::problem::Problem;
 use crate::requirement::Kind;
@@ -19,9 +20,14 @@ pub struct Merit {
 impl Merit {
     /// The merit of a measured iterate.
     pub fn new(problem: &Problem, measurement: &Measurement, tolerance: f64) -> Self {
-        let feasible = measurement.is_feasible(problem, tolerance);
+        Self::within(problem, measurement, &vec![tolerance; measurement.slacks.len()])
+    }
+
+    /// The same with a tolerance for each requirement.
+    pub(crate) fn within(problem: &Problem, measurement: &Measurement, tolerances: &[f64]) -> Self {
+        let feasible = measurement.is_feasible_within(problem, tolerances);
         let value =
-            if feasible { measurement.value() } else { excess(problem, measurement, tolerance) };
+            if feasible { measurement.value() } else { excess(problem, measurement, tolerances) };
         Self { feasible, value }
     }
 
@@ -37,9 +43,9 @@ impl Merit {
 
 /// How far an iterate is from feasible, requirements with different units added up: the share
 /// of violating points beyond what is allowed, and average slacks relative to their level.
-fn excess(problem: &Problem, measurement: &Measurement, tolerance: f64) -> f64 {
-    let rows = problem.requirements().iter().zip(&measurement.slacks);
-    rows.map(|(requirement, slacks)| match requirement.kind() {
+fn excess(problem: &Problem, measurement: &Measurement, tolerances: &[f64]) -> f64 {
+    let rows = problem.requirements().iter().zip(&measurement.slacks).zip(tolerances);
+    rows.map(|((requirement, slacks), &tolerance)| match requirement.kind() {
         Kind::Average => {
             slacks.worst().max(0.0) / requirement.level().of(0).abs().max(f64::MIN_POSITIVE.sqrt())
         }
@@ -59,9 +65,62 @@ pub struct Progress {
     pub stuck: u64,
     /// How often infeasibility was looked for.
     pub checks: u32,
+    /// The least slack each requirement had, the worst of its points, and after how many epochs.
+    #[serde(default)]
+    pub least_slacks: Vec<(f64, u64)>,
+    /// What the exact learner remembers.
+    #[serde(default)]
+    pub settling: Settling,
+}
+
+/// How far the exact learner has settled.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Settling {
+    /// The least relative KKT residual.
+    pub residual: Option<f64>,
+    /// What it was when it last halved, and after how many steps that was.
+    pub halved: Option<(f64, u64)>,
+    /// What the penalty of each requirement has been multiplied with.
+    pub factors: Vec<f64>,
+    /// How far each requirement has been from complementary, at least.
+    pub unsettled: Vec<f64>,
+    /// How often penalties were lowered because θ could not be found; they are not raised after that.
+    pub lowered: u32,
+    /// Steps since the offsets of the surrogates last moved.
+    pub since_offsets: u32,
+    /// Where the levels of surrogates stand.
+    pub brackets: Option<Brackets>,
+    /// Whether the points that a requirement may leave out are left out, because not all can meet it.
+    pub leaves_out: bool,
+}
+
+impl Settling {
+    /// Notes a residual.
+    pub(crate) fn note(&mut self, residual: f64, epoch: u64) {
+        self.residual = Some(self.residual.map_or(residual, |least| least.min(residual)));
+        if self.halved.is_none_or(|(before, _)| residual <= 0.5 * before) {
+            self.halved = Some((residual, epoch));
+        }
+    }
+
+    /// Steps since the residual last halved.
+    pub(crate) fn idle(&self, epoch: u64) -> u64 {
+        self.halved.map_or(0, |(_, at)| epoch.saturating_sub(at))
+    }
 }
 
 impl Progress {
+    /// Notes the least slack of every requirement.
+    pub(crate) fn note_slacks(&mut self, measurement: &Measurement, epoch: u64) {
+        self.least_slacks.resize(measurement.slacks.len(), (f64::INFINITY, 0));
+        for (least, slacks) in self.least_slacks.iter_mut().zip(&measurement.slacks) {
+            let worst = slacks.worst();
+            if worst < least.0 {
+                *least = (worst, epoch);
+            }
+        }
+    }
+
     /// Notes an iterate; true if it is the best so far.
     pub(crate) fn note(&mut self, merit: Merit, epoch: u64) -> bool {
         let better = self.best.is_none_or(|(best, _)| merit.beats(&best, 0.0));

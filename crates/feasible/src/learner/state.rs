@@ -54,6 +54,9 @@ pub struct Best<T> {
     pub multipliers: Multipliers,
     /// Whether it met every requirement.
     pub feasible: bool,
+    /// Its KKT residual beside the sizes of the problem, where the learner measures it.
+    #[serde(default)]
+    pub residual: Option<f64>,
 }
 
 impl<T: Real> State<T> {

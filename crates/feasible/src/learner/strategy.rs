@@ -7,6 +7,7 @@ use crate::dual::Dual;
 use crate::error::Result;
 use crate::lagrangian::Lagrangian;
 use crate::learner::report::Rho;
+use crate::learner::sizes::Sizes;
 use crate::learner::state::State;
 use crate::measurement::Measurement;
 use crate::model::Model;
@@ -47,12 +48,15 @@ pub struct Desk<'d, 'a, M: Model> {
     pub(crate) orders: &'d mut Vec<Vec<u32>>,
     pub(crate) interrupt: &'d AtomicBool,
     pub(crate) rules: Rules,
+    /// The slack up to which each requirement counts as met.
+    pub(crate) tolerances: &'d [f64],
+    /// What the exact learner found out before its first step.
+    pub(crate) sizes: &'d mut Option<Sizes>,
 }
 
 /// What of the learner's settings a strategy needs to know.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
-    pub(crate) tolerance: f64,
     pub(crate) kkt: Option<f64>,
     pub(crate) look_for_infeasibility: bool,
 }
@@ -72,9 +76,20 @@ pub struct Moved {
     /// The multipliers θ was trained against, if the state's have moved on since.
     pub(crate) against: Option<Multipliers>,
     pub(crate) rho: Option<Rho>,
+    pub(crate) residual: Option<Residual>,
     pub(crate) infeasible: Option<Outcome>,
     pub(crate) primal_time: Duration,
     pub(crate) dual_time: Duration,
+}
+
+/// The KKT residual of a pair, beside the sizes of the problem.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Residual {
+    pub(crate) value: f64,
+    /// Whether nothing improves any more.
+    pub(crate) idle: bool,
+    /// Whether a small residual is that of the problem as stated.
+    pub(crate) optimal: bool,
 }
 
 /// A dual step of every requirement on the slacks of its whole population.

@@ -9,6 +9,8 @@ use crate::flush::FlushDenormals;
 use crate::lagrangian::Lagrangian;
 use crate::learner::progress::Merit;
 use crate::learner::report::{EpochReport, ValidationReport};
+use crate::learner::shortfall::shortfalls;
+use crate::learner::sizes::Sizes;
 use crate::learner::state::{Best, State};
 use crate::learner::strategy::{Desk, Moved, Rules, Strategy};
 use crate::learner::{Keep, Learner};
@@ -53,6 +55,10 @@ pub struct Training<'a, M: Model, S> {
     interrupt: Arc<AtomicBool>,
     /// The KKT residual to stop at, no smaller than rounding.
     kkt_limit: Option<f64>,
+    /// The slack up to which each requirement counts as met.
+    tolerances: Vec<f64>,
+    /// What the exact learner found out before its first step.
+    sizes: Option<Sizes>,
 }
 
 impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
@@ -63,7 +69,8 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
         state: Option<State<M::Real>>,
     ) -> Result<Self> {
         learner.check(problem)?;
-        let lagrangian = Lagrangian::new(problem, model, learner.threads, learner.seed)?.sharing();
+        let mut lagrangian =
+            Lagrangian::new(problem, model, learner.threads, learner.seed)?.sharing();
         let validation = match &learner.keep {
             Keep::BestOn(validation) => {
                 validation.check_same_shape(problem)?;
@@ -95,6 +102,7 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
         };
         let sound = (state.theta.clone(), state.multipliers.clone());
         let rounding = 64.0 * M::Real::EPSILON.to_f64();
+        let tolerances = learner.tolerance.of_each(&mut lagrangian, state.seed);
         Ok(Self {
             learner,
             lagrangian,
@@ -104,6 +112,8 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
             orders: Vec::new(),
             interrupt: Arc::default(),
             kkt_limit: learner.stop.kkt.map(|limit| limit.max(rounding)),
+            tolerances,
+            sizes: None,
         })
     }
 
@@ -151,10 +161,11 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
             orders: &mut self.orders,
             interrupt: &self.interrupt,
             rules: Rules {
-                tolerance: learner.tolerance,
                 kkt: self.kkt_limit,
                 look_for_infeasibility: learner.look_for_infeasibility,
             },
+            tolerances: &self.tolerances,
+            sizes: &mut self.sizes,
         };
         let Some(moved) = learner.strategy.epoch(desk) else {
             self.state.outcome = Some(Outcome::Interrupted);
@@ -186,48 +197,84 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
 
     /// Keeps the best iterate, applies the stopping rules and reports.
     fn conclude(&mut self, moved: Moved) -> EpochReport {
-        let Moved { measurement, against, rho, infeasible, primal_time, dual_time } = moved;
+        let Moved { measurement, against, rho, residual, infeasible, primal_time, dual_time } = moved;
         let (learner, problem) = (self.learner, self.lagrangian.problem());
-        let tolerance = learner.tolerance;
+        let (epoch, tolerances) = (self.state.epoch, &self.tolerances);
         let judged = self.validation.as_mut().map(|v| (v.problem(), v.measure(&self.state.theta)));
         let merit = match &judged {
-            Some((problem, measurement)) => Merit::new(problem, measurement, tolerance),
-            None => Merit::new(problem, &measurement, tolerance),
+            Some((problem, measurement)) => Merit::within(problem, measurement, tolerances),
+            None => Merit::within(problem, &measurement, tolerances),
         };
-        let best = self.state.progress.note(merit, self.state.epoch);
-        if best && !matches!(learner.keep, Keep::Last) {
-            self.state.best = Some(Best {
-                epoch: self.state.epoch,
-                theta: self.state.theta.clone(),
-                multipliers: self.state.multipliers.clone(),
-                feasible: merit.feasible,
-            });
-        }
+        let best = self.state.progress.note(merit, epoch);
+        self.state.progress.note_slacks(&measurement, epoch);
         let pair = against.as_ref().unwrap_or(&self.state.multipliers);
-        let gap = Gap::new(&measurement, pair, rho.map_or(0.0, |r| r.value));
         let kkt = self
             .kkt_limit
             .is_some()
             .then(|| Kkt::new(&mut self.lagrangian, &self.state.theta, &measurement, pair));
+        let gap = Gap::new(&measurement, pair, rho.map_or(0.0, |r| r.value));
         let lagrangian = measurement.lagrangian(pair);
-        let feasible = measurement.is_feasible(problem, tolerance);
+        let feasible = measurement.is_feasible_within(problem, tolerances);
+        let this = |residual| Best {
+            epoch,
+            theta: self.state.theta.clone(),
+            multipliers: pair.clone(),
+            feasible: merit.feasible,
+            residual,
+        };
+        // The exact learner's last pair need not be its best one.
+        let keep = match (&learner.keep, residual) {
+            (Keep::Last, None) => false,
+            (Keep::Last, Some(residual)) if !self.lagrangian.problem().has_surrogates() => {
+                let order = |feasible: bool, residual: f64| (!feasible, residual);
+                let of = |best: &Best<M::Real>| {
+                    let before = order(best.feasible, best.residual.unwrap_or(f64::INFINITY));
+                    order(merit.feasible, residual.value) < before
+                };
+                self.state.best.as_ref().is_none_or(of)
+            }
+            _ => best,
+        };
+        if keep {
+            // A first-order learner keeps the multipliers that the next epoch starts with.
+            let mut kept = this(residual.map(|r| r.value));
+            if residual.is_none() {
+                kept.multipliers = self.state.multipliers.clone();
+            }
+            self.state.best = Some(kept);
+        }
         let stop = &learner.stop;
-        let converged = stop.gap.is_some_and(|gap_limit| feasible && gap.relative <= gap_limit)
-            || self.kkt_limit.zip(kkt).is_some_and(|(limit, kkt)| kkt.residual() <= limit);
         let last = self.state.progress.best.map_or(0, |(_, epoch)| epoch);
-        let out_of_patience =
-            stop.patience.is_some_and(|n| self.state.epoch.saturating_sub(last) >= n);
+        let out_of_patience = stop.patience.is_some_and(|n| epoch.saturating_sub(last) >= n);
+        let at_gap = stop.gap.is_some_and(|limit| feasible && gap.relative <= limit);
+        let small = |residual: f64| self.kkt_limit.is_some_and(|limit| residual <= limit);
+        let absolute = kkt.is_some_and(|kkt| small(kkt.residual()));
+        let idle = residual.is_some_and(|r| r.idle);
+        let (converged, settled) = match residual {
+            None => (at_gap || absolute, false),
+            Some(r) => {
+                // Beside the sizes of the problem, and as far as it goes in plain numbers.
+                let now = feasible && r.optimal && small(r.value);
+                let kept = self.state.best.as_ref().filter(|kept| kept.feasible && r.optimal);
+                let before = kept.and_then(|kept| kept.residual).is_some_and(small);
+                (at_gap || (now && absolute), idle && before)
+            }
+        };
+        let met_before = feasible || self.state.best.as_ref().is_some_and(|best| best.feasible);
         if converged {
             // The pair that converged is what is returned.
-            if let Some(against) = &against {
-                self.state.multipliers = against.clone();
-            }
+            self.state.best = Some(this(residual.map(|r| r.value)));
             self.state.outcome = Some(Outcome::Converged);
-        } else if infeasible.is_some() {
+        } else if settled {
+            self.state.outcome = Some(Outcome::Converged);
+        } else if infeasible.is_some() && !met_before {
             self.state.outcome = infeasible;
         } else if stop.feasible && merit.feasible {
+            if matches!(learner.keep, Keep::Last) {
+                self.state.best = None;
+            }
             self.state.outcome = Some(Outcome::Feasible);
-        } else if out_of_patience {
+        } else if out_of_patience || idle {
             self.state.outcome = Some(self.at_the_end(Outcome::Stalled));
         }
         EpochReport {
@@ -238,10 +285,18 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
             gap,
             rho,
             kkt,
-            requirements: measurement.standings(problem, &self.state.multipliers, tolerance),
+            requirements: measurement.standings_within(
+                problem,
+                &self.state.multipliers,
+                &self.tolerances,
+            ),
             validation: judged.map(|(problem, measurement)| ValidationReport {
                 objective: measurement.objective,
-                requirements: measurement.standings(problem, &self.state.multipliers, tolerance),
+                requirements: measurement.standings_within(
+                    problem,
+                    &self.state.multipliers,
+                    &self.tolerances,
+                ),
             }),
             best,
             primal_time,
@@ -255,7 +310,7 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
             Some(best) => best.feasible,
             None => {
                 let measurement = self.lagrangian.measure(&self.state.theta);
-                measurement.is_feasible(self.lagrangian.problem(), self.learner.tolerance)
+                measurement.is_feasible_within(self.lagrangian.problem(), &self.tolerances)
             }
         };
         if feasible { Outcome::Feasible } else { otherwise }
@@ -278,12 +333,10 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
 
     /// The result: one model, its multipliers, slacks and residuals.
     pub fn finish(mut self) -> Solution<M::Real> {
-        let State { epoch, theta, multipliers, best, outcome, .. } = self.state;
+        let State { epoch, theta, multipliers, best, outcome, progress, .. } = self.state;
         // Whether this process trained the last epoch or only found it done, adversaries draw the same.
         self.lagrangian.place.epoch = epoch;
-        // A training that converged returns the pair that did.
-        let kept = best.filter(|_| outcome != Some(Outcome::Converged));
-        let (kept_epoch, theta, multipliers) = match kept {
+        let (kept_epoch, theta, multipliers) = match best {
             Some(best) => (best.epoch, best.theta, best.multipliers),
             None => (epoch, theta, multipliers),
         };
@@ -291,7 +344,9 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
         let kkt = Kkt::new(&mut self.lagrangian, &theta, &measurement, &multipliers);
         let gap = Gap::new(&measurement, &multipliers, 0.0);
         let problem = self.lagrangian.problem();
-        let requirements = measurement.standings(problem, &multipliers, self.learner.tolerance);
+        let requirements =
+            measurement.standings_within(problem, &multipliers, &self.tolerances);
+        let shortfalls = shortfalls(&requirements, &progress, epoch);
         Solution {
             theta,
             multipliers,
@@ -300,6 +355,7 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
             gap,
             kkt,
             outcome: outcome.unwrap_or(Outcome::Interrupted),
+            shortfalls,
             epochs: epoch,
             kept_epoch,
         }

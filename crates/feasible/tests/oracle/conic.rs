@@ -102,6 +102,11 @@ impl Conic {
                 self.at_least_zero(&weights, 1.0);
                 vec![(t, 1.0)]
             }
+            Curve::Linear => {
+                let t = self.variable();
+                self.at_least(t, &parts[0].0, parts[0].1, 1.0);
+                vec![(t, 1.0)]
+            }
             Curve::SquaredPlus => {
                 let h = self.variable();
                 self.at_least_zero(&[(h, 1.0)], 0.0);

@@ -9,6 +9,8 @@ pub enum Curve {
     LogSumExp,
     /// max(0, u)²: squared hinge (u = 1 − m).
     SquaredPlus,
+    /// u itself.
+    Linear,
     /// ½u² up to δ, δ|u| − ½δ² beyond.
     Huber(f64),
 }
@@ -22,6 +24,7 @@ impl Curve {
                 let top = u.iter().copied().fold(0.0, f64::max);
                 top + ((-top).exp() + u.iter().map(|u| (u - top).exp()).sum::<f64>()).ln()
             }
+            Self::Linear => u[0],
             Self::SquaredPlus => u[0].max(0.0).powi(2),
             Self::Huber(delta) if u[0].abs() <= delta => 0.5 * u[0] * u[0],
             Self::Huber(delta) => delta * u[0].abs() - 0.5 * delta * delta,
@@ -36,6 +39,7 @@ impl Curve {
                 let log = self.value(u);
                 u.iter().map(|u| (u - log).exp()).collect()
             }
+            Self::Linear => vec![1.0],
             Self::SquaredPlus => vec![2.0 * u[0].max(0.0)],
             Self::Huber(delta) => vec![u[0].clamp(-delta, delta)],
         }

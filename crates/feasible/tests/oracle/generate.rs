@@ -44,18 +44,18 @@ pub struct Instance {
 }
 
 /// A requirement without level, twice.
-struct Sketch {
-    requirement: Requirement,
-    rows: Rows,
-    pointwise: bool,
+pub(super) struct Sketch {
+    pub(super) requirement: Requirement,
+    pub(super) rows: Rows,
+    pub(super) pointwise: bool,
 }
 
 impl Sketch {
-    fn multipliers(&self) -> usize {
+    pub(super) fn multipliers(&self) -> usize {
         if self.pointwise { self.rows.points.len() } else { 1 }
     }
 
-    fn at_most(self, level: f64) -> (Requirement, (Rows, Scope)) {
+    pub(super) fn at_most(self, level: f64) -> (Requirement, (Rows, Scope)) {
         let scope = match self.pointwise {
             true => Scope::Pointwise(vec![level; self.rows.points.len()]),
             false => Scope::Average(level),
@@ -63,7 +63,7 @@ impl Sketch {
         (self.requirement.at_most(level), (self.rows, scope))
     }
 
-    fn at_most_each(self, levels: Vec<f64>) -> (Requirement, (Rows, Scope)) {
+    pub(super) fn at_most_each(self, levels: Vec<f64>) -> (Requirement, (Rows, Scope)) {
         (self.requirement.at_most_each(levels.clone()), (self.rows, Scope::Pointwise(levels)))
     }
 }
@@ -76,21 +76,28 @@ pub fn instance(regression: Regression, kernel: bool, family: Family, number: u6
     generator.instance(&mut random, family)
 }
 
-struct Generator {
-    regression: Regression,
-    machine: Machine,
-    base: Raw,
-    features: Features,
-    population: Population,
-    decay: f64,
+pub(super) struct Generator {
+    pub(super) regression: Regression,
+    /// The loss of the objective.
+    pub(super) objective: Loss,
+    pub(super) machine: Machine,
+    pub(super) base: Raw,
+    pub(super) features: Features,
+    pub(super) population: Population,
+    pub(super) decay: f64,
 }
 
 impl Generator {
-    fn new(random: &mut Random, regression: Regression, kernel: bool) -> Self {
+    pub(super) fn new(random: &mut Random, regression: Regression, kernel: bool) -> Self {
         let inputs = random.count(2, 6);
-        let outputs = regression.outputs();
         let count = random.count(10, 60);
         let base = data(random, regression, count, inputs, 0.0);
+        Self::of(random, regression, kernel, base)
+    }
+
+    /// With these data.
+    pub(super) fn of(random: &mut Random, regression: Regression, kernel: bool, base: Raw) -> Self {
+        let (inputs, outputs) = (base.x[0].len(), regression.outputs());
         let machine = match kernel {
             true => kernel_expansion(random, &base, outputs),
             false => Machine::Affine { inputs, outputs },
@@ -101,14 +108,15 @@ impl Generator {
         let spread = 10f64.powf(random.between(-3.0, -1.0));
         let bare = regression == Regression::Number && !kernel && random.count(0, 3) == 0;
         let decay = if bare { 0.0 } else { spread };
-        Self { regression, machine, base, features, population, decay }
+        let objective = regression.loss();
+        Self { regression, objective, machine, base, features, population, decay }
     }
 
-    fn program(&self, requirements: Vec<(Rows, Scope)>) -> Program {
+    pub(super) fn program(&self, requirements: Vec<(Rows, Scope)>) -> Program {
         Program {
             parameters: self.machine.parameters(),
             decay: self.decay,
-            objective: self.features.loss(&self.regression.loss(), &self.base.y),
+            objective: self.features.loss(&self.objective, &self.base.y),
             requirements,
         }
     }
@@ -148,7 +156,7 @@ impl Generator {
     }
 
     /// A requirement without level.
-    fn sketch(&self, random: &mut Random, number: usize, pointwise: bool) -> Sketch {
+    pub(super) fn sketch(&self, random: &mut Random, number: usize, pointwise: bool) -> Sketch {
         let name = format!("requirement {number}");
         if random.count(0, 3) == 0 {
             let (rho, moved) = self.counterfactual(random);
@@ -201,7 +209,7 @@ impl Generator {
     }
 
     /// A θ that takes the requirements seriously, or the optimum that ignores them.
-    fn reference(&self, random: &mut Random, sketches: &[Sketch], loose: bool) -> Vec<f64> {
+    pub(super) fn reference(&self, random: &mut Random, sketches: &[Sketch], loose: bool) -> Vec<f64> {
         let unlevelled = |s: &Sketch| {
             let none = f64::NAN;
             let scope = match s.pointwise {
@@ -295,7 +303,7 @@ impl Generator {
     }
 }
 
-fn sketch(
+pub(super) fn sketch(
     name: impl Into<String>,
     population: &Population,
     loss: Loss,
@@ -310,7 +318,7 @@ fn sketch(
 }
 
 /// A level that `theta` meets, by a hair or easily.
-fn level(
+pub(super) fn level(
     random: &mut Random,
     sketch: Sketch,
     theta: &[f64],
@@ -339,7 +347,7 @@ fn kernel_expansion(random: &mut Random, base: &Raw, outputs: usize) -> Machine 
 }
 
 /// Normal inputs whose last column is 0 or 1, and targets that follow them with noise.
-fn data(random: &mut Random, kind: Regression, n: usize, inputs: usize, shift: f64) -> Raw {
+pub(super) fn data(random: &mut Random, kind: Regression, n: usize, inputs: usize, shift: f64) -> Raw {
     let outputs = kind.outputs();
     let weights = random.normals(inputs * outputs);
     let (mut x, mut y) = (Vec::new(), Vec::new());

@@ -19,6 +19,7 @@ mod machine;
 mod program;
 mod random;
 mod raw;
+mod shapes;
 
 pub use conic::{Verdict, least_violation, solve};
 pub use curve::Curve;
@@ -27,3 +28,4 @@ pub use machine::{Machine, Regression};
 pub use program::{Kkt, Point, Program, Rows, Scope};
 pub use random::{Random, grid};
 pub use raw::{Features, Raw};
+pub use shapes::{Shape, Shaped, shaped};

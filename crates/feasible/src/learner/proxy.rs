@@ -1,0 +1,141 @@
+//! Requirements that are measured by another loss than the one θ follows: where the surrogate's level
+//! must stand for the measured requirement to be met, and not more than met.
+//!
+//! The surrogate (a logistic loss) says nothing about the level of what it stands for (an error rate). As in the
+//! proxy-Lagrangian of Cotter et al. (2019), θ minimises a Lagrangian with the surrogate while the
+//! measured slack moves the multiplier. The exact learner minimises to convergence in between, so it can do
+//! better than small steps: the surrogate is required to stay below its level plus an offset t, the
+//! measured slack s(t) of the solution is a function of t that rises with it, and its zero is found by safeguarded
+//! secants, one bracket for each multiplier. A rate moves in jumps of one sample: then the
+//! bracket closes around a jump, and the side on which the requirement is met is the solution.
+
+use serde::{Deserialize, Serialize};
+
+use crate::learner::sizes::Sizes;
+use crate::measurement::{Measurement, Slacks};
+use crate::multiplier::Multipliers;
+
+/// A bracket is closed at this share of the requirement's size.
+const CLOSED: f64 = 1e-7;
+
+/// The offset of one surrogate slack, with what is known on both sides of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Bracket {
+    at: f64,
+    /// The last step.
+    step: f64,
+    /// Where the measured requirement was met, with its slack.
+    met: Option<(f64, f64)>,
+    /// Where it was violated.
+    violated: Option<(f64, f64)>,
+    /// Whether it was violated the last time.
+    above: bool,
+}
+
+impl Bracket {
+    fn is_closed(&self, size: f64) -> bool {
+        let width = self.met.zip(self.violated).map(|(met, violated)| violated.0 - met.0);
+        width.is_some_and(|width| width <= CLOSED * size)
+    }
+
+    /// Moves the offset, the measured slack of the solution there being `slack`.
+    fn note(&mut self, slack: f64, size: f64) {
+        let (here, above) = ((self.at, slack), slack > 0.0);
+        // What other requirements have done since may have moved the zero out of the bracket.
+        if self.is_closed(size) {
+            (self.met, self.violated) = (None, None);
+        }
+        if above {
+            self.violated = Some(here);
+            self.met = self.met.filter(|met| met.0 < self.at);
+        } else {
+            self.met = Some(here);
+            self.violated = self.violated.filter(|violated| violated.0 > self.at);
+        }
+        let next = match (self.met, self.violated) {
+            (Some((low, s)), Some((high, t))) => {
+                let share = if above == self.above { 0.5 } else { (s / (s - t)).clamp(0.1, 0.9) };
+                low + share * (high - low)
+            }
+            (_, None) => self.at + slack.abs().max(2.0 * self.step).max(CLOSED * size),
+            (None, _) => self.at - slack.abs().max(2.0 * self.step).max(CLOSED * size),
+        };
+        (self.step, self.at, self.above) = ((next - self.at).abs(), next, above);
+    }
+}
+
+/// The brackets of all requirements; empty for those measured by the loss θ follows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Brackets(Vec<Vec<Bracket>>);
+
+impl Brackets {
+    /// At the offsets of the objective's own minimiser.
+    pub(crate) fn new(sizes: &Sizes) -> Self {
+        let of = |at: &f64| Bracket { at: *at, ..Bracket::default() };
+        Self(sizes.offsets.iter().map(|of_one| of_one.iter().map(of).collect()).collect())
+    }
+
+    /// The offsets, per requirement.
+    pub(crate) fn offsets(&self) -> Vec<Vec<f64>> {
+        self.0.iter().map(|of| of.iter().map(|bracket| bracket.at).collect()).collect()
+    }
+
+    /// The largest step last taken, beside the size of its requirement.
+    pub(crate) fn step(&self, sizes: &Sizes) -> f64 {
+        let of = |(brackets, size): (&Vec<Bracket>, &f64)| {
+            brackets.iter().map(|b| b.step / size).fold(0.0, f64::max)
+        };
+        self.0.iter().zip(&sizes.requirements).map(of).fold(0.0, f64::max)
+    }
+
+    /// Moves every offset that matters by what was measured; whether any did.
+    pub(crate) fn note(
+        &mut self,
+        measurement: &Measurement,
+        multipliers: &Multipliers,
+        sizes: &Sizes,
+    ) -> bool {
+        let alone = self.0.iter().map(Vec::len).sum::<usize>() == 1;
+        let mut moved = false;
+        for (i, brackets) in self.0.iter_mut().enumerate() {
+            let Slacks { measured, margin, .. } = &measurement.slacks[i];
+            let (of, size) = (multipliers.of(i), sizes.requirements[i]);
+            for ((bracket, &m), s) in brackets.iter_mut().zip(of).zip(measured) {
+                let matters = m > 0.0 || s + margin > 0.0;
+                if matters && !(alone && bracket.is_closed(size)) {
+                    bracket.note(s + margin, size);
+                    moved = true;
+                }
+            }
+        }
+        moved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(slack: impl Fn(f64) -> f64, start: f64) -> (Bracket, usize) {
+        let mut bracket = Bracket { at: start, ..Bracket::default() };
+        for tried in 0..100 {
+            if bracket.is_closed(1.0) {
+                return (bracket, tried);
+            }
+            bracket.note(slack(bracket.at), 1.0);
+        }
+        (bracket, 100)
+    }
+
+    #[test]
+    fn the_offset_at_which_a_slack_is_zero_is_found_in_any_unit_smooth_or_not() {
+        for start in [-50.0, 0.2, 3.0] {
+            let (bracket, tried) = find(|t| (t - 0.7).exp() - 1.0, start);
+            assert!((bracket.at - 0.7).abs() < 1e-6 && tried < 60, "{bracket:?} after {tried}");
+            // A rate of 20 samples, met up to an offset of 0.7.
+            let (bracket, tried) = find(|t| ((t - 0.7) * 20.0).ceil() / 20.0, start);
+            assert!((bracket.at - 0.7).abs() < 1e-6 && tried < 60, "{bracket:?} after {tried}");
+            assert!(bracket.met.unwrap().0 <= 0.7 && bracket.violated.unwrap().0 > 0.7);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! How large things are in a problem, so that nothing is compared with a number from outside.
+//!
+//! A loss may be of the order of 1e-6 or of 1e6. The exact learner looks once, before it starts, at the
+//! minimiser of the objective alone, and takes from there
+//!
+//! - the size F of the objective;
+//! - the size S of each requirement: its level, or, where that is 0, what its slack changes by along its
+//!   gradient for as much of the objective as F;
+//! - the penalty each requirement starts with: the slack's slope along its gradient, squared, times the
+//!   penalty is the objective's curvature there (which is 1 in the coordinates of the [metric](super::metric));
+//! - for requirements that are measured by another loss, how far the measured slack is from the surrogate's.
+//!
+//! All of it is a function of problem, model and seed: a resumed training finds the same.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::lagrangian::{Lagrangian, Scope};
+use crate::learner::augmented::Augmented;
+use crate::learner::lbfgs::{Limits, Minimum, minimise};
+use crate::learner::metric::{Metric, norm};
+use crate::measurement::{Measurement, Slacks};
+use crate::model::Model;
+use crate::multiplier::Multipliers;
+use crate::real::Real;
+use crate::requirement::{Level, Requirement};
+
+/// Below this share of what the objective was at the start it is rounding.
+const ROUNDING: f64 = 1e-12;
+
+/// See the [module](self).
+#[derive(Clone, Debug)]
+pub(crate) struct Sizes {
+    pub(crate) metric: Metric,
+    /// F.
+    pub(crate) objective: f64,
+    /// S, per requirement.
+    pub(crate) requirements: Vec<f64>,
+    /// The penalty that balances objective and requirement, per requirement.
+    pub(crate) penalties: Vec<f64>,
+    /// The surrogate's slack minus the measured one, for requirements that have both.
+    pub(crate) offsets: Vec<Vec<f64>>,
+    /// ‖z‖ of the objective's minimiser.
+    pub(crate) reach: f64,
+}
+
+impl Sizes {
+    /// Of the requirements alone, by their levels: enough for phase one. `None` if interrupted.
+    pub(crate) fn of_levels<M: Model>(
+        lagrangian: &mut Lagrangian<'_, M>,
+        seed: u64,
+        interrupt: &AtomicBool,
+    ) -> Option<Self> {
+        let (problem, start) = (lagrangian.problem(), lagrangian.model().initial(seed));
+        let metric = Metric::new(lagrangian, &start, interrupt)?;
+        let measurement = lagrangian.measure(&start);
+        let size = |(requirement, slacks): (&Requirement, &Slacks)| {
+            let (level, slack) = (mean_level(requirement), slacks.worst().abs());
+            [level, slack, 1.0].into_iter().find(|s| *s > 0.0 && s.is_finite()).unwrap_or(1.0)
+        };
+        let requirements: Vec<f64> =
+            problem.requirements().iter().zip(&measurement.slacks).map(size).collect();
+        let penalties = requirements.iter().map(|s| (s * s).recip()).collect();
+        let (objective, reach) = (1.0, 0.0);
+        Some(Self { metric, objective, requirements, penalties, offsets: Vec::new(), reach })
+    }
+
+    /// `None` if interrupted.
+    pub(crate) fn new<M: Model>(
+        lagrangian: &mut Lagrangian<'_, M>,
+        seed: u64,
+        interrupt: &AtomicBool,
+    ) -> Option<Self> {
+        let (problem, start) = (lagrangian.problem(), lagrangian.model().initial(seed));
+        let metric = Metric::new(lagrangian, &start, interrupt)?;
+        let first = lagrangian.measure(&start).minimised().abs();
+        let none = Multipliers::constant(problem, 0.0);
+        let offsets = vec![Vec::new(); problem.requirements().len()];
+        let mut z: Vec<f64> = start.iter().map(|t| t.to_f64()).collect();
+        metric.from_theta(&mut z);
+        let done = |at: &Minimum, _: &[f64], _: &[f64]| {
+            at.decrement <= 1e-8 * at.value.abs().max(ROUNDING * first)
+                || interrupt.load(Ordering::Relaxed)
+        };
+        let limits = Limits { iterations: 200, done: &done, target: f64::NEG_INFINITY };
+        let mut objective = Augmented {
+            lagrangian,
+            metric: &metric,
+            multipliers: &none,
+            penalties: None,
+            offsets: &offsets,
+            size: 0.0,
+        };
+        let (least, _) = minimise(&mut objective, &mut z, limits);
+        if interrupt.load(Ordering::Relaxed) {
+            return None;
+        }
+        let largest = least.value.abs().max(ROUNDING * first);
+        let size = if largest > 0.0 && largest.is_finite() { largest } else { 1.0 };
+        let theta = parameters::<M>(&metric, &z);
+        let measurement = lagrangian.measure(&theta);
+        let mut sizes = Self {
+            objective: size,
+            requirements: Vec::new(),
+            penalties: Vec::new(),
+            offsets: measurement.slacks.iter().map(offset).collect(),
+            reach: norm(&z),
+            metric,
+        };
+        for (i, requirement) in problem.requirements().iter().enumerate() {
+            let slope = sizes.slope(lagrangian, &z, &measurement, i);
+            let level = mean_level(requirement);
+            let change = slope.map_or(0.0, |slope| slope * (2.0 * size).sqrt());
+            let own = if level > 0.0 { level.max(1e-6 * change) } else { change };
+            let own = if own > 0.0 && own.is_finite() { own } else { 1.0 };
+            sizes.requirements.push(own);
+            let penalty = slope.map_or(f64::NAN, |slope| (slope * slope).recip());
+            let usual = first.max(size) / (own * own);
+            sizes.penalties.push(if penalty > 0.0 && penalty.is_finite() { penalty } else { usual });
+        }
+        Some(sizes)
+    }
+
+    /// The root mean square change of a requirement's slacks per length in z, along the direction in
+    /// which what is violated falls fastest.
+    fn slope<M: Model>(
+        &self,
+        lagrangian: &mut Lagrangian<'_, M>,
+        z: &[f64],
+        measurement: &Measurement,
+        i: usize,
+    ) -> Option<f64> {
+        let problem = lagrangian.problem();
+        let slacks = &measurement.slacks[i];
+        let violated = slacks.primal().any(|s| s > 0.0);
+        let mut weights = Multipliers::constant(problem, 0.0);
+        for (weight, s) in weights.of_mut(i).iter_mut().zip(slacks.primal()) {
+            *weight = if violated { s.max(0.0) } else { 1.0 };
+        }
+        lagrangian.set_scope(Scope::RequirementsOnly);
+        let theta = parameters::<M>(&self.metric, z);
+        let gradient = lagrangian.full_gradient(&theta, &weights);
+        let mut direction: Vec<f64> = gradient.iter().map(|g| g.to_f64()).collect();
+        lagrangian.set_scope(Scope::Everything);
+        self.metric.gradient_from_theta(&mut direction);
+        let length = norm(&direction);
+        if !(length > 0.0 && length.is_finite()) {
+            return None;
+        }
+        let step = 1e-4 * (2.0 * self.objective).sqrt();
+        let moved: Vec<f64> =
+            z.iter().zip(&direction).map(|(z, d)| z - step / length * d).collect();
+        let there = lagrangian.measure(&parameters::<M>(&self.metric, &moved));
+        let pairs = slacks.followed().iter().zip(there.slacks[i].followed());
+        let squares: f64 = pairs.map(|(a, b)| (a - b) * (a - b)).sum();
+        let slope = (squares / slacks.measured.len() as f64).sqrt() / step;
+        (slope > 0.0 && slope.is_finite()).then_some(slope)
+    }
+
+    /// How large the objective is at a measured θ.
+    pub(crate) fn of_objective(&self, measurement: &Measurement) -> f64 {
+        measurement.minimised().abs().max(self.objective)
+    }
+}
+
+/// θ of z.
+pub(crate) fn parameters<M: Model>(metric: &Metric, z: &[f64]) -> Vec<M::Real> {
+    let mut theta = z.to_vec();
+    metric.to_theta(&mut theta);
+    theta.iter().map(|&t| M::Real::from_f64(t)).collect()
+}
+
+/// The mean of |c|.
+pub(crate) fn mean_level(requirement: &Requirement) -> f64 {
+    match requirement.level() {
+        Level::Common(c) => c.abs(),
+        Level::PerPoint(c) => c.iter().map(|c| c.abs()).sum::<f64>() / c.len().max(1) as f64,
+    }
+}
+
+/// By how much the surrogate's slacks exceed the measured ones; nothing if there is no surrogate.
+pub(crate) fn offset(slacks: &Slacks) -> Vec<f64> {
+    let pairs = |s: &Vec<f64>| s.iter().zip(&slacks.measured).map(|(s, m)| s - m).collect();
+    slacks.surrogate.as_ref().map(pairs).unwrap_or_default()
+}

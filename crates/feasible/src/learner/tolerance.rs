@@ -1,0 +1,41 @@
+//! The slack up to which a requirement counts as met: one number for all, or a share of each level.
+
+use crate::lagrangian::Lagrangian;
+use crate::learner::sizes::mean_level;
+use crate::model::Model;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Tolerance {
+    /// In the units of the losses.
+    Absolute(f64),
+    /// Beside the level of each requirement; where that is 0, beside its slack at the start.
+    Relative(f64),
+}
+
+impl Tolerance {
+    pub(crate) fn value(self) -> f64 {
+        match self {
+            Self::Absolute(tolerance) | Self::Relative(tolerance) => tolerance,
+        }
+    }
+
+    /// One for each requirement.
+    pub(crate) fn of_each<M: Model>(self, lagrangian: &mut Lagrangian<'_, M>, seed: u64) -> Vec<f64> {
+        let requirements = lagrangian.problem().requirements();
+        let share = match self {
+            Self::Absolute(tolerance) => return vec![tolerance; requirements.len()],
+            Self::Relative(share) => share,
+        };
+        let mut sizes: Vec<f64> = requirements.iter().map(mean_level).collect();
+        if sizes.contains(&0.0) {
+            let start = lagrangian.model().initial(seed);
+            let measurement = lagrangian.measure(&start);
+            for (size, slacks) in sizes.iter_mut().zip(&measurement.slacks) {
+                let candidates = [*size, slacks.worst().abs(), measurement.minimised().abs()];
+                let usable = |s: &f64| *s > 0.0 && s.is_finite();
+                *size = candidates.into_iter().find(usable).unwrap_or(1.0);
+            }
+        }
+        sizes.iter().map(|size| share * size).collect()
+    }
+}

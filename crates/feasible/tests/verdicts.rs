@@ -1,0 +1,170 @@
+//! What the exact learner says is so: verdicts, multipliers and residuals, in every unit.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::people;
+use feasible::{
+    Dual, Inputs, Learner, Loss, Outcome, Population, Problem, Purpose, Requirement, Samples,
+    Stream, Targets,
+};
+use feasible_nn::{Adam, Affine};
+
+fn numbers(x: Vec<f32>, width: usize, y: Vec<f32>) -> Population {
+    Population::new(Samples::new(Inputs::dense(x, width).unwrap(), Targets::Values(y)).unwrap())
+}
+
+/// A regression in the units of a medical table: targets around 150, a limit on the squared loss of one
+/// group, all of it times `unit`².
+fn medical(unit: f64, limit: f64) -> Problem {
+    let (rows, width) = (442, 10);
+    let mut random = Stream::new(7, Purpose::View, 0, 0);
+    let mut normal = || {
+        let radius = (-2.0 * (1.0 - random.uniform()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * random.uniform()).cos()
+    };
+    let (mut x, mut y, mut group) = (Vec::new(), Vec::new(), Vec::new());
+    for n in 0..rows {
+        let mut row: Vec<f64> = (0..width).map(|_| 0.05 * normal()).collect();
+        row[1] = if n % 2 == 0 { 0.05 } else { -0.045 };
+        let signal: f64 = row.iter().enumerate().map(|(c, x)| x * 150.0 * (c as f64 - 4.0)).sum();
+        let shift = if row[1] > 0.0 { 60.0 * row[2] / 0.05 } else { 0.0 };
+        y.push((unit * (152.0 + signal + shift + 50.0 * normal())) as f32);
+        x.extend(row.iter().map(|x| *x as f32));
+        group.push(n % 2 == 0);
+    }
+    let everyone = numbers(x, width, y);
+    let women = everyone.subset(&group).unwrap();
+    Problem::minimise(&everyone, Loss::Squared)
+        .subject_to(
+            Requirement::average("women", &women, Loss::Squared).at_most(limit * unit * unit),
+        )
+        .check()
+        .unwrap()
+}
+
+#[test]
+fn a_multiplier_is_the_price_of_its_level_in_every_unit() {
+    let model = Affine::new(10, 1).unwrap().double();
+    let solve = |unit: f64, limit: f64| {
+        let solution = Learner::exact().solve(&medical(unit, limit), &model).unwrap();
+        assert_eq!(solution.outcome, Outcome::Converged, "unit {unit}: {:?}", solution.kkt);
+        solution
+    };
+    let limit = 2750.0;
+    let (less, more) = (solve(1.0, limit - 5.0), solve(1.0, limit + 5.0));
+    let price = (less.objective() - more.objective()) / 10.0;
+    assert!(price > 0.1, "the limit does not bind: {price}");
+    for unit in [1.0, 1e-5, 1e-3, 1e2] {
+        let solution = solve(unit, limit);
+        let mu = solution.multipliers.of(0)[0];
+        // Central differences over 10 of 2750: the next term is below 1e-4 of the price.
+        assert!((mu - price).abs() < 1e-3 * price, "unit {unit}: {mu} is not {price}");
+        let slack = solution.measurement.slacks[0].measured[0] / (unit * unit * limit);
+        assert!(slack.abs() < 1e-6, "unit {unit}: {slack}");
+        assert!(solution.is_feasible(), "unit {unit}");
+    }
+}
+
+#[test]
+fn what_all_but_a_share_must_meet_is_not_called_infeasible() {
+    let y = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 10.0, 10.0];
+    let everyone = numbers(vec![1.0; 10], 1, y.to_vec());
+    let problem = Problem::minimise(&everyone, Loss::Squared)
+        .subject_to(
+            Requirement::pointwise("near", &everyone, Loss::Squared).at_most(1.0).all_but(0.2),
+        )
+        .check()
+        .unwrap();
+    let model = Affine::new(1, 1).unwrap().double();
+    let solution = Learner::exact().solve(&problem, &model).unwrap();
+    assert_eq!(solution.outcome, Outcome::Feasible, "{}", solution.outcome);
+    assert!(solution.is_feasible(), "{:?}", solution.requirements);
+    let f = solution.theta[0] + solution.theta[1];
+    // The best that eight of ten allow: as near to the mean of 2 as the eight let it be.
+    assert!((f - 1.0).abs() < 1e-5, "{f}");
+    let learner = Learner::alternating(Adam::new(0.05)).epochs(600).dual(Dual::ascent(0.1));
+    let solution = learner.solve(&problem, &model).unwrap();
+    assert!(!matches!(solution.outcome, Outcome::Infeasible { .. }), "{}", solution.outcome);
+}
+
+#[test]
+fn an_objective_measured_by_another_loss_is_minimised_all_the_same() {
+    let people = people(400, 3);
+    let model = Affine::new(6, 2).unwrap().double();
+    let draft = || Problem::minimise(&people, Loss::CrossEntropy).weight_decay(1e-3);
+    let (plain, judged) =
+        (draft().check().unwrap(), draft().measured_by(Loss::Error).check().unwrap());
+    let a = Learner::exact().solve(&plain, &model).unwrap();
+    let b = Learner::exact().solve(&judged, &model).unwrap();
+    assert_eq!((&a.outcome, &b.outcome), (&Outcome::Converged, &Outcome::Converged));
+    let found = plain.measure(&model, &b.theta).unwrap().value();
+    assert!((found - a.objective()).abs() < 1e-9, "{found} is not {}", a.objective());
+    assert!(b.objective() < 0.5 && b.objective() != found, "an error rate: {}", b.objective());
+    assert!(b.gap.absolute.abs() < 1e-8 && b.gap.relative < 1e-8, "{:?}", b.gap);
+}
+
+/// Error rates of one group, through the logistic loss.
+fn error_rate(level: f64) -> (Problem, Affine) {
+    let people = people(600, 5);
+    let group = people.filter(|s| s.inputs()[0] == 1.0);
+    let rate = Requirement::average("error", &group, Loss::CrossEntropy).measured_by(Loss::Error);
+    let problem = Problem::minimise(&people, Loss::CrossEntropy)
+        .weight_decay(1e-3)
+        .subject_to(rate.at_most(level))
+        .check()
+        .unwrap();
+    (problem, Affine::new(6, 2).unwrap())
+}
+
+#[test]
+fn the_measured_rate_drives_the_multipliers_of_the_exact_learner() {
+    let free = Problem::minimise(&people(600, 5), Loss::CrossEntropy).weight_decay(1e-3);
+    for level in [0.45, 0.3, 0.28] {
+        let (problem, model) = error_rate(level);
+        let exact = Learner::exact().solve(&problem, &model.double()).unwrap();
+        let learner = Learner::alternating(Adam::new(0.02)).epochs(400).dual(Dual::adam(0.02));
+        let alternating = learner.keep_best().solve(&problem, &model.double()).unwrap();
+        let outcome = &exact.outcome;
+        assert!(matches!(outcome, Outcome::Feasible | Outcome::Converged), "{level}: {outcome}");
+        assert!(exact.measurement.slacks[0].measured[0] <= 0.0, "{level}");
+        let (ours, theirs) = (exact.objective(), alternating.objective());
+        assert!(!alternating.is_feasible() || ours <= theirs + 1e-3, "{level}: {ours}, {theirs}");
+        // Where the rate is met anyway nothing is paid for it.
+        let (solved, least) = (free.clone().check().unwrap(), exact.objective());
+        let free = Learner::exact().solve(&solved, &model.double()).unwrap();
+        if problem.measure(&model.double(), &free.theta).unwrap().worst_slack() <= 0.0 {
+            assert!((least - free.objective()).abs() < 1e-6, "{level}: {least}");
+        }
+    }
+}
+
+#[test]
+fn residuals_of_what_is_not_a_number_are_not_numbers() {
+    let (problem, model) = error_rate(0.3);
+    let theta = vec![f64::NAN; 14];
+    let multipliers = feasible::Multipliers::start(&problem);
+    let optimality = problem.optimality(&model.double(), &theta, &multipliers).unwrap();
+    assert!(optimality.kkt.residual().is_nan(), "{:?}", optimality.kkt);
+    assert!(optimality.kkt.stationarity.is_nan() && optimality.kkt.violation.is_nan());
+}
+
+#[test]
+fn a_level_just_above_the_minimum_is_reached() {
+    let people = people(300, 4);
+    let model = Affine::new(6, 2).unwrap().double();
+    let group = people.filter(|s| s.inputs()[0] == 1.0);
+    let alone = Problem::minimise(&group, Loss::CrossEntropy).check().unwrap();
+    let least = Learner::exact().solve(&alone, &model).unwrap().objective();
+    for above in [1e-2, 1e-4, 1e-6] {
+        let problem = Problem::minimise(&people, Loss::CrossEntropy)
+            .subject_to(
+                Requirement::average("group", &group, Loss::CrossEntropy).at_most(least + above),
+            )
+            .check()
+            .unwrap();
+        let solution = Learner::exact().solve(&problem, &model).unwrap();
+        assert_eq!(solution.outcome, Outcome::Converged, "{above}: {:?}", solution.kkt);
+        assert!(solution.epochs < 40, "{above}: {} steps", solution.epochs);
+    }
+}
