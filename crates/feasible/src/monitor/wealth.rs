@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::deal::deals;
 use super::wager::{STAKES, Wager};
-use crate::certificate::{Count, Delta, Values};
+use crate::certificate::{Count, Delta, Evidence, Values};
 
 /// The part of α that goes to the share π of a group, half of it to either side.
 pub(crate) const FOR_SIZE: f64 = 0.1;
@@ -53,8 +53,7 @@ impl Wealth {
 
     /// Of the mean of losses.
     pub fn of_values(values: &Values, wager: &Wager) -> Self {
-        let losses: Vec<f64> = values.shares().iter().map(|x| x * values.bound()).collect();
-        Self::of_deals(&[losses], wager, [wager.limit; 2])
+        Self::of_deals(&[losses(values)], wager, [wager.limit; 2])
     }
 
     /// Of the difference of the means of two groups without common rows; `None` if one is empty. `seed` deals the
@@ -93,6 +92,17 @@ impl Wealth {
         Self::of_groups(&rows(a), &rows(b), wager, seed)
     }
 
+    /// Of the difference of two numbers, each with its own evidence from rows that are not the other's; `None` if it is
+    /// not of rows.
+    pub fn of_evidence(a: &Evidence, b: &Evidence, wager: &Wager, seed: u64) -> Option<Self> {
+        let values = |evidence: &Evidence| match evidence {
+            Evidence::Share(count) => Some(rows(*count)),
+            Evidence::Mean { values, .. } => Some(losses(values)),
+            Evidence::Difference(_) | Evidence::Sum(_) => None,
+        };
+        Self::of_groups(&values(a)?, &values(b)?, wager, seed)
+    }
+
     /// Of values in one or several deals, of which capitals are averaged; `against` is what is bet against, upwards and
     /// downwards.
     fn of_deals(deals: &[Vec<f64>], wager: &Wager, against: [f64; 2]) -> Self {
@@ -127,6 +137,10 @@ impl Wealth {
         });
         whole(&self.up) && whole(&self.down) && within
     }
+}
+
+fn losses(values: &Values) -> Vec<f64> {
+    values.shares().iter().map(|x| x * values.bound()).collect()
 }
 
 /// Rows that were counted, and the others.
