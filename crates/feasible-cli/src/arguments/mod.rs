@@ -12,8 +12,8 @@ pub use around::{
     ReportArguments,
 };
 pub use judge::{
-    AttackArguments, AttackLoss, AuditArguments, BoundArguments, CertifyArguments, Norm,
-    PredictArguments, Require,
+    AttackArguments, AttackLoss, AuditArguments, BoundArguments, CertifyArguments,
+    MonitorArguments, Norm, PredictArguments, Require, Watch,
 };
 pub use train::{
     Budget, FitArguments, Overrides, ReproduceArguments, ResumeArguments, SweepArguments,

@@ -107,7 +107,12 @@ impl WatchedRequirement {
 
     /// A share as a percentage, another number as it is.
     pub fn shown(&self, x: f64) -> String {
-        if self.subject.starts_with("the expected") { short(x) } else { percent(x) }
+        if self.is_share() { percent(x) } else { short(x) }
+    }
+
+    /// Whether it is about a share, or a difference of shares.
+    pub fn is_share(&self) -> bool {
+        !self.subject.starts_with("the expected")
     }
 }
 
