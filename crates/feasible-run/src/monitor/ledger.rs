@@ -65,7 +65,7 @@ pub(crate) struct Entry {
     pub(crate) content: String,
     /// The same without the target.
     pub(crate) inputs: String,
-    pub(crate) sketch: Sketch,
+    pub(crate) sketches: [Sketch; 2],
     /// One for each requirement.
     pub(crate) requirements: Vec<Option<Seen>>,
 }
@@ -200,4 +200,95 @@ impl Ledger {
 /// The hash of a line and of the one before it.
 fn link(before: &str, body: &str) -> String {
     sha256(format!("{before}{body}").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use feasible::certificate::Count;
+
+    use super::*;
+
+    fn header() -> Header {
+        let one = Watched {
+            name: "errors".into(),
+            subject: "the error rate".into(),
+            sense: Sense::AtMost,
+            limit: 0.1,
+            labels: true,
+            wager: Some(Wager::share(0.1)),
+        };
+        let (problem, model) = ("people".into(), "m".into());
+        let requirements = vec![one];
+        Header { monitor: FORMAT, problem, model, confidence: 0.95, all_but: 0.01, requirements }
+    }
+
+    fn entry(table: usize) -> Entry {
+        let bets = Wealth::of_count(Count::new(table as u64, 100).unwrap(), &Wager::share(0.1));
+        Entry {
+            table,
+            label: format!("month \"{table}\", chain\n"),
+            rows: 100,
+            labelled: true,
+            labels_of: None,
+            content: format!("c{table}"),
+            inputs: format!("i{table}"),
+            sketches: [Sketch::default(), Sketch::default()],
+            requirements: vec![Some(Seen { rows: 100, value: table as f64 / 100.0, bets })],
+        }
+    }
+
+    /// Adds what is missing of three tables, as a call after a kill does.
+    fn completed(directory: &Directory) -> Vec<u8> {
+        let bytes = directory.read(MONITOR).unwrap_or_default();
+        let mut ledger = Ledger::parse("l", &bytes).unwrap();
+        if ledger.header.is_none() {
+            ledger.begin(header());
+        }
+        for table in ledger.entries.len() + 1..=3 {
+            ledger.push(entry(table));
+        }
+        ledger.commit(directory).unwrap();
+        directory.read(MONITOR).unwrap()
+    }
+
+    #[test]
+    fn cut_off_at_any_byte_a_ledger_is_completed_to_the_same_bytes() {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = Directory::create(scratch.path()).unwrap();
+        let whole = completed(&directory);
+        assert_eq!(whole.iter().filter(|byte| **byte == b'\n').count(), 4);
+        for cut in 0..whole.len() {
+            // Not synced, unlike the program's own writes: there are thousands.
+            std::fs::write(scratch.path().join(MONITOR), &whole[..cut]).unwrap();
+            let ledger = Ledger::parse("l", &whole[..cut]).unwrap();
+            assert!(ledger.entries.iter().enumerate().all(|(at, e)| *e == entry(at + 1)));
+            if cut % 37 == 0 || whole[cut.saturating_sub(2)..=cut].contains(&b'\n') {
+                assert_eq!(completed(&directory), whole, "cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_byte_can_be_changed_and_no_line_be_removed_unnoticed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let whole = completed(&Directory::create(scratch.path()).unwrap());
+        let last = whole.len() - 1;
+        for at in 0..last {
+            let mut changed = whole.clone();
+            changed[at] ^= 1;
+            assert!(Ledger::parse("l", &changed).is_err(), "{at}");
+        }
+        let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+        for gone in 0..3 {
+            let rest: Vec<u8> = lines
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| *at != gone)
+                .flat_map(|(_, l)| l.to_vec())
+                .collect();
+            let error = Ledger::parse("l", &rest).unwrap_err().to_string();
+            assert!(error.contains(&format!("line {}", gone + 1)), "{error}");
+        }
+    }
 }

@@ -153,7 +153,7 @@ impl Monitor {
             labels_of,
             content: identity.content,
             inputs: identity.inputs,
-            sketch: identity.sketch,
+            sketches: identity.sketches,
             requirements,
         });
         Ok(match labels_of {
@@ -202,7 +202,8 @@ impl Monitor {
             return Ok(Known::WithoutLabels(entry.table));
         }
         for entry in entries {
-            if let Some((rows, of)) = identity.sketch.shared(&entry.sketch) {
+            let mut sketches = identity.sketches.iter().zip(&entry.sketches);
+            if let Some((rows, of)) = sketches.find_map(|(here, there)| here.shared(there)) {
                 return Err(Error::unfit(
                     table.name(),
                     format!(

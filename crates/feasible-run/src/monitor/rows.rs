@@ -11,7 +11,9 @@
 //! a binomial(d, ½) is that large once in a million, rows were taken from one table into the other, and it is
 //! refused. Twenty rows do that if nothing else occurs twice.
 //!
-//! To stay small a ledger keeps, of every table, those of its distinct rows with the smallest hashes: a random
+//! Rows are compared by the columns that the model and its requirements need, so that a new number for every row does not
+//! hide them, and by all columns, which tell people with equal rows apart; the target is left out, as it may come
+//! later. To stay small a ledger keeps, of every table, those of its distinct rows with the smallest hashes: a random
 //! part that is the same part for all tables.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +27,7 @@ use crate::data::sha256;
 use crate::error::{Error, Result};
 
 /// Distinct rows that are kept of a table.
-const KEPT: usize = 1024;
+const KEPT: usize = 512;
 /// Hexadecimal digits of a hash.
 const DIGITS: usize = 16;
 /// A surprise of less than this is no chance.
@@ -35,7 +37,8 @@ const SURPRISE: f64 = 1e-6;
 pub(crate) struct Identity {
     pub(crate) content: String,
     pub(crate) inputs: String,
-    pub(crate) sketch: Sketch,
+    /// By all columns but the target, and by those needed.
+    pub(crate) sketches: [Sketch; 2],
     /// For what needs a random order that is not the file's.
     pub(crate) seed: u64,
 }
@@ -70,9 +73,10 @@ impl Identity {
         };
         let content = digest(&rows(&all)?);
         let seed = u64::from_str_radix(&content[..DIGITS], 16).unwrap_or(0);
-        let compared = rows(&needed)?;
-        repeated(table, &compared)?;
-        Ok(Self { content, inputs: digest(&rows(&others)?), sketch: Sketch::of(&compared), seed })
+        let (others, needed) = (rows(&others)?, rows(&needed)?);
+        repeated(table, &others)?;
+        let sketches = [Sketch::of(&others), Sketch::of(&needed)];
+        Ok(Self { content, inputs: digest(&others), sketches, seed })
     }
 }
 
