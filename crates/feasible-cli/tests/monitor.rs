@@ -261,3 +261,75 @@ fn two_programs_at_once_count_a_table_once() {
         assert!(scratch.read("run/monitor.jsonl") == whole);
     }
 }
+
+const KINDS: &str = r#"
+[[requirement]]
+name = "accuracy"
+rate = "accuracy"
+at_least = 0.6
+
+[[requirement]]
+name = "mean"
+loss = "brier"
+at_most = 0.4
+
+[[requirement]]
+name = "mean of a group"
+loss = "brier"
+where = "gender == 'Female'"
+against = "everyone"
+at_most = 0.3
+
+[[requirement]]
+name = "overlapping groups"
+rate = "error"
+where = "age > 30"
+against = "gender == 'Female'"
+at_most = 0.35
+
+[[requirement]]
+name = "groups apart"
+rate = "selection"
+where = "city == 'Lyon'"
+against = "city == 'Turin'"
+at_most = 0.3
+
+[[requirement]]
+name = "nobody"
+rate = "error"
+where = "age > 200"
+at_most = 0.1
+
+[[requirement]]
+name = "no bound"
+loss = "cross-entropy"
+at_most = 5.0
+
+[training]
+"#;
+
+#[test]
+fn every_kind_of_requirement_is_watched_and_what_cannot_be_says_so() {
+    let scratch = in_use(4);
+    scratch.write("problem.toml", &PROBLEM.replace("[training]", KINDS));
+    let fit = scratch.run(&["fit", "problem.toml", "-q", "-o", "kinds"]);
+    assert!(matches!(fit.code, Some(0 | 1)), "{}", fit.err);
+    let json = scratch
+        .expect(0, &["monitor", "kinds", "m0.csv", "m1.csv", "m2.csv", "m3.csv", "--json"])
+        .json();
+    let expected = [&["CERTIFIED"; 9][..], &["OPEN"; 2]].concat();
+    assert_eq!(verdicts(&json), expected, "{json:#}");
+    let text = scratch.expect(0, &["monitor", "kinds"]).out;
+    assert!(text.contains("accuracy: the accuracy is at least "), "{text}");
+    assert!(text.contains("nobody: no row of any table speaks of it yet."), "{text}");
+    assert!(text.contains("no bound: not monitored, as its loss has no bound"), "{text}");
+    // Incomes the wrong way round: what is measured by them drifts, the rest does not.
+    for month in 4..7 {
+        scratch.write(&format!("m{month}.csv"), &numbered(400, 600 + 400 * month, true));
+    }
+    let json =
+        scratch.expect(1, &["monitor", "kinds", "m4.csv", "m5.csv", "m6.csv", "--json"]).json();
+    let all = json["requirements"].as_array().unwrap();
+    let drifted = all.iter().filter(|one| one["verdict"] == "DRIFTED").map(|one| &one["name"]);
+    assert_eq!(drifted.collect::<Vec<_>>(), ["error", "accuracy", "mean"], "{json:#}");
+}

@@ -32,6 +32,9 @@ use ledger::{Entry, FORMAT, Header, Ledger};
 use observe::{Observed, needed, observe, refuse_used, watched};
 use rows::Identity;
 
+/// Characters of a label that are kept.
+const LABEL: usize = 200;
+
 /// What became of a table that was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Counted {
@@ -147,7 +150,8 @@ impl Monitor {
         }
         self.ledger.push(Entry {
             table: at + 1,
-            label: label.to_string(),
+            // What is printed later must not steer a terminal.
+            label: label.chars().filter(|c| !c.is_control()).take(LABEL).collect(),
             rows: table.rows(),
             labelled,
             labels_of,

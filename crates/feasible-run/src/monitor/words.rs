@@ -81,7 +81,8 @@ impl WatchedRequirement {
                  certified until they no longer do."
             ),
             (_, None, Some(value)) => format!(
-                "nothing is proven yet: {subject} is {} {so_far}, and may be {side} {bound}.",
+                "not proven either way: {subject} is {side} {bound} {so_far} ({} in their rows), and the limit is \
+                 {limit}.",
                 self.shown(value)
             ),
             (_, None, None) => "no row of any table speaks of it yet.".into(),

@@ -89,8 +89,9 @@ impl Plan {
 
     /// Judges the tables of a life so far, in order; `None` for one that says nothing about the requirement.
     pub fn judge(&self, sense: Sense, wager: &Wager, tables: &[Option<Wealth>]) -> Track {
-        let of_part = tables.iter().flatten().any(|wealth| wealth.within.is_some());
-        let alpha = self.alpha().times(if of_part { 1.0 - FOR_SIZE } else { 1.0 });
+        // A group may be compared with everyone, whose share then has its part of α.
+        let difference = wager.low < 0.0;
+        let alpha = self.alpha().times(if difference { 1.0 - FOR_SIZE } else { 1.0 });
         let (proof, doubt) = (-alpha.ln(), -self.delta.ln());
         let mut sum = Sum::default();
         let mut windows = Windows::new(sense);
@@ -171,19 +172,19 @@ impl Sum {
     /// The largest average that bets downwards have not ruled out.
     fn upper(&self, wager: &Wager, proof: f64) -> f64 {
         let stakes = wager.down();
-        let ruled_out =
-            |u: f64| ln_mixture(|g| self.down[g] - self.units * (-stakes[g] * u).ln_1p()) >= proof;
+        let excess =
+            |u: f64| ln_mixture(|g| self.down[g] - self.units * (-stakes[g] * u).ln_1p()) - proof;
         let (low, high) = self.range(wager);
-        self.value(edge(low, high, ruled_out), 1).min(wager.high)
+        self.value(edge(low, high, excess), 1).min(wager.high)
     }
 
     /// The smallest average that bets upwards have not ruled out.
     fn lower(&self, wager: &Wager, proof: f64) -> f64 {
         let stakes = wager.up();
-        let ruled_out =
-            |u: f64| ln_mixture(|g| self.up[g] - self.units * (-stakes[g] * u).ln_1p()) >= proof;
+        let excess =
+            |u: f64| ln_mixture(|g| self.up[g] - self.units * (-stakes[g] * u).ln_1p()) - proof;
         let (low, high) = self.range(wager);
-        self.value(-edge(-high, -low, ruled_out), 0).max(wager.low)
+        self.value(-edge(-high, -low, excess), 0).max(wager.low)
     }
 
     /// What the mean of values minus what was bet against can be.
@@ -208,15 +209,31 @@ impl Sum {
     }
 }
 
-/// The smallest x in [low, high] that is ruled out, if larger ones are; from the safe side.
-fn edge(low: f64, high: f64, ruled_out: impl Fn(f64) -> bool) -> f64 {
+/// The x in [low, high] at which `excess`, which grows, is 0; from the safe side, where it is positive. The secant rule of
+/// Illinois, with a bisection now and then so that it must end.
+fn edge(low: f64, high: f64, excess: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (low, high);
-    if !ruled_out(high) {
-        return high;
+    let (mut below, mut above) = (excess(low), excess(high));
+    if below > 0.0 {
+        return low;
     }
-    while high - low > 1e-12 + 1e-9 * high.abs().max(low.abs()) {
-        let middle = 0.5 * (low + high);
-        if ruled_out(middle) { high = middle } else { low = middle }
+    let mut round = 0;
+    while above > 0.0 && high - low > 1e-12 + 1e-9 * high.abs().max(low.abs()) {
+        let secant = (low * above - high * below) / (above - below);
+        round += 1;
+        let middle = match secant > low && secant < high && round % 3 != 0 {
+            true => secant,
+            false => 0.5 * (low + high),
+        };
+        if middle <= low || middle >= high {
+            break;
+        }
+        let found = excess(middle);
+        if found > 0.0 {
+            (high, above, below) = (middle, found, 0.5 * below);
+        } else {
+            (low, below, above) = (middle, found, 0.5 * above);
+        }
     }
     high
 }

@@ -76,15 +76,27 @@ impl Wager {
     }
 }
 
-/// log Σ v exp(x) over the stakes; v falls like 1/(g + 3), from the largest stake on.
+/// The weights v of the stakes: they fall like 1/(g + 3) from the largest stake on, and sum to 1.
+const WEIGHTS: [f64; STAKES] = {
+    let (mut weights, mut sum, mut g) = ([0.0; STAKES], 0.0, 0);
+    while g < STAKES {
+        weights[g] = 1.0 / (g as f64 + 3.0);
+        sum += weights[g];
+        g += 1;
+    }
+    while g > 0 {
+        g -= 1;
+        weights[g] /= sum;
+    }
+    weights
+};
+
+/// log Σ v exp(x) over the stakes.
 pub(crate) fn ln_mixture(x: impl Fn(usize) -> f64) -> f64 {
-    let weight = |g: usize| 1.0 / (g as f64 + 3.0);
-    let all: f64 = (0..STAKES).map(weight).sum();
     let x: [f64; STAKES] = std::array::from_fn(x);
     let most = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if most == f64::NEG_INFINITY {
         return most;
     }
-    let sum: f64 = x.iter().enumerate().map(|(g, x)| weight(g) * (x - most).exp()).sum();
-    most + (sum / all).ln()
+    most + x.iter().zip(WEIGHTS).map(|(x, v)| v * (x - most).exp()).sum::<f64>().ln()
 }
