@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Audit(arguments) => command::audit::audit(arguments, &terminal),
         Command::Attack(arguments) => command::attack::attack(arguments, &terminal),
         Command::Certify(arguments) => command::certify::certify(arguments, &terminal),
+        Command::Monitor(arguments) => command::monitor::monitor(arguments, &terminal),
         Command::Bound(arguments) => command::bound::bound(arguments, &terminal),
         Command::Sweep(arguments) => command::sweep::sweep(arguments, &terminal),
         Command::Report(arguments) => command::report::report(arguments, &terminal),

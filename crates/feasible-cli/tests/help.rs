@@ -5,7 +5,7 @@ mod support;
 
 use support::Scratch;
 
-const COMMANDS: [&[&str]; 21] = [
+const COMMANDS: [&[&str]; 22] = [
     &[],
     &["fit"],
     &["resume"],
@@ -13,6 +13,7 @@ const COMMANDS: [&[&str]; 21] = [
     &["audit"],
     &["attack"],
     &["certify"],
+    &["monitor"],
     &["bound"],
     &["sweep"],
     &["report"],

@@ -173,6 +173,12 @@ impl TargetEncoder {
         self.classes.as_deref()
     }
 
+    /// The levels of the column that stand for classes, groups written out; `None` if a number is predicted.
+    pub fn levels(&self) -> Option<Vec<&str>> {
+        let classes = self.classes.as_ref()?.iter();
+        Some(classes.chain(self.groups.keys()).map(String::as_str).collect())
+    }
+
     /// The targets of rows, in the order given.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ pub mod error;
 pub mod figures;
 pub mod hard;
 mod layout;
+mod monitor;
 mod multipliers;
 mod page;
 mod reproduce;
@@ -90,10 +91,12 @@ impl Report {
         let groups = figures::prevalence(&who);
         let training = figures::training(run);
         let attacked = robust::of(run);
-        let html = page::render(run, options, &who, [&hard, &groups, &training, &attacked])?;
+        let monitored = monitor::figures(run);
+        let figures = [&hard[..], &groups, &training, &attacked, &monitored];
+        let html = page::render(run, options, &who, figures)?;
         let met = run.summary.met();
         let card = Some(card::card(run, options, &who));
-        Ok(Self { html, figures: [hard, groups, training, attacked].concat(), met, card })
+        Ok(Self { html, figures: figures.concat(), met, card })
     }
 
     /// The report of a sweep; `command` is how it was made.

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::figures::Figure;
 use crate::hard::{Hard, INDIVIDUALS, Options, Who};
 use crate::layout::{bounded, drawn, name, page, value};
+use crate::monitor;
 use crate::multipliers::Multiplied;
 use crate::requirements::{MOST, RELAXED, certified, free, prices, rows, tiles, verdict};
 use crate::run::Run;
@@ -61,7 +62,7 @@ pub(crate) fn render(
     run: &Run,
     options: &Options,
     who: &[Who],
-    [hard, groups, training, attacked]: [&[Figure]; 4],
+    [hard, groups, training, attacked, monitored]: [&[Figure]; 5],
 ) -> Result<String> {
     let (part, judged) = run.summary.judged();
     let parts: Vec<&str> = run.summary.parts().iter().map(|(name, _)| *name).collect();
@@ -98,6 +99,8 @@ pub(crate) fn render(
         groups => drawn(groups),
         training => drawn(training),
         attacked => drawn(attacked),
+        monitor => value(&monitor::section(run))?,
+        monitored => drawn(monitored),
         kept => run.summary.kept_epoch,
         problem => context! {
             text => bounded(&run.problem, 60_000),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use feasible_run::files::{self, RunInfo};
 use feasible_run::metrics::EpochTiming;
+use feasible_run::monitor::Standing;
 use feasible_run::{Curve, Prices, SavedModel, Summary};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -44,6 +45,8 @@ pub struct Run {
     pub prices: Option<Prices>,
     /// `attack.json`, if the model was attacked.
     pub curve: Option<Curve>,
+    /// What `monitor.jsonl` proves, if the model is monitored.
+    pub monitored: Option<Standing>,
 }
 
 /// A line of `metrics.jsonl`. What was not finite is `null` there and NaN here.
@@ -170,6 +173,7 @@ impl Run {
             margins,
             prices,
             curve,
+            monitored: Standing::of(directory)?,
         })
     }
 

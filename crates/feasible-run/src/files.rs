@@ -51,10 +51,14 @@ pub const SENSITIVITY: &str = "sensitivity.json";
 /// Accuracy against ε, once the model was attacked: as JSON, as a table, as a drawing.
 pub const ATTACK: [&str; 3] = ["attack.json", "attack.csv", "attack.svg"];
 
+/// The ledger of the tables on which the model is monitored.
+pub const MONITOR: &str = "monitor.jsonl";
+
 /// Whether a run, or a report on it, writes a file of this name.
 pub fn is_ours(name: &str) -> bool {
     let state = [README, PROBLEM, RUN, ROWS, FINGERPRINTS, METRICS, TIMINGS, CHECKPOINT];
-    let results = [MODEL, MULTIPLIERS, SUMMARY, SEEDS, LADDER, REPORT, MODEL_CARD, SENSITIVITY];
+    let results =
+        [MODEL, MULTIPLIERS, SUMMARY, SEEDS, LADDER, REPORT, MODEL_CARD, SENSITIVITY, MONITOR];
     state.contains(&name) || results.contains(&name) || ATTACK.contains(&name)
 }
 
@@ -79,6 +83,8 @@ multipliers.csv     the final multipliers: mu of average requirements, lambda of
 summary.json        how training ended, accuracy, requirements and flips on every part
 report.html         the run on one page
 model-card.md       the same for those who use the model, in short
+monitor.jsonl       the tables on which the model was monitored, once `feasible monitor` was called: append-only,
+                    with hashes of some of their rows; keep it as private as the data
 attack.json         accuracy against the size of attacks, once `feasible attack` was asked for it; also as
                     attack.csv and attack.svg
 ";

@@ -8,6 +8,7 @@
 //! | use what came of it | [`SavedModel::predict`], [`SavedModel::audit`] |
 //! | attack it | [`SavedModel::attack_images`] → [`Curve`] |
 //! | say what is certain about it | [`RunRecord`] → [`Certification`] |
+//! | watch it in use | [`Monitor`] → [`monitor::Standing`] |
 //! | the paper's experiments | [`reproduce`] |
 //!
 //! Nothing here prints or reads a terminal: progress is [`Event`]s, stopping is an
@@ -44,6 +45,7 @@ pub mod ladder;
 pub mod listing;
 pub mod loss;
 pub mod metrics;
+pub mod monitor;
 pub mod network;
 pub mod plan;
 pub mod predict;
@@ -77,6 +79,7 @@ pub use interrupt::Interrupt;
 pub use ladder::Rung;
 pub use listing::{DataSetInfo, data_sets};
 pub use metrics::{EpochMetrics, Event};
+pub use monitor::Monitor;
 pub use network::Network;
 pub use plan::Plan;
 pub use predict::{Prediction, Predictions};

@@ -77,7 +77,8 @@
 //! What comes back is one deterministic model, never a mixture, with its multipliers, slacks, duality
 //! gap and KKT residuals ([`Solution`]), and how training ended as a value ([`Outcome`]).
 //!
-//! What held-out rows prove about the population is a [`certificate`]; what the paper's theorems say is
+//! What held-out rows prove about the population is a [`certificate`], what they prove table after table, as
+//! long as a model is in use, is for the [`monitor`] to say; what the paper's theorems say is
 //! in [`theory`].
 //!
 //! # What is promised
@@ -113,6 +114,7 @@ mod lists;
 pub mod loss;
 pub mod measurement;
 pub mod model;
+pub mod monitor;
 pub mod multiplier;
 pub mod optimality;
 pub mod optimiser;

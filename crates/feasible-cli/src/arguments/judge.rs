@@ -215,6 +215,44 @@ pub struct CertifyArguments {
     pub unseen: Option<Unseen>,
 }
 
+/// What ends with 0.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Watch {
+    /// No requirement has drifted.
+    NotDrifted,
+    /// Every requirement is certified.
+    Certified,
+}
+
+/// `monitor`.
+#[derive(Debug, Args)]
+pub struct MonitorArguments {
+    /// The run directory of the model that is in use
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Tables of new rows, in order of time: CSV, TSV or Parquet; - reads from standard input. Without one,
+    /// shows how the model stands
+    #[arg(value_name = "TABLE")]
+    pub tables: Vec<PathBuf>,
+    /// What each table is called, such as 2026-01; by default its file name
+    #[arg(long, value_name = "LABEL", value_delimiter = ',')]
+    pub at: Vec<String>,
+    /// The confidence of all verdicts of the model's life together; fixed by the first table [default: as the
+    /// problem file says, or 0.95]
+    #[arg(long, value_name = "SHARE")]
+    pub confidence: Option<f64>,
+    /// The share of the population that may violate a requirement on every single sample, where it allows
+    /// none; fixed by the first table [default: as the problem file says, or 0.01]
+    #[arg(long, value_name = "SHARE")]
+    pub all_but: Option<f64>,
+    /// What ends with 0
+    #[arg(long, default_value = "not-drifted")]
+    pub require: Watch,
+    /// What to do with categories the training rows did not have, if not as the problem file says
+    #[arg(long)]
+    pub unseen: Option<Unseen>,
+}
+
 /// `bound`.
 #[derive(Debug, Args)]
 pub struct BoundArguments {

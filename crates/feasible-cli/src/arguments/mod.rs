@@ -12,8 +12,8 @@ pub use around::{
     ReportArguments,
 };
 pub use judge::{
-    AttackArguments, AttackLoss, AuditArguments, BoundArguments, CertifyArguments, Norm,
-    PredictArguments, Require,
+    AttackArguments, AttackLoss, AuditArguments, BoundArguments, CertifyArguments,
+    MonitorArguments, Norm, PredictArguments, Require, Watch,
 };
 pub use train::{
     Budget, FitArguments, Overrides, ReproduceArguments, ResumeArguments, SweepArguments,
@@ -120,6 +120,18 @@ pub enum Command {
     /// run knows as used. Ends with 0 if every requirement is certified, with 1 if not.
     #[command(after_help = "Example:\n  feasible certify runs/adult this-year.csv && ./deploy")]
     Certify(CertifyArguments),
+    /// Monitor a model in use, table by table
+    ///
+    /// Adds tables of new rows to a ledger in the run directory and judges every requirement on all tables so
+    /// far: CERTIFIED (the average over all tables meets the limit), DRIFTED (the average over some tables in a
+    /// row violates it) or OPEN. However often you look and however many tables follow, all verdicts together
+    /// are right with the confidence asked for. A table counts once: called again with the same one, the
+    /// command only shows the verdicts. Tables without the target count for requirements that do not need it, and
+    /// for the others once they are given with it. Rows that were trained on, or that are in an earlier table,
+    /// are refused. Exits with status 1 if a requirement has drifted.
+    #[command(after_help = "Example:\n  feasible monitor runs/adult january.csv --at 2026-01\n  \
+        feasible monitor runs/adult")]
+    Monitor(MonitorArguments),
     /// Say how many rows a certificate takes, and what the rows there are would buy
     ///
     /// Answers before anything is trained: the share of a population that N held-out rows certify, the

@@ -9,6 +9,7 @@ pub mod data;
 pub mod fit;
 mod image_data;
 pub mod init;
+pub mod monitor;
 pub mod predict;
 pub mod report;
 pub mod reproduce;

@@ -142,7 +142,7 @@ pub(crate) fn missing(location: &str) -> Error {
 }
 
 /// The fingerprint of every row by these columns; `None` if one is missing.
-fn of_rows(table: &Table, names: &[String]) -> Option<Vec<u64>> {
+pub(crate) fn of_rows(table: &Table, names: &[String]) -> Option<Vec<u64>> {
     let mut all = vec![0u64; table.rows()];
     for name in names {
         let column = table.column(name).ok()?;

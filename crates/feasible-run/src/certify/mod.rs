@@ -13,7 +13,7 @@ mod chosen;
 pub mod fingerprints;
 mod record;
 pub mod room;
-mod subject;
+pub(crate) mod subject;
 mod theory;
 mod words;
 
@@ -115,7 +115,8 @@ impl Judged<'_> {
         })
     }
 
-    fn claims(&self, design: &Design, ground: &mut Ground<'_>) -> Result<Vec<Claim>> {
+    /// What the requirements claim, with the evidence of held-out samples.
+    pub(crate) fn claims(&self, design: &Design, ground: &mut Ground<'_>) -> Result<Vec<Claim>> {
         let everyone = Population::new(ground.samples.clone());
         let mut draft = Problem::minimise(&everyone, self.loss.clone());
         let mut present = Vec::new();

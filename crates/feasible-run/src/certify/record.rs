@@ -177,7 +177,30 @@ impl RunRecord {
         reopen(&location, &|name| read_from(&self.directory, name))
     }
 
-    fn judged(&self) -> Judged<'_> {
+    /// The run directory.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Refuses a file that the run itself has read.
+    pub(crate) fn refuse_known(&self, table: &Table, path: &Path) -> Result<()> {
+        let found = sha256_of_file(path)?;
+        match self.info.tables.iter().find(|known| known.sha256 == found) {
+            Some(_) => Err(Error::unfit(
+                table.name(),
+                "the run itself has read it, and monitoring is about rows that came later; `feasible \
+                 certify` judges those that it held out",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses rows that were used in training.
+    pub(crate) fn refuse_used(&self, table: &Table) -> Result<()> {
+        self.fingerprints.compare(table).map(|_| ())
+    }
+
+    pub(crate) fn judged(&self) -> Judged<'_> {
         Judged {
             loss: self.model.manifest().objective.losses().0,
             clauses: self.model.clauses(),

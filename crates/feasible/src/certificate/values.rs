@@ -93,6 +93,11 @@ impl Values {
         self
     }
 
+    /// The values divided by B.
+    pub(crate) fn shares(&self) -> &[f64] {
+        &self.shares
+    }
+
     /// n.
     pub fn rows(&self) -> u64 {
         self.shares.len() as u64

@@ -1,0 +1,128 @@
+//! The model in use: verdicts over all tables so far, and how they came about.
+
+use feasible::monitor::Verdict;
+use feasible::requirement::Sense;
+use feasible_run::monitor::{TableLook, WatchedRequirement, WatchedTable};
+use serde::Serialize;
+
+use crate::chart::{Axis, Chart, Mark, Series, grouped};
+use crate::figures::Figure;
+use crate::layout::{bounded, name};
+use crate::requirements::MOST;
+use crate::run::Run;
+
+/// Requirements that are drawn.
+const DRAWN: usize = 12;
+
+#[derive(Serialize)]
+pub(crate) struct Section {
+    lead: String,
+    rows: Vec<Row>,
+    tables: Vec<TableRow>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    verdict: String,
+    class: &'static str,
+    limit: String,
+    last: String,
+    average: String,
+    bound: String,
+    sentence: String,
+}
+
+#[derive(Serialize)]
+struct TableRow {
+    label: String,
+    rows: String,
+    target: String,
+}
+
+/// What the page says of a model that is monitored.
+pub(crate) fn section(run: &Run) -> Option<Section> {
+    let standing = run.monitored.as_ref()?;
+    let row = |one: &WatchedRequirement| Row {
+        name: name(&one.name),
+        verdict: one.verdict.to_string().to_lowercase(),
+        class: match one.verdict {
+            Verdict::Certified => "yes",
+            Verdict::Drifted => "no",
+            Verdict::Open => "open",
+        },
+        limit: format!("{} {}", one.symbol(), one.shown(one.limit)),
+        last: one.looks.last().map_or(String::new(), |look| one.shown(look.value)),
+        average: one.value.map_or(String::new(), |value| one.shown(value)),
+        bound: one
+            .bound()
+            .map_or(String::new(), |bound| format!("{} {}", one.symbol(), one.shown(bound))),
+        sentence: bounded(&one.sentence(), 600),
+    };
+    let table = |table: &WatchedTable| TableRow {
+        label: name(&table.label),
+        rows: grouped(&table.rows.to_string()),
+        target: match (table.labels_of, table.labelled) {
+            (Some(of), _) => format!("that of table {of}"),
+            (None, true) => "yes".into(),
+            (None, false) => "not yet".into(),
+        },
+    };
+    Some(Section {
+        lead: standing.guarantee(),
+        rows: standing.requirements.iter().take(MOST).map(row).collect(),
+        tables: standing.tables.iter().take(10 * MOST).map(table).collect(),
+    })
+}
+
+/// Each requirement over the tables.
+pub(crate) fn figures(run: &Run) -> Vec<Figure> {
+    let all = run.monitored.iter().flat_map(|standing| &standing.requirements);
+    let drawn = all.filter(|one| !one.looks.is_empty()).take(DRAWN);
+    drawn.enumerate().map(|(at, one)| figure(at, one)).collect()
+}
+
+fn figure(at: usize, one: &WatchedRequirement) -> Figure {
+    let (scale, unit) = match one.is_share() {
+        true => (100.0, "%"),
+        false => (1.0, "mean"),
+    };
+    let points = |of: &dyn Fn(&TableLook) -> f64| -> Vec<(f64, f64)> {
+        one.looks.iter().map(|look| (look.table as f64, scale * of(look))).collect()
+    };
+    let band = |of: &dyn Fn(&TableLook) -> (f64, f64)| -> Vec<(f64, f64, f64)> {
+        let end = |look: &TableLook| {
+            let (low, high) = of(look);
+            (look.table as f64, scale * low, scale * high)
+        };
+        one.looks.iter().map(end).collect()
+    };
+    let limit = scale * one.limit;
+    let (low, high) = match one.sense {
+        Sense::AtMost => (f64::NEG_INFINITY, limit),
+        Sense::AtLeast => (limit, f64::INFINITY),
+    };
+    let mut chart = Chart::new(&one.name)
+        .x(Axis::new("table"))
+        .y(Axis::new(unit).including(&[limit]))
+        .note(&format!(
+            "Verdict: {}. The band of the average holds at all times at once, that of each table for it alone.",
+            one.verdict
+        ))
+        .shade(low, high, &format!("limit {} {}", one.symbol(), one.shown(one.limit)))
+        .series(
+            Series::line("average so far, with bounds", points(&|look| look.average))
+                .with_band(band(&|look| look.bounds)),
+        )
+        .series(
+            Series::new("each table, with its interval", Mark::Dots, points(&|look| look.value))
+                .with_band(band(&|look| look.interval)),
+        );
+    let first = |verdict| one.looks.iter().find(|look| look.verdict == verdict);
+    for verdict in [Verdict::Certified, Verdict::Drifted] {
+        if let Some(look) = first(verdict) {
+            chart = chart.rule(look.table as f64, &format!("{verdict} {}", name(&look.label)));
+        }
+    }
+    Figure::chart(&format!("monitor-{}", at + 1), chart)
+}

@@ -1,0 +1,135 @@
+//! What a ledger proves, in words.
+
+use feasible::monitor::Verdict;
+use feasible::requirement::Sense;
+
+use super::standing::{Standing, WatchedRequirement};
+use crate::certify::percent;
+use crate::text::{Align, Grid, grouped, short};
+
+impl Standing {
+    /// As a table and sentences for people.
+    pub fn to_text(&self) -> String {
+        let mut text = format!(
+            "{}: {} monitored, {} rows\n\n",
+            self.problem,
+            counted(self.tables.iter().filter(|table| table.labels_of.is_none()).count()),
+            grouped(self.rows())
+        );
+        let mut grid = Grid::new();
+        let head = ["requirement", "limit", "rows", "last table", "average", "bound", ""];
+        grid.row(head.map(String::from));
+        for one in &self.requirements {
+            let last = one.looks.last();
+            grid.row([
+                one.name.clone(),
+                format!("{} {}", one.symbol(), one.shown(one.limit)),
+                one.rows.to_string(),
+                last.map_or(String::new(), |look| one.shown(look.value)),
+                one.value.map_or(String::new(), |value| one.shown(value)),
+                one.bound().map_or(String::new(), |bound| {
+                    format!("{} {}", one.symbol(), one.shown(bound))
+                }),
+                one.verdict.to_string(),
+            ]);
+        }
+        let right = Align::Right;
+        text += &grid.to_text(&[Align::Left, right, right, right, right, right, Align::Left]);
+        text += "\n";
+        for one in &self.requirements {
+            text += &format!("{}: {}\n", one.name, one.sentence());
+        }
+        text + &self.guarantee() + "\n"
+    }
+
+    /// What the confidence is about.
+    pub fn guarantee(&self) -> String {
+        format!(
+            "With probability at least {}, every CERTIFIED and DRIFTED that this ledger has given or will give is right, \
+             however many tables follow.",
+            percent(self.confidence)
+        )
+    }
+}
+
+impl WatchedRequirement {
+    /// What is proven, in a sentence.
+    pub fn sentence(&self) -> String {
+        let (subject, limit) = (&self.subject, self.shown(self.limit));
+        let (side, wrong) = match self.sense {
+            Sense::AtMost => ("at most", "more"),
+            Sense::AtLeast => ("at least", "less"),
+        };
+        if !self.watched {
+            return "not monitored, as its loss has no bound: give the requirement a `bound` and train again."
+                .into();
+        }
+        if let Some((first, last)) = &self.drift {
+            let over = if first == last {
+                format!("in '{first}'")
+            } else {
+                format!("from '{first}' to '{last}'")
+            };
+            return format!("{subject} was on average {wrong} than {limit} {over}.");
+        }
+        let so_far = format!("on average over the {} so far", counted(self.looks.len()));
+        let bound = self.bound().map_or(limit.clone(), |bound| self.shown(bound));
+        match (self.verdict, &self.suspended, self.value) {
+            (Verdict::Certified, ..) => format!("{subject} is {side} {bound} {so_far}."),
+            (_, Some(since), _) => format!(
+                "{subject} is {side} {bound} {so_far}, but the tables since '{since}' speak against it; not \
+                 certified until they no longer do."
+            ),
+            (_, None, Some(value)) => format!(
+                "not proven either way: {subject} is {side} {bound} {so_far} ({} in their rows), and the limit is \
+                 {limit}.",
+                self.shown(value)
+            ),
+            (_, None, None) => "no row of any table speaks of it yet.".into(),
+        }
+    }
+
+    /// `≤`, `≥` or `all but`.
+    pub fn symbol(&self) -> &'static str {
+        match (self.subject.starts_with("the share of the population"), self.sense) {
+            (true, _) => "all but",
+            (false, Sense::AtMost) => "≤",
+            (false, Sense::AtLeast) => "≥",
+        }
+    }
+
+    /// The bound on the side of the limit, rounded outwards to four digits.
+    pub fn bound(&self) -> Option<f64> {
+        match self.sense {
+            Sense::AtMost => self.upper.map(|bound| -rounded_down(-bound)),
+            Sense::AtLeast => self.lower.map(rounded_down),
+        }
+    }
+
+    /// A share as a percentage, another number as it is.
+    pub fn shown(&self, x: f64) -> String {
+        if self.is_share() { percent(x) } else { short(x) }
+    }
+
+    /// Whether it is about a share, or a difference of shares.
+    pub fn is_share(&self) -> bool {
+        !self.subject.starts_with("the expected")
+    }
+}
+
+/// Down to four significant digits.
+fn rounded_down(x: f64) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return x;
+    }
+    let scale = 10f64.powi(3 - x.abs().log10().floor() as i32);
+    (x * scale).floor() / scale
+}
+
+/// `1 table`, `12 tables`.
+fn counted(tables: usize) -> String {
+    match tables {
+        1 => "1 table".into(),
+        n => format!("{} tables", grouped(n)),
+    }
+}
