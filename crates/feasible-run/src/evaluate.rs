@@ -1,8 +1,7 @@
 //! How a model does on samples: accuracy, confusion, requirements, flips.
 
 use feasible::{
-    Batch, Loss, Model, Multipliers, Population, Problem, Samples, Tape, Targets,
-    ViewShift,
+    Batch, Loss, Model, Multipliers, Population, Problem, Samples, Tape, Targets, ViewShift,
 };
 use feasible_data::Change;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -96,7 +96,7 @@ impl Monitor {
             fixed.all_but = fixed.all_but.or(own.all_but);
         }
         // Verdicts judge limits as they are written.
-        let design = fixed.design(0.0)?;
+        let design = fixed.design()?;
         Ok(Self { record, directory, ledger, design, unseen })
     }
 

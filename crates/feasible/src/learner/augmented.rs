@@ -21,7 +21,10 @@ use crate::real::Real;
 pub(crate) type Offsets = [Vec<f64>];
 
 /// The slacks of a requirement that the augmented Lagrangian has.
-pub(crate) fn shifted<'s>(slacks: &'s Slacks, offsets: &'s [f64]) -> impl Iterator<Item = f64> + 's {
+pub(crate) fn shifted<'s>(
+    slacks: &'s Slacks,
+    offsets: &'s [f64],
+) -> impl Iterator<Item = f64> + 's {
     let offset = move |n: usize| offsets.get(n).copied().unwrap_or(0.0);
     slacks.primal().enumerate().map(move |(n, s)| s - offset(n))
 }

@@ -198,10 +198,7 @@ impl Exact {
     }
 
     /// Looks after 4, 8, 16, … steps that have not led to feasibility, and at the end.
-    fn look<M: Model>(
-        desk: &mut Desk<'_, '_, M>,
-        sizes: &Sizes,
-    ) -> Option<Outcome> {
+    fn look<M: Model>(desk: &mut Desk<'_, '_, M>, sizes: &Sizes) -> Option<Outcome> {
         let effort = Effort { iterations: 2000, hopeful: 0.0 };
         let (theta, tolerances) = (&desk.state.theta, desk.tolerances);
         let found = infeasibility(desk.lagrangian, sizes, theta, tolerances, effort, is_plain);
@@ -214,8 +211,7 @@ impl Exact {
                 .is_some()
         {
             let state = &mut *desk.state;
-            state.progress.settling =
-                Settling { leaves_out: true, ..Settling::default() };
+            state.progress.settling = Settling { leaves_out: true, ..Settling::default() };
             state.multipliers = Multipliers::start(problem);
         }
         found
@@ -299,8 +295,22 @@ impl<M: Model> Strategy<M> for Exact {
             let limit = desk.rules.kkt.unwrap_or(0.0);
             let settling = &mut desk.state.progress.settling;
             settling.note(residual, steps);
-            if std::env::var("FDBG").is_ok() { eprintln!("DBG {steps} stat {stationarity:.2e} rel {residual:.2e} F {:.6e} m0 {:?} s0 {:?} viol {:?} pen {:?} base {:?} S {:?} F0 {:.2e} offs {:?}", measurement.minimised(), desk.state.multipliers.iter().map(|m| m[0]).collect::<Vec<_>>(), measurement.slacks.iter().map(|s| s.measured[0]).collect::<Vec<_>>(), settling.unsettled, settling.factors, sizes.penalties, sizes.requirements, sizes.objective, offsets.iter().map(|o| o.first().copied()).collect::<Vec<_>>()); }
-            let (least, waited) = (settling.residual.unwrap_or(f64::INFINITY), settling.idle(steps));
+            if std::env::var("FDBG").is_ok() {
+                eprintln!(
+                    "DBG {steps} stat {stationarity:.2e} rel {residual:.2e} F {:.6e} m0 {:?} s0 {:?} viol {:?} pen {:?} base {:?} S {:?} F0 {:.2e} offs {:?}",
+                    measurement.minimised(),
+                    desk.state.multipliers.iter().map(|m| m[0]).collect::<Vec<_>>(),
+                    measurement.slacks.iter().map(|s| s.measured[0]).collect::<Vec<_>>(),
+                    settling.unsettled,
+                    settling.factors,
+                    sizes.penalties,
+                    sizes.requirements,
+                    sizes.objective,
+                    offsets.iter().map(|o| o.first().copied()).collect::<Vec<_>>()
+                );
+            }
+            let (least, waited) =
+                (settling.residual.unwrap_or(f64::INFINITY), settling.idle(steps));
             idle = desk.rules.kkt.is_some()
                 && self.rate.is_none()
                 && (waited >= IDLE || (waited >= IDLE_AT_THE_END && least <= limit));

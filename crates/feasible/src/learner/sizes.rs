@@ -115,7 +115,11 @@ impl Sizes {
             sizes.requirements.push(own);
             let penalty = slope.map_or(f64::NAN, |slope| (slope * slope).recip());
             let usual = first.max(size) / (own * own);
-            sizes.penalties.push(if penalty > 0.0 && penalty.is_finite() { penalty } else { usual });
+            sizes.penalties.push(if penalty > 0.0 && penalty.is_finite() {
+                penalty
+            } else {
+                usual
+            });
         }
         Some(sizes)
     }

@@ -150,7 +150,9 @@ pub fn shaped(shape: Shape, number: u64) -> Shaped {
             generator.decay = generator.decay.max(1e-3);
             with_usual(random, generator, 2)
         }
-        Shape::Differences | Shape::AtLeast | Shape::Equalities => linear(random, regression, shape),
+        Shape::Differences | Shape::AtLeast | Shape::Equalities => {
+            linear(random, regression, shape)
+        }
         Shape::Levels => {
             let generator = Generator::new(random, regression, false);
             let sketch = generator.sketch(random, 0, true);
@@ -266,7 +268,8 @@ fn conditioning(random: &mut Random) -> Shaped {
     let mix: Vec<f64> = random.normals(inputs * inputs);
     let shrink = |c: usize| 10f64.powf(-spread * c as f64 / (inputs - 1) as f64);
     let mixed = |x: &Vec<f64>| -> Vec<f64> {
-        let of = |j: usize| (0..inputs).map(|c| x[c] * shrink(c) * mix[c * inputs + j]).sum::<f64>();
+        let of =
+            |j: usize| (0..inputs).map(|c| x[c] * shrink(c) * mix[c * inputs + j]).sum::<f64>();
         // What the crate is given, in single precision, is what the oracle has.
         (0..inputs).map(of).map(|x| f64::from(x as f32)).collect()
     };
@@ -277,7 +280,8 @@ fn conditioning(random: &mut Random) -> Shaped {
     let basis = orthonormal(&generator.features.rows);
     generator.features.rows = basis;
     let mask = group(&generator.base);
-    let kept: Vec<Vec<f64>> = generator.features.rows.iter().zip(&mask).filter(|p| *p.1).map(|p| p.0.clone()).collect();
+    let kept: Vec<Vec<f64>> =
+        generator.features.rows.iter().zip(&mask).filter(|p| *p.1).map(|p| p.0.clone()).collect();
     let places = generator.features.places.clone();
     let some = generator.base.subset(&mask);
     let rows = super::Features { places, rows: kept }.loss(&Loss::Squared, &some.y);
