@@ -21,7 +21,9 @@ fn the_chapter_s_problem_is_trained_audited_predicted_and_attacked() {
     assert!(described.contains("4,000 train, 1,000 validation, 1,000 test"), "{described}");
     let quick = ["--set", "training.epochs=1", "--set", "data.per_class.train=20"];
     let few = ["--set", "data.per_class.validation=2", "--set", "data.per_class.test=3"];
-    let ran = scratch.run(&[&["fit", "robust.toml", "-o", "run", "-q"], &quick[..], &few].concat());
+    let judged = ["--set", "evaluation.attack={ steps = 5, restarts = 1 }"];
+    let fit = ["fit", "robust.toml", "-o", "run", "-q"];
+    let ran = scratch.run(&[&fit[..], &quick[..], &few, &judged].concat());
     assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
 
     let curve = scratch.expect(

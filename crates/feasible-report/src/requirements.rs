@@ -39,6 +39,8 @@ pub(crate) struct Tile {
 pub(crate) struct Row {
     name: String,
     kind: &'static str,
+    /// The attack it is judged by.
+    attack: String,
     level: String,
     /// The level in training, if it was stricter.
     trained: String,
@@ -126,6 +128,7 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
         Row {
             name: name(&standing.name),
             kind: kind(standing.kind),
+            attack: standing.attack.clone().unwrap_or_default(),
             level: format!(
                 "{} {}",
                 standing.sense.replace("<=", "≤").replace(">=", "≥"),

@@ -156,6 +156,10 @@ fn what_cannot_be_swept_is_named() {
     assert!(error.contains("there are low"), "{error}");
     let error = refuse(SweepOptions::new("low"));
     assert!(error.contains("--levels"), "{error}");
+    for (level, said) in [(-0.1, "never below 0"), (1e300, "out of all proportion")] {
+        let error = refuse(SweepOptions { levels: vec![level, 0.1], ..SweepOptions::new("low") });
+        assert!(error.starts_with("--levels") && error.contains(said), "{error}");
+    }
 }
 
 #[test]
