@@ -73,7 +73,8 @@ fn prepare(scratch: &Scratch) {
     let exact = problem.replace("epochs = 20", "epochs = 20\nlearner = \"exact\"");
     let exact = exact.replace("hidden = [8]", "kind = \"linear\"");
     scratch.write("exact.toml", &exact);
-    let certified = problem.replace("kind = \"pointwise\"\n", "kind = \"pointwise\"\nall_but = 0.1\n");
+    let certified =
+        problem.replace("kind = \"pointwise\"\n", "kind = \"pointwise\"\nall_but = 0.1\n");
     scratch.write("certified.toml", &(CERTIFIED.to_string() + &certified));
     let ladder = "\n[certify]\nconfidence = 0.9\nladder = [1.0, 0.0]\n";
     scratch.write("ladder.toml", &(certified + ladder));
@@ -102,7 +103,14 @@ fn commands() -> Vec<(Vec<&'static str>, After)> {
         ),
         (
             vec![
-                "sweep", "problem.toml", "--requirement", "gender", "--levels", "0.1,0.5", "-o", "sweep",
+                "sweep",
+                "problem.toml",
+                "--requirement",
+                "gender",
+                "--levels",
+                "0.1,0.5",
+                "-o",
+                "sweep",
             ],
             After::Ends,
         ),
@@ -123,7 +131,15 @@ fn commands() -> Vec<(Vec<&'static str>, After)> {
         ),
         (vec!["bound", "--level", "0.01"], After::Ends),
         (
-            vec!["reproduce", "compas", "--seeds", "1", "--no-report", "--set", "training.epochs=5"],
+            vec![
+                "reproduce",
+                "compas",
+                "--seeds",
+                "1",
+                "--no-report",
+                "--set",
+                "training.epochs=5",
+            ],
             After::Ends,
         ),
     ]

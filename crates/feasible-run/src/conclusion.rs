@@ -53,7 +53,9 @@ impl Summary {
             _ if train.met => "feasible: every requirement is met on the training rows".into(),
             // Of the training rows: said beside held-out rows that show no violation, it would confuse.
             Outcome::Infeasible { .. } if !self.judged().1.met => self.outcome.to_string(),
-            _ => format!("stopped after {epochs}: {} on the training rows", not_met(&missed(train))),
+            _ => {
+                format!("stopped after {epochs}: {} on the training rows", not_met(&missed(train)))
+            }
         }
     }
 
@@ -71,7 +73,10 @@ impl Summary {
         match (&here[..], &there[..]) {
             ([], []) => format!("Every requirement is met on the {part} rows."),
             ([], _) => {
-                format!("The {part} rows show no violation, but {} on the training rows.", not_met(&there))
+                format!(
+                    "The {part} rows show no violation, but {} on the training rows.",
+                    not_met(&there)
+                )
             }
             (_, []) => format!(
                 "{} on the {part} rows; on the training rows {}.",
@@ -166,7 +171,12 @@ fn standing(train: &Standing, held_out: Option<(&str, &Standing)>, all_but: f64)
         0.0 => String::new(),
         share => format!(" for all but {}", percent(share)),
     };
-    let mut text = format!("'{}', {sign} {}{allowed}: {}", train.name, short(train.level), measured.join(", "));
+    let mut text = format!(
+        "'{}', {sign} {}{allowed}: {}",
+        train.name,
+        short(train.level),
+        measured.join(", ")
+    );
     let up = train.sense != ">=";
     let reached = parts().filter_map(|(_, s)| match s.kind {
         Kind::Average => s.value,
@@ -211,7 +221,9 @@ fn next_steps(plan: &Plan, summary: &Summary) -> String {
     let learner = spec.training.learner.unwrap_or(LearnerName::Alternating);
     let mut steps = vec!["relax a limit".to_string()];
     steps.push(match spec.model.kind {
-        ModelKind::Linear | ModelKind::Kernel => "use a richer model (`model.kind = \"mlp\"`)".into(),
+        ModelKind::Linear | ModelKind::Kernel => {
+            "use a richer model (`model.kind = \"mlp\"`)".into()
+        }
         ModelKind::Mlp => {
             let widest = spec.model.hidden.iter().copied().max().unwrap_or(1);
             format!("use a richer model (`model.hidden = [{}]`)", widest.saturating_mul(4))

@@ -215,7 +215,8 @@ fn export(
                 path.display()
             )));
         }
-        let written = write_whole(&path, &|out| table.write_csv(out).map_err(std::io::Error::other));
+        let written =
+            write_whole(&path, &|out| table.write_csv(out).map_err(std::io::Error::other));
         written.map_err(failed(&path))?;
         files.push(path);
     }

@@ -130,9 +130,9 @@ fn kept(directory: &Path) -> String {
         true => format!(
             "interrupted: the run in {shown} is complete; `feasible report {shown}` writes its page"
         ),
-        false => format!(
-            "interrupted: `feasible resume {shown}` continues it from what was saved last"
-        ),
+        false => {
+            format!("interrupted: `feasible resume {shown}` continues it from what was saved last")
+        }
     }
 }
 

@@ -125,11 +125,7 @@ pub fn reproduce(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<
     let observer = |event: &_| progress.observe(event);
     let stopped = |error: feasible_run::Error| {
         progress.clear();
-        if how.interrupt.is_raised() {
-            Failure::interrupted(LOST)
-        } else {
-            error.into()
-        }
+        if how.interrupt.is_raised() { Failure::interrupted(LOST) } else { error.into() }
     };
     let report = if name == "adult" {
         let table = adult(&how, &observer).map_err(stopped)?;

@@ -91,7 +91,8 @@ fn table(draw: &mut Draw, target: Target, large: bool) -> String {
                 format!("{colour},{name},{}\n", if yes { "yes" } else { "no" })
             }
             Target::Classes(k) => {
-                let class = if row < 8 { row % k } else { (score + k as f64 / 2.0).max(0.0) as usize };
+                let class =
+                    if row < 8 { row % k } else { (score + k as f64 / 2.0).max(0.0) as usize };
                 format!("{colour},{name},k{}\n", class.min(k - 1))
             }
             Target::Number(size) => format!("{colour},{name},{:.4}\n", size * score),
@@ -101,7 +102,8 @@ fn table(draw: &mut Draw, target: Target, large: bool) -> String {
 }
 
 fn problem(draw: &mut Draw, target: Target, certify: &str) -> String {
-    let mut text = String::from("\n[data]\nfile = \"table.csv\"\ntarget = \"y\"\nmissing = \"impute\"\n");
+    let mut text =
+        String::from("\n[data]\nfile = \"table.csv\"\ntarget = \"y\"\nmissing = \"impute\"\n");
     if target == Target::Classes(2) {
         text += "positive = \"yes\"\n";
     }
@@ -218,7 +220,10 @@ fn certifiable(draw: &mut Draw, target: Target) -> String {
         }
         1 => {
             let limit = draw.of(&[0.01, 0.5]);
-            format!("loss = \"kl\"\nkind = \"pointwise\"\nat_most = {limit}\n{CHANGE}{}", all_but(draw))
+            format!(
+                "loss = \"kl\"\nkind = \"pointwise\"\nat_most = {limit}\n{CHANGE}{}",
+                all_but(draw)
+            )
         }
         2 => "loss = \"cross-entropy\"\nbound = 3.0\nat_most = 0.9\n".into(),
         3 => "fairness = \"demographic-parity\"\ngroups = \"g\"\nwithin = 0.5\n".into(),
@@ -229,7 +234,9 @@ fn certifiable(draw: &mut Draw, target: Target) -> String {
         }
         5 => {
             let limit = size * draw.of(&[0.5, 2.0]);
-            format!("loss = \"absolute\"\nkind = \"pointwise\"\nat_most = {limit:?}\nall_but = 0.3\n")
+            format!(
+                "loss = \"absolute\"\nkind = \"pointwise\"\nat_most = {limit:?}\nall_but = 0.3\n"
+            )
         }
         _ => {
             let (bound, limit) = (10.0 * size, size * draw.of(&[0.5, 2.0]));
@@ -248,7 +255,10 @@ fn of_numbers(draw: &mut Draw, size: f64) -> String {
         }
         2 => {
             let limit = unit * draw.of(&[1e-3, 1.0, 30.0]);
-            format!("loss = \"{loss}\"\nkind = \"pointwise\"\nat_most = {limit:?}\n{}", all_but(draw))
+            format!(
+                "loss = \"{loss}\"\nkind = \"pointwise\"\nat_most = {limit:?}\n{}",
+                all_but(draw)
+            )
         }
         3 => {
             let within = unit * draw.of(&[0.01, 0.5]);

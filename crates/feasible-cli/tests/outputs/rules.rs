@@ -108,11 +108,15 @@ fn first_and_last(o: &Outputs) -> Result<(), String> {
     let first = o.terminal.lines().next().unwrap_or_default();
     let last = o.terminal.lines().last().unwrap_or_default();
     let shown = || format!("'{first}' … '{last}'");
-    let bad = ["not met", "infeasible", "no feasible model"].iter().any(|word| first.contains(word));
+    let bad =
+        ["not met", "infeasible", "no feasible model"].iter().any(|word| first.contains(word));
     unless(bad && last.starts_with("Every requirement is met"), shown)?;
     let good = first.contains("every requirement is met");
     let (part, judged) = o.summary.judged();
-    unless(good != (o.summary.train.met && !judged.requirements.is_empty()) && !diverged(o), shown)?;
+    unless(
+        good != (o.summary.train.met && !judged.requirements.is_empty()) && !diverged(o),
+        shown,
+    )?;
     unless(good && part == "train" && last.contains("not met"), shown)?;
     unless(last.starts_with("Every requirement is met") && !judged.met, shown)
 }
@@ -134,8 +138,7 @@ fn certified_within(o: &Outputs) -> Result<(), String> {
         }
         if let (Some(estimate), Some(bound)) = (f.estimate, f.bound) {
             // A bound is on the far side of what was seen.
-            let inside =
-                if f.sense == Sense::AtMost { bound < estimate } else { bound > estimate };
+            let inside = if f.sense == Sense::AtMost { bound < estimate } else { bound > estimate };
             unless(inside, shown)?;
         }
     }
