@@ -8,7 +8,7 @@
 //!
 //! Where training and held-out rows disagree, the last line names both.
 
-use feasible::Outcome;
+use feasible::{Outcome, Solution};
 
 use crate::evaluate::{Evaluation, Standing};
 use crate::plan::Plan;
@@ -22,14 +22,19 @@ const MOST: usize = 5;
 /// How a training ended, made to agree with what was measured on its training rows.
 ///
 /// A learner that keeps the best epoch on validation rows calls that one feasible by them; an epoch that is kept
-/// may meet what later ones did not; the attack that judges may find violated what the one that trains did not. And where training was `stricter` than the requirements as stated, to leave
+/// may meet what later ones did not; the attack that judges may find violated what the one that trains did not. And
+/// where training was stricter than the requirements as stated, to leave
 /// room for a certificate, that no model meets its limits says nothing about theirs.
-pub(crate) fn outcome(ended: &Outcome, train: &Evaluation, stricter: bool) -> Outcome {
+pub(crate) fn outcome(plan: &Plan, solution: &Solution<f32>, train: &Evaluation) -> Outcome {
+    let all_epochs = plan.spec().training.epochs.is_some_and(|n| solution.epochs >= n);
+    let stricter = plan.clauses().iter().any(|clause| clause.room > 0.0);
+    let ended = &solution.outcome;
     match ended {
         Outcome::MaxEpochs | Outcome::Stalled | Outcome::Infeasible { .. } if train.met => {
             Outcome::Feasible
         }
-        Outcome::Feasible | Outcome::Converged if !train.met => Outcome::MaxEpochs,
+        Outcome::Feasible | Outcome::Converged if !train.met && all_epochs => Outcome::MaxEpochs,
+        Outcome::Feasible | Outcome::Converged if !train.met => Outcome::Stalled,
         Outcome::Infeasible { .. } if stricter => Outcome::Stalled,
         ended => ended.clone(),
     }

@@ -397,11 +397,10 @@ fn evaluate(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
         None => Ok(None),
     };
     let train = part(&data.train, &data.split.train, Some(&solution.multipliers))?;
-    let stricter = plan.clauses().iter().any(|clause| clause.room > 0.0);
     let mut summary = Summary {
         problem: plan.name().to_string(),
         seed: plan.seed(),
-        outcome: conclusion::outcome(&solution.outcome, &train, stricter),
+        outcome: conclusion::outcome(plan, solution, &train),
         epochs: solution.epochs,
         kept_epoch: solution.kept_epoch,
         parameters: plan.parameters(),

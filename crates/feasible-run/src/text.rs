@@ -52,15 +52,23 @@ impl Grid {
     }
 }
 
+/// What stands where a number is none.
+const NOT_FINITE: &str = "not finite";
+
 /// `82.41 %`.
 pub(crate) fn percent(share: f64) -> String {
+    if !share.is_finite() {
+        return NOT_FINITE.into();
+    }
     format!("{:.2} %", 100.0 * share)
 }
 
 /// Four significant digits, without an exponent where that is readable.
 pub(crate) fn short(x: f64) -> String {
     let size = x.abs();
-    if x == 0.0 {
+    if !x.is_finite() {
+        NOT_FINITE.into()
+    } else if x == 0.0 {
         "0".into()
     } else if (1e-3..1e4).contains(&size) {
         let digits = (3 - size.log10().floor() as i32).clamp(0, 6) as usize;
@@ -106,6 +114,8 @@ mod tests {
     fn numbers_are_short_and_keep_their_digits() {
         let shown = [0.0, 0.5, 1.0, 12.345_67, 1e-3, 5e-4, -0.25, 123_456.0].map(short);
         assert_eq!(shown, ["0", "0.5", "1", "12.35", "0.001", "5.00e-4", "-0.25", "1.23e5"]);
+        assert_eq!([f64::NAN, f64::INFINITY].map(short), ["not finite"; 2]);
+        assert_eq!(percent(f64::NAN), "not finite");
         assert_eq!(grouped(32_561), "32,561");
         assert_eq!(bytes(2_345_678), "2.3 MB");
     }

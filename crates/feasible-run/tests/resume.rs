@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use common::{GENDER, assert_same, plan};
 use feasible::Outcome;
 use feasible_run::{
-    Checkpoint, Event, Interrupt, Memory, Plan, Storage, files, finish_in, fit_in, resume_in,
+    Checkpoint, Event, Interrupt, Memory, Plan, SavedModel, Storage, files, finish_in, fit_in,
+    resume_in,
 };
 
 fn whole(plan: &Plan) -> Memory {
@@ -51,6 +52,59 @@ fn interrupted_after_any_epoch_a_run_ends_in_the_same_bytes() {
             assert_same(&files, &expected, &format!("{training:?} stopped after {stop}"));
         }
     }
+}
+
+/// Interrupts the run as soon as its model is written.
+struct StopsAtModel(Memory, Interrupt);
+
+impl Storage for StopsAtModel {
+    fn location(&self) -> String {
+        self.0.location()
+    }
+
+    fn read(&self, name: &str) -> std::io::Result<Vec<u8>> {
+        self.0.read(name)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+        if name == files::MODEL {
+            self.1.raise();
+        }
+        self.0.write(name, bytes)
+    }
+
+    fn append(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+        self.0.append(name, bytes)
+    }
+
+    fn sync(&self, name: &str) -> std::io::Result<()> {
+        self.0.sync(name)
+    }
+
+    fn truncate(&self, name: &str, length: u64) -> std::io::Result<()> {
+        self.0.truncate(name, length)
+    }
+
+    fn list(&self) -> std::io::Result<Vec<String>> {
+        self.0.list()
+    }
+}
+
+#[test]
+fn a_run_stopped_before_its_certificate_has_a_model_and_gets_the_rest_when_resumed() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = plan(directory.path(), GENDER, "epochs = 3\n");
+    let expected = whole(&plan);
+    let files = StopsAtModel(Memory::new(), Interrupt::new());
+    let run = fit_in(&plan, &files, &files.1, &|_| {}).unwrap();
+    assert_eq!((run.outcome, run.summary.is_none()), (Outcome::Interrupted, true));
+    assert!(files.read(files::SUMMARY).is_err());
+    let model = SavedModel::from_bytes("model", &files.read(files::MODEL).unwrap()).unwrap();
+    let training = &model.manifest().training;
+    assert!(training.certificate.is_none() && training.train.rows > 0);
+    assert!(training.no_certificate.as_ref().unwrap().contains("`feasible resume`"));
+    resume_in(&files.0, &Interrupt::new(), &|_| {}).unwrap();
+    assert_same(&files.0, &expected, "stopped before the certificate");
 }
 
 #[test]

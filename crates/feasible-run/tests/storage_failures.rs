@@ -7,7 +7,9 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{GENDER, assert_same, plan};
-use feasible_run::{Checkpoint, Error, Interrupt, Memory, Storage, files, fit_in, resume_in};
+use feasible_run::{
+    Checkpoint, Error, Interrupt, Memory, Storage, files, fit_in, resume_in, write_whole,
+};
 
 /// Fails at its `n`th operation and at every one after it, as a full disk does. An append that
 /// fails has written half of its bytes.
@@ -142,4 +144,30 @@ fn a_write_is_whole_or_not_at_all_and_leaves_no_scratch_file() {
         Directory::replace(directory.path(), files::is_ours),
         Err(Error::NotEmpty { .. })
     ));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_is_replaced_whole_through_links_with_its_permissions_and_devices_stay_devices() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    std::fs::write(path("private"), "old").unwrap();
+    std::fs::set_permissions(path("private"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    symlink(path("private"), path("link")).unwrap();
+    let failed = write_whole(&path("link"), &|out| {
+        out.write_all(b"half")?;
+        Err(io::ErrorKind::StorageFull.into())
+    });
+    assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::StorageFull);
+    assert_eq!(std::fs::read(path("private")).unwrap(), b"old");
+    write_whole(&path("link"), &|out| out.write_all(b"new")).unwrap();
+    assert_eq!(std::fs::read(path("private")).unwrap(), b"new");
+    assert!(path("link").is_symlink());
+    let mode = std::fs::metadata(path("private")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    write_whole("/dev/null".as_ref(), &|out| out.write_all(b"gone")).unwrap();
+    assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+    // Nothing is left over, whether it failed or not.
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
 }

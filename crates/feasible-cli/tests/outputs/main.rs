@@ -3,7 +3,7 @@
 //!
 //! `FEASIBLE_PROBLEMS=5000 cargo test --release -p feasible-cli --test outputs` draws more; `FEASIBLE_PROBLEM=17` draws that
 //! one and prints it.
-#![allow(clippy::unwrap_used, reason = "a test may stop")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop, and say why")]
 
 mod problem;
 mod rules;
@@ -12,6 +12,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
+use feasible::certificate::{Finding, Verdict};
 use feasible_report::Report;
 use feasible_run::{FitOptions, Plan, Source, Summary};
 use problem::{Drawn, draw};
@@ -129,6 +130,43 @@ fn no_output_of_a_random_problem_contradicts_itself() {
     // Otherwise the problems are drawn badly and the test shows little.
     assert!(10 * refused <= all || one.is_some(), "{refused} of {all} refused");
     assert!(ended.len() >= 3 && certified > 0 || one.is_some(), "{ended:?}, {certified} certified");
+}
+
+#[test]
+fn the_rules_find_contradictions_that_are_planted() {
+    let scratch = Scratch::under(&place());
+    let all_met = |o: &Outputs| {
+        let certified = o.terminal.contains("CERTIFIED");
+        o.summary.train.met && o.summary.met() && certified && o.summary.ladder.is_none()
+    };
+    let sound = (0..100).find_map(|seed| run(&draw(seed), &scratch).filter(all_met)).unwrap();
+    let found = |plant: &dyn Fn(&mut Outputs)| -> Vec<&str> {
+        let mut outputs = sound.clone();
+        plant(&mut outputs);
+        RULES.iter().filter(|(_, rule)| rule(&outputs).is_err()).map(|(name, _)| *name).collect()
+    };
+    let insist = |rule: &str, plant: &dyn Fn(&mut Outputs)| {
+        assert!(found(plant).iter().any(|name| name.contains(rule)), "{rule}: {:?}", found(plant));
+    };
+    assert!(found(&|_| {}).is_empty());
+    insist("its numbers", &|o| o.summary.train.requirements[0].met = false);
+    insist("how training ended", &|o| o.summary.outcome = feasible::Outcome::MaxEpochs);
+    insist("infeasible", &|o| o.terminal.insert_str(0, "infeasible: "));
+    insist("first and the last", &|o| o.terminal.insert_str(0, "'rule 0' is not met\n"));
+    insist("certified", &|o| {
+        let certificate = &mut o.summary.certificate.as_mut().unwrap().certificate;
+        let certified = |f: &&mut Finding| f.verdict == Verdict::Certified;
+        let finding = certificate.findings.iter_mut().find(certified).unwrap();
+        finding.level = -2.0 * finding.sense.sign();
+    });
+    insist("NOT MET", &|o| o.terminal.insert_str(0, "NOT MET\n"));
+    insist("advice", &|o| o.summary.advice.push("'rule 0' is not met".into()));
+    insist("page and card", &|o| o.page = Some("The requirement is not met.".into()));
+    insist("no number", &|o| o.terminal.insert_str(0, "objective  NaN\n"));
+    insist("shares", &|o| o.summary.train.requirements[0].violated = Some(1.5));
+    insist("percentages", &|o| o.terminal.insert_str(0, "bound 1500 %\n"));
+    insist("multipliers", &|o| o.summary.train.requirements[0].multiplier = Some(-0.1));
+    insist("exit code", &|o| o.code = Some(1));
 }
 
 #[test]

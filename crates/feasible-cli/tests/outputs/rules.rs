@@ -7,6 +7,7 @@ use feasible_run::spec::Kind;
 use feasible_run::{Evaluation, Standing, Summary};
 
 /// All that a run says.
+#[derive(Clone)]
 pub struct Outputs {
     /// What `fit` prints.
     pub terminal: String,
