@@ -76,9 +76,8 @@ impl Measurement {
     /// $$ \hat L = \hat F_0 + \sum_i \mu_i s_i + \sum_j \frac{1}{N_j} \sum_n \lambda_{j,n} s_{j,n} . $$
     pub fn lagrangian(&self, multipliers: &Multipliers) -> f64 {
         let pairs = self.slacks.iter().zip(multipliers.iter());
-        let of = |(slacks, m): (&Slacks, &[f64])| {
-            weighted(slacks.followed(), slacks.margin, m, |s| s)
-        };
+        let of =
+            |(slacks, m): (&Slacks, &[f64])| weighted(slacks.followed(), slacks.margin, m, |s| s);
         self.minimised() + pairs.map(of).sum::<f64>()
     }
 

@@ -94,7 +94,8 @@ impl Kkt {
         let stationarity = gradient.iter().map(|g| g.to_f64().abs()).fold(0.0, larger);
         let mut violation: f64 = 0.0;
         let mut complementarity: f64 = 0.0;
-        for (Slacks { measured, margin, .. }, m) in measurement.slacks.iter().zip(multipliers.iter())
+        for (Slacks { measured, margin, .. }, m) in
+            measurement.slacks.iter().zip(multipliers.iter())
         {
             violation = measured.iter().map(|s| s + margin).fold(violation, larger);
             complementarity = larger(complementarity, weighted(measured, *margin, m, f64::abs));

@@ -153,7 +153,10 @@ fn problems_of_every_shape_agree_with_the_conic_solver() {
             unique += usize::from(judge_shape(&id, shape, &oracle::shaped(shape, number)));
         }
         let compared = [Shape::Equalities, Shape::Duplicates, Shape::Wide].contains(&shape);
-        assert!(compared || unique >= 4, "{shape:?}: multipliers were compared {unique} times only");
+        assert!(
+            compared || unique >= 4,
+            "{shape:?}: multipliers were compared {unique} times only"
+        );
     }
 }
 

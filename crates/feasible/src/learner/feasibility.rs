@@ -108,7 +108,7 @@ pub(crate) fn infeasibility<M: Model>(
         multipliers: &zero,
         penalties: Some(&penalties),
         offsets: &offsets,
-        size: 0.0,
+        rounding: 0.0,
     };
     let first = violation.evaluate(&z, &mut vec![0.0; start.len()]);
     // A violation within the tolerance is none; what is far below one is not looked at any closer.
@@ -122,7 +122,11 @@ pub(crate) fn infeasibility<M: Model>(
     let measurement = lagrangian.measure(&parameters::<M>(metric, &z));
     let slack = |i: usize| {
         let of = measurement.slacks[i].followed().iter().copied();
-        if counts(&requirements[i]) { of.fold(f64::NEG_INFINITY, f64::max) } else { f64::NEG_INFINITY }
+        if counts(&requirements[i]) {
+            of.fold(f64::NEG_INFINITY, f64::max)
+        } else {
+            f64::NEG_INFINITY
+        }
     };
     let worst = (0..requirements.len()).fold(0, |a, b| if slack(b) > slack(a) { b } else { a });
     let violated = (0..requirements.len()).any(|i| slack(i) > tolerances[i]);

@@ -77,8 +77,7 @@ pub(crate) fn minimise(
         // Before the first step H is the identity and the decrement says nothing: inputs in
         // small units make a gradient that is small everywhere.
         let known = !pairs.is_empty() || gradient_norm == 0.0;
-        let finished =
-            value <= limits.target || (known && (limits.done)(&minimum, x, &gradient));
+        let finished = value <= limits.target || (known && (limits.done)(&minimum, x, &gradient));
         if finished || iterations == limits.iterations || !value.is_finite() {
             return (minimum, gradient);
         }

@@ -47,7 +47,11 @@ pub enum Remedy {
 }
 
 /// The requirements that are not met, the worst beside its limit first.
-pub(crate) fn shortfalls(standings: &[Standing], progress: &Progress, epochs: u64) -> Vec<Shortfall> {
+pub(crate) fn shortfalls(
+    standings: &[Standing],
+    progress: &Progress,
+    epochs: u64,
+) -> Vec<Shortfall> {
     let of = |(i, standing): (usize, &Standing)| {
         let (least_violation, least_epoch) =
             progress.least_slacks.get(i).copied().unwrap_or((standing.worst_slack, epochs));

@@ -196,7 +196,8 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
 
     /// Keeps the best iterate, applies the stopping rules and reports.
     fn conclude(&mut self, moved: Moved) -> EpochReport {
-        let Moved { measurement, against, rho, residual, infeasible, primal_time, dual_time } = moved;
+        let Moved { measurement, against, rho, residual, infeasible, primal_time, dual_time } =
+            moved;
         let (learner, problem) = (self.learner, self.lagrangian.problem());
         let (epoch, tolerances) = (self.state.epoch, &self.tolerances);
         let judged = self.validation.as_mut().map(|v| (v.problem(), v.measure(&self.state.theta)));
@@ -343,8 +344,7 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
         let kkt = Kkt::new(&mut self.lagrangian, &theta, &measurement, &multipliers);
         let gap = Gap::new(&measurement, &multipliers, 0.0);
         let problem = self.lagrangian.problem();
-        let requirements =
-            measurement.standings_within(problem, &multipliers, &self.tolerances);
+        let requirements = measurement.standings_within(problem, &multipliers, &self.tolerances);
         let shortfalls = shortfalls(&requirements, &progress, epoch);
         Solution {
             theta,

@@ -209,7 +209,12 @@ impl Generator {
     }
 
     /// A θ that takes the requirements seriously, or the optimum that ignores them.
-    pub(super) fn reference(&self, random: &mut Random, sketches: &[Sketch], loose: bool) -> Vec<f64> {
+    pub(super) fn reference(
+        &self,
+        random: &mut Random,
+        sketches: &[Sketch],
+        loose: bool,
+    ) -> Vec<f64> {
         let unlevelled = |s: &Sketch| {
             let none = f64::NAN;
             let scope = match s.pointwise {
@@ -347,7 +352,13 @@ fn kernel_expansion(random: &mut Random, base: &Raw, outputs: usize) -> Machine 
 }
 
 /// Normal inputs whose last column is 0 or 1, and targets that follow them with noise.
-pub(super) fn data(random: &mut Random, kind: Regression, n: usize, inputs: usize, shift: f64) -> Raw {
+pub(super) fn data(
+    random: &mut Random,
+    kind: Regression,
+    n: usize,
+    inputs: usize,
+    shift: f64,
+) -> Raw {
     let outputs = kind.outputs();
     let weights = random.normals(inputs * outputs);
     let (mut x, mut y) = (Vec::new(), Vec::new());
