@@ -53,12 +53,13 @@ pub(crate) struct Augmented<'l, 'a, M: Model> {
     /// Per requirement; `None` for the plain Lagrangian.
     pub(crate) penalties: Option<&'l [f64]>,
     pub(crate) offsets: &'l Offsets,
-    /// The sizes of the terms last added up: what rounding is relative to.
-    pub(crate) size: f64,
+    /// What the value last returned may be wrong by.
+    pub(crate) rounding: f64,
 }
 
 impl<M: Model> Augmented<'_, '_, M> {
-    fn value(&mut self, measurement: &Measurement) -> f64 {
+    /// The value, `relative` being the rounding of its terms.
+    fn value(&mut self, measurement: &Measurement, relative: f64) -> f64 {
         let objective = match self.lagrangian.scope() {
             Scope::Everything => measurement.minimised(),
             Scope::RequirementsOnly => 0.0,
@@ -89,7 +90,7 @@ impl<M: Model> Augmented<'_, '_, M> {
             value += sum / multipliers.len() as f64;
             size += parts / multipliers.len() as f64;
         }
-        self.size = size;
+        self.rounding = relative * size;
         value
     }
 }
@@ -98,6 +99,7 @@ impl<M: Model> Smooth for Augmented<'_, '_, M> {
     fn evaluate(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
         gradient.copy_from_slice(x);
         self.metric.to_theta(gradient);
+        let rounding = self.metric.rounding::<M::Real>(gradient, x);
         let theta: Vec<M::Real> = gradient.iter().map(|&x| M::Real::from_f64(x)).collect();
         let measurement = self.lagrangian.measure(&theta);
         let exact = match self.penalties {
@@ -111,12 +113,11 @@ impl<M: Model> Smooth for Augmented<'_, '_, M> {
             *out = g.to_f64();
         }
         self.metric.gradient_from_theta(gradient);
-        self.value(&measurement)
+        self.value(&measurement, rounding)
     }
 
-    fn rounding(&self, value: f64) -> f64 {
-        let epsilon = 64.0 * M::Real::EPSILON.to_f64();
-        epsilon * self.size.max(value.abs())
+    fn rounding(&self, _: f64) -> f64 {
+        self.rounding
     }
 
     fn first_step(&self, gradient_norm: f64) -> f64 {

@@ -122,7 +122,7 @@ impl Exact {
             multipliers: &desk.state.multipliers,
             penalties,
             offsets,
-            size: 0.0,
+            rounding: 0.0,
         };
         let (minimum, gradient) = minimise(&mut function, &mut z, limits);
         if desk.is_interrupted() {
@@ -172,7 +172,7 @@ impl Exact {
         state.multipliers = stepped(&state.multipliers, penalties, offsets, measurement);
         let settling = &mut state.progress.settling;
         settling.unsettled.resize(after.len(), f64::MAX);
-        let found = stationarity <= limit.max(1e-14);
+        let found = stationarity <= limit.max(sizes.rounding).max(0.01 * worst);
         if !found && settling.lowered < LOWERED {
             // Too stiff, or all that rounding leaves.
             settling.lowered += 1;
@@ -180,9 +180,10 @@ impl Exact {
         }
         let rows = settling.factors.iter_mut().zip(&mut settling.unsettled).zip(&after);
         for ((factor, before), &after) in rows {
-            if found && settling.lowered == 0 && after > 0.25 * *before && after > 0.1 * limit {
+            if found && after > 0.25 * *before && after > 0.1 * limit {
                 let slow = if after > 0.5 * *before { 10.0 } else { 4.0 };
-                *factor = (slow * *factor).min(LARGEST_FACTOR);
+                let raise = if settling.lowered == 0 { slow } else { 2.0 };
+                *factor = (raise * *factor).min(LARGEST_FACTOR);
             }
             *before = before.min(after);
         }
@@ -258,6 +259,9 @@ impl<M: Model> Strategy<M> for Exact {
             Some(sizes) => sizes,
             None => Sizes::new(desk.lagrangian, desk.state.seed, desk.interrupt)?,
         };
+        if desk.state.epoch == 0 && self.rate.is_none() {
+            sizes.temper(problem, &mut desk.state.multipliers);
+        }
         let offsets = self.offsets(&mut desk, &sizes);
         let penalties: Option<Vec<f64>> = match self.rate {
             Some(_) => None,
@@ -291,24 +295,12 @@ impl<M: Model> Strategy<M> for Exact {
                 }
             }
             let pair = against.as_ref().unwrap_or(&desk.state.multipliers);
-            residual = relative(&measurement, pair, &offsets, &sizes).max(stationarity);
-            let limit = desk.rules.kkt.unwrap_or(0.0);
+            let limit = desk.rules.kkt.unwrap_or(f64::MIN_POSITIVE);
+            // What rounding leaves is not asked for.
+            let gradient = stationarity / (sizes.rounding / limit).max(1.0);
+            residual = relative(&measurement, pair, &offsets, &sizes, limit).max(gradient);
             let settling = &mut desk.state.progress.settling;
             settling.note(residual, steps);
-            if std::env::var("FDBG").is_ok() {
-                eprintln!(
-                    "DBG {steps} stat {stationarity:.2e} rel {residual:.2e} F {:.6e} m0 {:?} s0 {:?} viol {:?} pen {:?} base {:?} S {:?} F0 {:.2e} offs {:?}",
-                    measurement.minimised(),
-                    desk.state.multipliers.iter().map(|m| m[0]).collect::<Vec<_>>(),
-                    measurement.slacks.iter().map(|s| s.measured[0]).collect::<Vec<_>>(),
-                    settling.unsettled,
-                    settling.factors,
-                    sizes.penalties,
-                    sizes.requirements,
-                    sizes.objective,
-                    offsets.iter().map(|o| o.first().copied()).collect::<Vec<_>>()
-                );
-            }
             let (least, waited) =
                 (settling.residual.unwrap_or(f64::INFINITY), settling.idle(steps));
             idle = desk.rules.kkt.is_some()
@@ -354,22 +346,26 @@ fn unsettled(
     multipliers.iter().enumerate().map(of).collect()
 }
 
-/// Violation and complementarity of a pair, beside the sizes of requirements and objective. What is left
-/// out counts for nothing.
+/// Violation and complementarity of a pair, beside the sizes of requirements and objective, or beside what
+/// rounding leaves of slacks if that is more than `limit`. What is left out counts for nothing.
 fn relative(
     measurement: &Measurement,
     multipliers: &Multipliers,
     offsets: &Offsets,
     sizes: &Sizes,
+    limit: f64,
 ) -> f64 {
     let objective = sizes.of_objective(measurement);
     let mut residual = 0.0f64;
     for (i, (slacks, m)) in measurement.slacks.iter().zip(multipliers.iter()).enumerate() {
+        let (size, rounding) = (sizes.requirements[i], sizes.slack_rounding(i));
         let counts = |n: &usize| offsets[i].get(*n).is_none_or(|offset| offset.is_finite());
         let worst = (0..m.len()).filter(counts).map(|n| slacks.measured[n] + slacks.margin);
-        residual = residual.max(worst.fold(0.0, f64::max) / sizes.requirements[i]);
-        let product = weighted(&slacks.measured, slacks.margin, m, f64::abs);
-        residual = residual.max(product / objective);
+        let violation = worst.fold(0.0, f64::max) / size;
+        residual = residual.max(violation / (rounding / (size * limit)).max(1.0));
+        let product = weighted(&slacks.measured, slacks.margin, m, f64::abs) / objective;
+        let mean = m.iter().sum::<f64>() / m.len() as f64;
+        residual = residual.max(product / (mean * rounding / (objective * limit)).max(1.0));
     }
     residual
 }

@@ -108,7 +108,7 @@ pub(crate) fn infeasibility<M: Model>(
         multipliers: &zero,
         penalties: Some(&penalties),
         offsets: &offsets,
-        size: 0.0,
+        rounding: 0.0,
     };
     let first = violation.evaluate(&z, &mut vec![0.0; start.len()]);
     // A violation within the tolerance is none; what is far below one is not looked at any closer.

@@ -34,6 +34,8 @@ const LARGEST: usize = 1000;
 pub(crate) struct Metric {
     size: usize,
     factor: Vec<f64>,
+    /// √P_jj: the lengths of K's rows.
+    lengths: Vec<f64>,
 }
 
 /// ½‖f‖².
@@ -79,7 +81,12 @@ impl Metric {
         // What is lost in the sums of a gradient must stay small beside the gradient in z.
         let floor = if M::Real::EPSILON.to_f64() > 1e-10 { 1e-3 } else { 1e-13 };
         cholesky(&mut factor, p, floor);
-        Some(Self { size: p, factor })
+        Some(Self::of(p, factor))
+    }
+
+    fn of(size: usize, factor: Vec<f64>) -> Self {
+        let lengths = (0..size).map(|i| norm(&factor[i * size..i * size + i + 1])).collect();
+        Self { size, factor, lengths }
     }
 
     /// Whether there is a K.
@@ -130,6 +137,17 @@ impl Metric {
         }
         let of = |i| self.row(i).iter().zip(gradient).map(|(k, g)| k * g).sum::<f64>();
         (0..self.size).map(of).map(|g: f64| g * g).sum::<f64>().sqrt()
+    }
+}
+
+impl Metric {
+    /// The relative rounding of outputs at θ: Σ |θ_j| √P_jj, of which they are made, beside ‖z‖.
+    /// No more than 1e-6, to which a gradient must be small whatever the inputs.
+    pub(crate) fn rounding<T: Real>(&self, theta: &[f64], z: &[f64]) -> f64 {
+        let parts: f64 = self.lengths.iter().zip(theta).map(|(l, t)| l * t.abs()).sum();
+        let cancelled = parts / norm(z);
+        let epsilon = 64.0 * T::EPSILON.to_f64();
+        if cancelled > 1.0 { (epsilon * cancelled).min(1e-6) } else { epsilon }
     }
 }
 
@@ -240,7 +258,7 @@ mod tests {
         let matrix = [4.0, 2.0, 0.4, 2.0, 9.0, -1.0, 0.4, -1.0, 1.0];
         let mut factor = matrix.to_vec();
         cholesky(&mut factor, 3, 1e-13);
-        let metric = Metric { size: 3, factor };
+        let metric = Metric::of(3, factor);
         let theta = [1.0, -2.0, 0.5];
         let mut z = theta.to_vec();
         metric.from_theta(&mut z);

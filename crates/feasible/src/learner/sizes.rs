@@ -21,6 +21,7 @@ use crate::learner::metric::{Metric, norm};
 use crate::measurement::{Measurement, Slacks};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
+use crate::problem::Problem;
 use crate::real::Real;
 use crate::requirement::{Level, Requirement};
 
@@ -33,14 +34,21 @@ pub(crate) struct Sizes {
     pub(crate) metric: Metric,
     /// F.
     pub(crate) objective: f64,
+    /// The objective at the start.
+    first: f64,
     /// S, per requirement.
     pub(crate) requirements: Vec<f64>,
+    /// What each slack changes by for as much of the objective as F.
+    changes: Vec<f64>,
     /// The penalty that balances objective and requirement, per requirement.
     pub(crate) penalties: Vec<f64>,
     /// The surrogate's slack minus the measured one, for requirements that have both.
     pub(crate) offsets: Vec<Vec<f64>>,
     /// ‖z‖ of the objective's minimiser.
     pub(crate) reach: f64,
+    /// The relative gradient that is rounding: outputs are sums whose terms cancel where inputs are nearly
+    /// dependent.
+    pub(crate) rounding: f64,
 }
 
 impl Sizes {
@@ -60,8 +68,17 @@ impl Sizes {
         let requirements: Vec<f64> =
             problem.requirements().iter().zip(&measurement.slacks).map(size).collect();
         let penalties = requirements.iter().map(|s| (s * s).recip()).collect();
-        let (objective, reach) = (1.0, 0.0);
-        Some(Self { metric, objective, requirements, penalties, offsets: Vec::new(), reach })
+        Some(Self {
+            metric,
+            objective: 1.0,
+            first: 1.0,
+            changes: vec![0.0; requirements.len()],
+            requirements,
+            penalties,
+            offsets: Vec::new(),
+            reach: 0.0,
+            rounding: 0.0,
+        })
     }
 
     /// `None` if interrupted.
@@ -88,7 +105,7 @@ impl Sizes {
             multipliers: &none,
             penalties: None,
             offsets: &offsets,
-            size: 0.0,
+            rounding: 0.0,
         };
         let (least, _) = minimise(&mut objective, &mut z, limits);
         if interrupt.load(Ordering::Relaxed) {
@@ -96,14 +113,19 @@ impl Sizes {
         }
         let largest = least.value.abs().max(ROUNDING * first);
         let size = if largest > 0.0 && largest.is_finite() { largest } else { 1.0 };
+        let mut exact = z.clone();
+        metric.to_theta(&mut exact);
         let theta = parameters::<M>(&metric, &z);
         let measurement = lagrangian.measure(&theta);
         let mut sizes = Self {
             objective: size,
+            first,
             requirements: Vec::new(),
+            changes: Vec::new(),
             penalties: Vec::new(),
             offsets: measurement.slacks.iter().map(offset).collect(),
             reach: norm(&z),
+            rounding: metric.rounding::<M::Real>(&exact, &z),
             metric,
         };
         for (i, requirement) in problem.requirements().iter().enumerate() {
@@ -113,6 +135,7 @@ impl Sizes {
             let own = if level > 0.0 { level.max(1e-6 * change) } else { change };
             let own = if own > 0.0 && own.is_finite() { own } else { 1.0 };
             sizes.requirements.push(own);
+            sizes.changes.push(if change.is_finite() { change } else { 0.0 });
             let penalty = slope.map_or(f64::NAN, |slope| (slope * slope).recip());
             let usual = first.max(size) / (own * own);
             sizes.penalties.push(if penalty > 0.0 && penalty.is_finite() {
@@ -158,6 +181,23 @@ impl Sizes {
         let squares: f64 = pairs.map(|(a, b)| (a - b) * (a - b)).sum();
         let slope = (squares / slacks.measured.len() as f64).sqrt() / step;
         (slope > 0.0 && slope.is_finite()).then_some(slope)
+    }
+
+    /// Multipliers that start where the problem says, 1 unless told, start no higher than objective and
+    /// requirement balance: from 1 to a price of 1e-12 is a long way.
+    pub(crate) fn temper(&self, problem: &Problem, multipliers: &mut Multipliers) {
+        if *multipliers != Multipliers::start(problem) {
+            return;
+        }
+        for (i, size) in self.requirements.iter().enumerate() {
+            let most = self.first.max(self.objective) / size;
+            multipliers.of_mut(i).iter_mut().for_each(|m| *m = m.min(most));
+        }
+    }
+
+    /// What rounding leaves of a requirement's slack; no more than 1e-6 of its size.
+    pub(crate) fn slack_rounding(&self, i: usize) -> f64 {
+        (self.rounding * self.changes[i]).min(1e-6 * self.requirements[i])
     }
 
     /// How large the objective is at a measured θ.

@@ -260,18 +260,20 @@ fn factors(random: &mut Random, regression: Regression) -> Shaped {
     Shaped { instance, objective: a, multipliers: vec![a / b] }
 }
 
-/// x = U diag(1 … 1e-6) Vᵀ, and the oracle's coordinates those of an orthonormal basis of the columns.
+/// Columns times 1 … 1e-6, and mixed, and the oracle's coordinates those of an orthonormal basis of the columns.
 fn conditioning(random: &mut Random) -> Shaped {
     let (rows, inputs) = (random.count(20, 60), random.count(3, 6));
     let spread = random.between(3.0, 6.0);
     let base = data(random, Regression::Number, rows, inputs, 0.0);
-    let mix: Vec<f64> = random.normals(inputs * inputs);
-    let shrink = |c: usize| 10f64.powf(-spread * c as f64 / (inputs - 1) as f64);
+    // A reflection, I − 2vvᵀ/‖v‖², mixes the columns and changes no singular value.
+    let v: Vec<f64> = random.normals(inputs);
+    let square: f64 = v.iter().map(|v| v * v).sum();
     let mixed = |x: &Vec<f64>| -> Vec<f64> {
-        let of =
-            |j: usize| (0..inputs).map(|c| x[c] * shrink(c) * mix[c * inputs + j]).sum::<f64>();
+        let shrink = |c: usize| 10f64.powf(-spread * c as f64 / (inputs - 1) as f64);
+        let x: Vec<f64> = x.iter().enumerate().map(|(c, x)| x * shrink(c)).collect();
+        let along = 2.0 * x.iter().zip(&v).map(|(x, v)| x * v).sum::<f64>() / square;
         // What the crate is given, in single precision, is what the oracle has.
-        (0..inputs).map(of).map(|x| f64::from(x as f32)).collect()
+        x.iter().zip(&v).map(|(x, v)| f64::from((x - along * v) as f32)).collect()
     };
     let base = Raw { x: base.x.iter().map(mixed).collect(), y: base.y };
     let mut generator = Generator::of(random, Regression::Number, false, base);
