@@ -22,6 +22,7 @@
 //! | `simultaneous` | `holm` | how requirements share δ: `holm` or `bonferroni` |
 //! | `method` | `betting` | the bound for averages of losses: `betting`, `hoeffding-bentkus`, `empirical-bernstein`, `hoeffding` |
 //! | `room` | 1 | how many times the computed margin is trained for |
+//! | `unit` | none | a column: rows that are equal in it, of one person say, count as one |
 //! | `ladder` | none | several `room`s, the most cautious first: a model for each, tested in this order until the first that fails |
 
 use feasible::certificate::{Delta, Design, Method, Simultaneous};
@@ -56,6 +57,9 @@ pub struct CertifySpec {
     /// How many times the computed margin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub room: Option<f64>,
+    /// The column whose equal rows count as one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// Several rooms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ladder: Option<Vec<f64>>,
@@ -127,6 +131,9 @@ struct Full {
     method: Option<MethodName>,
     /// How many times the computed margin is trained for. Default 1.
     room: Option<f64>,
+    /// A column: rows that are equal in it, of one person say, count as one, and no part of the split
+    /// shares a unit with another. Default none.
+    unit: Option<String>,
     /// Several rooms, the most cautious first: a model for each, tested in this order.
     ladder: Option<Vec<f64>>,
 }
@@ -176,6 +183,7 @@ impl<'de> Deserialize<'de> for CertifySpec {
                     simultaneous: f.simultaneous,
                     method: f.method,
                     room: f.room,
+                    unit: f.unit,
                     ladder: f.ladder,
                 })
             }
@@ -196,6 +204,7 @@ impl CertifySpec {
             simultaneous: Some(self.simultaneous.unwrap_or_default()),
             method: Some(self.method.unwrap_or_default()),
             room: self.room.or(Some(1.0)),
+            unit: self.unit.clone(),
             ladder: self.ladder.clone(),
         }
     }

@@ -45,6 +45,7 @@
 //! | differences of shares | Fisher's product, or δ split in two | [`Difference`] |
 //! | several requirements | Bonferroni, Holm | [`Simultaneous`] |
 //! | several models | fixed sequence | [`fixed_sequence`] |
+//! | rows that come in units | as above, of units | [`Design::claims_by_unit`] |
 //!
 //! [`Design`] holds all that is decided in advance and applies it to a problem and a model.
 
@@ -62,6 +63,7 @@ mod hoeffding;
 mod observe;
 mod room;
 mod sequence;
+mod units;
 mod values;
 
 pub use claim::{Claim, Verdict};
