@@ -56,8 +56,9 @@ struct Taken {
     /// Which reserved rows count, and which test rows.
     reserve: Once,
     test: Once,
-    /// Why test rows are not held out, if they are not.
-    refused: Option<String>,
+    /// Why test rows of a file of their own are not held out, if they are not; and rows drawn at random.
+    used: Option<(String, String)>,
+    repeated: Option<(String, String)>,
 }
 
 impl Plan {
@@ -89,12 +90,15 @@ impl Plan {
             let prints = fingerprints(table, split, encoder, target, images.is_some(), &spoken);
             let once = |rows| prints.once(table, rows);
             let (reserve, test) = (once(&draft.reserve_rows), once(&split.test));
-            let compared = prints.compare_rows(table, &test.rows, TEST_ROWS);
-            let refused = compared.err().and_then(|error| match error {
-                Error::Unfit { reason, .. } => Some(reason),
+            let refused = |compared: Result<()>| match compared {
+                Err(Error::Unfit { what, reason }) => Some((what, reason)),
                 _ => None,
-            });
-            Arc::new(Taken { reserve, test, refused, fingerprints: prints })
+            };
+            let used = prints.compare_rows(table, &test.rows, TEST_ROWS).map(|_| ());
+            let pool = pool(split, &draft.reserve_rows, is_drawn(&spec));
+            let repeated = prints.refuse_repeated(table, &pool);
+            let (used, repeated) = (refused(used), refused(repeated));
+            Arc::new(Taken { reserve, test, used, repeated, fingerprints: prints })
         });
         spoken.extend(spec.certify.iter().filter_map(|certify| certify.unit.clone()));
         let data = draft.encode(&spoken)?;
@@ -294,27 +298,38 @@ impl Plan {
         self.spec.certify.as_ref()?.unit.as_deref()
     }
 
-    /// Refuses test rows of a file of their own if they are copies of rows that were trained on. Rows
-    /// drawn from one table need no such test: they are others, and drawn at random.
+    /// Refuses held-out rows if copies of them were trained on: test rows of a file of their own that are
+    /// those of the training; rows drawn from a table that repeats every row, unless units say which.
     ///
     /// # Errors
     /// Such rows.
-    pub(crate) fn refuse_used(&self, rows: &[u32]) -> Result<()> {
-        let drawn = self.spec.data.split.as_ref().is_some_and(|split| split.test.is_some());
-        let is_test = |row: &u32| self.data.split.test.binary_search(row).is_ok();
-        if drawn || self.data.images.is_some() || !rows.iter().all(is_test) {
+    pub(crate) fn refuse_used(&self, rows: &[u32], unit: Option<&str>) -> Result<()> {
+        let Data { table, split, reserve_rows, images, .. } = &*self.data;
+        if images.is_some() {
             return Ok(());
         }
+        let reserved = rows.iter().all(|row| reserve_rows.binary_search(row).is_ok());
+        let by_file = !reserved && !self.is_drawn();
         match &self.fingerprints {
-            Some(taken) => match &taken.refused {
-                Some(reason) => Err(Error::unfit(TEST_ROWS, reason.clone())),
-                None => Ok(()),
-            },
-            None => {
+            _ if unit.is_some() && !by_file => Ok(()),
+            Some(taken) => {
+                let refused = if by_file { &taken.used } else { &taken.repeated };
+                refused.clone().map_or(Ok(()), |(what, reason)| Err(Error::unfit(what, reason)))
+            }
+            None if by_file => {
                 let prints = self.fingerprints_of_rows();
-                prints.compare_rows(&self.data.table, rows, TEST_ROWS).map(|_| ())
+                prints.compare_rows(table, rows, TEST_ROWS).map(|_| ())
+            }
+            None => {
+                let pool = pool(split, reserve_rows, self.is_drawn());
+                self.fingerprints_of_rows().refuse_repeated(table, &pool)
             }
         }
+    }
+
+    /// Whether test rows are drawn from the table that training rows are drawn from.
+    fn is_drawn(&self) -> bool {
+        is_drawn(&self.spec)
     }
 
     /// Which of some held-out rows count, given how they repeat each other.
@@ -323,7 +338,8 @@ impl Plan {
             return self.fingerprints_of_rows().once(&self.data.table, rows);
         };
         let reserved = rows.iter().all(|row| self.data.reserve_rows.binary_search(row).is_ok());
-        let Once { rows: counted, repetition } = if reserved { &taken.reserve } else { &taken.test };
+        let Once { rows: counted, repetition } =
+            if reserved { &taken.reserve } else { &taken.test };
         let counts = |row: &&u32| counted.binary_search(row).is_ok();
         Once { rows: rows.iter().filter(counts).copied().collect(), repetition: *repetition }
     }
@@ -406,6 +422,17 @@ fn fingerprints(
     needed.insert(target.column().to_string());
     needed.extend(images.then(|| gallery::DIGEST.to_string()));
     Fingerprints::of(table, &used(split), &needed)
+}
+
+/// Whether test rows are drawn from the table that training rows are drawn from.
+fn is_drawn(spec: &Spec) -> bool {
+    spec.data.split.as_ref().is_some_and(|split| split.test.is_some())
+}
+
+/// The rows of which those that are held out were drawn.
+fn pool(split: &Split, reserve: &[u32], drawn: bool) -> Vec<u32> {
+    let test = if drawn { &split.test[..] } else { &[] };
+    [&split.train[..], &split.validation, reserve, test].concat()
 }
 
 /// Rows that are trained or validated on.

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use feasible_data::{Cells, Column, Table};
 use serde::{Deserialize, Serialize};
 
-use super::overlap::{FALSE_ALARM, HeldOut, Pool, Repetition, noticed};
+use super::overlap::{FALSE_ALARM, HeldOut, Pool, Repetition, noticed, times};
 use crate::error::{Error, Result};
 use crate::files::FINGERPRINTS;
 use crate::text::grouped;
@@ -60,7 +60,8 @@ pub(crate) struct Once {
 impl Fingerprints {
     /// Of the rows that were used.
     pub fn of(table: &Table, used: &[u32], needed: &BTreeSet<String>) -> Self {
-        let names_rows = |column: &Column| !needed.contains(&column.name) && tells_apart(column, used);
+        let names_rows =
+            |column: &Column| !needed.contains(&column.name) && tells_apart(column, used);
         let (named, others): (Vec<&Column>, Vec<&Column>) =
             table.columns().iter().partition(|column| names_rows(column));
         let names: Vec<String> = named.iter().map(|column| column.name.clone()).collect();
@@ -190,7 +191,7 @@ impl Fingerprints {
             let counted = |print: u64| {
                 let before = seen.entry(print).or_default();
                 *before += 1;
-                (*before - 1) % repetition.times == 0
+                (*before - 1).is_multiple_of(repetition.times)
             };
             let counted: Vec<bool> = view.table.iter().copied().map(counted).collect();
             let rows = rows.iter().zip(counted).filter(|(_, counted)| *counted);
@@ -198,6 +199,29 @@ impl Fingerprints {
             return Once { rows, repetition: Some(repetition) };
         }
         Once { rows: rows.to_vec(), repetition: None }
+    }
+
+    /// Refuses rows of which some are held out at random if every row occurs several times: copies of
+    /// those held out are then among the others.
+    pub(crate) fn refuse_repeated(&self, table: &Table, rows: &[u32]) -> Result<()> {
+        let views = self.views(table, rows);
+        let limit = (FALSE_ALARM / views.len().max(1) as f64).ln();
+        for mut view in views {
+            view.table.sort_unstable();
+            let counts = view.table.chunk_by(|a, b| a == b).map(|equal| equal.len() as u64);
+            let times = times(counts, limit);
+            if times > 1 {
+                return Err(Error::unfit(
+                    "the held-out rows",
+                    format!(
+                        "copies of them were trained on: every row of the data occurs {times} times or a \
+                         multiple of that. Give every row once, or name the column that says which rows \
+                         belong together (`unit` of `certify`)"
+                    ),
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// What is compared: all columns but those that name rows, where the table has them and they are not
@@ -221,7 +245,12 @@ impl Fingerprints {
     ///
     /// # Errors
     /// Such units; rows without one.
-    pub(crate) fn compare_units(&self, table: &Table, rows: &[u32], column: &str) -> Result<Option<()>> {
+    pub(crate) fn compare_units(
+        &self,
+        table: &Table,
+        rows: &[u32],
+        column: &str,
+    ) -> Result<Option<()>> {
         let Some((_, used)) = self.unit.as_ref().filter(|(known, _)| known == column) else {
             return Ok(None);
         };
@@ -367,7 +396,6 @@ fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
-
 
 #[cfg(test)]
 mod tests {

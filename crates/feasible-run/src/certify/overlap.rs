@@ -148,9 +148,8 @@ impl Pool {
         let counts = || self.cells.iter().map(|(_, b)| *b).filter(|b| *b > 0);
         let (rows, distinct) = (self.table as usize, counts().count());
         let limit = (FALSE_ALARM / tests.max(1) as f64).ln();
-        let times = counts().fold(0, gcd) as usize;
-        let chance = 1.0 + 0.5 * (rows as f64).ln() - distinct as f64 * (times.min(4) as f64).ln();
-        if times > 1 && chance < limit {
+        let times = times(counts(), limit);
+        if times > 1 {
             return Some(Repetition { rows, distinct, expected: distinct as f64, times });
         }
         let pool = spectrum(self.cells.iter());
@@ -163,6 +162,19 @@ impl Pool {
         let beyond = ln_p(&pool, self.table, Score::Absent, absent) < limit;
         beyond.then_some(Repetition { rows, distinct, expected, times: 1 })
     }
+}
+
+/// The g > 1 of which every count is a multiple, if chance does this with a probability below e^`limit`;
+/// otherwise 1.
+pub(crate) fn times(counts: impl Iterator<Item = u64>, limit: f64) -> usize {
+    let (mut common, mut distinct, mut rows) = (0, 0.0, 0.0);
+    for count in counts {
+        common = gcd(common, count);
+        distinct += 1.0;
+        rows += count as f64;
+    }
+    let chance = 1.0 + 0.5 * f64::ln(rows) - distinct * (common.min(4) as f64).ln();
+    if common > 1 && chance < limit { common as usize } else { 1 }
 }
 
 /// The smallest of some shares of re-used rows that would be refused below `limit`. The rows are drawn
@@ -195,7 +207,8 @@ fn drawn(from: &[u64], some: usize) -> Vec<u64> {
     let mut values = from.to_vec();
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     for i in 0..some {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let left = (values.len() - i) as u64;
         values.swap(i, i + ((state >> 33) % left) as usize);
     }

@@ -259,7 +259,7 @@ impl Judged<'_> {
             }
             None => plan.once(rows),
         };
-        plan.refuse_used(&once.rows)?;
+        plan.refuse_used(&once.rows, unit)?;
         let rows = &once.rows;
         let samples = data.held_out(rows)?;
         let mut ground =

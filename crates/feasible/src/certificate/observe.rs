@@ -103,7 +103,8 @@ impl Design {
         let mut claims = Vec::new();
         for requirement in problem.requirements() {
             let terms = requirement.terms().iter();
-            let terms = terms.zip(losses.by_ref()).map(|(term, losses)| Seen { term, losses, units });
+            let terms =
+                terms.zip(losses.by_ref()).map(|(term, losses)| Seen { term, losses, units });
             let terms: Vec<Seen<'_>> = terms.collect();
             claims.push(self.claim(requirement, &terms, model.output_width())?);
         }
