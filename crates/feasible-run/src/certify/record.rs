@@ -115,7 +115,6 @@ impl RunRecord {
                 });
             }
         }
-        let held_out = self.fingerprints.compare(table)?;
         let unit = settings.unit.as_deref();
         let all = table.all_rows();
         let (once, note) = match unit {
@@ -123,6 +122,7 @@ impl RunRecord {
             None => (self.fingerprints.once(table, &all), None),
         };
         let rows = once.rows;
+        let held_out = self.fingerprints.compare_rows(table, &rows, table.name())?;
         let encoder = self.model.encoder(unseen);
         let target = &self.model.manifest().target;
         let samples = Arc::new(feasible_data::samples(table, &rows, &encoder, target)?);
