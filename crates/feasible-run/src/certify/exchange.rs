@@ -203,3 +203,53 @@ fn ln_factorial(n: u64) -> f64 {
     let series = (1.0 / 12.0 - m * (1.0 / 360.0 - m * (1.0 / 1260.0 - m / 1680.0))) / n;
     n * n.ln() - n + 0.5 * (std::f64::consts::TAU * n).ln() + series
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every choice of the table's rows: the number of choices by the rows chosen and the score.
+    fn choices(pool: &[(u64, u64)], score: Score) -> Vec<(u64, f64, f64)> {
+        let mut all = vec![(0, 0.0, 1.0)];
+        for &(k, cells) in pool {
+            for _ in 0..cells {
+                let extend = |&(rows, sum, ways): &(u64, f64, f64)| {
+                    (0..=k).map(move |b| {
+                        (rows + b, sum + score.of(k, b), ways * ln_choose(k, b).exp())
+                    })
+                };
+                all = all.iter().flat_map(extend).collect();
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn no_choice_of_rows_is_more_probable_than_the_bound() {
+        for pool in [vec![(1, 5), (2, 4)], vec![(3, 2), (5, 2)], vec![(1, 3), (2, 2), (4, 2)]] {
+            let rows: u64 = pool.iter().map(|(k, cells)| k * cells).sum();
+            for score in [Score::Even, Score::Absent] {
+                let all = choices(&pool, score);
+                for table in 1..rows {
+                    let here: Vec<_> = all.iter().filter(|(n, ..)| *n == table).collect();
+                    let total: f64 = here.iter().map(|(.., ways)| ways).sum();
+                    for &&(_, s, _) in &here {
+                        let tail = here.iter().filter(|(_, sum, _)| *sum >= s - 1e-9);
+                        let exact = tail.map(|(.., ways)| ways).sum::<f64>() / total;
+                        let bound = ln_p(&pool, table, score, s).exp();
+                        assert!(bound > exact * (1.0 - 1e-9), "{pool:?} {table} {s}: {exact}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn twenty_split_pairs_are_as_surprising_as_twenty_coins() {
+        let p = ln_p(&[(1, 1960), (2, 20)], 1000, Score::Even, 10.0).exp();
+        assert!(p > 0.5f64.powi(20) && p < 4.0 * 0.5f64.powi(20), "{p}");
+        // Five of ten, which has probability 0.246, beside a very common row.
+        let p = ln_p(&[(10, 1), (100_000_000, 1)], 50_000_005, Score::Even, 25_000_002.5).exp();
+        assert!(p > 0.246 && p < 1.0, "{p}");
+    }
+}
