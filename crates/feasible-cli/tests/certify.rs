@@ -321,3 +321,115 @@ fn bound_has_an_answer_for_every_level_and_number_of_rows() {
     let error = scratch.refuse(&["bound", "--rows", "18446744073709551615"]);
     assert!(error.contains("1,000,000,000"), "{error}");
 }
+
+/// The same rows under other numbers.
+fn renumbered(table: &str) -> String {
+    let mut lines = table.lines();
+    let mut text = lines.next().unwrap().to_string() + "\n";
+    for (at, line) in lines.enumerate() {
+        text += &format!("q{at},{}\n", line.split_once(',').unwrap().1);
+    }
+    text
+}
+
+#[test]
+fn a_new_number_hides_no_row_and_what_chance_explains_is_said() {
+    let scratch = by_file();
+    scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run"]);
+    scratch.write("renumbered.csv", &renumbered(&scratch.read("train.csv")));
+    let error = scratch.refuse(&["certify", "run", "renumbered.csv"]);
+    assert!(error.contains("600 of its 600 rows were used in training the model"), "{error}");
+    assert!(error.contains("less than once in 10,000 tables"), "{error}");
+    scratch.write("fresh.csv", &numbered(400, 2000));
+    let ran = scratch.expect(0, &["certify", "run", "fresh.csv"]);
+    assert!(ran.out.contains("of which equal rows that were trained on"), "{}", ran.out);
+    assert!(ran.out.contains("it would have been noticed; fewer cannot be told"), "{}", ran.out);
+    let json = scratch.expect(0, &["certify", "run", "fresh.csv", "--json"]).json();
+    assert_eq!(json["held_out"]["known"], "explained");
+    // A test file that is a copy of the training file gives no certificate.
+    scratch.write("test.csv", &renumbered(&scratch.read("train.csv")));
+    let fit = scratch.run(&["fit", "problem.toml", "-q", "-o", "copied"]).out;
+    assert!(fit.contains("No certificate: the test rows: 600 of its 600 rows"), "{fit}");
+}
+
+#[test]
+fn a_table_given_four_times_counts_once() {
+    let scratch = by_file();
+    scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run"]);
+    let fresh = numbered(300, 2000);
+    let (head, rows) = fresh.split_once('\n').unwrap();
+    scratch.write("once.csv", &fresh);
+    scratch.write("four.csv", &format!("{head}\n{}", rows.repeat(4)));
+    let once = scratch.run(&["certify", "run", "once.csv", "--json"]).json();
+    let four = scratch.run(&["certify", "run", "four.csv", "--json"]).json();
+    assert_eq!(four["certificate"], once["certificate"]);
+    assert_eq!((&four["repetition"]["times"], &four["count"]), (&4.into(), &300.into()));
+    let text = scratch.run(&["certify", "run", "four.csv"]).out;
+    assert!(text.contains("every row occurs 4 times or a multiple of that"), "{text}");
+    // A test file given four times, too.
+    scratch.write("test.csv", &scratch.read("four.csv"));
+    let fit = scratch.run(&["fit", "problem.toml", "-q", "-o", "four"]).out;
+    assert!(fit.contains("Certificate on the 300 test rows"), "{fit}");
+    assert!(fit.contains("one in 4 was counted, 300 of 1,200 rows"), "{fit}");
+    // Some rows twice: it is said.
+    let some: String = rows.split_inclusive('\n').take(150).collect();
+    scratch.write("some.csv", &format!("{fresh}{some}"));
+    let text = scratch.run(&["certify", "run", "some.csv"]).out;
+    assert!(text.contains("Warning: the rows repeat each other beyond chance"), "{text}");
+}
+
+/// Three visits of each person, all alike but for the day.
+fn visits(people: std::ops::Range<usize>) -> String {
+    let all = support::people(people.end);
+    let mut text = String::from("person,day,age,gender,city,income\n");
+    for (person, line) in all.lines().skip(1).enumerate().skip(people.start) {
+        for day in 0..3 {
+            text += &format!("n{person},{day},{line}\n");
+        }
+    }
+    text
+}
+
+#[test]
+fn rows_of_one_unit_stay_together_and_count_as_one() {
+    let scratch = Scratch::new();
+    scratch.write("visits.csv", &visits(0..500));
+    let problem = BY_FILE
+        .replace("train = \"train.csv\"\ntest = \"test.csv\"", "file = \"visits.csv\"")
+        .replace("drop = [\"id\"]\n", "")
+        .replace("at_most = 0.45", "at_most = 0.5");
+    let problem = format!("certify = {{ unit = \"person\", reserve = 0.3 }}\n{problem}");
+    scratch.write("problem.toml", &problem);
+    let fit = scratch.run(&["fit", "problem.toml", "-q", "-o", "run"]).out;
+    assert!(fit.contains("Certificate on the 360 reserved rows"), "{fit}");
+    assert!(fit.contains("over the draw of the 120 held-out units"), "{fit}");
+    assert!(fit.contains("a random row of a random unit"), "{fit}");
+    let rows: serde_json::Value = serde_json::from_str(&scratch.read("run/rows.json")).unwrap();
+    for part in ["train", "reserve", "test"] {
+        for range in rows[part].as_array().unwrap() {
+            let [first, last] = [0, 1].map(|at| range[at].as_u64().unwrap());
+            assert!(first % 3 == 0 && last % 3 == 2, "{part}: {first} to {last}");
+        }
+    }
+    let json = scratch.run(&["certify", "run", "--json"]).json();
+    assert_eq!(json["unit"], serde_json::json!({ "column": "person", "count": 120 }));
+    assert_eq!(json["certificate"]["findings"][0]["rows"], 120);
+    // Another day of people who were trained on.
+    let again = scratch.read("visits.csv").replace(",1,", ",9,");
+    scratch.write("again.csv", &again);
+    let error = scratch.refuse(&["certify", "run", "again.csv"]);
+    assert!(error.contains("were used in training"), "{error}");
+    // New people under the numbers of others, and under new ones.
+    scratch.write("fresh.csv", &visits(1000..1400));
+    let ran = scratch.run(&["certify", "run", "fresh.csv"]).out;
+    assert!(ran.contains("over the draw of the 400 held-out units"), "{ran}");
+    let known = scratch.read("fresh.csv").replace("\nn1", "\nn");
+    scratch.write("known.csv", &known);
+    let error = scratch.refuse(&["certify", "run", "known.csv"]);
+    assert!(error.contains("units by 'person' were used in training the model"), "{error}");
+    let error = scratch.refuse(&["certify", "run", "fresh.csv", "--unit", "persn"]);
+    assert!(error.contains("persn"), "{error}");
+    scratch.write("problem.toml", &problem.replace("\"person\"", "\"persn\""));
+    let error = scratch.refuse(&["check", "problem.toml"]);
+    assert!(error.contains("did you mean 'person'"), "{error}");
+}

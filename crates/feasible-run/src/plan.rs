@@ -16,6 +16,7 @@ use feasible::certificate::Design;
 use feasible::{Model, Problem, Samples};
 use feasible_data::{Change, Encoder, Split, Table, TargetEncoder, UnknownLevels};
 
+use crate::certify::fingerprints::{Once, units};
 use crate::certify::{Fingerprints, room};
 use crate::clause::{Clause, Ground, changes, expand};
 use crate::data::{Data, Draft};
@@ -41,7 +42,23 @@ pub struct Plan {
     train: Problem,
     validation: Option<Arc<Problem>>,
     /// Taken before columns of a large table were let go.
-    fingerprints: Option<Arc<Fingerprints>>,
+    fingerprints: Option<Arc<Taken>>,
+}
+
+/// What test rows are called in messages.
+const TEST_ROWS: &str = "the test rows";
+
+/// What is asked of all columns of a table.
+#[derive(Debug)]
+struct Taken {
+    /// The rows that are trained and validated on.
+    fingerprints: Fingerprints,
+    /// Which reserved rows count, and which test rows.
+    reserve: Once,
+    test: Once,
+    /// Why test rows of a file of their own are not held out, if they are not; and rows drawn at random.
+    used: Option<(String, String)>,
+    repeated: Option<(String, String)>,
 }
 
 impl Plan {
@@ -70,12 +87,24 @@ impl Plan {
             let attack = spec.evaluation.attack.clone().unwrap_or_default();
             clauses.extend(Clause::of(source, *from, requirement, encoder, target, &attack)?);
         }
-        let spoken: BTreeSet<String> =
+        let mut spoken: BTreeSet<String> =
             clauses.iter().flat_map(Clause::columns).map(String::from).collect();
         let fingerprints = draft.large.then(|| {
             let Draft { table, split, encoder, target, images, .. } = &draft;
-            Arc::new(fingerprints(table, split, encoder, target, images.is_some(), &spoken))
+            let prints = fingerprints(table, split, encoder, target, images.is_some(), &spoken);
+            let once = |rows| prints.once(table, rows);
+            let (reserve, test) = (once(&draft.reserve_rows), once(&split.test));
+            let refused = |compared: Result<()>| match compared {
+                Err(Error::Unfit { what, reason }) => Some((what, reason)),
+                _ => None,
+            };
+            let used = prints.compare_rows(table, &test.rows, TEST_ROWS).map(|_| ());
+            let pool = pool(split, &draft.reserve_rows, is_drawn(&spec));
+            let repeated = prints.refuse_repeated(table, &pool);
+            let (used, repeated) = (refused(used), refused(repeated));
+            Arc::new(Taken { reserve, test, used, repeated, fingerprints: prints })
         });
+        spoken.extend(spec.certify.iter().filter_map(|certify| certify.unit.clone()));
         let data = draft.encode(&spoken)?;
         for clause in &mut clauses {
             let own = spec.requirements[clause.from].start;
@@ -261,14 +290,82 @@ impl Plan {
         Ok(certify.design()?)
     }
 
-    /// What the rows that are trained and validated on look like.
+    /// What the rows that are trained and validated on look like, and the units they belong to, if any.
     pub fn fingerprints(&self) -> Cow<'_, Fingerprints> {
+        match self.unit().map(|unit| self.fingerprints_by(unit)) {
+            // A checked plan has a unit for every row.
+            Some(Ok(prints)) => Cow::Owned(prints),
+            _ => self.fingerprints_of_rows(),
+        }
+    }
+
+    fn fingerprints_of_rows(&self) -> Cow<'_, Fingerprints> {
         if let Some(taken) = &self.fingerprints {
-            return Cow::Borrowed(taken);
+            return Cow::Borrowed(&taken.fingerprints);
         }
         let Data { table, split, encoder, target, images, .. } = &*self.data;
         let spoken = self.clauses.iter().flat_map(Clause::columns).map(String::from).collect();
         Cow::Owned(fingerprints(table, split, encoder, target, images.is_some(), &spoken))
+    }
+
+    /// The fingerprints with the units that the rows belong to by this column.
+    ///
+    /// # Errors
+    /// A column that does not exist, or without a cell in some row.
+    pub(crate) fn fingerprints_by(&self, unit: &str) -> Result<Fingerprints> {
+        let used = used(&self.data.split);
+        self.fingerprints_of_rows().into_owned().with_units(&self.data.table, &used, unit)
+    }
+
+    /// The column that says which rows count as one.
+    pub(crate) fn unit(&self) -> Option<&str> {
+        self.spec.certify.as_ref()?.unit.as_deref()
+    }
+
+    /// Refuses held-out rows if copies of them were trained on: test rows of a file of their own that are
+    /// those of the training; rows drawn from a table that repeats every row, unless units say which.
+    ///
+    /// # Errors
+    /// Such rows.
+    pub(crate) fn refuse_used(&self, rows: &[u32], unit: Option<&str>) -> Result<()> {
+        let Data { table, split, reserve_rows, images, .. } = &*self.data;
+        if images.is_some() {
+            return Ok(());
+        }
+        let reserved = rows.iter().all(|row| reserve_rows.binary_search(row).is_ok());
+        let by_file = !reserved && !self.is_drawn();
+        match &self.fingerprints {
+            _ if unit.is_some() && !by_file => Ok(()),
+            Some(taken) => {
+                let refused = if by_file { &taken.used } else { &taken.repeated };
+                refused.clone().map_or(Ok(()), |(what, reason)| Err(Error::unfit(what, reason)))
+            }
+            None if by_file => {
+                let prints = self.fingerprints_of_rows();
+                prints.compare_rows(table, rows, TEST_ROWS).map(|_| ())
+            }
+            None => {
+                let pool = pool(split, reserve_rows, self.is_drawn());
+                self.fingerprints_of_rows().refuse_repeated(table, &pool)
+            }
+        }
+    }
+
+    /// Whether test rows are drawn from the table that training rows are drawn from.
+    fn is_drawn(&self) -> bool {
+        is_drawn(&self.spec)
+    }
+
+    /// Which of some held-out rows count, given how they repeat each other.
+    pub(crate) fn once(&self, rows: &[u32]) -> Once {
+        let Some(taken) = &self.fingerprints else {
+            return self.fingerprints_of_rows().once(&self.data.table, rows);
+        };
+        let reserved = rows.iter().all(|row| self.data.reserve_rows.binary_search(row).is_ok());
+        let Once { rows: counted, repetition } =
+            if reserved { &taken.reserve } else { &taken.test };
+        let counts = |row: &&u32| counted.binary_search(row).is_ok();
+        Once { rows: rows.iter().filter(counts).copied().collect(), repetition: *repetition }
     }
 
     /// The data, without what only validating and testing need: the rest of the plan is let go.
@@ -348,9 +445,23 @@ fn fingerprints(
     needed.extend(encoder.variables().iter().map(|variable| variable.column.clone()));
     needed.insert(target.column().to_string());
     needed.extend(images.then(|| gallery::DIGEST.to_string()));
-    let mut used = split.train.clone();
-    used.extend_from_slice(&split.validation);
-    Fingerprints::of(table, &used, &needed)
+    Fingerprints::of(table, &used(split), &needed)
+}
+
+/// Whether test rows are drawn from the table that training rows are drawn from.
+fn is_drawn(spec: &Spec) -> bool {
+    spec.data.split.as_ref().is_some_and(|split| split.test.is_some())
+}
+
+/// The rows of which those that are held out were drawn.
+fn pool(split: &Split, reserve: &[u32], drawn: bool) -> Vec<u32> {
+    let test = if drawn { &split.test[..] } else { &[] };
+    [&split.train[..], &split.validation, reserve, test].concat()
+}
+
+/// Rows that are trained or validated on.
+fn used(split: &Split) -> Vec<u32> {
+    [&split.train[..], &split.validation].concat()
 }
 
 /// Tightens the clauses so that the reserve will certify what is trained.
@@ -367,6 +478,15 @@ fn leave_room(
     // The rungs of a ladder are plans of their own; this one only has to be possible.
     let room = rooms.fold(0.0, f64::max);
     let each = design.delta.among(clauses.len());
+    // Units count, not rows.
+    let per_row = match &certify.unit {
+        Some(unit) => {
+            let units = units(&data.table, &data.reserve_rows, unit)?;
+            let last = units.iter().max().map_or(0, |last| *last as usize + 1);
+            last as f64 / units.len().max(1) as f64
+        }
+        None => 1.0,
+    };
     let mut ground = Ground::new(
         &data.table,
         &data.reserve_rows,
@@ -380,7 +500,8 @@ fn leave_room(
             source.at("certify.reserve", message)
         })?;
         let at = |delta| {
-            room::margin(&requirement, clause.bound, model.output_width(), &design, delta, room)
+            let width = model.output_width();
+            room::margin(&requirement, clause.bound, width, &design, delta, room, per_row)
         };
         // Room for a certificate of its own; at the least, for one together with the others.
         let margin = at(each).or_else(|_| at(design.delta)).map_err(|error| match error {

@@ -471,6 +471,34 @@ fn claims_count_rows_of_the_problem() {
 }
 
 #[test]
+fn rows_of_one_unit_are_one_number() {
+    let (everyone, model, theta) = identity();
+    let positive = everyone.filter(|s| s.inputs()[0] > 0.0);
+    let negative = everyone.filter(|s| s.inputs()[0] < 0.0);
+    let error = |name: &str, p: &Population| {
+        Requirement::average(name, p, Loss::SmoothedError).measured_by(Loss::Error)
+    };
+    let problem = Problem::minimise(&everyone, Loss::Logistic)
+        .subject_to(error("error", &everyone).at_most(0.5))
+        .subject_to(error("apart", &positive).minus(&negative).at_most(0.1))
+        .subject_to(Requirement::pointwise("each", &everyone, Loss::Logistic).at_most(1.0))
+        .check()
+        .unwrap();
+    let design = Design::new(delta(0.05));
+    // Errors 0, 1 of the first unit, 0, 1, 0 of the second.
+    let claims = design.claims_by_unit(&problem, &model, &theta, &[7, 7, 9, 9, 9]).unwrap();
+    let evidence: Vec<&Evidence> = claims.iter().filter_map(|c| c.evidence.as_ref()).collect();
+    assert_eq!(evidence[0].rows(), 2);
+    assert!((evidence[0].estimate() - (0.5 + 1.0 / 3.0) / 2.0).abs() < 1e-12);
+    // Errors 0, 1 | 0 among the positive, none | 0, 1 among the negative.
+    assert!((evidence[1].estimate() - (0.25 - 0.5)).abs() < 1e-12);
+    // A row above 1 in either unit.
+    assert_eq!(evidence[2], &Evidence::Share(count(2, 2)));
+    let error = design.claims_by_unit(&problem, &model, &theta, &[0, 1]).unwrap_err();
+    assert!(error.to_string().contains("one for each of 5 rows"), "{error}");
+}
+
+#[test]
 fn a_loss_without_a_bound_is_refused_by_name() {
     let (everyone, model, theta) = identity();
     let problem = Problem::minimise(&everyone, Loss::Logistic)

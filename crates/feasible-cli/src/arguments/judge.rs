@@ -207,6 +207,10 @@ pub struct CertifyArguments {
     /// The bound for averages of losses [default: as the problem file says, or betting]
     #[arg(long)]
     pub method: Option<Method>,
+    /// A column: rows that are equal in it, of one person say, count as one [default: as the problem
+    /// file says, or none]
+    #[arg(long, value_name = "COLUMN")]
+    pub unit: Option<String>,
     /// What ends with 0
     #[arg(long, default_value = "certified")]
     pub require: Require,

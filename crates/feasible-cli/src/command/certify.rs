@@ -26,6 +26,7 @@ pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit
     let record = RunRecord::open(&arguments.model)?;
     let mut settings = record.settings();
     settings.confidence = arguments.confidence.or(settings.confidence);
+    settings.unit = arguments.unit.clone().or(settings.unit);
     settings.all_but = arguments.all_but.or(settings.all_but);
     settings.method = arguments.method.map(Into::into).or(settings.method);
     settings.simultaneous = arguments.simultaneous.map(Into::into).or(settings.simultaneous);

@@ -1,64 +1,100 @@
 //! Which rows a run has used, by content, so that they are known again in any other table.
 //!
 //! A fingerprint is a hash of the cells of a row, whatever the order of columns and the format of the file.
-//! Two are kept for every row that was trained or validated on: of all columns, and of those the model and
-//! its requirements need. They stay in the run directory and are not handed over with the model: whoever
-//! has them could test who was in the data.
+//! They stay in the run directory and are not handed over with the model: whoever has them could test who
+//! was in the data. For every row that was trained or validated on there are three:
 //!
-//! In tables of few columns different people have equal rows, so that an equal fingerprint is no proof.
-//! What is to be expected by chance is known from the rows of the training themselves: a fresh row of the
-//! same population equals one of them about as often as each of them equals another. More than that, beyond
-//! what is possible once in a million, is refused.
+//! | of | a row that is equal in it |
+//! | --- | --- |
+//! | all columns, if some name the rows | was used: it is refused |
+//! | all columns but those that name rows | is counted ([`overlap`](super::overlap)) |
+//! | the columns that the model and its requirements use | is counted |
+//!
+//! A column names rows if neither the model nor a requirement uses it, and no two rows of the training
+//! are equal in it, which are at least [`NAMED`], nor two of the table. Names change from file to file,
+//! which is why rows are compared without them, too.
+//!
+//! If the problem file has a `unit`, there is a fingerprint of every unit as well: a unit that was trained
+//! on is not held out, even if its rows are new.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use feasible::certificate::{Count, Delta};
 use feasible_data::{Cells, Column, Table};
 use serde::{Deserialize, Serialize};
 
+use super::overlap::{FALSE_ALARM, HeldOut, Pool, Repetition, noticed, times};
 use crate::error::{Error, Result};
 use crate::files::FINGERPRINTS;
+use crate::text::grouped;
 
-/// A surprise of less than this is no chance.
-const SURPRISE: f64 = 1e-6;
+const VERSION: u32 = 2;
+
+/// In fewer rows, a column without equal cells may be chance.
+const NAMED: usize = 30;
 
 /// The fingerprints of the rows a run has used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fingerprints {
     version: u32,
-    /// All columns of the tables.
+    /// All columns of the tables but those that name rows.
     columns: Vec<String>,
-    /// Those that the model and its requirements need.
+    /// Those that name rows.
+    names: Vec<String>,
+    /// Those that the model and its requirements use.
     needed: Vec<String>,
-    /// By all columns, sorted.
+    /// By all columns, sorted; empty without columns that name rows.
     whole: Vec<u64>,
+    /// By all but those that name rows, sorted.
+    plain: Vec<u64>,
     /// By those needed, sorted.
     part: Vec<u64>,
+    /// The column that says which unit a row belongs to, and the units, sorted.
+    unit: Option<(String, Vec<u64>)>,
 }
 
-/// Rows that equal rows of the training.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Coincidences {
-    /// How many.
-    pub rows: usize,
-    /// How many are to be expected if none of them was used.
-    pub expected: f64,
+/// Rows of a table, each to be counted once.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Once {
+    /// Their numbers: all, unless the table repeats every row.
+    pub(crate) rows: Vec<u32>,
+    /// How the table repeats its rows, if beyond chance.
+    pub(crate) repetition: Option<Repetition>,
 }
 
 impl Fingerprints {
     /// Of the rows that were used.
     pub fn of(table: &Table, used: &[u32], needed: &BTreeSet<String>) -> Self {
-        let columns: Vec<String> = table.columns().iter().map(|c| c.name.clone()).collect();
+        let names_rows = |column: &Column| {
+            let unused = !needed.contains(&column.name);
+            unused && used.len() >= NAMED && tells_apart(column, used)
+        };
+        let (named, others): (Vec<&Column>, Vec<&Column>) =
+            table.columns().iter().partition(|column| names_rows(column));
+        let names: Vec<String> = named.iter().map(|column| column.name.clone()).collect();
+        let columns: Vec<String> = others.iter().map(|column| column.name.clone()).collect();
         let needed: Vec<String> =
             columns.iter().filter(|name| needed.contains(*name)).cloned().collect();
         let sorted = |names: &[String]| {
-            let all = of_rows(table, names).unwrap_or_default();
-            let mut some: Vec<u64> = used.iter().map(|&row| all[row as usize]).collect();
+            let mut some = of_rows(table, used, names).unwrap_or_default();
             some.sort_unstable();
             some
         };
-        let (whole, part) = (sorted(&columns), sorted(&needed));
-        Self { version: 1, columns, needed, whole, part }
+        let all: Vec<String> = columns.iter().chain(&names).cloned().collect();
+        let whole = if names.is_empty() { Vec::new() } else { sorted(&all) };
+        let (plain, part) = (sorted(&columns), sorted(&needed));
+        Self { version: VERSION, columns, names, needed, whole, plain, part, unit: None }
+    }
+
+    /// With the units that the rows used belong to.
+    ///
+    /// # Errors
+    /// A column that does not exist, or that has no cell in some row.
+    pub fn with_units(mut self, table: &Table, used: &[u32], column: &str) -> Result<Self> {
+        let mut units = of_units(table, used, column)?;
+        units.sort_unstable();
+        units.dedup();
+        self.unit = Some((column.to_string(), units));
+        Ok(self)
     }
 
     /// As bytes.
@@ -73,60 +109,194 @@ impl Fingerprints {
     /// Bytes that are not ours.
     pub fn from_bytes(path: &str, bytes: &[u8]) -> Result<Self> {
         let damaged = |reason: String| Error::Damaged { path: path.into(), reason };
-        let read: Self = postcard::from_bytes(bytes).map_err(|e| damaged(e.to_string()))?;
-        if read.version != 1 {
-            return Err(damaged(format!("it has format {}, not 1", read.version)));
+        let (version, _) =
+            postcard::take_from_bytes::<u32>(bytes).map_err(|e| damaged(e.to_string()))?;
+        if version != VERSION {
+            let reason = format!(
+                "it has format {version}, not {VERSION}: train again with this version of feasible, \
+                 so that rows can be compared"
+            );
+            return Err(damaged(reason));
         }
-        Ok(read)
+        postcard::from_bytes(bytes).map_err(|e| damaged(e.to_string()))
     }
 
     /// Compares the rows of a table with those that were used.
     ///
     /// # Errors
     /// More equal rows than chance explains; a table without the columns.
-    pub fn compare(&self, table: &Table) -> Result<Coincidences> {
-        let (used, rows) = match of_rows(table, &self.columns) {
-            Some(rows) => (&self.whole, rows),
-            None => {
-                let rows = of_rows(table, &self.needed).ok_or_else(|| {
-                    Error::unfit(
-                        table.name(),
-                        "it lacks columns that the model needs, so that its rows cannot be compared \
-                         with those trained on",
-                    )
-                })?;
-                (&self.part, rows)
-            }
+    pub fn compare(&self, table: &Table) -> Result<HeldOut> {
+        self.compare_rows(table, &table.all_rows(), table.name())
+    }
+
+    /// Compares some rows of a table; `what` they are called in messages.
+    pub(crate) fn compare_rows(&self, table: &Table, rows: &[u32], what: &str) -> Result<HeldOut> {
+        let n = rows.len();
+        let refused = |equal: usize, why: &str| {
+            Error::unfit(
+                what,
+                format!(
+                    "{} of its {} rows were used in training the model, or are copies of rows that \
+                     were ({why}). A certificate needs rows that were not used to train, select or \
+                     calibrate: give a table of others, or keep some back with `certify` in the problem \
+                     file and train again",
+                    grouped(equal),
+                    grouped(n)
+                ),
+            )
         };
-        let equal = rows.iter().filter(|row| used.binary_search(row).is_ok()).count();
-        // Leave one out: rows of the training that occur there once more.
-        let again: usize = used.chunk_by(|a, b| a == b).map(<[u64]>::len).filter(|&n| n > 1).sum();
-        let rate = again as f64 / used.len().max(1) as f64;
-        let expected = rate * rows.len() as f64;
-        // The rate itself is an estimate: what it may be at most decides.
-        let largest = Count::new(again as u64, used.len() as u64)
-            .and_then(|count| Ok(count.upper(Delta::new(1e-3)?)));
-        let chance = Count::new(equal as u64, rows.len() as u64)
-            .and_then(|count| Ok(count.ln_p_at_most(largest?)))
-            .unwrap_or(0.0);
-        if equal > 0 && (rate == 0.0 || chance < f64::ln(SURPRISE)) {
-            let by_chance = if rate == 0.0 {
-                "no two rows of the training are equal, so this is no chance".to_string()
-            } else {
-                format!("chance would explain about {expected:.0}")
+        let all: Vec<String> = self.columns.iter().chain(&self.names).cloned().collect();
+        let named =
+            |name: &String| table.column(name).is_ok_and(|column| tells_apart(column, rows));
+        if !self.names.is_empty()
+            && self.names.iter().all(named)
+            && let Some(whole) = of_rows(table, rows, &all)
+        {
+            let equal = whole.iter().filter(|row| self.whole.binary_search(row).is_ok()).count();
+            if equal > 0 {
+                let names = self.names.join("', '");
+                return Err(refused(equal, &format!("'{names}', which names rows, is equal too")));
+            }
+        }
+        let mut found = None;
+        let views = self.views(table, rows);
+        let limit = (FALSE_ALARM / views.len().max(1) as f64).ln();
+        for view in &views {
+            let pool = view.pool();
+            let (equal, expected) = (pool.equal(), pool.expected());
+            if equal > 0 && pool.ln_p_fresh() < limit {
+                let why = format!(
+                    "drawn afresh from the population that was trained on, about {expected:.0} rows \
+                     would equal one of the training, and coincidences like these come about less \
+                     than once in 10,000 tables"
+                );
+                return Err(refused(equal, &why));
+            }
+            if view.needed {
+                let share = if equal > 0 { noticed(view.used, &view.table, limit) } else { None };
+                found = Some((equal, expected, share));
+            }
+        }
+        match found {
+            None => Err(Error::unfit(
+                what,
+                "it lacks columns that the model needs, so that its rows cannot be compared with those \
+                 trained on",
+            )),
+            Some((0, ..)) => Ok(HeldOut::NoOverlap),
+            Some((equal, expected, None)) => Ok(HeldOut::CannotTell { equal, expected }),
+            Some((equal, expected, Some(noticed))) => {
+                Ok(HeldOut::Explained { equal, expected, noticed })
+            }
+        }
+    }
+
+    /// Which of these rows of a table to count: all, unless the table repeats every row.
+    pub(crate) fn once(&self, table: &Table, rows: &[u32]) -> Once {
+        let views = self.views(table, rows);
+        for view in &views {
+            let Some(repetition) = view.pool().repetition(views.len()) else { continue };
+            let mut seen = BTreeMap::<u64, usize>::new();
+            let counted = |print: u64| {
+                let before = seen.entry(print).or_default();
+                *before += 1;
+                (*before - 1).is_multiple_of(repetition.times)
             };
+            let counted: Vec<bool> = view.table.iter().copied().map(counted).collect();
+            let rows = rows.iter().zip(counted).filter(|(_, counted)| *counted);
+            let rows = rows.map(|(row, _)| *row).collect();
+            return Once { rows, repetition: Some(repetition) };
+        }
+        Once { rows: rows.to_vec(), repetition: None }
+    }
+
+    /// Refuses rows of which some are held out at random if every row occurs several times: copies of
+    /// those held out are then among the others.
+    pub(crate) fn refuse_repeated(&self, table: &Table, rows: &[u32]) -> Result<()> {
+        let views = self.views(table, rows);
+        let limit = (FALSE_ALARM / views.len().max(1) as f64).ln();
+        for mut view in views {
+            view.table.sort_unstable();
+            let counts = view.table.chunk_by(|a, b| a == b).map(|equal| equal.len() as u64);
+            let times = times(counts, limit);
+            if times > 1 {
+                return Err(Error::unfit(
+                    "the held-out rows",
+                    format!(
+                        "copies of them were trained on: every row of the data occurs {times} times or a \
+                         multiple of that. Give every row once, or name the column that says which rows \
+                         belong together (`unit` of `certify`)"
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is compared: all columns but those that name rows, where the table has them and they are not
+    /// those needed; and those needed.
+    fn views(&self, table: &Table, rows: &[u32]) -> Vec<View<'_>> {
+        let mut views = Vec::new();
+        for (names, used, needed) in
+            [(&self.columns, &self.plain, false), (&self.needed, &self.part, true)]
+        {
+            if !needed && self.columns == self.needed {
+                continue;
+            }
+            if let Some(table) = of_rows(table, rows, names) {
+                views.push(View { used, table, needed });
+            }
+        }
+        views
+    }
+
+    /// Refuses units that were trained on. `None` if units of this column are not on record.
+    ///
+    /// # Errors
+    /// Such units; rows without one.
+    pub(crate) fn compare_units(
+        &self,
+        table: &Table,
+        rows: &[u32],
+        column: &str,
+    ) -> Result<Option<()>> {
+        let Some((_, used)) = self.unit.as_ref().filter(|(known, _)| known == column) else {
+            return Ok(None);
+        };
+        let mut units = of_units(table, rows, column)?;
+        units.sort_unstable();
+        units.dedup();
+        let equal = units.iter().filter(|unit| used.binary_search(unit).is_ok()).count();
+        if equal > 0 {
             return Err(Error::unfit(
                 table.name(),
                 format!(
-                    "{equal} of its {} rows were used in training the model, or are copies of rows \
-                     that were ({by_chance}). A certificate needs rows that were not used to train, \
-                     select or calibrate: give a table of others, or keep some back with `certify` \
-                     in the problem file and train again",
-                    rows.len()
+                    "{} of its {} units by '{column}' were used in training the model, so that they \
+                     are not held out, even if their rows are new: give a table of others",
+                    grouped(equal),
+                    grouped(units.len())
                 ),
             ));
         }
-        Ok(Coincidences { rows: equal, expected })
+        Ok(Some(()))
+    }
+}
+
+/// Rows of the training and of a table by some columns.
+struct View<'a> {
+    /// Sorted.
+    used: &'a [u64],
+    /// In the order of the table.
+    table: Vec<u64>,
+    /// Whether the columns are those needed.
+    needed: bool,
+}
+
+impl View<'_> {
+    fn pool(&self) -> Pool {
+        let mut table = self.table.clone();
+        table.sort_unstable();
+        Pool::new(self.used, &table)
     }
 }
 
@@ -141,14 +311,62 @@ pub(crate) fn missing(location: &str) -> Error {
     )
 }
 
-/// The fingerprint of every row by these columns; `None` if one is missing.
-pub(crate) fn of_rows(table: &Table, names: &[String]) -> Option<Vec<u64>> {
+/// The unit of each of these rows, numbered in the order in which they come.
+///
+/// # Errors
+/// A column that does not exist; a row without a cell in it.
+pub(crate) fn units(table: &Table, rows: &[u32], column: &str) -> Result<Vec<u32>> {
+    let mut known = BTreeMap::<u64, u32>::new();
+    let number = |print: u64| {
+        let next = known.len() as u32;
+        *known.entry(print).or_insert(next)
+    };
+    Ok(of_units(table, rows, column)?.into_iter().map(number).collect())
+}
+
+fn of_units(table: &Table, rows: &[u32], column: &str) -> Result<Vec<u64>> {
+    let cells = table.column(column)?;
+    if let Some(&row) = rows.iter().find(|&&row| is_missing(cells, row)) {
+        let (file, line) = table.origin(row as usize);
+        return Err(Error::unfit(
+            file,
+            format!(
+                "row {line} has no '{column}', so that its unit is not known: fill the cell in, or \
+                 leave the row out"
+            ),
+        ));
+    }
+    Ok(of_rows(table, rows, &[column.to_string()]).unwrap_or_default())
+}
+
+/// Whether no two of the rows are equal in a column, and none lacks its cell.
+fn tells_apart(column: &Column, rows: &[u32]) -> bool {
+    let few = matches!(&column.cells, Cells::Levels(levels) if levels.levels.len() < rows.len());
+    if few || rows.iter().any(|&row| is_missing(column, row)) {
+        return false;
+    }
+    let mut all = vec![0; column.len()];
+    add(column, &mut all);
+    let mut some: Vec<u64> = rows.iter().map(|&row| all[row as usize]).collect();
+    some.sort_unstable();
+    some.windows(2).all(|pair| pair[0] != pair[1])
+}
+
+fn is_missing(column: &Column, row: u32) -> bool {
+    match &column.cells {
+        Cells::Numbers(values) => values.get(row as usize).is_nan(),
+        Cells::Levels(levels) => levels.get(row as usize).is_none(),
+    }
+}
+
+/// The fingerprints of some rows by these columns; `None` if one is missing.
+pub(crate) fn of_rows(table: &Table, rows: &[u32], names: &[String]) -> Option<Vec<u64>> {
     let mut all = vec![0u64; table.rows()];
     for name in names {
         let column = table.column(name).ok()?;
         add(column, &mut all);
     }
-    Some(all)
+    Some(rows.iter().map(|&row| all[row as usize]).collect())
 }
 
 /// Adds the hashes of a column's cells: a sum does not depend on the order of columns.
@@ -221,18 +439,60 @@ mod tests {
         columns.reverse();
         let error = prints.compare(&Table::new("copy.csv", columns).unwrap()).unwrap_err();
         assert!(error.to_string().contains("300 of its 300 rows"), "{error}");
-        assert_eq!(prints.compare(&table(300..600, 100_000)).unwrap().rows, 0);
-        // One old row among new ones.
-        let error = prints.compare(&table(299..600, 100_000)).unwrap_err().to_string();
-        assert!(error.contains("1 of its 301 rows"), "{error}");
+        assert_eq!(prints.compare(&table(300..600, 100_000)).unwrap(), HeldOut::NoOverlap);
+        // One equal row among 301 may be chance, and is said; twenty are not.
+        let one = prints.compare(&table(299..600, 100_000)).unwrap();
+        assert!(matches!(one, HeldOut::Explained { equal: 1, .. }), "{one:?}");
+        let error = prints.compare(&table(280..600, 100_000)).unwrap_err().to_string();
+        assert!(error.contains("20 of its 320 rows"), "{error}");
     }
 
     #[test]
-    fn equal_rows_of_different_people_are_let_pass_as_chance() {
-        // Twenty values and three words: everything occurs again.
-        let prints = used(&table(0..600, 20));
-        let coincidences = prints.compare(&table(600..900, 20)).unwrap();
-        assert_eq!((coincidences.rows, coincidences.expected), (300, 300.0));
+    fn what_cannot_be_told_is_said() {
+        // Four values at random: everything occurs again.
+        let table = |rows: std::ops::Range<u64>| {
+            let values = rows.map(|i| (mix(i) % 4) as f64).collect();
+            Table::new("t.csv", vec![Column::numbers("x", values)]).unwrap()
+        };
+        let trained = table(0..600);
+        let prints = Fingerprints::of(&trained, &trained.all_rows(), &["x".to_string()].into());
+        let found = prints.compare(&table(600..650)).unwrap();
+        assert_eq!(found, HeldOut::CannotTell { equal: 50, expected: 50.0 });
+    }
+
+    #[test]
+    fn a_table_given_four_times_is_counted_once() {
+        let prints = used(&table(0..300, 100_000));
+        let fresh = table(300..400, 100_000);
+        let once = prints.once(&fresh, &fresh.all_rows());
+        assert_eq!((once.rows.len(), once.repetition), (100, None));
+        let four: Vec<u32> = (0..4).flat_map(|_| fresh.all_rows()).collect();
+        let once = prints.once(&fresh, &four);
+        let found = once.repetition.unwrap();
+        assert_eq!((once.rows.len(), found.rows, found.distinct, found.times), (100, 400, 100, 4));
+        // Half of the rows twice.
+        let more: Vec<u32> = (0..100).chain(0..50).collect();
+        let once = prints.once(&fresh, &more);
+        let found = once.repetition.unwrap();
+        assert_eq!((once.rows.len(), found.distinct, found.times), (150, 100, 1));
+        assert!(found.expected > 130.0, "{found:?}");
+    }
+
+    #[test]
+    fn units_that_were_trained_on_are_refused() {
+        let trained = table(0..30, 10);
+        let prints = used(&trained).with_units(&trained, &trained.all_rows(), "x").unwrap();
+        let error = prints.compare_units(&table(0..4, 5), &[0, 1, 2, 3], "x").unwrap_err();
+        assert!(error.to_string().contains("4 of its 4 units by 'x' were used"), "{error}");
+        assert_eq!(prints.compare_units(&trained, &[0], "y").unwrap(), None);
+    }
+
+    #[test]
+    fn a_file_of_an_earlier_version_says_so() {
+        let mut bytes = used(&table(0..10, 5)).to_bytes();
+        bytes[0] = 1;
+        let error = Fingerprints::from_bytes("f.bin", &bytes).unwrap_err().to_string();
+        assert!(error.contains("it has format 1, not 2: train again"), "{error}");
     }
 
     #[test]

@@ -4,20 +4,23 @@
 //! | --- | --- |
 //! | keep rows back and train with room to spare | [`room`] |
 //! | know the rows that were used | [`fingerprints`] |
+//! | tell re-use and repetition from chance | [`overlap`] |
 //! | decide which rows are held out | [`RunRecord`] |
 //! | judge, and say it in words | [`Certification`] |
 //!
 //! The bounds are [`feasible::certificate`]'s, the paper's [`feasible::theory`]'s.
 
 mod chosen;
+mod exchange;
 pub mod fingerprints;
+pub mod overlap;
 mod record;
 pub mod room;
 pub(crate) mod subject;
 mod theory;
 mod words;
 
-use feasible::certificate::{Certificate, Claim, Count, Design, Simultaneous};
+use feasible::certificate::{Certificate, Claim, Count, Design, Simultaneous, Values};
 use feasible::{Loss, Population, Problem, Targets, ViewShift};
 use feasible_data::Change;
 use serde::{Deserialize, Serialize};
@@ -28,7 +31,8 @@ use crate::evaluate::{class_of, outputs};
 use crate::network::Network;
 use crate::text::short;
 
-pub use fingerprints::{Coincidences, Fingerprints};
+pub use fingerprints::Fingerprints;
+pub use overlap::{HeldOut, Repetition};
 pub use record::RunRecord;
 pub use theory::{Approximation, SetClass, Theory, UniformBound, dimension_of};
 pub(crate) use words::percent;
@@ -57,12 +61,27 @@ pub struct Certification {
     /// The paper's own bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theory: Option<Theory>,
-    /// Rows that equal rows of the training, where tables were compared by content.
+    /// How it is known that the rows were not used in training.
+    #[serde(default)]
+    pub held_out: HeldOut,
+    /// How the rows repeat each other, if beyond chance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub coincidences: Option<Coincidences>,
+    pub repetition: Option<Repetition>,
+    /// What counts as one, if not the row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Unit>,
     /// What else the reader must know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// Rows that count as one: those that are equal in a column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unit {
+    /// The column.
+    pub column: String,
+    /// How many units there are.
+    pub count: usize,
 }
 
 /// How probable it is that a prediction changes under a counterfactual.
@@ -72,7 +91,7 @@ pub struct FlipBound {
     pub counterfactual: String,
     /// Rows whose prediction changes.
     pub flips: u64,
-    /// The Clopper-Pearson bound at 1 − δ.
+    /// The Clopper-Pearson bound at 1 − δ; for units, the betting bound on their mean.
     pub upper: f64,
 }
 
@@ -86,19 +105,25 @@ pub(crate) struct Judged<'a> {
 }
 
 impl Judged<'_> {
-    /// Certifies the requirements on held-out samples; `rows` says which they are.
+    /// Certifies the requirements on held-out samples; `rows` says which they are, `unit` which of them
+    /// count as one.
     pub(crate) fn certify(
         &self,
         design: &Design,
         rows: String,
         ground: &mut Ground<'_>,
+        unit: Option<&str>,
     ) -> Result<Certification> {
         let count = ground.samples.len();
         if count == 0 {
             return Err(Error::unfit("certificate", "there is no row: give a table with rows"));
         }
+        let units = match unit {
+            Some(column) => Some(fingerprints::units(ground.table, ground.rows, column)?),
+            None => None,
+        };
         let certificate = {
-            let claims = self.claims(design, ground)?;
+            let claims = self.claims(design, ground, units.as_deref())?;
             Certificate::new(&claims, design.delta, design.simultaneous)
         };
         Ok(Certification {
@@ -108,15 +133,25 @@ impl Judged<'_> {
             all_but: design.all_but,
             certificate,
             chosen: false,
-            flips: self.flips(design, ground)?,
+            flips: self.flips(design, ground, units.as_deref())?,
             theory: None,
-            coincidences: None,
+            held_out: HeldOut::ByRecord,
+            repetition: None,
+            unit: unit.zip(units).map(|(column, units)| Unit {
+                column: column.to_string(),
+                count: units.iter().max().map_or(0, |last| *last as usize + 1),
+            }),
             notes: Vec::new(),
         })
     }
 
-    /// What the requirements claim, with the evidence of held-out samples.
-    pub(crate) fn claims(&self, design: &Design, ground: &mut Ground<'_>) -> Result<Vec<Claim>> {
+    /// What the requirements claim, with the evidence of held-out samples; rows of one unit count as one.
+    pub(crate) fn claims(
+        &self,
+        design: &Design,
+        ground: &mut Ground<'_>,
+        units: Option<&[u32]>,
+    ) -> Result<Vec<Claim>> {
         let everyone = Population::new(ground.samples.clone());
         let mut draft = Problem::minimise(&everyone, self.loss.clone());
         let mut present = Vec::new();
@@ -128,7 +163,11 @@ impl Judged<'_> {
             }
         }
         let problem = draft.check()?;
-        let mut claims = design.claims(&problem, self.model, self.theta)?.into_iter();
+        let claims = match units {
+            Some(units) => design.claims_by_unit(&problem, self.model, self.theta, units)?,
+            None => design.claims(&problem, self.model, self.theta)?,
+        };
+        let mut claims = claims.into_iter();
         let nothing = |clause: &Clause| Claim {
             name: clause.name.clone(),
             subject: String::new(),
@@ -143,7 +182,12 @@ impl Judged<'_> {
         Ok(self.clauses.iter().zip(present).map(claim).collect())
     }
 
-    fn flips(&self, design: &Design, ground: &mut Ground<'_>) -> Result<Vec<FlipBound>> {
+    fn flips(
+        &self,
+        design: &Design,
+        ground: &mut Ground<'_>,
+        units: Option<&[u32]>,
+    ) -> Result<Vec<FlipBound>> {
         let samples = ground.samples.clone();
         if !matches!(samples.targets(), Targets::Classes(_)) {
             return Ok(Vec::new());
@@ -157,15 +201,29 @@ impl Judged<'_> {
         let here = classes(&views[0]);
         let bound = |(change, view): (&Change, &Vec<f32>)| {
             let there = classes(view);
-            let count = Count::of(here.iter().zip(&there).map(|(a, b)| a != b))?;
-            Ok(FlipBound {
-                counterfactual: change.name().to_string(),
-                flips: count.hits(),
-                upper: count.upper(design.delta),
-            })
+            let flipped: Vec<bool> = here.iter().zip(&there).map(|(a, b)| a != b).collect();
+            let count = Count::of(flipped.iter().copied())?;
+            let upper = match units {
+                Some(units) => share_of_units(&flipped, units)?
+                    .shuffled(design.order)
+                    .upper(design.method, design.delta),
+                None => count.upper(design.delta),
+            };
+            Ok(FlipBound { counterfactual: change.name().to_string(), flips: count.hits(), upper })
         };
         self.changes.iter().zip(&views[1..]).map(bound).collect()
     }
+}
+
+/// The share of the rows of each unit that count.
+fn share_of_units(counts: &[bool], units: &[u32]) -> Result<Values> {
+    let mut sums = vec![(0.0, 0.0); units.iter().max().map_or(0, |last| *last as usize + 1)];
+    for (&counts, &unit) in counts.iter().zip(units) {
+        let (sum, rows) = &mut sums[unit as usize];
+        *sum += f64::from(u8::from(counts));
+        *rows += 1.0;
+    }
+    Ok(Values::new(sums.into_iter().map(|(sum, rows)| sum / rows).collect(), 1.0)?)
 }
 
 impl Certification {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use feasible::certificate::Design;
 use feasible_data::{Table, UnknownLevels, Unseen};
 
-use super::fingerprints::{Fingerprints, missing};
+use super::fingerprints::{Fingerprints, Once, missing};
 use super::{Certification, Judged, chosen};
 use crate::clause::Ground;
 use crate::data::sha256_of_file;
@@ -82,7 +82,8 @@ impl RunRecord {
         if let Some(certification) = chosen::on_reserve(self, settings)? {
             return Ok(certification);
         }
-        let certification = self.judged().certify_own(&settings.design()?, &plan)?;
+        let unit = settings.unit.as_deref();
+        let certification = self.judged().on_own(&settings.design()?, &plan, unit)?;
         Ok(self.with_theory(certification))
     }
 
@@ -117,16 +118,42 @@ impl RunRecord {
                 });
             }
         }
-        let coincidences = self.fingerprints.compare(table)?;
-        let rows = table.all_rows();
+        let unit = settings.unit.as_deref();
+        let all = table.all_rows();
+        let (once, note) = match unit {
+            Some(unit) => (Once { rows: all, repetition: None }, self.compare_units(table, unit)?),
+            None => (self.fingerprints.once(table, &all), None),
+        };
+        let rows = once.rows;
+        let held_out = self.fingerprints.compare_rows(table, &rows, table.name())?;
         let encoder = self.model.encoder(unseen);
         let target = &self.model.manifest().target;
         let samples = Arc::new(feasible_data::samples(table, &rows, &encoder, target)?);
         let mut ground = Ground::new(table, &rows, &samples, &encoder, UnknownLevels::MatchNothing);
         let which = format!("the {} rows of {}", grouped(rows.len()), table.name());
-        let mut certification = self.judged().certify(&design, which, &mut ground)?;
-        certification.coincidences = Some(coincidences);
+        let mut certification = self.judged().certify(&design, which, &mut ground, unit)?;
+        (certification.held_out, certification.repetition) = (held_out, once.repetition);
+        certification.notes.extend(note);
         Ok(self.with_theory(certification))
+    }
+
+    /// Refuses units that were trained on; what to say if they are not on record.
+    fn compare_units(&self, table: &Table, unit: &str) -> Result<Option<String>> {
+        let rows = table.all_rows();
+        if self.fingerprints.compare_units(table, &rows, unit)?.is_some() {
+            return Ok(None);
+        }
+        // The problem file has no such unit; its tables may still be there.
+        let prints = self.reopen().ok().and_then(|(plan, _)| plan.fingerprints_by(unit).ok());
+        if let Some(prints) = prints {
+            prints.compare_units(table, &rows, unit)?;
+            return Ok(None);
+        }
+        Ok(Some(format!(
+            "Whether units by '{unit}' were trained on is not on record, and the tables that the run has \
+             read are not at hand: the certificate holds if none was. With `unit` in the problem file \
+             the run keeps a record."
+        )))
     }
 
     /// A table that the run has read: which of its rows were held out is on record.
@@ -166,8 +193,9 @@ impl RunRecord {
         {
             return Ok(certification);
         }
-        let which = format!("the {} {kind} rows of {}", grouped(rows.len()), table.name());
-        let mut certification = self.judged().on(&design, which, &plan, &rows)?;
+        let which = |rows| format!("the {} {kind} rows of {}", grouped(rows), table.name());
+        let unit = settings.unit.as_deref();
+        let mut certification = self.judged().on(&design, &which, &plan, &rows, unit)?;
         certification.notes.extend(illustration(&plan, kind == "test"));
         Ok(self.with_theory(certification))
     }
@@ -195,9 +223,21 @@ impl RunRecord {
         }
     }
 
-    /// Refuses rows that were used in training.
+    /// Refuses rows that were used in training, and a table that gives every row several times.
     pub(crate) fn refuse_used(&self, table: &Table) -> Result<()> {
-        self.fingerprints.compare(table).map(|_| ())
+        self.fingerprints.compare(table)?;
+        let all = table.all_rows();
+        let once = self.fingerprints.once(table, &all).rows.len();
+        if once < all.len() {
+            return Err(Error::unfit(
+                table.name(),
+                format!(
+                    "it gives every row {} times, and each row counts as a draw of its own: give every row once",
+                    all.len() / once.max(1)
+                ),
+            ));
+        }
+        Ok(())
     }
 
     pub(crate) fn judged(&self) -> Judged<'_> {
@@ -223,6 +263,10 @@ impl RunRecord {
 impl Judged<'_> {
     /// On the rows a plan holds out.
     pub(crate) fn certify_own(&self, design: &Design, plan: &Plan) -> Result<Certification> {
+        self.on_own(design, plan, plan.unit())
+    }
+
+    fn on_own(&self, design: &Design, plan: &Plan, unit: Option<&str>) -> Result<Certification> {
         let data = plan.data();
         let (kind, rows) = match (&data.reserve_rows, &data.split.test) {
             (reserve, _) if !reserve.is_empty() => ("reserved", reserve),
@@ -235,8 +279,8 @@ impl Judged<'_> {
                 ));
             }
         };
-        let which = format!("the {} {kind} rows", grouped(rows.len()));
-        let mut certification = self.on(design, which, plan, rows)?;
+        let which = |rows| format!("the {} {kind} rows", grouped(rows));
+        let mut certification = self.on(design, &which, plan, rows, unit)?;
         certification.notes.extend(illustration(plan, kind == "test"));
         Ok(certification)
     }
@@ -244,15 +288,27 @@ impl Judged<'_> {
     fn on(
         &self,
         design: &Design,
-        which: String,
+        which: &dyn Fn(usize) -> String,
         plan: &Plan,
         rows: &[u32],
+        unit: Option<&str>,
     ) -> Result<Certification> {
         let data = plan.data();
+        let once = match unit {
+            Some(unit) => {
+                plan.fingerprints_by(unit)?.compare_units(&data.table, rows, unit)?;
+                Once { rows: rows.to_vec(), repetition: None }
+            }
+            None => plan.once(rows),
+        };
+        plan.refuse_used(&once.rows, unit)?;
+        let rows = &once.rows;
         let samples = data.held_out(rows)?;
         let mut ground =
             Ground::new(&data.table, rows, &samples, &data.encoder, UnknownLevels::MatchNothing);
-        self.certify(design, which, &mut ground)
+        let mut certification = self.certify(design, which(rows.len()), &mut ground, unit)?;
+        certification.repetition = once.repetition;
+        Ok(certification)
     }
 }
 

@@ -7,6 +7,7 @@
 //! | pointwise | none: ε is what may be violated. The reserve must be able to certify ε |
 
 use feasible::certificate::{Delta, Design, attainable_rate};
+use feasible::requirement::Term;
 use feasible::{Kind, Requirement};
 
 use crate::clause::Bound;
@@ -18,6 +19,7 @@ const POWER: f64 = 0.9;
 const MOST: f64 = 0.9;
 
 /// The margin for a requirement on the reserve, at δ, times `room`; never so much that no model is left.
+/// So many units (`per_row`) there are for each row; without units it is 1.
 ///
 /// # Errors
 /// A reserve that could not certify any model; a loss without a bound.
@@ -28,17 +30,18 @@ pub fn margin(
     design: &Design,
     delta: Delta,
     room: f64,
+    per_row: f64,
 ) -> Result<f64> {
     let terms = requirement.terms();
-    let rows = terms[0].population().len() as u64;
+    let rows = |term: &Term| (term.population().len() as f64 * per_row).round().max(1.0);
     if requirement.kind() == Kind::Pointwise {
         let allowed = requirement.allowed_share();
         let share = if allowed > 0.0 { allowed } else { design.all_but };
-        attainable_rate(rows, share, delta, POWER)?;
+        attainable_rate(rows(&terms[0]) as u64, share, delta, POWER)?;
         return Ok(0.0);
     }
     if let [one, other] = terms {
-        let sizes = [one, other].map(|term| 1.0 / term.population().len() as f64);
+        let sizes = [one, other].map(|term| 1.0 / rows(term));
         let width = (-0.5 * delta.ln()).sqrt() * (sizes[0] + sizes[1]).sqrt();
         return Ok((room * width).min(MOST * bound.level().abs()));
     }
@@ -52,7 +55,7 @@ pub fn margin(
         Bound::AtMost(c) => c / b,
         Bound::AtLeast(c) => 1.0 - c / b,
     };
-    let margin = level - attainable_rate(rows, level, delta, POWER)?;
+    let margin = level - attainable_rate(rows(&terms[0]) as u64, level, delta, POWER)?;
     Ok(b * (room * margin).min(MOST * level))
 }
 

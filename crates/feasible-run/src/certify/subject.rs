@@ -22,7 +22,9 @@ pub(crate) fn spoken(clause: &Clause, mut claim: Claim) -> Claim {
     claim.evidence = claim.evidence.map(|evidence| match evidence {
         Evidence::Share(count) => Evidence::Share(count.complement()),
         Evidence::Difference(difference) => Evidence::Difference(difference.complement()),
-        other => other,
+        Evidence::Mean { values, method } => Evidence::Mean { values: values.complement(), method },
+        // A difference, of which 1 minus each term is the difference the other way round.
+        Evidence::Sum(terms) => Evidence::Sum(terms.into_iter().map(|(a, e)| (-a, e)).collect()),
     });
     claim
 }

@@ -3,17 +3,17 @@
 use feasible::certificate::{Certificate, Finding, RowsNeeded, Simultaneous, Verdict};
 use feasible::requirement::Sense;
 
-use super::Certification;
+use super::{Certification, HeldOut, Repetition};
 use crate::text::{Align, Grid, grouped, short};
 
 impl Certification {
     /// As a table and sentences for people.
     pub fn to_text(&self) -> String {
-        let mut text =
-            format!("Certificate on {}, none of which was used in training\n\n", self.rows);
+        let mut text = format!("Certificate on {}{}\n\n", self.rows, self.held_out.clause());
         let findings = &self.certificate.findings;
         let mut grid = Grid::new();
-        grid.row(["requirement", "level", "rows", "sample", "bound", ""].map(String::from));
+        let noun = self.noun();
+        grid.row(["requirement", "level", noun, "sample", "bound", ""].map(String::from));
         for f in findings {
             let symbol = symbol(f);
             grid.row([
@@ -43,10 +43,10 @@ impl Certification {
 
     /// What the table says, and more, in sentences: one a line.
     pub fn statements(&self) -> String {
-        let mut text = match self.certificate.findings.is_empty() {
-            true => String::new(),
-            false => self.statement(),
-        };
+        let mut text = self.repetition.map_or(String::new(), Repetition::sentence);
+        if !self.certificate.findings.is_empty() {
+            text += &self.statement();
+        }
         for flip in &self.flips {
             text += &format!(
                 "With probability at least {} over the same draw, and on its own, the prediction of at most \
@@ -61,13 +61,15 @@ impl Certification {
         if let Some(theory) = &self.theory {
             text += &theory.to_text();
         }
-        if let Some(equal) = self.coincidences.filter(|equal| equal.rows > 0) {
+        if let Some(unit) = &self.unit {
             text += &format!(
-                "{} rows equal rows of the training in every cell; chance explains about {}.\n",
-                grouped(equal.rows),
-                grouped(equal.expected.round() as usize)
+                "Rows with the same '{}' are one unit, and units are taken for independent draws. Every unit \
+                 weighs the same: a rate or an expectation is that of a random row of a random unit; \
+                 \"all but\" counts a unit if any of its rows violates.\n",
+                unit.column
             );
         }
+        text += &self.held_out.sentence();
         for note in &self.notes {
             text += &format!("{note}\n");
         }
@@ -79,9 +81,10 @@ impl Certification {
         let findings = &self.certificate.findings;
         let of = |verdict| findings.iter().filter(move |f| f.verdict == verdict);
         let draw = format!(
-            "With probability at least {} over the draw of the {} held-out rows",
+            "With probability at least {} over the draw of the {} held-out {}",
             percent(self.confidence),
-            grouped(self.count)
+            grouped(self.unit.as_ref().map_or(self.count, |unit| unit.count)),
+            self.noun()
         );
         let mut text = String::new();
         let certified: Vec<&Finding> = of(Verdict::Certified).collect();
@@ -127,14 +130,17 @@ impl Certification {
         for f in of(Verdict::Met) {
             let more = match f.rows_needed {
                 Some(RowsNeeded::About(n)) if n > f.rows => format!(
-                    "at this margin it would take about {} rows, {} more than there are",
+                    "at this margin it would take about {} {}, {} more than there are",
                     grouped(n as usize),
+                    self.noun(),
                     grouped((n - f.rows) as usize)
                 ),
-                Some(RowsNeeded::About(_)) => "a few more rows would do".into(),
-                Some(RowsNeeded::MoreThan(n)) => {
-                    format!("at this margin it would take more than {} rows", grouped(n as usize))
-                }
+                Some(RowsNeeded::About(_)) => format!("a few more {} would do", self.noun()),
+                Some(RowsNeeded::MoreThan(n)) => format!(
+                    "at this margin it would take more than {} {}",
+                    grouped(n as usize),
+                    self.noun()
+                ),
                 Some(RowsNeeded::Never) | None => {
                     "the sample is at the limit, and no number of rows would do".into()
                 }
@@ -169,6 +175,76 @@ impl Certification {
             };
         }
         text
+    }
+}
+
+impl Certification {
+    /// What is counted.
+    fn noun(&self) -> &'static str {
+        if self.unit.is_some() { "units" } else { "rows" }
+    }
+}
+
+impl HeldOut {
+    /// Whether the rows were used in training, after "the 400 rows of t.csv".
+    fn clause(self) -> String {
+        match self {
+            Self::ByRecord | Self::NoOverlap => ", none of which was used in training".into(),
+            Self::Explained { equal, .. } => {
+                format!(", {} of which equal rows that were trained on", grouped(equal))
+            }
+            Self::CannotTell { .. } => {
+                "; it cannot be told whether they were used in training".into()
+            }
+        }
+    }
+
+    /// Why, if it is not simply so.
+    fn sentence(self) -> String {
+        let counts = |equal: usize, expected: f64| {
+            format!(
+                "{} rows equal rows of the training in all that the model and its requirements use; by \
+                 chance, about {} would.",
+                grouped(equal),
+                short(expected)
+            )
+        };
+        match self {
+            Self::ByRecord | Self::NoOverlap => String::new(),
+            Self::Explained { equal, expected, noticed } => format!(
+                "{} If {} of the rows or more had been used in training, it would have been noticed; \
+                 fewer cannot be told from chance.\n",
+                counts(equal, expected),
+                percent(noticed)
+            ),
+            Self::CannotTell { equal, expected } => format!(
+                "{} Distinct rows are so few that a table of nothing but rows trained on would look the \
+                 same: the certificate holds if none of these was used in training.\n",
+                counts(equal, expected)
+            ),
+        }
+    }
+}
+
+impl Repetition {
+    fn sentence(self) -> String {
+        let Self { rows, distinct, expected, times } = self;
+        if times > 1 {
+            return format!(
+                "The table repeats itself: every row occurs {times} times or a multiple of that. Copies are \
+                 no independent draws, so one in {times} was counted, {} of {} rows.\n",
+                grouped(rows / times),
+                grouped(rows)
+            );
+        }
+        format!(
+            "Warning: the rows repeat each other beyond chance, {} of {} are distinct, where the training \
+             lets expect about {}. The bounds take rows for independent draws, and are too narrow if some \
+             stand for the same case: name the column that tells (`unit`), or give every case once.\n",
+            grouped(distinct),
+            grouped(rows),
+            grouped(expected.round() as usize)
+        )
     }
 }
 

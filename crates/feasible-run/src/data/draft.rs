@@ -9,8 +9,9 @@ use feasible_data::{
     DataSet, Encoder, Format, Preprocessing, Split, Table, TargetEncoder, TargetSpec,
 };
 
-use super::parts::{Read, keep_back, read, selected, split};
+use super::parts::{Read, keep_back, placed, read, selected, split};
 use super::{Data, TableHash};
+use crate::certify::fingerprints::units;
 use crate::error::{Error, Result};
 use crate::gallery;
 use crate::spec::{CertifySpec, DataSpec, Source};
@@ -66,7 +67,12 @@ impl Draft {
             spec.rows = set.and_then(|set| set.keep.map(String::from));
         }
         let parts = selected(source, spec, &table, parts)?;
-        let mut split = split(source, spec, set, &table, parts)?;
+        let unit = certify.and_then(|certify| certify.unit.as_deref());
+        if let Some(unit) = unit {
+            let rows: Vec<u32> = parts.iter().flat_map(|(_, rows)| rows).copied().collect();
+            units(&table, &rows, unit).map_err(|error| placed(source, "certify.unit", error))?;
+        }
+        let mut split = split(source, spec, set, &table, parts, unit)?;
         let reserve_rows = match certify {
             Some(certify) => keep_back(source, certify, &table, &mut split)?,
             None => Vec::new(),
@@ -80,6 +86,9 @@ impl Draft {
         if let Some(by) = &spec.split_by {
             apart.push(&by.column);
         }
+        // Who somebody is is no input, unless it is asked for.
+        let asked = |unit: &&str| preprocessing.columns.iter().flatten().any(|name| name == unit);
+        apart.extend(unit.filter(|unit| !asked(unit)));
         let encoder = Encoder::fit(&table, &split.train, &preprocessing, &apart)
             .map_err(|e| source.about("data", e))?;
         spec.set_preprocessing(&preprocessing);

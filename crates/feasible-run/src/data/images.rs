@@ -16,6 +16,9 @@ impl Draft {
         certify: Option<&CertifySpec>,
     ) -> Result<Self> {
         only_image_keys(source, spec)?;
+        if certify.is_some_and(|certify| certify.unit.is_some()) {
+            return Err(source.at("certify.unit", "is a column of a table: the data are images"));
+        }
         let gallery = match (&spec.folder, &spec.source) {
             (Some(_), Some(_)) => {
                 return Err(source.at("data.folder", "give only one of `source` and `folder`"));
@@ -39,7 +42,7 @@ impl Draft {
         let known = spec.source.is_some();
         // As in the paper, unless a share was asked for.
         let usual = (known && spec.split.is_none()).then_some(100);
-        let mut split = split(source, spec, None, gallery.table(), parts)?;
+        let mut split = split(source, spec, None, gallery.table(), parts, None)?;
         let mut per_class = spec.per_class.unwrap_or_default();
         per_class.validation =
             per_class.validation.or(usual.filter(|_| split.validation.is_empty()));

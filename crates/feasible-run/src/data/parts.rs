@@ -4,7 +4,8 @@ use feasible_data::{DataSet, Expression, Format, Fractions, Split, Table, Unknow
 
 use super::TableHash;
 use super::hash::{sha256, sha256_of_file};
-use crate::error::Result;
+use crate::certify::fingerprints::units;
+use crate::error::{Error, Result};
 use crate::spec::{CertifySpec, DataSpec, Source, SplitSpec};
 
 /// Tables, one below the other.
@@ -121,11 +122,12 @@ pub(super) fn split(
     set: Option<&DataSet>,
     table: &Table,
     parts: Vec<(Part, Vec<u32>)>,
+    unit: Option<&str>,
 ) -> Result<Split> {
     if spec.split.is_some() && spec.split_by.is_some() {
         return Err(source.at("data.split", "give only one of `split` and `split_by`"));
     }
-    let split_error = |e| source.about("data.split", e);
+    let split_error = |e| placed(source, "data.split", e);
     if let [(Part::All, rows)] = &parts[..] {
         if let Some(by) = &spec.split_by {
             return Split::by_column(table, rows, by).map_err(|e| source.about("data.split_by", e));
@@ -154,7 +156,7 @@ pub(super) fn split(
             test: Some(test),
             ..given
         });
-        return Split::stratified(table, rows, &fractions).map_err(split_error);
+        return drawn(table, rows, &fractions, unit).map_err(split_error);
     }
     if spec.split_by.is_some() {
         return Err(source.at("data.split_by", "the tables are already split by file"));
@@ -181,7 +183,7 @@ pub(super) fn split(
             seed: given.seed,
             stratify: given.stratify.clone(),
         };
-        let inner = Split::stratified(table, &split.train, &fractions).map_err(split_error)?;
+        let inner = drawn(table, &split.train, &fractions, unit).map_err(split_error)?;
         (split.train, split.validation) = (inner.train, inner.validation);
     }
     if split.train.is_empty() {
@@ -205,8 +207,8 @@ pub(super) fn keep_back(
         seed: certify.seed.unwrap_or(0),
         stratify: None,
     };
-    let inner = Split::stratified(table, &split.train, &fractions)
-        .map_err(|error| source.about("certify.reserve", error))?;
+    let inner = drawn(table, &split.train, &fractions, certify.unit.as_deref())
+        .map_err(|error| placed(source, "certify.reserve", error))?;
     if inner.train.is_empty() || inner.validation.is_empty() {
         let message = format!(
             "{} training rows are too few to keep a share of {share} back: give more data",
@@ -216,6 +218,37 @@ pub(super) fn keep_back(
     }
     split.train = inner.train;
     Ok(inner.validation)
+}
+
+/// Draws the parts; rows of one unit stay together, and the fractions are then of units.
+fn drawn(table: &Table, rows: &[u32], fractions: &Fractions, unit: Option<&str>) -> Result<Split> {
+    let Some(unit) = unit else { return Ok(Split::stratified(table, rows, fractions)?) };
+    let of = units(table, rows, unit)?;
+    // The first row of a unit stands for it.
+    let mut first = Vec::new();
+    for (&row, &unit) in rows.iter().zip(&of) {
+        if unit as usize == first.len() {
+            first.push(row);
+        }
+    }
+    let drawn = Split::stratified(table, &first, fractions)?;
+    let all = |chosen: &[u32]| -> Vec<u32> {
+        let is_chosen = |unit: u32| chosen.binary_search(&first[unit as usize]).is_ok();
+        rows.iter().zip(&of).filter(|(_, unit)| is_chosen(**unit)).map(|(row, _)| *row).collect()
+    };
+    Ok(Split {
+        train: all(&drawn.train),
+        validation: all(&drawn.validation),
+        test: all(&drawn.test),
+    })
+}
+
+/// An error at its key.
+pub(super) fn placed(source: &Source, key: &str, error: Error) -> Error {
+    match error {
+        Error::Data(error) => source.about(key, error),
+        other => source.at(key, other.to_string()),
+    }
 }
 
 /// 1 − 0.1 − 0.2 is 0.7, whatever binary fractions say.

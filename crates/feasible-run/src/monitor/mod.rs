@@ -95,6 +95,15 @@ impl Monitor {
             fixed.confidence = fixed.confidence.or(own.confidence);
             fixed.all_but = fixed.all_but.or(own.all_but);
         }
+        if let Some(unit) = settings.unit.as_ref().or(own.unit.as_ref()) {
+            return Err(Error::unfit(
+                record.directory().display().to_string(),
+                format!(
+                    "its certificate counts rows of one '{unit}' as one, and monitoring counts every row as a draw of its \
+                     own: that would claim too much. Use `feasible certify` on tables of new units"
+                ),
+            ));
+        }
         // Verdicts judge limits as they are written.
         let design = fixed.design()?;
         Ok(Self { record, directory, ledger, design, unseen })

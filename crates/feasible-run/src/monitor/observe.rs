@@ -127,7 +127,7 @@ pub(crate) fn observe(
         let mut ground =
             Ground::new(observed.table, rows, samples, &encoder, UnknownLevels::MatchNothing);
         let judged = Judged { clauses, changes: &[], ..record.judged() };
-        judged.claims(design, &mut ground)
+        judged.claims(design, &mut ground, None)
     };
     let claims = judge(&clauses, &rows, &samples)?;
     let mut seen = vec![None; watched.len()];

@@ -59,7 +59,7 @@ impl Identity {
         let others: Vec<String> = all.iter().filter(|name| *name != target).cloned().collect();
         let needed: Vec<String> = needed.iter().filter(|name| *name != target).cloned().collect();
         let rows = |names: &[String]| {
-            let mut rows = of_rows(table, names).ok_or_else(|| {
+            let mut rows = of_rows(table, &table.all_rows(), names).ok_or_else(|| {
                 Error::unfit(
                     table.name(),
                     "it lacks columns that the model or its requirements need",

@@ -22,6 +22,7 @@
 //! | `simultaneous` | `holm` | how requirements share δ: `holm` or `bonferroni` |
 //! | `method` | `betting` | the bound for averages of losses: `betting`, `hoeffding-bentkus`, `empirical-bernstein`, `hoeffding` |
 //! | `room` | 1 | how many times the computed margin is trained for, at most 100; not with `ladder` |
+//! | `unit` | none | a column: rows that are equal in it, of one person say, count as one |
 //! | `ladder` | none | several `room`s, the most cautious first: a model for each, tested in this order until the first that fails |
 
 use feasible::certificate::{Delta, Design, Method, Simultaneous};
@@ -60,6 +61,9 @@ pub struct CertifySpec {
     /// How many times the computed margin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub room: Option<f64>,
+    /// The column whose equal rows count as one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// Several rooms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ladder: Option<Vec<f64>>,
@@ -131,6 +135,9 @@ struct Full {
     method: Option<MethodName>,
     /// How many times the computed margin is trained for. Default 1.
     room: Option<f64>,
+    /// A column: rows that are equal in it, of one person say, count as one, and no part of the split
+    /// shares a unit with another. Default none.
+    unit: Option<String>,
     /// Several rooms, the most cautious first: a model for each, tested in this order.
     ladder: Option<Vec<f64>>,
 }
@@ -180,6 +187,7 @@ impl<'de> Deserialize<'de> for CertifySpec {
                     simultaneous: f.simultaneous,
                     method: f.method,
                     room: f.room,
+                    unit: f.unit,
                     ladder: f.ladder,
                 })
             }
@@ -201,6 +209,7 @@ impl CertifySpec {
             method: Some(self.method.unwrap_or_default()),
             // A ladder has its own.
             room: self.room.or(self.ladder.is_none().then_some(1.0)),
+            unit: self.unit.clone(),
             ladder: self.ladder.clone(),
         }
     }

@@ -49,6 +49,7 @@
 //! | several requirements, each | Bonferroni, Holm | [`Simultaneous`] |
 //! | several requirements, all of them | intersection-union | [`Certificate::all_hold`] |
 //! | several models | fixed sequence | [`fixed_sequence`] |
+//! | rows that come in units | as above, of units | [`Design::claims_by_unit`] |
 //!
 //! [`Design`] holds all that is decided in advance and applies it to a problem and a model.
 
@@ -68,6 +69,7 @@ mod room;
 mod rows_needed;
 mod sequence;
 mod unconditional;
+mod units;
 mod values;
 
 pub use claim::{Claim, Verdict};

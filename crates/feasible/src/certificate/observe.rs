@@ -20,6 +20,7 @@ use super::count::Count;
 use super::difference::Difference;
 use super::evidence::Evidence;
 use super::family::{Certificate, Simultaneous};
+use super::units;
 use super::values::{Method, Values};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
@@ -75,6 +76,17 @@ impl Design {
         model: &M,
         theta: &[M::Real],
     ) -> Result<Vec<Claim>> {
+        self.claims_of(problem, model, theta, None)
+    }
+
+    /// The claims; rows with the same number in `units` count as one.
+    pub(super) fn claims_of<M: Model>(
+        &self,
+        problem: &Problem,
+        model: &M,
+        theta: &[M::Real],
+        units: Option<&[u32]>,
+    ) -> Result<Vec<Claim>> {
         // Every term as a pointwise requirement at level 0: its slacks are the losses of the rows.
         let mut probes = Vec::new();
         for (i, requirement) in problem.requirements().iter().enumerate() {
@@ -89,7 +101,8 @@ impl Design {
         let mut claims = Vec::new();
         for requirement in problem.requirements() {
             let terms = requirement.terms().iter();
-            let terms = terms.zip(losses.by_ref()).map(|(term, losses)| Seen { term, losses });
+            let terms =
+                terms.zip(losses.by_ref()).map(|(term, losses)| Seen { term, losses, units });
             let terms: Vec<Seen<'_>> = terms.collect();
             claims.push(self.claim(requirement, &terms, model.output_width())?);
         }
@@ -105,12 +118,16 @@ impl Design {
         let name = requirement.name().to_string();
         if requirement.kind() == Kind::Pointwise {
             let seen = &terms[0];
+            let units = seen.units;
             let slack = |point: usize, loss: f64| sense.sign() * (loss - level.of(point));
             // The level as written, whatever the training tolerates; NaN, as outputs that are not numbers give,
             // violates.
             let over = |slack: f64| slack.is_nan() || slack > 0.0;
             let violates = |row: usize| seen.points(row).any(|(p, l)| over(slack(p, l)));
-            let count = Count::of((0..seen.rows()).map(violates))?;
+            let count = match units {
+                Some(units) => units::any(seen.population(), units, violates)?,
+                None => Count::of((0..seen.rows()).map(violates))?,
+            };
             let side = if sense == Sense::AtMost { "exceeds" } else { "is below" };
             let allowed = requirement.allowed_share();
             return Ok(Claim {
@@ -149,7 +166,7 @@ impl Design {
     }
 
     fn average(&self, name: &str, seen: &Seen<'_>, width: usize) -> Result<Evidence> {
-        if seen.is_indicator() {
+        if seen.is_indicator() && seen.units.is_none() {
             return Ok(Evidence::Share(seen.count()?));
         }
         let measure = seen.measure();
@@ -157,11 +174,17 @@ impl Design {
             requirement: name.into(),
             loss: measure.to_string(),
         })?;
+        // NaN, as outputs that are not numbers give, counts as an indicator, and is an error otherwise.
+        let loss = |loss: f64| if seen.is_indicator() && loss.is_nan() { bound } else { loss };
         let mean = |row: usize| {
-            let sum: f64 = seen.points(row).map(|(_, loss)| loss).sum();
+            let sum: f64 = seen.points(row).map(|(_, point)| loss(point)).sum();
             sum / seen.term.population().transformations() as f64
         };
-        let values = Values::new((0..seen.rows()).map(mean).collect(), bound)?;
+        let values = match seen.units {
+            Some(units) => units::means(seen.population(), units, mean),
+            None => (0..seen.rows()).map(mean).collect(),
+        };
+        let values = Values::new(values, bound)?;
         Ok(Evidence::Mean { values: values.shuffled(self.order), method: self.method })
     }
 }
@@ -170,6 +193,7 @@ impl Design {
 struct Seen<'a> {
     term: &'a Term,
     losses: &'a [f64],
+    units: Option<&'a [u32]>,
 }
 
 impl Seen<'_> {
@@ -213,7 +237,8 @@ fn rate_name(loss: &Loss) -> &'static str {
 }
 
 fn is_difference(one: &Seen<'_>, other: &Seen<'_>) -> bool {
-    let rates = one.is_indicator() && other.is_indicator();
+    // A unit may have rows of both.
+    let rates = one.units.is_none() && one.is_indicator() && other.is_indicator();
     rates && one.term.coefficient() == 1.0 && other.term.coefficient() == -1.0
 }
 

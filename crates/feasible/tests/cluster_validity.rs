@@ -1,0 +1,24 @@
+//! Certificates by unit are wrong no more often than they say, however rows of a unit depend on each other.
+//!
+//! Few trials; the example `cluster_validity` runs thousands and prints the table.
+#![allow(clippy::unwrap_used)]
+
+mod clusters;
+
+use clusters::{CLAIMS, UNITS, Units, coverage};
+use feasible::certificate::Delta;
+
+#[test]
+fn bounds_by_unit_hold_under_dependence_and_bounds_by_row_do_not() {
+    let delta = 0.1;
+    for units in UNITS {
+        let tallies = coverage(units, 60, Delta::new(delta).unwrap(), 200);
+        for (name, tally) in CLAIMS.iter().zip(&tallies) {
+            assert!(!tally.refutes(delta), "{units:?}, {name}: {tally:?}");
+        }
+        // Twenty copies of a row are not twenty rows.
+        if units == Units::Copies {
+            assert!(tallies[0].by_row > 50, "{tallies:?}");
+        }
+    }
+}
