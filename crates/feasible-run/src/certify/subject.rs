@@ -50,11 +50,11 @@ fn subject(clause: &Clause) -> String {
         return format!("the share of the population{here} whose {loss}{views} {side} {level}");
     }
     let name = match (loss, clause.class) {
-        _ if clause.accuracy_is.is_some() => "accuracy".to_string(),
-        (Loss::Error, _) => "error rate".into(),
-        (Loss::Selected { .. }, None) => "selection rate".into(),
-        (Loss::Selected { .. }, Some(1)) => "true positive rate".into(),
-        (Loss::Selected { .. }, Some(_)) => "false positive rate".into(),
+        _ if clause.accuracy_is.is_some() => format!("accuracy{views}"),
+        (Loss::Error, _) => format!("error rate{views}"),
+        (Loss::Selected { .. }, None) => format!("selection rate{views}"),
+        (Loss::Selected { .. }, Some(1)) => format!("true positive rate{views}"),
+        (Loss::Selected { .. }, Some(_)) => format!("false positive rate{views}"),
         (Loss::Flip, _) => format!("flip rate{views}"),
         (loss, _) => format!("expected {loss}{views}"),
     };

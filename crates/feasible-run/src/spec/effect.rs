@@ -29,6 +29,11 @@ use crate::recipe;
 /// # Errors
 /// The first such key, with where it applies.
 pub(crate) fn check(source: &Source, spec: &mut Spec) -> Result<()> {
+    let unknown = |name: &String| feasible_data::DataSet::named(name).is_err();
+    if !spec.data.is_images() && spec.data.source.as_ref().is_some_and(unknown) {
+        // Whether tables or images are meant is not known: a better error follows.
+        return Ok(());
+    }
     model(source, spec)?;
     training(source, spec)?;
     requirements(source, spec)?;
