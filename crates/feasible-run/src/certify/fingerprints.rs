@@ -23,6 +23,7 @@ use feasible_data::{Cells, Column, Table};
 use serde::{Deserialize, Serialize};
 
 use super::overlap::{FALSE_ALARM, HeldOut, Pool, Repetition, noticed, times};
+use super::words::about;
 use crate::error::{Error, Result};
 use crate::files::FINGERPRINTS;
 use crate::text::grouped;
@@ -166,9 +167,10 @@ impl Fingerprints {
             let (equal, expected) = (pool.equal(), pool.expected());
             if equal > 0 && pool.ln_p_fresh() < limit {
                 let why = format!(
-                    "drawn afresh from the population that was trained on, about {expected:.0} rows \
+                    "drawn afresh from the population that was trained on, about {} rows \
                      would equal one of the training, and coincidences like these come about less \
-                     than once in 10,000 tables"
+                     than once in 10,000 tables",
+                    about(expected)
                 );
                 return Err(refused(equal, &why));
             }
@@ -476,6 +478,16 @@ mod tests {
         let found = once.repetition.unwrap();
         assert_eq!((once.rows.len(), found.distinct, found.times), (150, 100, 1));
         assert!(found.expected > 130.0, "{found:?}");
+    }
+
+    #[test]
+    fn rows_drawn_from_a_table_that_repeats_itself_are_refused() {
+        let table = table(0..100, 100_000);
+        let prints = used(&table);
+        let twice: Vec<u32> = (0..2).flat_map(|_| table.all_rows()).collect();
+        let error = prints.refuse_repeated(&table, &twice).unwrap_err().to_string();
+        assert!(error.contains("every row of the data occurs 2 times"), "{error}");
+        prints.refuse_repeated(&table, &twice[..199]).unwrap();
     }
 
     #[test]

@@ -206,7 +206,7 @@ impl HeldOut {
                 "{} rows equal rows of the training in all that the model and its requirements use; by \
                  chance, about {} would.",
                 grouped(equal),
-                short(expected)
+                about(expected)
             )
         };
         match self {
@@ -226,6 +226,11 @@ impl HeldOut {
     }
 }
 
+/// A count that is expected, to the row; of less than one, the digits.
+pub(super) fn about(count: f64) -> String {
+    if count < 1.0 { short(count) } else { grouped(count.round() as usize) }
+}
+
 impl Repetition {
     fn sentence(self) -> String {
         let Self { rows, distinct, expected, times } = self;
@@ -243,7 +248,7 @@ impl Repetition {
              stand for the same case: name the column that tells (`unit`), or give every case once.\n",
             grouped(distinct),
             grouped(rows),
-            grouped(expected.round() as usize)
+            about(expected)
         )
     }
 }
