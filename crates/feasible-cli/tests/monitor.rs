@@ -271,7 +271,7 @@ at_least = 0.6
 [[requirement]]
 name = "mean"
 loss = "brier"
-at_most = 0.4
+at_most = 0.26
 
 [[requirement]]
 name = "mean of a group"
