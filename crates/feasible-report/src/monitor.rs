@@ -102,8 +102,12 @@ fn figure(at: usize, one: &WatchedRequirement) -> Figure {
         Sense::AtMost => (f64::NEG_INFINITY, limit),
         Sense::AtLeast => (limit, f64::INFINITY),
     };
+    let tables = match one.looks.as_slice() {
+        [first, .., last] => format!("table, {} to {}", name(&first.label), name(&last.label)),
+        _ => "table".into(),
+    };
     let mut chart = Chart::new(&one.name)
-        .x(Axis::new("table"))
+        .x(Axis::new(&tables))
         .y(Axis::new(unit).including(&[limit]))
         .note(&format!(
             "Verdict: {}. The band of the average holds at all times at once, that of each table for it alone.",

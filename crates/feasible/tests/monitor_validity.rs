@@ -11,7 +11,7 @@ use feasible::monitor::{Plan, Verdict, Wager, Wealth};
 use feasible::requirement::Sense;
 use lives::{DELTA, Errors, LIVES, change, median, monthly_certificates, together};
 
-const TRIALS: u64 = 150;
+const TRIALS: u64 = 100;
 
 #[test]
 fn in_few_lives_is_any_verdict_ever_wrong_though_one_looks_every_month() {

@@ -249,7 +249,7 @@ pub struct MonitorArguments {
     /// none; fixed by the first table [default: as the problem file says, or 0.01]
     #[arg(long, value_name = "SHARE")]
     pub all_but: Option<f64>,
-    /// What ends with 0
+    /// What must hold for exit status 0
     #[arg(long, default_value = "not-drifted")]
     pub require: Watch,
     /// What to do with categories the training rows did not have, if not as the problem file says
