@@ -2,7 +2,8 @@
 //! Clarabel. `oracle/` says how; nothing of the crate's losses, models or Lagrangian is used there.
 //!
 //! Six kinds of model (affine and kernel; squared, logistic, softmax objective) times six
-//! families of requirements times ten. A summary is printed by
+//! families of requirements times ten; and beside them problems that are hard in one way each (units,
+//! conditioning, degenerate data, linear losses, measures). A summary is printed by
 //!
 //!     cargo test -p feasible --test convex_oracle -- --nocapture
 #![allow(clippy::unwrap_used)]
@@ -188,6 +189,60 @@ fn judge_shape(id: &str, shape: Shape, shaped: &oracle::Shaped) -> bool {
     unique
 }
 
+/// θ and μ are those of the problem whose surrogate has its level where the measured loss meets its own.
+#[test]
+fn a_requirement_measured_by_another_loss_is_met_as_measured_at_the_least_objective() {
+    let mut active = 0;
+    for number in 0..2 * EACH {
+        let Instance { problem, mut program, machine } = oracle::measured(number);
+        let solution = machine.solve(&Learner::exact(), &problem, |_| ControlFlow::Continue(()));
+        assert_eq!(solution.outcome, Outcome::Converged, "{number}: {:?}", solution.kkt);
+        let (slack, mu) =
+            (solution.measurement.slacks[0].measured[0], solution.multipliers.of(0)[0]);
+        assert!(slack <= 1e-6 && mu * slack.abs() <= 1e-6, "{number}: {slack}, {mu}");
+        let rows = program.requirements[0].0.clone();
+        let level = if mu > 0.0 { rows.mean(&solution.theta) } else { f64::MAX.sqrt() };
+        match mu > 0.0 {
+            true => program.requirements = vec![(rows, oracle::Scope::Average(level))],
+            false => program.requirements = Vec::new(),
+        }
+        let verdict = oracle::solve(&program);
+        let Verdict::Solved { theta, multipliers } = verdict else {
+            panic!("{number}: {verdict:?}")
+        };
+        let optimum = program.value(&theta);
+        assert!((solution.objective() - optimum).abs() <= 1e-6 * optimum, "{number}");
+        if mu > 0.0 {
+            let expected = multipliers[0][0];
+            let error = (mu - expected).abs() / (1.0 + expected);
+            assert!(error <= MULTIPLIER, "{number}: {mu} is not {expected}");
+            active += 1;
+        }
+    }
+    assert!(active >= 10, "only {active} requirements bind");
+}
+
+/// Targets −u and u at the same x: nobody is within 0.4 u² and 0.5 u² of both.
+#[test]
+fn contradictions_are_proven_in_every_unit() {
+    for unit in [1e-3f32, 1.0, 1e3] {
+        let at = |y: f32| {
+            let inputs = Inputs::dense(vec![0.5, 1.5, 2.5], 1).unwrap();
+            Population::new(Samples::new(inputs, Targets::Values(vec![y; 3])).unwrap())
+        };
+        let (low, high, square) = (at(-unit), at(unit), f64::from(unit * unit));
+        let problem = Problem::minimise(&low, Loss::Squared)
+            .subject_to(Requirement::average("low", &low, Loss::Squared).at_most(0.4 * square))
+            .subject_to(Requirement::pointwise("high", &high, Loss::Squared).at_most(0.5 * square))
+            .check()
+            .unwrap();
+        let model = Affine::new(1, 1).unwrap().double();
+        let outcome = Learner::exact().solve(&problem, &model).unwrap().outcome;
+        assert!(matches!(outcome, Outcome::Infeasible { proven: true, .. }), "{unit}: {outcome}");
+        assert!(outcome.to_string().starts_with("infeasible: "), "{outcome}");
+    }
+}
+
 #[test]
 fn ridge_regression_agrees_with_the_conic_solver() {
     agrees("ridge", Regression::Number, false);
@@ -218,12 +273,11 @@ fn kernel_softmax_regression_agrees_with_the_conic_solver() {
     agrees("kernel softmax", Regression::Softmax, true);
 }
 
-/// Inputs of size 1e-4 make gradients that are small everywhere; a verdict must not mistake that
-/// for a stationary point. (At 1e-6, beside a bias of size 1, it does: no method that sees only
-/// gradients knows better. Inputs should be scaled.)
+/// Inputs of size 1e-6 beside a bias of size 1 make gradients that are small everywhere; a verdict must
+/// not mistake that for a stationary point.
 #[test]
 fn inputs_in_small_units_are_not_called_infeasible() {
-    for unit in [1.0, 1e-2, 1e-4] {
+    for unit in [1.0, 1e-2, 1e-4, 1e-6] {
         let x: Vec<f32> = (0..20).map(|n| unit * (n as f32 / 10.0 - 0.95)).collect();
         let classes = Targets::Classes(x.iter().map(|x| u32::from(*x > 0.0)).collect());
         let inputs = Inputs::dense(x, 1).unwrap();

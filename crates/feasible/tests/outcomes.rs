@@ -6,6 +6,7 @@ mod common;
 use std::ops::ControlFlow;
 
 use common::people;
+use feasible::learner::Remedy;
 use feasible::{
     Dual, Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets, rho,
 };
@@ -50,6 +51,57 @@ fn a_contradiction_ends_as_infeasible_with_the_requirement_named() {
         assert!(slack > 0.4, "{slack}");
         assert!(epochs <= limit, "looped for {epochs}");
     }
+}
+
+#[test]
+fn a_network_that_was_not_found_is_not_called_infeasible() {
+    let model = Mlp::new(&[1, 3, 1], Activation::Tanh).unwrap().double();
+    let solution = Learner::exact().solve(&contradiction(), &model).unwrap();
+    let text = solution.outcome.to_string();
+    assert!(matches!(solution.outcome, Outcome::Infeasible { proven: false, .. }), "{text}");
+    assert!(text.starts_with("no feasible model found: "), "{text}");
+    let old = r#"{"ended":"infeasible","requirement":"low","slack":0.5}"#;
+    let old: Outcome = serde_json::from_str(old).unwrap();
+    assert!(matches!(old, Outcome::Infeasible { proven: false, .. }));
+}
+
+#[test]
+fn a_training_that_falls_short_says_what_was_reached_and_what_would_help() {
+    let people = people(400, 9);
+    let class = |y: u32| people.filter(move |s| s.target == feasible::Target::Class(y));
+    let rate = |name: &str, population: &Population| {
+        Requirement::average(name, population, Loss::Probability { class: 1 })
+            .measured_by(Loss::Selected { class: 1 })
+    };
+    let problem = Problem::minimise(&people, Loss::CrossEntropy)
+        .subject_to(rate("recall", &class(1)).at_least(0.99))
+        .subject_to(rate("false positives", &class(0)).at_most(0.01))
+        .check()
+        .unwrap();
+    let learner = Learner::alternating(Adam::new(0.02)).epochs(150).dual(Dual::adam(0.02));
+    let mut least = [f64::INFINITY; 2];
+    let solution = learner
+        .solve_observed(&problem, &Affine::new(6, 2).unwrap(), |report| {
+            for (least, standing) in least.iter_mut().zip(&report.requirements) {
+                *least = least.min(standing.worst_slack);
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(solution.outcome, Outcome::MaxEpochs);
+    let unmet = solution.requirements.iter().filter(|r| !r.met).count();
+    assert!(unmet > 0 && solution.shortfalls.len() == unmet, "{:?}", solution.shortfalls);
+    for shortfall in &solution.shortfalls {
+        let i = usize::from(shortfall.requirement == "false positives");
+        assert_eq!(shortfall.least_violation, least[i]);
+        assert_eq!(shortfall.value, solution.requirements[i].value);
+        let remedy = shortfall.remedy;
+        let expected = if least[i] <= 0.0 { Remedy::RelaxTogether } else { Remedy::RelaxOrEnrich };
+        assert!(remedy == expected || remedy == Remedy::MoreEpochs, "{shortfall:?}");
+    }
+    let easy = Problem::minimise(&people, Loss::CrossEntropy).check().unwrap();
+    let met = learner.epochs(3).solve(&easy, &Affine::new(6, 2).unwrap()).unwrap();
+    assert!(met.shortfalls.is_empty());
 }
 
 #[test]

@@ -47,15 +47,15 @@ use crate::real::Real;
 const FIRST_PENALTY: f64 = 10.0;
 const LARGEST_FACTOR: f64 = 1e15;
 /// How often penalties are lowered where θ cannot be found.
-const LOWERED: u32 = 4;
+const LOWERED: u32 = 5;
 /// The inner minimisation aims at this share of the residual to stop at.
 const INNER: f64 = 0.2;
 /// Steps without half the residual after which nothing improves.
-const IDLE: u64 = 12;
+const IDLE: u64 = 16;
 /// The same once the residual is small enough.
 const IDLE_AT_THE_END: u64 = 3;
 /// The largest number of steps between two moves of surrogates' levels.
-const PATIENT: u32 = 6;
+const PATIENT: u32 = 12;
 
 /// The strategy of Algorithm 1. See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -176,7 +176,7 @@ impl Exact {
         if !found && settling.lowered < LOWERED {
             // Too stiff, or all that rounding leaves.
             settling.lowered += 1;
-            settling.factors.iter_mut().for_each(|factor| *factor *= 0.25);
+            settling.factors.iter_mut().for_each(|factor| *factor *= 0.1);
         }
         let rows = settling.factors.iter_mut().zip(&mut settling.unsettled).zip(&after);
         for ((factor, before), &after) in rows {
@@ -189,7 +189,7 @@ impl Exact {
         }
         let Some(brackets) = &mut settling.brackets else { return };
         settling.since_offsets += 1;
-        let settled = worst <= 0.1 * brackets.step(sizes).max(1e-8);
+        let settled = worst <= 0.01 * brackets.step(sizes).max(1e-8);
         if (settled || settling.since_offsets >= PATIENT)
             && brackets.note(measurement, &state.multipliers, sizes)
         {
@@ -303,6 +303,9 @@ impl<M: Model> Strategy<M> for Exact {
             settling.note(residual, steps);
             let (least, waited) =
                 (settling.residual.unwrap_or(f64::INFINITY), settling.idle(steps));
+            // Residuals of rates stay where they are while levels of surrogates move.
+            let unmoved = u64::from(settling.since_offsets);
+            let waited = if problem.has_surrogates() { waited.min(unmoved) } else { waited };
             idle = desk.rules.kkt.is_some()
                 && self.rate.is_none()
                 && (waited >= IDLE || (waited >= IDLE_AT_THE_END && least <= limit));

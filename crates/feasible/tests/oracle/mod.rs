@@ -28,4 +28,4 @@ pub use machine::{Machine, Regression};
 pub use program::{Kkt, Point, Program, Rows, Scope};
 pub use random::{Random, grid};
 pub use raw::{Features, Raw};
-pub use shapes::{Shape, Shaped, shaped};
+pub use shapes::{Shape, Shaped, measured, shaped};

@@ -172,6 +172,25 @@ pub fn shaped(shape: Shape, number: u64) -> Shaped {
     }
 }
 
+/// A squared loss on a group that is measured by Huber's. The oracle's level, of the squared loss, is not
+/// known before the problem is solved: NaN.
+pub fn measured(number: u64) -> Instance {
+    let mut random = Random::new(2000, number);
+    let random = &mut random;
+    let generator = Generator::new(random, Regression::Number, false);
+    let mask = group(&generator.base);
+    let some = generator.population.subset(&mask).expect("a mask for everyone");
+    let raw = generator.base.subset(&mask);
+    let features = generator.machine.features(&raw.x);
+    let (rows, huber) =
+        (features.loss(&Loss::Squared, &raw.y), Loss::Huber { delta: random.between(0.3, 1.0) });
+    let sketched = sketch("group", &some, Loss::Squared, rows.clone(), false);
+    let theta = generator.reference(random, std::slice::from_ref(&sketched), false);
+    let level = 1.02 * features.loss(&huber, &raw.y).mean(&theta) + 1e-3;
+    let requirement = sketched.requirement.measured_by(huber).at_most(level);
+    plain(generator, vec![(requirement, (rows, Scope::Average(f64::NAN)))]).instance
+}
+
 type Stated = (Requirement, (Rows, Scope));
 
 /// The same numbers on both sides.
