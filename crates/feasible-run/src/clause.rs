@@ -575,6 +575,14 @@ impl Clause {
         Ok(Some(requirement.start(self.start).all_but(self.all_but).margin(self.margin)))
     }
 
+    /// The violation up to which it counts as met: a share of its limit, or the share itself where the limit is 0.
+    pub fn tolerance(&self, share: f64) -> f64 {
+        match self.bound.level().abs() {
+            0.0 => share,
+            limit => share * limit,
+        }
+    }
+
     /// The source columns its expressions speak of.
     pub fn columns(&self) -> Vec<&str> {
         let against = match &self.against {

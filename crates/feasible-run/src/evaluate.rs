@@ -138,6 +138,7 @@ pub(crate) struct Standard<'a> {
     pub(crate) loss: Loss,
     pub(crate) clauses: &'a [Clause],
     pub(crate) changes: &'a [Change],
+    /// As a share of each limit.
     pub(crate) tolerance: f64,
     /// Number of classes; `None` if a number is predicted.
     pub(crate) classes: Option<usize>,
@@ -169,8 +170,12 @@ impl Standard<'_> {
         }
         let problem = draft.check()?;
         let measurement = problem.measure(model, theta)?;
-        let standings =
-            measurement.standings(&problem, &Multipliers::start(&problem), self.tolerance);
+        let present_clauses =
+            self.clauses.iter().zip(&present).filter(|(_, points)| points.is_some());
+        let tolerances: Vec<f64> =
+            present_clauses.map(|(clause, _)| clause.tolerance(self.tolerance)).collect();
+        let start = Multipliers::start(&problem);
+        let standings = measurement.standings_within(&problem, &start, &tolerances);
         let mut standings = standings.into_iter();
         let mut requirements = Vec::new();
         for (i, (clause, points)) in self.clauses.iter().zip(present).enumerate() {

@@ -155,7 +155,8 @@ pub fn fill(spec: &TrainingSpec, images: bool) -> TrainingSpec {
         patience: Some(spec.patience.unwrap_or(recipe.patience)),
         stop_when_feasible: Some(spec.stop_when_feasible.unwrap_or(false)),
         // What the learner itself goes by, so that training and evaluation agree.
-        tolerance: spec.tolerance.or(Some(if exact { 1e-6 } else { 0.0 })),
+        // What single precision can tell apart.
+        tolerance: spec.tolerance.or(Some(if exact { 1e-5 } else { 0.0 })),
         survey: spec.survey.or(recipe.survey.filter(|_| learner == LearnerName::Simultaneous)),
         look_for_infeasibility: Some(
             spec.look_for_infeasibility.unwrap_or(recipe.look_for_infeasibility),

@@ -96,7 +96,7 @@ fn common<S>(
         .threads(spec.threads.unwrap_or(1))
         .look_for_infeasibility(spec.look_for_infeasibility.unwrap_or(true));
     if let Some(tolerance) = spec.tolerance {
-        learner = learner.tolerance(tolerance);
+        learner = learner.relative_tolerance(tolerance);
     }
     if let Some(patience) = spec.patience.filter(|&epochs| epochs > 0) {
         learner = learner.patience(patience);

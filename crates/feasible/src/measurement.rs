@@ -117,7 +117,7 @@ impl Measurement {
     }
 
     /// The same with a tolerance for each requirement.
-    pub(crate) fn standings_within(
+    pub fn standings_within(
         &self,
         problem: &Problem,
         multipliers: &Multipliers,

@@ -86,9 +86,14 @@ fn run(drawn: &Drawn, scratch: &Scratch) -> Option<Outputs> {
         page: report.as_ref().map(|report| report.html().to_string()),
         card: report.and_then(|report| report.card().map(String::from)),
         all_but: plan.clauses().iter().map(|clause| clause.all_but).collect(),
-        tolerance: plan.spec().training.tolerance.unwrap_or(0.0),
+        tolerances: tolerances(&plan),
         code: None,
     })
+}
+
+fn tolerances(plan: &Plan) -> Vec<f64> {
+    let share = plan.spec().training.tolerance.unwrap_or(0.0);
+    plan.clauses().iter().map(|clause| clause.tolerance(share)).collect()
 }
 
 fn read(directory: &Path) -> Summary {
@@ -191,7 +196,7 @@ fn no_output_of_the_program_contradicts_its_exit_code() {
             page: text("report.html"),
             card: text("model-card.md"),
             all_but: plan.clauses().iter().map(|clause| clause.all_but).collect(),
-            tolerance: plan.spec().training.tolerance.unwrap_or(0.0),
+            tolerances: tolerances(&plan),
             code: ran.code,
         };
         broke.extend(broken(&drawn, &outputs));

@@ -19,7 +19,8 @@ pub struct Outputs {
     pub card: Option<String>,
     /// Of each requirement the share that may violate it.
     pub all_but: Vec<f64>,
-    pub tolerance: f64,
+    /// Of each requirement the violation up to which it counts as met.
+    pub tolerances: Vec<f64>,
     /// Of the real program.
     pub code: Option<i32>,
 }
@@ -49,8 +50,9 @@ fn met_by_numbers(o: &Outputs) -> Result<(), String> {
     for (part, evaluation) in o.summary.parts() {
         let all = evaluation.requirements.iter().all(|r| r.met);
         unless(all != evaluation.met, || format!("{part}: met is {}", evaluation.met))?;
-        for (r, &all_but) in evaluation.requirements.iter().zip(&o.all_but) {
-            let shown = || format!("{part}: {r:?}, all but {all_but}, tolerance {}", o.tolerance);
+        let allowed = o.all_but.iter().zip(&o.tolerances);
+        for (r, (&all_but, &tolerance)) in evaluation.requirements.iter().zip(allowed) {
+            let shown = || format!("{part}: {r:?}, all but {all_but}, tolerance {tolerance}");
             let Some((value, worst, violated)) = numbers(r) else {
                 unless(r.points > 0 && r.met, shown)?;
                 continue;
@@ -62,11 +64,11 @@ fn met_by_numbers(o: &Outputs) -> Result<(), String> {
             match r.kind {
                 Kind::Average => {
                     unless((over - worst).abs() > rounding, shown)?;
-                    unless(r.met != (worst <= o.tolerance), shown)?;
+                    unless(r.met != (worst <= tolerance), shown)?;
                 }
                 Kind::Pointwise => unless(r.met != (violated <= all_but), shown)?,
             }
-            unless((violated > 0.0) != (worst > o.tolerance), shown)?;
+            unless((violated > 0.0) != (worst > tolerance), shown)?;
         }
     }
     Ok(())

@@ -29,7 +29,6 @@ use crate::clause::{Clause, Ground};
 use crate::error::{Error, Result};
 use crate::evaluate::{class_of, outputs};
 use crate::network::Network;
-use crate::text::short;
 
 pub use fingerprints::Fingerprints;
 pub use overlap::{HeldOut, Repetition};
@@ -241,9 +240,9 @@ impl Certification {
     pub(crate) fn about_tolerance(tolerance: f64) -> Option<String> {
         (tolerance > 0.0).then(|| {
             format!(
-                "Elsewhere a requirement counts as met up to a violation of {} (`tolerance`); the certificate \
-                 judges the limits as written.",
-                short(tolerance)
+                "Elsewhere a requirement counts as met up to a violation of {} of its limit (`tolerance`); the \
+                 certificate judges the limits as written.",
+                percent(tolerance)
             )
         })
     }

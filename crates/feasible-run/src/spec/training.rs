@@ -18,7 +18,7 @@
 //! | `patience` | end after so many epochs without a better iterate |
 //! | `survey` | `simultaneous`: rows that the metrics of an epoch are measured on; all, 1,000 of images |
 //! | `stop_when_feasible` | end at the first feasible iterate |
-//! | `tolerance` | slack up to which a requirement counts as met |
+//! | `tolerance` | share of a limit by which it may be exceeded and still count as met (1e-5 for `exact`, else 0) |
 //! | `look_for_infeasibility` | name a problem that cannot be solved; true |
 //! | `checkpoint` | `{ epochs, seconds }`: when state is saved |
 
@@ -70,7 +70,7 @@ pub struct TrainingSpec {
     /// End at the first feasible iterate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_when_feasible: Option<bool>,
-    /// Slack up to which a requirement counts as met.
+    /// Share of a limit by which it may be exceeded and still count as met; of 1 where the limit is 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
     /// Whether to look for proof that a problem cannot be solved.

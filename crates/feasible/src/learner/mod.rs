@@ -132,6 +132,12 @@ impl<S> Learner<S> {
         self
     }
 
+    /// The same as a share of each level (of the slack at the start, where the level is 0).
+    pub fn relative_tolerance(mut self, share: f64) -> Self {
+        self.tolerance = Tolerance::Relative(share);
+        self
+    }
+
     /// Ends at the first iterate that meets every requirement (on the validation populations,
     /// if there are any).
     pub fn stop_when_feasible(mut self) -> Self {

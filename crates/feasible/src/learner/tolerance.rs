@@ -28,6 +28,7 @@ impl Tolerance {
         let requirements = lagrangian.problem().requirements();
         let share = match self {
             Self::Absolute(tolerance) => return vec![tolerance; requirements.len()],
+            Self::Relative(0.0) => return vec![0.0; requirements.len()],
             Self::Relative(share) => share,
         };
         let mut sizes: Vec<f64> = requirements.iter().map(mean_level).collect();
