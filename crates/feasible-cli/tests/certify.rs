@@ -141,7 +141,10 @@ fn numbers_outside_their_range_are_refused_with_the_range() {
     let error = scratch.refuse(&["bound"]);
     assert!(error.contains("--rows N (what do N rows buy?)"), "{error}");
     let error = scratch.refuse(&["bound", "--rows", "10", "--confidence", "95"]);
-    assert!(error.contains("confidence = 95: must be between 0 and 1"), "{error}");
+    assert!(
+        error.contains("--confidence: 95 is not a share between 0 and 1; did you mean 0.95?"),
+        "{error}"
+    );
     let error = scratch.refuse(&["bound", "--level", "1.5"]);
     assert!(error.contains("1.5 is not a share"), "{error}");
     scratch.write("certify.toml", &format!("certify = 95\n{BY_FILE}"));

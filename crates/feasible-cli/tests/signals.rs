@@ -226,7 +226,7 @@ fn wait_for(path: &Path) {
 fn a_batch_that_takes_long_is_not_waited_for() {
     let scratch = Scratch::under(&place());
     let patient = "\n[[requirement]]\nname = \"attacked\"\nloss = \"cross-entropy\"\nat_most = 0.9\n\
-                   adversary = { epsilon = 0.1, steps = 200000 }\n";
+                   adversary = { epsilon = 0.1, steps = 10000, restarts = 20 }\n";
     scratch.write("problem.toml", &(scratch.read("problem.toml") + patient));
     let mut command = scratch.command(&["fit", "problem.toml", "-o", "run"]);
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

@@ -51,6 +51,35 @@ pub(crate) fn largest(values: &[f64]) -> f64 {
     lanes.into_iter().fold(rest, larger)
 }
 
+/// A sum that keeps what each addition loses (Neumaier 1974): to all digits of an `f64` the same in whatever order
+/// its terms come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Compensated {
+    sum: f64,
+    lost: f64,
+}
+
+impl Compensated {
+    pub(crate) fn add(&mut self, x: f64) {
+        let sum = self.sum + x;
+        self.lost += match self.sum.abs() >= x.abs() {
+            true => (self.sum - sum) + x,
+            false => (x - sum) + self.sum,
+        };
+        self.sum = sum;
+    }
+
+    pub(crate) fn total(self) -> f64 {
+        self.sum + self.lost
+    }
+
+    pub(crate) fn of(terms: impl Iterator<Item = f64>) -> f64 {
+        let mut sum = Self::default();
+        terms.for_each(|x| sum.add(x));
+        sum.total()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -203,8 +203,13 @@ fn interruptions_inside_a_minimisation_of_the_exact_learner_change_nothing() {
     let problem = problem(&people(300, 3));
     let learner = Learner::exact().epochs(4).inner_iterations(40).look_for_infeasibility(false);
     let whole = learner.solve(&problem, &model()).unwrap();
-    let pulling =
-        Pulling { network: model(), every: 700, passes: AtomicU64::new(0), flag: Mutex::default() };
+    // More passes than it takes to find the sizes of the problem, which a resumed training finds again.
+    let pulling = Pulling {
+        network: model(),
+        every: 2500,
+        passes: AtomicU64::new(0),
+        flag: Mutex::default(),
+    };
     let mut training = learner.begin(&problem, &pulling).unwrap();
     let mut stops = 0;
     loop {

@@ -46,8 +46,9 @@ fn a_contradiction_ends_as_infeasible_with_the_requirement_named() {
         let Outcome::Infeasible { requirement, slack, proven: true } = outcome else {
             panic!("ended as {outcome:?} after {epochs}");
         };
-        assert_eq!(requirement, "low", "its level is the stricter one");
-        // Least total violation: u with (u+1)² − 0.4 and (1−u)² − 0.5 both positive.
+        // Least total violation, each beside its limit: the stricter limit weighs more, so that the other keeps more
+        // of u with (u+1)² − 0.4 and (1−u)² − 0.5 both positive.
+        assert_eq!(requirement, "high");
         assert!(slack > 0.4, "{slack}");
         assert!(epochs <= limit, "looped for {epochs}");
     }

@@ -16,6 +16,7 @@ use crate::measurement::{Measurement, Slacks};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::real::Real;
+use crate::total::Compensated;
 
 /// What is subtracted from each slack, per requirement and multiplier; an empty list is 0.
 pub(crate) type Offsets = [Vec<f64>];
@@ -77,18 +78,18 @@ impl<M: Model> Augmented<'_, '_, M> {
             // A slack is a difference, of a loss and a level: its rounding is theirs.
             let level = mean_level(&self.lagrangian.problem().requirements()[i]);
             let lost = if level > 0.0 { level } else { objective.abs() };
-            let (mut sum, mut parts) = (0.0, 0.0);
+            let (mut sum, mut parts) = (Compensated::default(), Compensated::default());
             for (m, s) in multipliers.iter().zip(shifted(slacks, &self.offsets[i])) {
                 let slope = match self.penalties.map(|r| r[i]) {
                     Some(r) => (m + r * s).max(0.0),
                     None => *m,
                 };
                 let term = term((m, s));
-                sum += term;
-                parts += term.abs() + slope * lost;
+                sum.add(term);
+                parts.add(term.abs() + slope * lost);
             }
-            value += sum / multipliers.len() as f64;
-            size += parts / multipliers.len() as f64;
+            value += sum.total() / multipliers.len() as f64;
+            size += parts.total() / multipliers.len() as f64;
         }
         self.rounding = relative * size;
         value

@@ -42,6 +42,7 @@ use crate::multiplier::Multipliers;
 use crate::outcome::Outcome;
 use crate::problem::Problem;
 use crate::real::Real;
+use crate::total::Compensated;
 
 /// Where the penalty of the augmented Lagrangian starts, unless told.
 const FIRST_PENALTY: f64 = 10.0;
@@ -367,7 +368,7 @@ fn relative(
         let violation = worst.fold(0.0, f64::max) / size;
         residual = residual.max(violation / (rounding / (size * limit)).max(1.0));
         let product = weighted(&slacks.measured, slacks.margin, m, f64::abs) / objective;
-        let mean = m.iter().sum::<f64>() / m.len() as f64;
+        let mean = Compensated::of(m.iter().copied()) / m.len() as f64;
         residual = residual.max(product / (mean * rounding / (objective * limit)).max(1.0));
     }
     residual

@@ -24,6 +24,7 @@ use crate::multiplier::Multipliers;
 use crate::problem::Problem;
 use crate::real::Real;
 use crate::requirement::{Level, Requirement};
+use crate::total::Compensated;
 
 /// Below this share of what the objective was at the start it is rounding.
 const ROUNDING: f64 = 1e-12;
@@ -178,7 +179,7 @@ impl Sizes {
             z.iter().zip(&direction).map(|(z, d)| z - step / length * d).collect();
         let there = lagrangian.measure(&parameters::<M>(&self.metric, &moved));
         let pairs = slacks.followed().iter().zip(there.slacks[i].followed());
-        let squares: f64 = pairs.map(|(a, b)| (a - b) * (a - b)).sum();
+        let squares = Compensated::of(pairs.map(|(a, b)| (a - b) * (a - b)));
         let slope = (squares / slacks.measured.len() as f64).sqrt() / step;
         (slope > 0.0 && slope.is_finite()).then_some(slope)
     }
@@ -217,7 +218,7 @@ pub(crate) fn parameters<M: Model>(metric: &Metric, z: &[f64]) -> Vec<M::Real> {
 pub(crate) fn mean_level(requirement: &Requirement) -> f64 {
     match requirement.level() {
         Level::Common(c) => c.abs(),
-        Level::PerPoint(c) => c.iter().map(|c| c.abs()).sum::<f64>() / c.len().max(1) as f64,
+        Level::PerPoint(c) => Compensated::of(c.iter().map(|c| c.abs())) / c.len().max(1) as f64,
     }
 }
 
