@@ -206,7 +206,7 @@ fn interruptions_inside_a_minimisation_of_the_exact_learner_change_nothing() {
     // More passes than it takes to find the sizes of the problem, which a resumed training finds again.
     let pulling = Pulling {
         network: model(),
-        every: 2500,
+        every: 1500,
         passes: AtomicU64::new(0),
         flag: Mutex::default(),
     };

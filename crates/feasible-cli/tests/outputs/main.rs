@@ -16,7 +16,7 @@ use feasible::certificate::{Finding, Verdict};
 use feasible_report::Report;
 use feasible_run::{FitOptions, Plan, Source, Summary};
 use problem::{Drawn, draw};
-use rules::{Outputs, RULES};
+use rules::{Outputs, RULES, Rule};
 use support::Scratch;
 
 fn number(name: &str) -> Option<u64> {
@@ -30,7 +30,7 @@ fn place() -> PathBuf {
 
 /// The rules that an output breaks, with what was drawn.
 fn broken(drawn: &Drawn, outputs: &Outputs) -> Vec<String> {
-    let check = |(name, rule): &(&str, fn(&Outputs) -> Result<(), String>)| {
+    let check = |(name, rule): &(&str, Rule)| {
         let found = rule(outputs).err()?;
         Some(format!(
             "seed {}: {name}: {found}\n{}\n---\n{}",

@@ -25,7 +25,7 @@ pub struct Outputs {
     pub code: Option<i32>,
 }
 
-type Rule = fn(&Outputs) -> Result<(), String>;
+pub type Rule = fn(&Outputs) -> Result<(), String>;
 
 pub const RULES: [(&str, Rule); 12] = [
     ("a requirement is met if and only if its numbers say so", met_by_numbers),

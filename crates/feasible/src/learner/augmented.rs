@@ -113,7 +113,7 @@ impl<M: Model> Smooth for Augmented<'_, '_, M> {
         for (out, g) in gradient.iter_mut().zip(exact) {
             *out = g.to_f64();
         }
-        self.metric.gradient_from_theta(gradient);
+        self.metric.gradient_by_z(gradient);
         self.value(&measurement, rounding)
     }
 

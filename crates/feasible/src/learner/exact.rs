@@ -115,7 +115,7 @@ impl Exact {
             small || exhausted || interrupt.load(Ordering::Relaxed)
         };
         let mut z: Vec<f64> = desk.state.theta.iter().map(|t| t.to_f64()).collect();
-        metric.from_theta(&mut z);
+        metric.coordinates(&mut z);
         let limits = Limits { iterations: self.iterations, done: &done, target: f64::NEG_INFINITY };
         let mut function = Augmented {
             lagrangian: desk.lagrangian,

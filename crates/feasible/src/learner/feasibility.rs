@@ -90,7 +90,7 @@ pub(crate) fn infeasibility<M: Model>(
     let zero = Multipliers::constant(problem, 0.0);
     let penalties: Vec<f64> = sizes.requirements.iter().map(|s| (s * s).recip()).collect();
     let mut z: Vec<f64> = theta.iter().map(|t| t.to_f64()).collect();
-    metric.from_theta(&mut z);
+    metric.coordinates(&mut z);
     let start = z.clone();
     let radius = FAR * (1.0 + norm(&z) + sizes.reach);
     // No θ within the radius is feasible, with something to spare.

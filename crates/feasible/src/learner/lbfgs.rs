@@ -40,12 +40,15 @@ pub(crate) struct Minimum {
     pub(crate) decrement: f64,
 }
 
+/// Whether a minimum, x and ∇f are good enough.
+pub(crate) type Done<'f> = &'f dyn Fn(&Minimum, &[f64], &[f64]) -> bool;
+
 /// When to stop.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits<'f> {
     pub(crate) iterations: usize,
     /// Stop when this holds for where it is, with x and ∇f.
-    pub(crate) done: &'f dyn Fn(&Minimum, &[f64], &[f64]) -> bool,
+    pub(crate) done: Done<'f>,
     /// Stop when f falls to this.
     pub(crate) target: f64,
 }

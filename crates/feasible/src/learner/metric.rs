@@ -99,7 +99,7 @@ impl Metric {
     }
 
     /// z = Kᵀθ, in place.
-    pub(crate) fn from_theta(&self, x: &mut [f64]) {
+    pub(crate) fn coordinates(&self, x: &mut [f64]) {
         for i in 0..self.size {
             let of = x[i];
             x[i] = 0.0;
@@ -122,7 +122,7 @@ impl Metric {
     }
 
     /// ∇_z = K⁻¹∇_θ, in place.
-    pub(crate) fn gradient_from_theta(&self, x: &mut [f64]) {
+    pub(crate) fn gradient_by_z(&self, x: &mut [f64]) {
         for i in 0..self.size {
             let row = self.row(i);
             let below: f64 = row[..i].iter().zip(&x[..i]).map(|(k, x)| k * x).sum();
@@ -261,7 +261,7 @@ mod tests {
         let metric = Metric::of(3, factor);
         let theta = [1.0, -2.0, 0.5];
         let mut z = theta.to_vec();
-        metric.from_theta(&mut z);
+        metric.coordinates(&mut z);
         // ‖z‖² = θᵀPθ.
         let square: f64 = (0..9).map(|k| theta[k / 3] * matrix[k] * theta[k % 3]).sum();
         assert!((norm(&z).powi(2) - square).abs() < 1e-12);
@@ -269,7 +269,7 @@ mod tests {
         let mut gradient: Vec<f64> =
             (0..3).map(|i| (0..3).map(|j| matrix[3 * i + j] * theta[j]).sum()).collect();
         let by_theta = norm(&gradient);
-        metric.gradient_from_theta(&mut gradient);
+        metric.gradient_by_z(&mut gradient);
         assert!(gradient.iter().zip(&z).all(|(a, b)| (a - b).abs() < 1e-12));
         assert!((metric.norm_by_theta(&z) - by_theta).abs() < 1e-12);
         metric.to_theta(&mut z);

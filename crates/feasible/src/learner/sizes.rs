@@ -94,7 +94,7 @@ impl Sizes {
         let none = Multipliers::constant(problem, 0.0);
         let offsets = vec![Vec::new(); problem.requirements().len()];
         let mut z: Vec<f64> = start.iter().map(|t| t.to_f64()).collect();
-        metric.from_theta(&mut z);
+        metric.coordinates(&mut z);
         let done = |at: &Minimum, _: &[f64], _: &[f64]| {
             at.decrement <= 1e-8 * at.value.abs().max(ROUNDING * first)
                 || interrupt.load(Ordering::Relaxed)
@@ -169,7 +169,7 @@ impl Sizes {
         let gradient = lagrangian.full_gradient(&theta, &weights);
         let mut direction: Vec<f64> = gradient.iter().map(|g| g.to_f64()).collect();
         lagrangian.set_scope(Scope::Everything);
-        self.metric.gradient_from_theta(&mut direction);
+        self.metric.gradient_by_z(&mut direction);
         let length = norm(&direction);
         if !(length > 0.0 && length.is_finite()) {
             return None;
