@@ -149,7 +149,10 @@ fn numbers_outside_their_range_are_refused_with_the_range() {
     assert!(error.contains("1.5 is not a share"), "{error}");
     scratch.write("certify.toml", &format!("certify = 95\n{BY_FILE}"));
     let error = scratch.refuse(&["check", "certify.toml"]);
-    assert!(error.contains("certify.toml:1:11: certify: confidence = 95"), "{error}");
+    assert!(
+        error.contains("certify.toml:1:11: certify.confidence: 95 is not a probability: above 0 and below 1; did you mean 0.95?"),
+        "{error}"
+    );
     scratch.write("certify.toml", &format!("certify = {{ reserv = 0.1 }}\n{BY_FILE}"));
     let error = scratch.refuse(&["check", "certify.toml"]);
     assert!(error.contains("unknown key 'reserv': did you mean 'reserve'?"), "{error}");

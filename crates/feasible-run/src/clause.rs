@@ -460,8 +460,9 @@ impl Clause {
                 Some(_) => (format!("a difference of {what}"), -most),
                 None => (what, 0.0),
             };
-            feasible::limit::check(&what, sense, c, (least, most))
-                .map_err(|reason| source.at(&key(name), format!("{c} {reason}")))?;
+            feasible::limit::check(&what, sense, c, (least, most)).map_err(|reason| {
+                source.at(&key(name), format!("{} {reason}", feasible::limit::written(c)))
+            })?;
         }
         // Accuracy is 1 − error: the direction turns with it.
         let accuracy = spec.rate == Some(Rate::Accuracy);

@@ -246,7 +246,7 @@ fn limits_that_make_no_sense_are_placed_and_say_what_was_meant() {
         ("rate = \"error\"\nat_most = 0.1\nmargin = 50", "did you mean 0.5?"),
         (
             "loss = \"cross-entropy\"\nkind = \"pointwise\"\nat_most = 1.0\nall_but = 5",
-            "requirement[0].all_but: is a share of the samples: at least 0 and below 1; did you mean 0.05?",
+            "requirement[0].all_but: 5 is not a share of the samples: at least 0 and below 1; did you mean 0.05?",
         ),
         ("loss = \"cross-entropy\"\nbound = -1.0\nat_most = 1.0", "requirement[0].bound"),
     ] {
@@ -269,7 +269,7 @@ fn limits_that_make_no_sense_are_placed_and_say_what_was_meant() {
     for (certify, expected) in [
         (
             "confidence = 95",
-            "certify.confidence: is a probability: above 0 and below 1; did you mean 0.95?",
+            "certify.confidence: 95 is not a probability: above 0 and below 1; did you mean 0.95?",
         ),
         ("reserve = 20", "did you mean 0.2?"),
         ("all_but = 1.5", "certify.all_but"),

@@ -67,7 +67,7 @@ pub enum Error {
         sample: Option<usize>,
     },
     /// A limit that every model meets, or none.
-    #[error("requirement '{requirement}': the limit {value}{} {reason}", .sample.map(|n| format!(" of sample {n}")).unwrap_or_default())]
+    #[error("requirement '{requirement}': the limit {}{} {reason}", crate::limit::written(*.value), .sample.map(|n| format!(" of sample {n}")).unwrap_or_default())]
     Limit {
         /// The requirement.
         requirement: String,

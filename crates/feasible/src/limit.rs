@@ -36,6 +36,16 @@ pub fn suggestion(number: f64) -> String {
     }
 }
 
+/// A limit as a person would write it: 1e308, not a one with 308 zeros.
+///
+/// ```
+/// use feasible::limit::written;
+/// assert_eq!((written(0.15), written(15.0), written(1e308)), ("0.15".into(), "15".into(), "1e308".into()));
+/// ```
+pub fn written(limit: f64) -> String {
+    if limit.abs() >= 1e16 { format!("{limit:e}") } else { limit.to_string() }
+}
+
 /// Whether `c` is a limit of this sense for what lies in `range`.
 ///
 /// ```

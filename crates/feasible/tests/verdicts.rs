@@ -89,6 +89,26 @@ fn what_all_but_a_share_must_meet_is_not_called_infeasible() {
 }
 
 #[test]
+fn all_but_a_share_is_met_although_the_outliers_are_nearest_where_all_are_asked() {
+    // Two outliers at the end of the line pull it through themselves: where everybody's violation is least, others
+    // are furthest from the limit.
+    for (outlier, slope) in [(10.0, 0.0), (10.0, 0.5), (-30.0, 2.0), (4.0, -1.0)] {
+        let x: Vec<f32> = (0..10).map(|n| 0.1 * n as f32).collect();
+        let y = x.iter().enumerate().map(|(n, x)| slope * x + if n < 8 { 0.0 } else { outlier });
+        let everyone = numbers(x.clone(), 1, y.collect());
+        let problem = Problem::minimise(&everyone, Loss::Squared)
+            .subject_to(
+                Requirement::pointwise("near", &everyone, Loss::Squared).at_most(1.0).all_but(0.2),
+            )
+            .check()
+            .unwrap();
+        let model = Affine::new(1, 1).unwrap().double();
+        let solution = Learner::exact().solve(&problem, &model).unwrap();
+        assert!(solution.is_feasible(), "{outlier}, {slope}: {}", solution.outcome);
+    }
+}
+
+#[test]
 fn an_objective_measured_by_another_loss_is_minimised_all_the_same() {
     let people = people(400, 3);
     let model = Affine::new(6, 2).unwrap().double();

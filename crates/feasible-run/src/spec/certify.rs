@@ -242,14 +242,14 @@ impl CertifySpec {
             Err::<(), Error>(source.at(&format!("certify.{key}"), message))
         };
         let shares = [
-            ("confidence", self.confidence, "is a probability"),
-            ("reserve", self.reserve, "is a share of the training rows"),
-            ("all_but", self.all_but, "is a share of the population"),
+            ("confidence", self.confidence, "a probability"),
+            ("reserve", self.reserve, "a share of the training rows"),
+            ("all_but", self.all_but, "a share of the population"),
         ];
         for (key, share, what) in shares {
             if let Some(share) = share.filter(|share| !(*share > 0.0 && *share < 1.0)) {
                 let hint = suggestion(share);
-                return wrong(key, &format!("{what}: above 0 and below 1{hint}"));
+                return wrong(key, &format!("{share} is not {what}: above 0 and below 1{hint}"));
             }
         }
         self.design().map_err(|error| source.at("certify", error.to_string()))?;

@@ -21,7 +21,8 @@
 //!
 //! A requirement that is measured by another loss is met by moving the level of its surrogate: see
 //! [proxy](super::proxy). If a requirement allows a share of its points to violate it and not all can meet it,
-//! those that are furthest from it are left out, up to that share.
+//! those that are furthest from it are left out, up to that share; if that does not lead to a feasible model,
+//! those that [concentration steps](super::trim) find.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -36,6 +37,7 @@ use crate::learner::proxy::Brackets;
 use crate::learner::report::Rho;
 use crate::learner::sizes::{Sizes, parameters};
 use crate::learner::strategy::{Desk, Moved, Residual, Strategy, move_all_duals};
+use crate::learner::trim::{LeftOut, trim};
 use crate::measurement::{Measurement, weighted};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
@@ -143,12 +145,11 @@ impl Exact {
         let settling = &mut desk.state.progress.settling;
         let brackets = settling.brackets.get_or_insert_with(|| Brackets::new(sizes));
         let mut offsets = brackets.offsets();
-        if settling.leaves_out {
+        if settling.left_out != LeftOut::Nobody {
             let measurement = desk.lagrangian.measure(&desk.state.theta);
-            for (i, requirement) in problem.requirements().iter().enumerate() {
-                leave_out(&measurement, i, requirement.all_but, &mut offsets[i]);
-                let multipliers = desk.state.multipliers.of_mut(i);
-                for (m, offset) in multipliers.iter_mut().zip(&offsets[i]) {
+            settling.left_out.apply(problem, &measurement, &mut offsets);
+            for (i, offsets) in offsets.iter().enumerate() {
+                for (m, offset) in desk.state.multipliers.of_mut(i).iter_mut().zip(offsets) {
                     *m = if offset.is_finite() { *m } else { 0.0 };
                 }
             }
@@ -199,24 +200,31 @@ impl Exact {
         }
     }
 
-    /// Looks after 4, 8, 16, … steps that have not led to feasibility, and at the end.
-    fn look<M: Model>(desk: &mut Desk<'_, '_, M>, sizes: &Sizes) -> Option<Outcome> {
+    /// Looks after 4, 8, 16, … steps that have not led to feasibility, and at the end (`idle`).
+    fn look<M: Model>(desk: &mut Desk<'_, '_, M>, sizes: &Sizes, idle: bool) -> Option<Outcome> {
         let effort = Effort { iterations: 2000, hopeful: 0.0 };
         let (theta, tolerances) = (&desk.state.theta, desk.tolerances);
         let found = infeasibility(desk.lagrangian, sizes, theta, tolerances, effort, is_plain);
         let problem = desk.lagrangian.problem();
-        let mut shares = problem.requirements().iter().map(|r| r.all_but);
-        if found.is_none()
-            && !desk.state.progress.settling.leaves_out
-            && shares.any(|share| share > 0.0)
-            && infeasibility(desk.lagrangian, sizes, theta, tolerances, effort, is_followed)
-                .is_some()
-        {
-            let state = &mut *desk.state;
-            state.progress.settling = Settling { leaves_out: true, ..Settling::default() };
-            state.multipliers = Multipliers::start(problem);
+        if found.is_some() || problem.requirements().iter().all(|r| r.all_but == 0.0) {
+            return found;
         }
-        found
+        let left_out = match &desk.state.progress.settling.left_out {
+            LeftOut::Nobody => {
+                infeasibility(desk.lagrangian, sizes, theta, tolerances, effort, is_followed)?;
+                LeftOut::Furthest
+            }
+            LeftOut::Furthest if idle => {
+                let seed = desk.state.seed;
+                let (theta, chosen) = trim(desk.lagrangian, sizes, theta, seed, desk.interrupt)?;
+                desk.state.theta = theta;
+                chosen
+            }
+            LeftOut::Furthest | LeftOut::Chosen(_) => return None,
+        };
+        desk.state.progress.settling = Settling { left_out, ..Settling::default() };
+        desk.state.multipliers = Multipliers::start(problem);
+        None
     }
 }
 
@@ -314,18 +322,18 @@ impl<M: Model> Strategy<M> for Exact {
                 && (idle || (steps >= 4 && steps.is_power_of_two()))
                 && !measurement.is_feasible_within(problem, desk.tolerances);
             if look {
-                infeasible = Self::look(&mut desk, &sizes);
+                infeasible = Self::look(&mut desk, &sizes, idle);
                 idle &= infeasible.is_some() || desk.state.progress.settling.residual.is_some();
             }
         }
         let dual_time = dual.elapsed();
-        let leaves_out = desk.state.progress.settling.leaves_out;
+        let all_count = desk.state.progress.settling.left_out == LeftOut::Nobody;
         *desk.sizes = Some(sizes);
         Some(Moved {
             measurement,
             against,
             rho: Some(inner.rho),
-            residual: Some(Residual { value: residual, idle, optimal: !leaves_out }),
+            residual: Some(Residual { value: residual, idle, optimal: all_count }),
             infeasible,
             primal_time,
             dual_time,
@@ -372,18 +380,4 @@ fn relative(
         residual = residual.max(product / (mean * rounding / (objective * limit)).max(1.0));
     }
     residual
-}
-
-/// Puts the offsets of the points with the largest slacks, up to a share of them, at +∞.
-fn leave_out(measurement: &Measurement, i: usize, share: f64, offsets: &mut Vec<f64>) {
-    let slacks: Vec<f64> = shifted(&measurement.slacks[i], offsets).collect();
-    let count = (share * slacks.len() as f64 + 1e-9).floor() as usize;
-    let mut order: Vec<usize> = (0..slacks.len()).filter(|&n| slacks[n] > 0.0).collect();
-    order.sort_by(|&a, &b| slacks[b].total_cmp(&slacks[a]).then(a.cmp(&b)));
-    if count > 0 {
-        offsets.resize(slacks.len(), 0.0);
-        for &n in order.iter().take(count) {
-            offsets[n] = f64::INFINITY;
-        }
-    }
 }

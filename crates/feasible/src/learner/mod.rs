@@ -50,6 +50,7 @@ mod state;
 mod strategy;
 mod tolerance;
 mod training;
+mod trim;
 
 pub use exact::Exact;
 pub use first_order::{Cadence, FirstOrder};

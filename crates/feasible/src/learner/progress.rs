@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::learner::proxy::Brackets;
+use crate::learner::trim::LeftOut;
 use crate::measurement::Measurement;
 use crate::problem::Problem;
 use crate::requirement::Kind;
@@ -90,8 +91,8 @@ pub struct Settling {
     pub since_offsets: u32,
     /// Where the levels of surrogates stand.
     pub brackets: Option<Brackets>,
-    /// Whether the points that a requirement may leave out are left out, because not all can meet it.
-    pub leaves_out: bool,
+    /// The points that requirements leave out, because not all can meet them.
+    pub left_out: LeftOut,
 }
 
 impl Settling {
