@@ -385,7 +385,9 @@ impl Clause {
         let share = |name: &str, value: Option<f64>, of: &str| match value {
             Some(value) if !(0.0..1.0).contains(&value) => {
                 let hint = suggestion(value);
-                wrong(name, &format!("is a share of the {of}: at least 0 and below 1{hint}"))
+                let message =
+                    format!("{value} is not a share of the {of}: at least 0 and below 1{hint}");
+                wrong(name, &message)
             }
             _ => Ok(Vec::new()),
         };
