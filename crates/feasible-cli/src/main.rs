@@ -25,6 +25,10 @@ fn main() -> ExitCode {
     if cfg!(debug_assertions) && std::env::var_os("FEASIBLE_PANIC").is_some() {
         panic!("asked to by FEASIBLE_PANIC");
     }
+    if let Err(failure) = command::memory_of_environment() {
+        terminal.error(failure.message());
+        return failure.exit().into();
+    }
     let ended = match &command {
         Command::Fit(arguments) => command::fit::fit(arguments, &terminal),
         Command::Resume(arguments) => command::fit::resume(arguments, &terminal),
