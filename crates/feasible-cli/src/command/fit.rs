@@ -138,7 +138,7 @@ fn kept(directory: &Path) -> String {
 
 /// How many seeds a run directory is for.
 fn seeds_in(directory: &Path) -> usize {
-    let listed = std::fs::read(directory.join(files::SEEDS)).unwrap_or_default();
+    let listed = feasible_run::disk::read_inside(&directory.join(files::SEEDS)).unwrap_or_default();
     let listed: serde_json::Value = serde_json::from_slice(&listed).unwrap_or_default();
     listed["seeds"].as_array().map_or(1, Vec::len)
 }
