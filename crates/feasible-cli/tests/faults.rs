@@ -68,10 +68,10 @@ fn commands() -> Vec<(Vec<&'static str>, Cure)> {
     ]
 }
 
-/// Tables, problems, and runs at every stage, under `base`.
+/// Tables, problems, and runs at every stage, under `base`; made under `work`, whose path is in them.
 fn prepare(scratch: &Scratch) {
-    let base = |name: &str| format!("base/{name}");
-    std::fs::create_dir(scratch.path("base")).unwrap();
+    let base = |name: &str| format!("work/{name}");
+    std::fs::create_dir(scratch.path("work")).unwrap();
     scratch.write(&base("short.toml"), SHORT);
     let ladder = "certify = { confidence = 0.9, ladder = [1.0, 0.0] }\n";
     scratch.write(&base("ladder.toml"), &format!("{ladder}{SHORT}"));
@@ -79,14 +79,15 @@ fn prepare(scratch: &Scratch) {
     scratch.write(&base("new.csv"), &numbered(300, 1000));
     scratch.write(&base("newer.csv"), &numbered(300, 2000));
     let fit =
-        |rest: &[&str]| within(scratch, "base", &[&["fit", "short.toml", "-q"], rest].concat());
+        |rest: &[&str]| within(scratch, "work", &[&["fit", "short.toml", "-q"], rest].concat());
     assert_eq!(fit(&["-o", "done"]).code, Some(0));
     assert_eq!(fit(&["-o", "seeds", "--seeds", "2", "--threads", "1"]).code, Some(0));
     // Ended by a full disk in its third epoch.
-    let mut half = command(scratch, "base", &["fit", "short.toml", "-q", "-o", "half"]);
+    let mut half = command(scratch, "work", &["fit", "short.toml", "-q", "-o", "half"]);
     let ran = Ran::of(half.env("FEASIBLE_FAULT", "append:5").output().unwrap());
     assert_eq!(ran.code, Some(3), "{}", ran.err);
-    assert!(scratch.path("base/half/checkpoint.bin").exists());
+    assert!(scratch.path("work/half/checkpoint.bin").exists());
+    std::fs::rename(scratch.path("work"), scratch.path("base")).unwrap();
 }
 
 fn command(scratch: &Scratch, directory: &str, arguments: &[&str]) -> Command {
@@ -232,6 +233,21 @@ fn of_two_programs_on_one_directory_the_second_is_refused_and_takes_nothing_away
         assert!(tree(&scratch.path("several")) == before, "{second:?}");
     }
     signal(first.id(), "-CONT");
+    // Nothing inside is in use, but the directory is.
+    let sweep = [&sweep[..], &["-q", "-o", "sweep"]].concat();
+    scratch.expect(0, &sweep);
+    for (name, second) in [
+        ("whole", [&fit("whole")[..], &["--force"]].concat()),
+        ("sweep", [&sweep[..], &["--epochs", "3", "--force"]].concat()),
+        ("sweep", sweep.clone()),
+    ] {
+        let held = feasible_run::Directory::open(&scratch.path(name)).unwrap();
+        let before = tree(&scratch.path(name));
+        let error = scratch.refuse(&second);
+        assert!(error.contains("in use by another process"), "{second:?}: {error}");
+        assert!(tree(&scratch.path(name)) == before, "{second:?}");
+        drop(held);
+    }
     assert!(running, "the first program ended too early to show anything");
     assert_eq!(first.wait().unwrap().code(), Some(0));
     assert_same_run(&scratch.path("several"), &scratch.path("whole"), "two programs");

@@ -125,7 +125,7 @@ fn what_a_run_writes_goes_through_no_link() {
     // A file that the user names is written to where its link leads.
     symlink("victim", scratch.path("page.html")).unwrap();
     scratch.expect(0, &["report", "run", "-o", "page.html", "-q"]);
-    assert!(scratch.read("victim").contains("<html"));
+    assert!(scratch.read("victim").contains("<svg"));
     assert!(scratch.path("page.html").is_symlink());
 }
 
@@ -138,11 +138,9 @@ fn force_removes_nothing_behind_a_link() {
     for inner in ["several/seed-0", "several/seed-7"] {
         let _ = std::fs::remove_dir_all(scratch.path(inner));
         symlink("../run", scratch.path(inner)).unwrap();
-        refused(
-            &scratch,
-            &["resume", "several", "-q"],
-            &["seed-0", "symbolic link"][usize::from(inner.ends_with('7'))..1],
-        );
+        if inner.ends_with('0') {
+            refused(&scratch, &["resume", "several", "-q"], &["seed-0", "symbolic link"]);
+        }
         let ran = run(&scratch, &seeds);
         assert!(matches!(ran.code, Some(0 | 2)), "{}", ran.err);
         assert!(files_of_run(&scratch.path("run")) == other, "{inner}");

@@ -189,9 +189,35 @@ impl Write for Digested {
 /// Numbers, lists and text: only writing them can fail.
 fn encode(payload: &Written<'_>, out: &mut dyn Write) -> io::Result<()> {
     // Numbers come a few bytes at a time.
-    let mut out = io::BufWriter::with_capacity(1 << 16, out);
-    postcard::to_io(payload, &mut out).map_err(io::Error::other)?;
-    out.flush()
+    let mut out = Kept { out: io::BufWriter::with_capacity(1 << 16, out), error: None };
+    let encoded = postcard::to_io(payload, &mut out).map(|_| ());
+    match (encoded, out.error) {
+        (_, Some(error)) => Err(error),
+        (Err(error), None) => Err(io::Error::other(error)),
+        (Ok(()), None) => out.out.flush(),
+    }
+}
+
+/// Keeps what the system says, which the encoder does not pass on.
+struct Kept<W> {
+    out: W,
+    error: Option<io::Error>,
+}
+
+impl<W: Write> Write for Kept<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes).map_err(|error| {
+            let kind = error.kind();
+            if kind != io::ErrorKind::Interrupted {
+                self.error = Some(error);
+            }
+            kind.into()
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 impl Checkpoint {

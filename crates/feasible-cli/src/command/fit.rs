@@ -109,7 +109,8 @@ pub(super) fn unused(problem: &str) -> PathBuf {
 /// Looks before anything is written: a lock has no business in a directory that is no run.
 fn is_run(directory: &Path) -> Result<()> {
     let shown = directory.display();
-    let has = |file: &str| directory.join(file).is_file();
+    // A link or a pipe is refused by what it is when it is opened.
+    let has = |file: &str| directory.join(file).symlink_metadata().is_ok();
     // The problem is the last file to be written before a run begins.
     if has(files::PROBLEM) || !directory.is_dir() {
         return Ok(());
