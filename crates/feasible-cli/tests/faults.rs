@@ -122,6 +122,7 @@ fn cure(scratch: &Scratch, arguments: &[&str], cure: &Cure) -> Ran {
             let begun = scratch.path("work").join(run).join("problem.toml").exists();
             match begun {
                 true => within(scratch, "work", &["resume", run, "-q"]),
+                false if arguments.contains(&"--force") => within(scratch, "work", arguments),
                 false => within(scratch, "work", &[arguments, &["--force"][..]].concat()),
             }
         }

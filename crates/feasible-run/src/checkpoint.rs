@@ -204,9 +204,9 @@ struct Kept<W> {
     error: Option<io::Error>,
 }
 
-impl<W: Write> Write for Kept<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write(bytes).map_err(|error| {
+impl<W> Kept<W> {
+    fn keep<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        done.map_err(|error| {
             let kind = error.kind();
             if kind != io::ErrorKind::Interrupted {
                 self.error = Some(error);
@@ -214,9 +214,17 @@ impl<W: Write> Write for Kept<W> {
             kind.into()
         })
     }
+}
+
+impl<W: Write> Write for Kept<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes);
+        self.keep(written)
+    }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        let flushed = self.out.flush();
+        self.keep(flushed)
     }
 }
 

@@ -128,7 +128,8 @@ pub(crate) fn failed<'a>(
 /// What the system says; the old file is then still there.
 pub fn write_whole(file: &Path, content: Content<'_>) -> io::Result<()> {
     let beside = file.parent().unwrap_or(Path::new(""));
-    let in_a_run = fs::symlink_metadata(beside.join(files::PROBLEM)).is_ok();
+    let made_by_us = [files::RUN, files::SEEDS, crate::sweep::SWEEP];
+    let in_a_run = made_by_us.iter().any(|name| beside.join(name).symlink_metadata().is_ok());
     let file = &match in_a_run {
         true => file.to_path_buf(),
         false => fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf()),

@@ -200,7 +200,7 @@ fn what_another_program_is_writing_is_no_leftover_and_a_link_is_no_way_in() {
     std::fs::remove_file(path(".lock")).unwrap();
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
     // Inside a run a link is replaced, not followed.
-    std::fs::write(path(files::PROBLEM), "").unwrap();
+    std::fs::write(path(files::RUN), "").unwrap();
     symlink(path("victim"), path("report.html")).unwrap();
     write_whole(&path("report.html"), &|out| out.write_all(b"page")).unwrap();
     assert_eq!(std::fs::read(path("victim")).unwrap(), b"safe");
