@@ -102,6 +102,7 @@ impl From<feasible_run::Error> for Failure {
     fn from(error: feasible_run::Error) -> Self {
         let exit = match &error {
             feasible_run::Error::Storage { source, .. } => of_system(source),
+            feasible_run::Error::Data(feasible_data::Error::Io { source, .. }) => of_system(source),
             error if error.is_input() => Exit::Input,
             _ => Exit::Internal,
         };

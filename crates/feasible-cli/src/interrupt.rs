@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGHUP end the program within a second, whatever it is doing.
+//! Ctrl-C, SIGTERM, SIGHUP, SIGXCPU and SIGXFSZ end the program within a second, whatever it is doing.
 //!
 //! | when | what happens |
 //! | --- | --- |
@@ -7,7 +7,8 @@
 //! | a second signal | it ends at once |
 //!
 //! Files are replaced whole, so no moment is a wrong one to end at. The clock that ends the program is
-//! started before anything is printed: a terminal that takes no more text holds nothing up. A signal that
+//! started before anything is printed: a terminal that takes no more text holds nothing up. SIGXFSZ comes with a
+//! write that fails: who wrote has [`FAILED_WRITE`] to say which file it was and end the program with 3. A signal that
 //! the caller chose to ignore before starting the program (`nohup`) stays ignored where the system says so.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +24,8 @@ use crate::terminal::error;
 
 /// How long work has to stop and save.
 const GRACE: Duration = Duration::from_millis(700);
+/// How long a write that failed at the limit of file sizes has to be reported.
+const FAILED_WRITE: Duration = Duration::from_millis(100);
 /// How long the last message has to be printed.
 const LAST_WORDS: Duration = Duration::from_millis(150);
 
@@ -42,22 +45,30 @@ pub fn watch() {
     // Without a handler the system ends the program, which is as resumable as kill -9.
     #[cfg(unix)]
     if let Ok(mut signals) = signal_hook::iterator::Signals::new(not_ignored()) {
-        let _ = thread::Builder::new().spawn(move || signals.forever().for_each(|_| raised()));
+        let _ = thread::Builder::new().spawn(move || {
+            for signal in signals.forever() {
+                if signal == signal_hook::consts::SIGXFSZ {
+                    thread::sleep(FAILED_WRITE);
+                }
+                raised();
+            }
+        });
     }
     #[cfg(not(unix))]
     let _ = ctrlc::set_handler(raised);
 }
 
-/// The signals that end the program; not a hangup that `nohup` told the system to ignore.
+/// The signals that end the program; not a hangup that `nohup` told the system to ignore, nor a limit that
+/// the caller did.
 #[cfg(unix)]
 fn not_ignored() -> Vec<i32> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    let ignored = mask >> (SIGHUP - 1) & 1 == 1;
-    let hangup = (!ignored).then_some(SIGHUP);
-    [SIGINT, SIGTERM].into_iter().chain(hangup).collect()
+    let ignored = |signal: &i32| mask >> (signal - 1) & 1 == 1;
+    let respected = [SIGHUP, SIGXCPU, SIGXFSZ].into_iter().filter(|signal| !ignored(signal));
+    [SIGINT, SIGTERM].into_iter().chain(respected).collect()
 }
 
 /// A flag that a signal raises; `kept` says what is kept of the work if it does not stop in time.

@@ -107,7 +107,7 @@ fn an_interrupted_reproduction_ends_with_130() {
     signal(&child, "-INT");
     let ran = end(child, progress);
     assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
-    assert!(ran.err.contains("a reproduction cannot be resumed"), "{}", ran.err);
+    assert!(ran.err.contains("-o runs/reproduce-compas` continues"), "{}", ran.err);
 }
 
 #[test]

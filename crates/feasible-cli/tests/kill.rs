@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{Scratch, assert_same_run, random};
+use support::{SHORT, Scratch, assert_same_run, copy_tree, numbered, random, tree};
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -158,4 +158,85 @@ fn a_training_under_attack_that_was_killed_ends_in_the_same_bytes() {
     let last = multipliers.lines().last().and_then(|line| line.rsplit(',').next()).unwrap();
     assert!(last.parse::<f64>().unwrap() > 0.0, "{multipliers}");
     kill_and_resume(&scratch, &[fit], number("FEASIBLE_KILLS", 80).div_ceil(10));
+}
+
+/// Commands on a finished run that write files or take their time, and where the files are.
+const OTHERS: [&str; 8] = [
+    "certify run new.csv",
+    "report run",
+    "report run --check-sensitivity --threads 2",
+    "attack run new.csv --restarts 2 --steps 20",
+    "monitor run new.csv newer.csv",
+    "audit run new.csv",
+    "sweep short.toml --requirement gender --levels 0.1,0.5 --epochs 100 --seeds 2 --threads 2 -o sweep",
+    "reproduce compas --seeds 1 --threads 2 --set training.epochs=3 -o paper",
+];
+
+#[test]
+fn commands_that_were_killed_lose_nothing_and_end_the_same_when_called_again() {
+    let scratch = Scratch::under(&place());
+    std::fs::create_dir(scratch.path("base")).unwrap();
+    scratch.write("base/short.toml", SHORT);
+    scratch.write("base/numbered.csv", &numbered(200, 0));
+    scratch.write("base/new.csv", &numbered(2000, 1000));
+    scratch.write("base/newer.csv", &numbered(2000, 10_000));
+    let within = |arguments: &[&str], directory: &str| {
+        let mut command = scratch.command(arguments);
+        command.current_dir(scratch.path(directory));
+        command
+    };
+    let fit = within(&["fit", "short.toml", "-o", "run", "-q"], "base").output().unwrap();
+    assert_eq!(fit.status.code(), Some(0));
+    let fresh = || {
+        let _ = std::fs::remove_dir_all(scratch.path("work"));
+        copy_tree(&scratch.path("base"), &scratch.path("work"));
+    };
+    let kills = number("FEASIBLE_KILLS", 80).div_ceil(20);
+    let mut moments = number("FEASIBLE_KILL_SEED", 1);
+    let (mut hits, mut ends) = (0, 0);
+    for line in OTHERS {
+        let arguments: Vec<&str> = line.split(' ').chain(["-q"]).collect();
+        fresh();
+        let begin = Instant::now();
+        let whole = within(&arguments, "work").output().unwrap();
+        let took = begin.elapsed();
+        let err = String::from_utf8_lossy(&whole.stderr).into_owned();
+        assert!(matches!(whole.status.code(), Some(0 | 1)), "{line}: {err}");
+        let expected = tree(&scratch.path("work"));
+        let (mut done, mut since) = (0, 0);
+        fresh();
+        for at in 0..kills {
+            let mut command = within(&arguments, "work");
+            let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            done += u64::from(kill(child, took, &mut moments));
+            since += 1;
+            if at + 1 < kills && !random(&mut moments).is_multiple_of(3) {
+                continue;
+            }
+            let context = format!("{line}, after {since} kills");
+            let again = within(&arguments, "work").output().unwrap();
+            let err = String::from_utf8_lossy(&again.stderr).into_owned();
+            assert_eq!(again.status.code(), whole.status.code(), "{context}: {err}");
+            // A table that counted before a kill is shown as one that counts already.
+            if !line.starts_with("monitor") {
+                assert!(again.stdout == whole.stdout, "{context}: other results");
+            }
+            let found = tree(&scratch.path("work"));
+            let names = |files: &[(String, Vec<u8>)]| -> Vec<String> {
+                files.iter().map(|(name, _)| name.clone()).collect()
+            };
+            assert_eq!(names(&found), names(&expected), "{context}");
+            for ((name, found), (_, expected)) in found.iter().zip(&expected) {
+                assert!(found == expected, "{context}: {name} differs");
+            }
+            ends += 1;
+            since = 0;
+            fresh();
+        }
+        println!("{line}: {done} of {kills} kills hit it");
+        hits += done;
+    }
+    println!("{hits} kills of {} commands, {ends} ends compared", OTHERS.len());
+    // Otherwise the moments are chosen badly and the test shows little.
+    assert!(2 * hits >= kills * OTHERS.len() as u64, "only {hits} kills hit a command");
 }

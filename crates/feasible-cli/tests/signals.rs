@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and SIGHUP end the program within a second at every moment of every command, with 130, and
+//! Ctrl-C, SIGTERM, SIGHUP, SIGXCPU and SIGXFSZ end the program within a second at every moment of every command, with 130, and
 //! nothing is lost or half-written.
 //!
 //! `FEASIBLE_SIGNALS=200 cargo test --release -p feasible-cli --test signals -- --nocapture` signals every command that
@@ -17,7 +17,7 @@ use support::{Scratch, assert_same_run, people, random};
 
 /// What a busy machine may take; a second is the aim.
 const LONGEST: Duration = Duration::from_secs(3);
-const SIGNALS: [&str; 3] = ["-INT", "-TERM", "-HUP"];
+const SIGNALS: [&str; 5] = ["-INT", "-TERM", "-HUP", "-XFSZ", "-XCPU"];
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -153,7 +153,7 @@ fn every_command_ends_soon_after_a_signal_at_any_moment() {
     let mut moments = number("FEASIBLE_KILL_SEED", 1);
     let mut taken: Vec<(Duration, String)> = Vec::new();
     let (mut interrupted, mut all) = (0, 0);
-    for (arguments, after) in commands() {
+    for (number, (arguments, after)) in commands().into_iter().enumerate() {
         let whole: Vec<&str> = match after {
             After::Resumed(run, whole) => {
                 arguments.iter().map(|&word| if word == run { whole } else { word }).collect()
@@ -168,7 +168,7 @@ fn every_command_ends_soon_after_a_signal_at_any_moment() {
             let mut command = scratch.command(&arguments);
             let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
             std::thread::sleep(took.mul_f64(random(&mut moments) as f64 / (1u64 << 31) as f64));
-            signal(&child, SIGNALS[(at % 3) as usize]);
+            signal(&child, SIGNALS[(number + at as usize) % SIGNALS.len()]);
             let (status, err, took) = end(child, &format!("{arguments:?}"));
             all += 1;
             taken.push((took, arguments[..2].join(" ")));
@@ -299,4 +299,45 @@ fn a_hangup_that_nohup_ignores_does_not_end_it() {
     let (status, err, _) = end(child, "nohup");
     assert_eq!(status.code(), Some(130), "{err}");
     assert!(err.contains("feasible resume run"), "{err}");
+}
+
+/// The program with files of at most so many bytes; `None`, with a word, where that cannot be asked for.
+#[cfg(target_os = "linux")]
+fn limited(scratch: &Scratch, bytes: u64, arguments: &[&str]) -> Option<support::Ran> {
+    let inner = scratch.command(arguments);
+    let mut command = Command::new("prlimit");
+    command.arg(format!("--fsize={bytes}")).arg(inner.get_program()).args(inner.get_args());
+    match command.current_dir(scratch.path("")).output() {
+        Ok(output) => Some(support::Ran::of(output)),
+        Err(_) => {
+            println!("not tried: prlimit is not installed");
+            None
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn at_the_limit_of_file_sizes_a_run_says_which_file_and_can_be_resumed() {
+    let scratch = Scratch::under(&place());
+    scratch.expect(0, &["fit", "problem.toml", "-o", "whole", "-q"]);
+    let files = support::files_of_run(&scratch.path("whole"));
+    let longest = files.iter().map(|(_, bytes)| bytes.len() as u64).max().unwrap();
+    let mut moments = number("FEASIBLE_KILL_SEED", 1);
+    let times = number("FEASIBLE_SIGNALS", 3).max(6);
+    let mut failed = 0;
+    for at in 0..times {
+        let bytes = if at == 0 { 0 } else { random(&mut moments) % longest };
+        let fit = ["fit", "problem.toml", "-o", "run", "-q", "--force"];
+        let Some(ran) = limited(&scratch, bytes, &fit) else { return };
+        assert_eq!(ran.code, Some(3), "{bytes} bytes: {}", ran.err);
+        assert!(ran.err.contains("ile too large") && ran.err.contains("run/"), "{}", ran.err);
+        failed += 1;
+        match scratch.path("run/problem.toml").exists() {
+            true => scratch.expect(0, &["resume", "run", "-q"]),
+            false => scratch.expect(0, &fit),
+        };
+        assert_same_run(&scratch.path("run"), &scratch.path("whole"), &format!("{bytes} bytes"));
+    }
+    println!("{failed} limits of file sizes");
 }

@@ -37,6 +37,7 @@ pub mod column;
 mod column_builder;
 pub mod counterfactual;
 mod decoding;
+pub mod disk;
 pub mod embedded;
 pub mod encoder;
 pub mod error;

@@ -11,8 +11,6 @@
 //! The columns are read with the format's own typed column readers, one row group at a time;
 //! nothing of Arrow is needed.
 
-use std::fs::File;
-
 use bytes::Bytes;
 use parquet::basic::{ConvertedType, LogicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -23,6 +21,7 @@ use parquet::schema::types::ColumnDescriptor;
 use crate::column::{Cells, Column, Kind, Levels};
 use crate::column_builder::ColumnBuilder;
 use crate::decoding::decoding;
+use crate::disk;
 use crate::error::{Error, Place, Result};
 use crate::format::Format;
 use crate::numbers::Numbers;
@@ -38,7 +37,7 @@ pub(crate) fn read(source: Source<'_>, format: &Format) -> Result<Table> {
     let file = source.name();
     let read = || match source {
         Source::Path(path) => {
-            let handle = File::open(path).map_err(Error::io(&file))?;
+            let handle = disk::open(path).map_err(Error::io(&file))?;
             read_chunks(handle, &file, format)
         }
         Source::Bytes { bytes, .. } => read_chunks(Bytes::copy_from_slice(bytes), &file, format),

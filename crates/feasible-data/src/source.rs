@@ -3,12 +3,12 @@
 //! What a file is, is decided by its first bytes, not by its name: gzip, zstd, Parquet, or
 //! text.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::zstd_frames::ZstdFrames;
 
@@ -56,7 +56,7 @@ impl<'a> Source<'a> {
     fn raw(&self) -> Result<Box<dyn BufRead + 'a>> {
         match self {
             Self::Path(path) => {
-                let file = File::open(path).map_err(Error::io(&self.name()))?;
+                let file = disk::open(path).map_err(Error::io(&self.name()))?;
                 Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
             }
             Self::Bytes { bytes, .. } => Ok(Box::new(Cursor::new(*bytes))),

@@ -1,7 +1,10 @@
 //! `multipliers.csv`: the final multipliers, by requirement.
 
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::path::Path;
 
+use feasible_run::disk;
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
@@ -73,10 +76,11 @@ pub(crate) fn read_multipliers(file: &Path) -> Result<Vec<Multiplied>> {
             _ => Error::Damaged { file: file.to_path_buf(), line, reason },
         }
     };
-    if !file.exists() {
-        return Ok(Vec::new());
-    }
-    let mut reader = csv::Reader::from_path(file).map_err(damaged)?;
+    let opened = match disk::open_inside(file, OpenOptions::new().read(true)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        opened => opened.map_err(|error| damaged(error.into()))?,
+    };
+    let mut reader = csv::Reader::from_reader(opened);
     let headers = reader.headers().map_err(damaged)?.clone();
     let mut all: Vec<Multiplied> = Vec::new();
     let mut record = csv::StringRecord::new();

@@ -1,13 +1,12 @@
 //! A finished run, read from its directory.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use feasible_run::files::{self, RunInfo};
 use feasible_run::metrics::EpochTiming;
 use feasible_run::monitor::Standing;
-use feasible_run::{Curve, Prices, SavedModel, Summary, parse};
+use feasible_run::{Curve, Prices, SavedModel, Summary, disk, parse};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
@@ -186,7 +185,7 @@ impl Run {
 
 /// The bytes of a file; `None` if there is none.
 fn optional(file: &Path) -> Result<Option<Vec<u8>>> {
-    match fs::read(file) {
+    match disk::read_inside(file) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Ok(None)

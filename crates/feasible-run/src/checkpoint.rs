@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 const MAGIC: &[u8; 8] = b"FEASIBLE";
 /// The version this program writes and reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 const HEADER: usize = 8 + 4 + 8 + 32;
 
 /// What is saved. See the [module](self).
@@ -31,6 +31,8 @@ pub struct Checkpoint {
     pub state: State<f32>,
     /// How many bytes of the metrics belong to it.
     pub metrics: u64,
+    /// Their SHA-256.
+    pub metrics_hash: [u8; 32],
     /// SHA-256 of the resolved problem, so that the state of one problem is not resumed by another.
     pub problem: [u8; 32],
 }
@@ -47,6 +49,15 @@ pub enum CheckpointError {
         "this checkpoint has format {found}, this program reads up to {VERSION}: use a newer one"
     )]
     Newer {
+        /// Its version.
+        found: u32,
+    },
+    /// Written by an earlier program.
+    #[error(
+        "this checkpoint has format {found}, this program reads {VERSION}: resume the run with the program that \
+         started it, or start it again"
+    )]
+    Older {
         /// Its version.
         found: u32,
     },
@@ -79,6 +90,7 @@ struct Payload {
     state: State<f32>,
     outcome: Option<String>,
     metrics: u64,
+    metrics_hash: [u8; 32],
     problem: [u8; 32],
 }
 
@@ -88,6 +100,7 @@ struct Written<'a> {
     state: StateWritten<'a>,
     outcome: Option<String>,
     metrics: u64,
+    metrics_hash: [u8; 32],
     problem: [u8; 32],
 }
 
@@ -110,7 +123,7 @@ struct StateWritten<'a> {
 /// Writes the checkpoint of this state.
 pub(crate) fn write(
     state: &State<f32>,
-    metrics: u64,
+    (metrics, metrics_hash): (u64, [u8; 32]),
     problem: [u8; 32],
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -144,7 +157,7 @@ pub(crate) fn write(
         progress,
         outcome: None,
     };
-    let payload = Written { state, outcome, metrics, problem };
+    let payload = Written { state, outcome, metrics, metrics_hash, problem };
     // Twice: the header, which comes first, is about what follows.
     let mut digest = Digested { hash: Sha256::new(), length: 0 };
     encode(&payload, &mut digest)?;
@@ -176,9 +189,43 @@ impl Write for Digested {
 /// Numbers, lists and text: only writing them can fail.
 fn encode(payload: &Written<'_>, out: &mut dyn Write) -> io::Result<()> {
     // Numbers come a few bytes at a time.
-    let mut out = io::BufWriter::with_capacity(1 << 16, out);
-    postcard::to_io(payload, &mut out).map_err(io::Error::other)?;
-    out.flush()
+    let mut out = Kept { out: io::BufWriter::with_capacity(1 << 16, out), error: None };
+    let encoded = postcard::to_io(payload, &mut out).map(|_| ());
+    match (encoded, out.error) {
+        (_, Some(error)) => Err(error),
+        (Err(error), None) => Err(io::Error::other(error)),
+        (Ok(()), None) => out.out.flush(),
+    }
+}
+
+/// Keeps what the system says, which the encoder does not pass on.
+struct Kept<W> {
+    out: W,
+    error: Option<io::Error>,
+}
+
+impl<W> Kept<W> {
+    fn keep<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        done.map_err(|error| {
+            let kind = error.kind();
+            if kind != io::ErrorKind::Interrupted {
+                self.error = Some(error);
+            }
+            kind.into()
+        })
+    }
+}
+
+impl<W: Write> Write for Kept<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes);
+        self.keep(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.out.flush();
+        self.keep(flushed)
+    }
 }
 
 impl Checkpoint {
@@ -186,7 +233,7 @@ impl Checkpoint {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         // Writing to memory cannot fail.
-        let _ = write(&self.state, self.metrics, self.problem, &mut bytes);
+        let _ = write(&self.state, (self.metrics, self.metrics_hash), self.problem, &mut bytes);
         bytes
     }
 
@@ -207,6 +254,9 @@ impl Checkpoint {
         let version = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
         if version > VERSION {
             return Err(CheckpointError::Newer { found: version });
+        }
+        if version < VERSION {
+            return Err(CheckpointError::Older { found: version });
         }
         let mut length = [0; 8];
         length.copy_from_slice(&header[12..20]);
@@ -230,7 +280,8 @@ impl Checkpoint {
             None => None,
         };
         check(&payload.state).map_err(content)?;
-        Ok(Self { state: payload.state, metrics: payload.metrics, problem: payload.problem })
+        let Payload { state, metrics, metrics_hash, problem, .. } = payload;
+        Ok(Self { state, metrics, metrics_hash, problem })
     }
 
     /// Refuses a state that is further than a training of so many epochs goes.

@@ -12,16 +12,17 @@
 //! ```
 //!
 //! After every epoch a line is added to the metrics; a checkpoint says how many bytes of metrics
-//! belong to it and is written after they are on disk. To resume is to cut the metrics to that
-//! length and go on, so a run that was killed ends in the same bytes as one left alone.
+//! belong to it, and their SHA-256, and is written after they are on disk. To resume is to check those, cut off the
+//! rest and go on, so a run that was killed ends in the same bytes as one left alone.
 
+use std::io::{BufRead, BufReader, ErrorKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use feasible::learner::{Strategy, Training};
 use feasible::{Learner, Outcome, Samples, Solution, State};
 use feasible_data::UnknownLevels;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::certify::{Certification, Judged, Theory};
@@ -208,18 +209,14 @@ fn drive(
     let end_here = matches!(from, Beginning::End(_));
     let (state, metrics, start) = match from {
         Beginning::Checkpoint(checkpoint) | Beginning::End(checkpoint) => {
-            (Some(checkpoint.state), checkpoint.metrics, None)
+            let known = Metrics::known(storage, checkpoint.metrics, checkpoint.metrics_hash)?;
+            (Some(checkpoint.state), known, None)
         }
-        Beginning::Solution(start) => (None, 0, Some(start)),
-        Beginning::Scratch => (None, 0, None),
+        Beginning::Solution(start) => (None, Metrics::default(), Some(start)),
+        Beginning::Scratch => (None, Metrics::default(), None),
     };
-    storage.truncate(METRICS, metrics).map_err(|error| match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => Error::Damaged {
-            path: format!("{}/{METRICS}", storage.location()),
-            reason: "it is shorter than the checkpoint says: start the run again".into(),
-        },
-        _ => failed("truncate", storage, METRICS)(error),
-    })?;
+    cut_half_a_line(storage, TIMINGS)?;
+    storage.truncate(METRICS, metrics.length).map_err(failed("truncate", storage, METRICS))?;
     let journey = Journey {
         plan,
         storage,
@@ -236,6 +233,72 @@ fn drive(
     }
 }
 
+/// The metrics that were written so far: their length and what their hash is made from.
+#[derive(Default)]
+struct Metrics {
+    length: u64,
+    hash: Sha256,
+}
+
+impl Metrics {
+    /// Those that a checkpoint goes with, which must be there as they were written.
+    fn known(storage: &dyn Storage, length: u64, hash: [u8; 32]) -> Result<Self> {
+        /// All of a line that is looked at.
+        #[derive(Deserialize)]
+        struct Line {
+            epoch: u64,
+        }
+        let damaged = |reason: &str| Error::Damaged {
+            path: format!("{}/{METRICS}", storage.location()),
+            reason: format!("{reason}: restore it from a copy, or start the run again"),
+        };
+        let failed = failed("read", storage, METRICS);
+        let mut known = Self::default();
+        let mut lines = match storage.read_first(METRICS, length) {
+            Ok(file) => BufReader::with_capacity(1 << 16, file),
+            Err(error) if error.kind() == ErrorKind::NotFound && length == 0 => return Ok(known),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(damaged("it is missing"));
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let (mut line, mut before, mut sound) = (Vec::new(), 0, true);
+        while lines.read_until(b'\n', &mut line).map_err(&failed)? > 0 {
+            known.add(&line);
+            let read = serde_json::from_slice(&line).map(|Line { epoch }| epoch).unwrap_or(0);
+            sound &= read > before;
+            before = read;
+            line.clear();
+        }
+        if known.length != length {
+            return Err(damaged("it is shorter than the checkpoint says"));
+        }
+        if known.hash() != hash || !sound {
+            return Err(damaged("it does not have the content that the checkpoint goes with"));
+        }
+        Ok(known)
+    }
+
+    fn add(&mut self, line: &[u8]) {
+        self.length += line.len() as u64;
+        self.hash.update(line);
+    }
+
+    fn hash(&self) -> [u8; 32] {
+        self.hash.clone().finalize().into()
+    }
+}
+
+/// Cuts off what a full disk or a kill left of a last line, which the next one would be added to.
+fn cut_half_a_line(storage: &dyn Storage, name: &str) -> Result<()> {
+    let bytes = read(storage, name)?.unwrap_or_default();
+    let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    if whole == bytes.len() {
+        return Ok(());
+    }
+    storage.truncate(name, whole as u64).map_err(failed("truncate", storage, name))
+}
+
 /// A training on its way.
 struct Journey<'a> {
     plan: &'a Plan,
@@ -243,8 +306,7 @@ struct Journey<'a> {
     interrupt: &'a Interrupt,
     observer: Observer<'a>,
     problem: [u8; 32],
-    /// Bytes of metrics so far.
-    metrics: u64,
+    metrics: Metrics,
     start: Option<&'a Start>,
     end_here: bool,
 }
@@ -312,14 +374,15 @@ impl Journey<'_> {
     fn append(&mut self, name: &str, line: &[u8]) -> Result<()> {
         self.storage.append(name, line).map_err(failed("append to", self.storage, name))?;
         if name == METRICS {
-            self.metrics += line.len() as u64;
+            self.metrics.add(line);
         }
         Ok(())
     }
 
     fn save(&self, state: &State<f32>) -> Result<()> {
         self.storage.sync(METRICS).map_err(failed("sync", self.storage, METRICS))?;
-        let content: Content<'_> = &|out| checkpoint::write(state, self.metrics, self.problem, out);
+        let metrics = (self.metrics.length, self.metrics.hash());
+        let content: Content<'_> = &|out| checkpoint::write(state, metrics, self.problem, out);
         self.write_by(CHECKPOINT, content)?;
         (self.observer)(&Event::Checkpoint { seed: state.seed, epoch: state.epoch });
         Ok(())

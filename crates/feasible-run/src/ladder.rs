@@ -25,7 +25,7 @@ use crate::parse;
 use crate::plan::Plan;
 use crate::saved_model::SavedModel;
 use crate::spec::Source;
-use crate::storage::{Directory, Memory, Storage, failed, read};
+use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
 use crate::summary::Summary;
 use crate::text::{Align, Grid, percent, short};
 
@@ -115,6 +115,7 @@ fn climb(
         let (fitted, model) = match &top {
             Some((path, _)) => {
                 let inner = path.join(rung_directory(at));
+                no_link(&inner)?;
                 let begun = inner.join(PROBLEM).is_file();
                 let storage = match begun {
                     true => Directory::open(&inner)?,

@@ -75,6 +75,7 @@ pub use checkpoint::{Checkpoint, CheckpointError};
 pub use embedded::{EmbeddedProblem, problems};
 pub use error::{Error, Place, Result};
 pub use evaluate::{Evaluation, Flips, Standing};
+pub use feasible_data::disk;
 pub use fit::{Fitted, Observer, finish_in, fit_from, fit_in, resume_in, summarise};
 pub use gallery::Gallery;
 pub use interrupt::Interrupt;

@@ -4,10 +4,11 @@
 //! Any safetensors reader shows the manifest: it is the metadata entry `feasible`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::Read;
 
 use feasible::Model;
 use feasible_data::image::Shape as ImageShape;
-use feasible_data::{Counterfactual, Encoder, Format, Kind, Table, TargetEncoder};
+use feasible_data::{Counterfactual, Encoder, Format, Kind, Table, TargetEncoder, disk};
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
@@ -359,13 +360,19 @@ impl SavedModel {
     /// # Errors
     /// A file that cannot be read or is no model.
     pub fn open(path: &std::path::Path) -> Result<Self> {
-        let file = if path.is_dir() { path.join(crate::files::MODEL) } else { path.to_path_buf() };
+        let inside = path.is_dir();
+        let file = if inside { path.join(crate::files::MODEL) } else { path.to_path_buf() };
         let name = file.display().to_string();
-        let bytes = std::fs::read(&file).map_err(|source| Error::Storage {
-            operation: "read",
-            path: name.clone(),
-            source,
-        })?;
+        let read = || match inside {
+            true => disk::read_inside(&file),
+            false => {
+                let mut bytes = Vec::new();
+                disk::open(&file)?.read_to_end(&mut bytes)?;
+                Ok(bytes)
+            }
+        };
+        let failed = |source| Error::Storage { operation: "read", path: name.clone(), source };
+        let bytes = read().map_err(failed)?;
         Self::from_bytes(&name, &bytes)
     }
 

@@ -16,7 +16,7 @@ use crate::memory;
 use crate::parse;
 use crate::plan::Plan;
 use crate::spec::Source;
-use crate::storage::{Directory, Memory, Storage, failed, read};
+use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
 use crate::summary::{SeedsSummary, Summary};
 
 /// How to fit.
@@ -116,12 +116,10 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
         let reason = format!("{} seeds are more than {MOST_SEEDS}", seeds.len());
         return Err(Error::unfit("--seeds", reason));
     }
-    let open = |path: &Path| {
-        if options.force { Directory::replace(path, is_ours) } else { Directory::create(path) }
+    let open = |path: &Path| match options.force {
+        true => Directory::replace_with(path, is_ours, remove_seed_directories),
+        false => Directory::create(path),
     };
-    if let (true, Some(path)) = (options.force, &options.directory) {
-        remove_seed_directories(path)?;
-    }
     let rooms = plan.spec().certify.as_ref().and_then(|certify| certify.ladder.clone());
     if let Some(rooms) = rooms {
         if seeds.len() > 1 {
@@ -216,6 +214,7 @@ pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
             return Ok(Fitted::not_begun(seed));
         }
         let inner = path.join(seed_directory(seed));
+        no_link(&inner)?;
         if inner.join(PROBLEM).is_file() {
             return resume_in(&Directory::open(&inner)?, interrupt, observer);
         }
@@ -248,7 +247,7 @@ pub fn seed_directory(seed: u64) -> String {
     format!("seed-{seed}")
 }
 
-/// The runs of a directory of several seeds or of a ladder; nothing of any other directory.
+/// The runs of a directory of several seeds or of a ladder; nothing of any other directory, nor behind a link.
 fn remove_seed_directories(path: &Path) -> Result<()> {
     if !path.join(SEEDS).is_file() && !path.join(LADDER).is_file() {
         return Ok(());
@@ -258,7 +257,7 @@ fn remove_seed_directories(path: &Path) -> Result<()> {
         let name = entry.file_name().to_string_lossy().into_owned();
         let number = name.strip_prefix("seed-").or(name.strip_prefix("rung-"));
         let numbered = number.is_some_and(|n| n.parse::<u64>().is_ok());
-        if numbered && entry.path().is_dir() {
+        if numbered && entry.file_type().is_ok_and(|found| found.is_dir()) {
             drop(Directory::replace(&entry.path(), is_ours)?);
             std::fs::remove_dir_all(entry.path()).map_err(|source| Error::Storage {
                 operation: "remove",

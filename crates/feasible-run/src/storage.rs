@@ -3,12 +3,17 @@
 //! Two promises carry the rest: [`Storage::write`] is atomic (a reader sees the old bytes or the
 //! new ones, whenever the machine stops), and after [`Storage::sync`] what was appended is on
 //! disk.
+//!
+//! Files of a run are regular files: [`Directory`] follows no link inside it and opens no pipe or device
+//! ([`disk`]).
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+
+use feasible_data::disk;
 
 use crate::error::{Error, Result};
 use crate::files;
@@ -26,6 +31,14 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// What the system says; [`io::ErrorKind::NotFound`] if there is no such file.
     fn read(&self, name: &str) -> io::Result<Vec<u8>>;
+
+    /// The first `length` bytes of a file, which need not be held at once.
+    ///
+    /// # Errors
+    /// As [`Storage::read`].
+    fn read_first(&self, name: &str, length: u64) -> io::Result<Box<dyn Read + '_>> {
+        Ok(Box::new(io::Cursor::new(self.read(name)?).take(length)))
+    }
 
     /// Replaces a file, atomically and durably.
     ///
@@ -81,13 +94,18 @@ pub(crate) fn read(storage: &dyn Storage, name: &str) -> Result<Option<Vec<u8>>>
 /// Reads a file of a directory without locking it; `None` if there is none.
 pub(crate) fn read_from(directory: &Path, name: &str) -> Result<Option<Vec<u8>>> {
     let path = directory.join(name);
-    match fs::read(&path) {
+    match disk::read_inside(&path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => {
             Err(Error::Storage { operation: "read", path: path.display().to_string(), source })
         }
     }
+}
+
+/// Insists that a directory inside a run directory is no link to another.
+pub(crate) fn no_link(directory: &Path) -> Result<()> {
+    disk::no_link(directory).map_err(Directory::failed("use", directory))
 }
 
 /// The error of an operation on a file.
@@ -102,36 +120,96 @@ pub(crate) fn failed<'a>(
     }
 }
 
-/// Writes a file whole or not at all: whenever the program ends, the old bytes or the new ones are there. Devices
-/// and pipes are written to as they are.
+/// Writes a file whole or not at all: whenever the program ends, the old bytes or the new ones are there. Where the
+/// file is a link, what it leads to is replaced, and devices and pipes are written to as they are; but inside a run
+/// directory whatever has the name is replaced itself.
 ///
 /// # Errors
 /// What the system says; the old file is then still there.
 pub fn write_whole(file: &Path, content: Content<'_>) -> io::Result<()> {
-    // Where a link leads, not the link, is replaced.
-    let file = &fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
-    let write = |to: &Path| {
-        let mut out = io::BufWriter::with_capacity(1 << 16, File::create(to)?);
-        content(&mut out)?;
-        out.flush()
+    let beside = file.parent().unwrap_or(Path::new(""));
+    let made_by_us = [files::RUN, files::SEEDS, crate::sweep::SWEEP];
+    let in_a_run = made_by_us.iter().any(|name| beside.join(name).symlink_metadata().is_ok());
+    let file = &match in_a_run {
+        true => file.to_path_buf(),
+        false => fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf()),
     };
-    let before = fs::metadata(file).ok();
-    if before.as_ref().is_some_and(|before| !before.is_file()) {
-        return write(file);
+    let write = |out: File| -> io::Result<File> {
+        let mut out = io::BufWriter::with_capacity(1 << 16, out);
+        content(&mut out)?;
+        disk::fault("write")?;
+        out.into_inner().map_err(io::IntoInnerError::into_error)
+    };
+    let before = if in_a_run { fs::symlink_metadata(file) } else { fs::metadata(file) }.ok();
+    if !in_a_run && before.as_ref().is_some_and(|before| !before.is_file()) {
+        return write(File::create(file)?).map(drop);
     }
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    // A run removes what it finds under such a name; elsewhere the next write replaces it.
-    let scratch = file.with_file_name(format!("{SCRATCH}{name}"));
-    let replaced = write(&scratch)
-        .and_then(|()| match before {
-            Some(before) => fs::set_permissions(&scratch, before.permissions()),
-            None => Ok(()),
-        })
-        .and_then(|()| fs::rename(&scratch, file));
-    if replaced.is_err() {
-        let _ = fs::remove_file(&scratch);
+    let permissions = before.filter(fs::Metadata::is_file).map(|before| before.permissions());
+    let replace = |scratch: &Scratch| {
+        let out = write(scratch.file.try_clone()?)?;
+        if let Some(permissions) = &permissions {
+            out.set_permissions(permissions.clone())?;
+        }
+        disk::fault("sync")?;
+        out.sync_all()?;
+        disk::fault("rename")?;
+        fs::rename(&scratch.path, file)
+    };
+    let mut tries = 0;
+    loop {
+        let scratch = Scratch::beside(file)?;
+        match replace(&scratch) {
+            Ok(()) => return Ok(()),
+            // Taken for a leftover by another program, in the moment before it was locked.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && tries < 3 => tries += 1,
+            Err(error) => {
+                let _ = fs::remove_file(&scratch.path);
+                return Err(error);
+            }
+        }
     }
-    replaced
+}
+
+/// A new file that becomes another one. It is locked while it is written to, so that one that is not is left over.
+struct Scratch {
+    path: PathBuf,
+    file: File,
+}
+
+impl Scratch {
+    fn beside(file: &Path) -> io::Result<Self> {
+        disk::fault("create")?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let usual = file.with_file_name(format!("{SCRATCH}{name}"));
+        remove_leftover(&usual);
+        let own = || file.with_file_name(format!("{SCRATCH}{}-{name}", std::process::id()));
+        let new = |path: PathBuf| -> io::Result<Self> {
+            // A new file: a link of this name is no way in.
+            let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+            Ok(Self { path, file })
+        };
+        let scratch = match new(usual) {
+            // Another program writes the same file.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                remove_leftover(&own());
+                new(own())?
+            }
+            scratch => scratch?,
+        };
+        let _ = scratch.file.try_lock();
+        Ok(scratch)
+    }
+}
+
+/// Removes what a program that was killed left of a file, but not what another one is writing.
+fn remove_leftover(path: &Path) {
+    let in_use = || {
+        let file = disk::open_inside(path, OpenOptions::new().write(true)).ok()?;
+        Some(matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock)))
+    };
+    if fs::symlink_metadata(path).is_ok() && in_use() != Some(true) {
+        let _ = fs::remove_file(path);
+    }
 }
 
 /// A directory that one process works in at a time.
@@ -140,7 +218,7 @@ pub struct Directory {
     path: PathBuf,
     /// Held for as long as the value lives; the system lets go of it when the process ends,
     /// however it ends.
-    _lock: File,
+    lock: File,
 }
 
 const LOCK: &str = ".lock";
@@ -172,16 +250,42 @@ impl Directory {
     /// # Errors
     /// [`Error::NotEmpty`] if it holds anything else; [`Error::InUse`].
     pub fn replace(path: &Path, ours: impl Fn(&str) -> bool) -> Result<Self> {
+        Self::replace_with(path, ours, |_| Ok(()))
+    }
+
+    /// Removes files. The problem first: without it nobody takes what is left for a run.
+    fn clear(&self, names: Vec<String>) -> Result<()> {
+        for name in by_removal(names) {
+            let file = self.path.join(&name);
+            let removed = disk::fault("remove").and_then(|()| fs::remove_file(&file));
+            removed.map_err(Self::failed("remove", &file))?;
+        }
+        Ok(())
+    }
+
+    /// As [`Directory::replace`], after `inner` removed the directories inside that are ours. It is called once no
+    /// other process works in the directory.
+    pub(crate) fn replace_with(
+        path: &Path,
+        ours: impl Fn(&str) -> bool,
+        inner: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<Self> {
         let directory = Self::lock(path, true)?;
+        inner(path)?;
         let names = directory.list().map_err(Self::failed("list", path))?;
         if !names.iter().all(|name| ours(name)) {
             return Err(Error::NotEmpty { directory: path.to_path_buf() });
         }
-        // The problem first: without it nobody takes what is left for a run.
-        for name in by_removal(names) {
-            fs::remove_file(path.join(&name)).map_err(Self::failed("remove", &path.join(&name)))?;
-        }
+        directory.clear(names)?;
         Ok(directory)
+    }
+
+    /// A new directory, or one that exists, with what is in it.
+    ///
+    /// # Errors
+    /// [`Error::InUse`]; a directory that cannot be made or written to.
+    pub fn open_or_create(path: &Path) -> Result<Self> {
+        Self::lock(path, true)
     }
 
     /// A directory that exists.
@@ -199,30 +303,30 @@ impl Directory {
 
     fn lock(path: &Path, create: bool) -> Result<Self> {
         if create {
-            fs::create_dir_all(path).map_err(Self::failed("create", path))?;
+            let made = disk::fault("create").and_then(|()| fs::create_dir_all(path));
+            made.map_err(Self::failed("create", path))?;
         }
         fs::read_dir(path).map_err(Self::failed("read", path))?;
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path.join(LOCK))
-            .map_err(Self::failed("write to", path))?;
-        match lock.try_lock() {
+        let file = path.join(LOCK);
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        let lock = disk::fault("lock").and_then(|()| disk::open_inside(&file, &mut options));
+        let lock = lock.map_err(Self::failed("write to", &file))?;
+        match disk::fault("lock").map_err(fs::TryLockError::Error).and_then(|()| lock.try_lock()) {
             Ok(()) => {}
             Err(fs::TryLockError::WouldBlock) => {
                 return Err(Error::InUse { directory: path.to_path_buf() });
             }
-            // A file system without locks.
-            Err(fs::TryLockError::Error(_)) => {}
+            Err(fs::TryLockError::Error(error)) if disk::has_no_locks(&error) => {}
+            Err(fs::TryLockError::Error(error)) => return Err(Self::failed("lock", &file)(error)),
         }
         // Left by a process that was killed while writing.
         for entry in fs::read_dir(path).map_err(Self::failed("read", path))?.flatten() {
             if entry.file_name().to_string_lossy().starts_with(SCRATCH) {
-                let _ = fs::remove_file(entry.path());
+                remove_leftover(&entry.path());
             }
         }
-        Ok(Self { path: path.to_path_buf(), _lock: lock })
+        Ok(Self { path: path.to_path_buf(), lock })
     }
 
     /// Its path.
@@ -232,7 +336,12 @@ impl Directory {
 
     fn sync_directory(&self) -> io::Result<()> {
         // A rename is on disk when its directory is. Windows has no such handle, nor the need.
+        disk::fault("sync")?;
         if cfg!(unix) { File::open(&self.path)?.sync_all() } else { Ok(()) }
+    }
+
+    fn open_file(&self, name: &str, options: &mut OpenOptions) -> io::Result<File> {
+        disk::open_inside(&self.path.join(name), options)
     }
 }
 
@@ -242,7 +351,12 @@ impl Storage for Directory {
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        fs::read(self.path.join(name))
+        disk::read_inside(&self.path.join(name))
+    }
+
+    fn read_first(&self, name: &str, length: u64) -> io::Result<Box<dyn Read + '_>> {
+        disk::fault("read")?;
+        Ok(Box::new(self.open_file(name, OpenOptions::new().read(true))?.take(length)))
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -250,28 +364,39 @@ impl Storage for Directory {
     }
 
     fn write_by(&self, name: &str, content: Content<'_>) -> io::Result<()> {
+        disk::fault("create")?;
         let scratch = tempfile::Builder::new().prefix(SCRATCH).tempfile_in(&self.path)?;
         let mut file = io::BufWriter::with_capacity(1 << 16, scratch);
         content(&mut file)?;
+        disk::fault("write")?;
         let scratch = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        disk::fault("sync")?;
         scratch.as_file().sync_all()?;
         // A scratch file is private; what it becomes is as public as any new file.
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let mode = fs::metadata(self.path.join(LOCK))?.permissions().mode();
+            let mode = self.lock.metadata()?.permissions().mode();
             scratch.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
         }
+        disk::fault("rename")?;
         scratch.persist(self.path.join(name)).map_err(|error| error.error)?;
         self.sync_directory()
     }
 
     fn append(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        OpenOptions::new().create(true).append(true).open(self.path.join(name))?.write_all(bytes)
+        let mut file = self.open_file(name, OpenOptions::new().create(true).append(true))?;
+        if let Err(error) = disk::fault("append") {
+            // As a disk does that becomes full.
+            file.write_all(&bytes[..bytes.len() / 2])?;
+            return Err(error);
+        }
+        file.write_all(bytes)
     }
 
     fn sync(&self, name: &str) -> io::Result<()> {
-        match File::open(self.path.join(name)) {
+        disk::fault("sync")?;
+        match self.open_file(name, OpenOptions::new().read(true)) {
             Ok(file) => file.sync_all(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
@@ -279,8 +404,9 @@ impl Storage for Directory {
     }
 
     fn truncate(&self, name: &str, length: u64) -> io::Result<()> {
-        let path = self.path.join(name);
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+        disk::fault("truncate")?;
+        let mut options = OpenOptions::new();
+        let file = self.open_file(name, options.create(true).truncate(false).write(true))?;
         if file.metadata()?.len() < length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -289,6 +415,7 @@ impl Storage for Directory {
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
+        disk::fault("list")?;
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.path)? {
             let name = entry?.file_name().to_string_lossy().into_owned();

@@ -171,3 +171,38 @@ fn a_file_is_replaced_whole_through_links_with_its_permissions_and_devices_stay_
     // Nothing is left over, whether it failed or not.
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
 }
+
+#[cfg(unix)]
+#[test]
+fn what_another_program_is_writing_is_no_leftover_and_a_link_is_no_way_in() {
+    use std::os::unix::fs::symlink;
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    // The same file written while it is being written: both are whole, the later one stays.
+    write_whole(&path("page"), &|out| {
+        out.write_all(b"first")?;
+        write_whole(&path("page"), &|out| out.write_all(b"second"))?;
+        assert_eq!(std::fs::read(path("page"))?, b"second");
+        // A run that is opened meanwhile leaves it alone, too.
+        drop(feasible_run::Directory::open(directory.path()).unwrap());
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(std::fs::read(path("page")).unwrap(), b"first");
+    // What a kill left, and a link that someone put there.
+    std::fs::write(path("victim"), "safe").unwrap();
+    symlink(path("victim"), path(".scratch-page")).unwrap();
+    write_whole(&path("page"), &|out| out.write_all(b"third")).unwrap();
+    std::fs::write(path(".scratch-page"), "half").unwrap();
+    write_whole(&path("page"), &|out| out.write_all(b"fourth")).unwrap();
+    assert_eq!(std::fs::read(path("victim")).unwrap(), b"safe");
+    assert_eq!(std::fs::read(path("page")).unwrap(), b"fourth");
+    std::fs::remove_file(path(".lock")).unwrap();
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
+    // Inside a run a link is replaced, not followed.
+    std::fs::write(path(files::RUN), "").unwrap();
+    symlink(path("victim"), path("report.html")).unwrap();
+    write_whole(&path("report.html"), &|out| out.write_all(b"page")).unwrap();
+    assert_eq!(std::fs::read(path("victim")).unwrap(), b"safe");
+    assert!(!path("report.html").is_symlink());
+}

@@ -110,7 +110,8 @@ pub(super) fn unused(problem: &str) -> PathBuf {
 /// Looks before anything is written: a lock has no business in a directory that is no run.
 fn is_run(directory: &Path) -> Result<()> {
     let shown = directory.display();
-    let has = |file: &str| directory.join(file).is_file();
+    // A link or a pipe is refused by what it is when it is opened.
+    let has = |file: &str| directory.join(file).symlink_metadata().is_ok();
     // The problem is the last file to be written before a run begins.
     if has(files::PROBLEM) || !directory.is_dir() {
         return Ok(());
@@ -139,7 +140,7 @@ fn kept(directory: &Path) -> String {
 
 /// How many seeds a run directory is for.
 fn seeds_in(directory: &Path) -> usize {
-    let listed = std::fs::read(directory.join(files::SEEDS)).unwrap_or_default();
+    let listed = feasible_run::disk::read_inside(&directory.join(files::SEEDS)).unwrap_or_default();
     let listed: serde_json::Value = serde_json::from_slice(&listed).unwrap_or_default();
     listed["seeds"].as_array().map_or(1, Vec::len)
 }

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use feasible_report::Report;
 use feasible_run::reproduce::{
-    Budget, CIFAR_10, FASHION_MNIST, Reproduction, RobustExperiment, RobustReproduction, adult,
-    compas,
+    self, Budget, CIFAR_10, FASHION_MNIST, Reproduction, RobustExperiment, RobustReproduction,
+    adult, compas,
 };
 use feasible_run::{files, problems, write_whole};
 
@@ -20,7 +20,6 @@ use crate::progress::Progress;
 use crate::terminal::{Terminal, command_line};
 
 const GOES_ON: &str = "interrupted: the same command continues from there";
-const LOST: &str = "interrupted: a reproduction cannot be resumed";
 
 /// What is put on top of every problem file.
 fn overrides(arguments: &ReproduceArguments) -> Vec<String> {
@@ -112,21 +111,30 @@ pub fn reproduce(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<
     let overrides = overrides(arguments);
     let unused = || super::fit::unused(&format!("reproduce-{name}"));
     let directory = (!arguments.no_report).then(|| arguments.output.clone().unwrap_or_else(unused));
-    if let Some(directory) = &directory {
-        // Before hours of training, not after.
-        drop(feasible_run::Directory::create(directory)?);
-    }
+    // Before hours of training, not after; and for this program alone.
+    let held = directory.as_deref().map(|directory| reproduce::open(directory, name));
+    let _held = held.transpose()?;
+    let kept = match &directory {
+        Some(directory) => format!(
+            "interrupted: the same command with `-o {}` continues from there",
+            directory.display()
+        ),
+        None => "interrupted: without a directory nothing of a reproduction is kept".into(),
+    };
     let how = Reproduction {
         seeds: (1..=seeds).collect(),
         workers: workers(arguments.threads),
         overrides,
         directory: directory.clone(),
-        interrupt: interrupt::listen(&progress, || LOST.into()),
+        interrupt: interrupt::listen(&progress, {
+            let kept = kept.clone();
+            move || kept.clone()
+        }),
     };
     let observer = |event: &_| progress.observe(event);
     let stopped = |error: feasible_run::Error| {
         progress.clear();
-        if how.interrupt.is_raised() { Failure::interrupted(LOST) } else { error.into() }
+        if how.interrupt.is_raised() { Failure::interrupted(kept.clone()) } else { error.into() }
     };
     let report = if name == "adult" {
         let table = adult(&how, &observer).map_err(stopped)?;

@@ -143,6 +143,60 @@ pub fn people(rows: usize) -> String {
     text
 }
 
+/// People with a number of their own, from the `first` one on: rows that no other table has.
+pub fn numbered(rows: usize, first: usize) -> String {
+    let all = people(first + rows);
+    let mut lines = all.lines();
+    let mut text = format!("id,{}\n", lines.next().unwrap());
+    for (id, line) in lines.enumerate().skip(first) {
+        text += &format!("p{id},{line}\n");
+    }
+    text
+}
+
+/// A problem on [`numbered`] people that is trained in no time.
+pub const SHORT: &str = r#"[data]
+file = "numbered.csv"
+target = "income"
+positive = "high"
+drop = ["id"]
+split = { test = 0.25, seed = 0 }
+
+[model]
+hidden = [4]
+
+[[requirement]]
+name = "gender"
+loss = "kl"
+kind = "pointwise"
+at_most = 0.5
+all_but = 0.1
+counterfactual = { swap = { gender = ["Male", "Female"] } }
+
+[training]
+epochs = 3
+checkpoint = { epochs = 1 }
+"#;
+
+/// Every file under a directory with its bytes, by name; but locks, clock times and pages that show them.
+pub fn tree(path: &Path) -> Vec<(String, Vec<u8>)> {
+    if path.is_dir() { files_of_run(path) } else { Vec::new() }
+}
+
+/// Copies a directory with all that is in it, locks aside.
+pub fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let inner = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_tree(&entry.path(), &inner);
+        } else if entry.file_name() != ".lock" {
+            std::fs::copy(entry.path(), inner).unwrap();
+        }
+    }
+}
+
 /// Every file of a run but the clock times and the page that shows them, by name; subdirectories
 /// too.
 pub fn files_of_run(path: &Path) -> Vec<(String, Vec<u8>)> {

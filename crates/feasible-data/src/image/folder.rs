@@ -11,6 +11,7 @@
 //! whatever the file system says; hidden files and files of other kinds are left out, and said so.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -20,6 +21,7 @@ use super::error::ImageError;
 use super::identity::{FileHash, Identity, hex};
 use super::images::{Images, Shape};
 use crate::decoding::decoding;
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::split::Split;
 
@@ -108,7 +110,9 @@ impl<'a> Reading<'a> {
 
     fn image(&mut self, path: &Path, label: u32) -> Result<()> {
         let file = path.display().to_string();
-        let bytes = fs::read(path).map_err(Error::io(&file))?;
+        let mut bytes = Vec::new();
+        let read = disk::open(path).and_then(|mut image| image.read_to_end(&mut bytes));
+        read.map_err(Error::io(&file))?;
         let unreadable =
             |reason| Error::from(ImageError::Unreadable { file: file.clone(), reason });
         let damaged = || unreadable("it is damaged".into());

@@ -24,7 +24,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 pub(crate) fn sha256_of_file(path: &Path) -> Result<String> {
     let name = || path.display().to_string();
     let failed = |source| Error::Storage { operation: "read", path: name(), source };
-    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let mut file = feasible_data::disk::open(path).map_err(failed)?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     loop {

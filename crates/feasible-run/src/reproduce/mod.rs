@@ -10,13 +10,14 @@ mod robust;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::fit::{Observer, fit_in};
+use crate::files::{FIGURES, PROBLEM, REPORT, SUMMARY, is_ours};
+use crate::fit::{Observer, fit_in, resume_in};
 use crate::interrupt::Interrupt;
 use crate::memory;
 use crate::plan::Plan;
 use crate::seeds::{at_once, seed_directory};
 use crate::spec::Source;
-use crate::storage::{Directory, Memory, Storage};
+use crate::storage::{Directory, Memory, Storage, failed, no_link, read_from};
 use crate::summary::{SeedsSummary, Summary};
 
 pub use adult::{AdultRow, AdultTable, adult};
@@ -53,6 +54,49 @@ pub fn run_directory(top: &Path, problem: &str, seed: u64) -> PathBuf {
     top.join(problem).join(seed_directory(seed))
 }
 
+/// The directory of a reproduction, for this process alone: a new one, or one in which the same was begun.
+///
+/// # Errors
+/// [`Error::NotEmpty`] if anything else is in it; [`Error::InUse`].
+pub fn open(top: &Path, experiment: &str) -> Result<Directory> {
+    let ours = |name: &str| name.starts_with(experiment) || [REPORT, FIGURES].contains(&name);
+    let directory = Directory::open_or_create(top)?;
+    let names = directory.list().map_err(failed("list", &directory, ""))?;
+    match names.iter().all(|name| ours(name)) {
+        true => Ok(directory),
+        false => Err(Error::NotEmpty { directory: top.to_path_buf() }),
+    }
+}
+
+/// What came of a run that was done before; `None` if there is none, or not yet.
+fn done(plan: &Plan, directory: &Path) -> Result<Option<Summary>> {
+    for directory in directory.ancestors().take(2) {
+        no_link(directory)?;
+    }
+    if !directory.join(PROBLEM).is_file() {
+        return Ok(None);
+    }
+    check_same(plan, directory)?;
+    let Some(bytes) = read_from(directory, SUMMARY)? else { return Ok(None) };
+    let summary = serde_json::from_slice(&bytes).map_err(|error| Error::Damaged {
+        path: directory.join(SUMMARY).display().to_string(),
+        reason: error.to_string(),
+    });
+    summary.map(Some)
+}
+
+/// Whether the run in a directory is that of the plan, threads aside.
+fn check_same(plan: &Plan, directory: &Path) -> Result<()> {
+    let path = directory.join(PROBLEM).display().to_string();
+    let mut there = Source::open(&path)?.parse(&[])?;
+    there.training.threads = plan.spec().training.threads;
+    if there == *plan.spec() {
+        return Ok(());
+    }
+    let reason = "it holds a run with other settings: give another directory, or remove it";
+    Err(Error::unfit(directory.display().to_string(), reason))
+}
+
 /// Trains every problem with every seed, as many at a time as there are workers.
 fn train(
     problems: &[&str],
@@ -66,13 +110,28 @@ fn train(
     let jobs: Vec<(usize, u64)> =
         (0..plans.len()).flat_map(|p| how.seeds.iter().map(move |&seed| (p, seed))).collect();
     let job = |(p, seed): (usize, u64)| -> Result<Summary> {
+        let interrupted = || Error::unfit("reproduction", "it was interrupted");
+        if how.interrupt.is_raised() {
+            return Err(interrupted());
+        }
         let plan = plans[p].clone().with_seed(seed);
-        let storage: Box<dyn Storage> = match &how.directory {
-            Some(top) => Box::new(Directory::create(&run_directory(top, problems[p], seed))?),
-            None => Box::new(Memory::new()),
+        let run = match &how.directory {
+            Some(top) => {
+                let directory = run_directory(top, problems[p], seed);
+                if let Some(summary) = done(&plan, &directory)? {
+                    return Ok(summary);
+                }
+                if directory.join(PROBLEM).is_file() {
+                    resume_in(&Directory::open(&directory)?, &how.interrupt, observer)?
+                } else {
+                    // What was stopped before it had a problem is no run yet.
+                    let storage = Directory::replace(&directory, is_ours)?;
+                    fit_in(&plan, &storage, &how.interrupt, observer)?
+                }
+            }
+            None => fit_in(&plan, &Memory::new(), &how.interrupt, observer)?,
         };
-        let run = fit_in(&plan, storage.as_ref(), &how.interrupt, observer)?;
-        run.summary.ok_or_else(|| Error::unfit("reproduction", "it was interrupted"))
+        run.summary.ok_or_else(interrupted)
     };
     let estimates = plans.iter().map(Plan::estimate);
     let (shared, each) =

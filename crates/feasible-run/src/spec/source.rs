@@ -1,7 +1,9 @@
 //! The text of a problem file, and errors that say where in it.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use feasible_data::disk;
 use serde::Deserialize;
 
 use super::Spec;
@@ -35,8 +37,10 @@ impl Source {
     /// Neither exists, or the file cannot be read.
     pub fn open(name: &str) -> Result<Self> {
         let path = Path::new(name);
-        if path.is_file() {
-            let text = std::fs::read_to_string(path).map_err(|source| Error::Storage {
+        if path.exists() && !path.is_dir() {
+            let mut text = String::new();
+            let read = disk::open(path).and_then(|mut file| file.read_to_string(&mut text));
+            read.map_err(|source| Error::Storage {
                 operation: "read",
                 path: name.to_string(),
                 source,

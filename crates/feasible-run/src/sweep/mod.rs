@@ -47,7 +47,7 @@ use crate::plan::Plan;
 use crate::seeds::{at_once, seed_directory};
 use crate::spec::{LearnerName, RequirementSpec, Source};
 use crate::start::Start;
-use crate::storage::{Directory, Memory, Storage, failed, read, read_from};
+use crate::storage::{Directory, Memory, Storage, failed, no_link, read, read_from};
 use crate::summary::Summary;
 
 pub use frontier::{Achieved, Frontier, Point};
@@ -324,29 +324,35 @@ impl<'a> Sweep<'a> {
             let saved: Result<Saved, _> = serde_json::from_slice(bytes);
             saved.is_ok_and(|saved| saved.design == self.design)
         });
+        let complete = |top: Directory| -> Result<Directory> {
+            // The design first: from then on the same sweep goes on here, whenever it was stopped.
+            let first: [(&str, &dyn Fn() -> Vec<u8>); 3] = [
+                (SWEEP, &|| json(&self.saved(None))),
+                (README, &|| SWEEP_README.into()),
+                (PROBLEM, &|| self.toml.clone().into_bytes()),
+            ];
+            for (name, bytes) in first {
+                if read(&top, name)?.is_none() {
+                    top.write(name, &bytes()).map_err(failed("write", &top, name))?;
+                }
+            }
+            Ok(top)
+        };
         if same {
-            return Directory::open(path);
+            return complete(Directory::open(path)?);
         }
         if known.is_some() && !force {
             let reason = "it holds a sweep of other settings: give another directory, or --force \
                           to replace it";
             return Err(Error::unfit(path.display().to_string(), reason));
         }
-        if known.is_some() {
-            remove_runs(path)?;
-        }
+        let ours = |name: &str| is_ours(name) || [SWEEP, SWEEP_CSV].contains(&name);
         let top = match force {
-            true => Directory::replace(path, |name| {
-                is_ours(name) || [SWEEP, SWEEP_CSV].contains(&name)
-            })?,
+            true if known.is_some() => Directory::replace_with(path, ours, remove_runs)?,
+            true => Directory::replace(path, ours)?,
             false => Directory::create(path)?,
         };
-        let write =
-            |name: &str, bytes: &[u8]| top.write(name, bytes).map_err(failed("write", &top, name));
-        write(README, SWEEP_README.as_bytes())?;
-        write(PROBLEM, self.toml.as_bytes())?;
-        write(SWEEP, &json(&self.saved(None)))?;
-        Ok(top)
+        complete(top)
     }
 
     /// The plan of a level.
@@ -455,6 +461,9 @@ impl<'a> Sweep<'a> {
             return Err(interrupted());
         }
         let plan = self.plan(level)?;
+        for directory in place.iter().flat_map(|path| path.ancestors().take(2)) {
+            no_link(directory)?;
+        }
         let storage: Box<dyn Storage> = match &place {
             Some(path) if path.join(SUMMARY).is_file() => Box::new(Directory::open(path)?),
             Some(path) => Box::new(Directory::replace(path, is_ours)?),
@@ -499,8 +508,10 @@ pub fn level_directory(level: f64) -> String {
     format!("level-{level:?}")
 }
 
-/// Removes the runs and figures of a sweep, and nothing else.
+/// Removes the runs and figures of a sweep, and nothing else; nor what is behind a link.
 fn remove_runs(path: &Path) -> Result<()> {
+    let is_directory =
+        |path: &Path| path.symlink_metadata().is_ok_and(|found| found.file_type().is_dir());
     let entries = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten();
     let removed = |path: &Path| {
         std::fs::remove_dir_all(path).map_err(|source| Error::Storage {
@@ -511,9 +522,10 @@ fn remove_runs(path: &Path) -> Result<()> {
     };
     let numbered = |path: &Path, prefix: &str| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        name.strip_prefix(prefix).is_some_and(|n| n.parse::<f64>().is_ok()) && path.is_dir()
+        name.strip_prefix(prefix).is_some_and(|n| n.parse::<f64>().is_ok()) && is_directory(path)
     };
-    let ours = |path: &PathBuf| numbered(path, "level-") || path.ends_with(START);
+    let ours =
+        |path: &PathBuf| numbered(path, "level-") || path.ends_with(START) && is_directory(path);
     for level in entries(path).map(|e| e.path()).filter(ours) {
         for seed in entries(&level).map(|e| e.path()).filter(|p| numbered(p, "seed-")) {
             drop(Directory::replace(&seed, is_ours)?);
@@ -524,6 +536,9 @@ fn remove_runs(path: &Path) -> Result<()> {
     }
     let figures = path.join(FIGURES);
     let drawn = |path: &PathBuf| path.extension().is_some_and(|e| e == "svg" || e == "png");
+    if !is_directory(&figures) {
+        return Ok(());
+    }
     for figure in entries(&figures).map(|e| e.path()).filter(drawn) {
         let _ = std::fs::remove_file(figure);
     }

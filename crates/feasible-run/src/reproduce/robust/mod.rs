@@ -12,8 +12,10 @@ mod table;
 
 use std::path::{Path, PathBuf};
 
+use feasible_data::disk;
 use serde::Serialize;
 
+use super::check_same;
 use crate::attack::{AttackOptions, AttackProgress, Curve};
 use crate::error::{Error, Result};
 use crate::files::{ATTACK, PROBLEM, SUMMARY, json};
@@ -25,7 +27,7 @@ use crate::plan::Plan;
 use crate::saved_model::SavedModel;
 use crate::seeds::{FitOptions, fit, resume};
 use crate::spec::Source;
-use crate::storage::write_whole;
+use crate::storage::{no_link, write_whole};
 
 pub use cifar_10::CIFAR_10;
 pub use claims::Shown;
@@ -210,6 +212,7 @@ fn train(
     observer: Observer<'_>,
 ) -> Result<()> {
     let interrupted = || Error::unfit("reproduction", "it was interrupted");
+    no_link(directory)?;
     let fitted = if directory.join(PROBLEM).is_file() {
         check_same(plan, directory)?;
         if directory.join(SUMMARY).is_file() {
@@ -219,24 +222,14 @@ fn train(
     } else {
         let options = FitOptions {
             directory: Some(directory.to_path_buf()),
+            // What was stopped before it had a problem is no run yet.
+            force: true,
             interrupt: how.interrupt.clone(),
             ..FitOptions::default()
         };
         fit(plan, &options, observer)?
     };
     if fitted.is_interrupted() { Err(interrupted()) } else { Ok(()) }
-}
-
-/// Whether the run in a directory is that of the plan, threads aside.
-fn check_same(plan: &Plan, directory: &Path) -> Result<()> {
-    let path = directory.join(PROBLEM).display().to_string();
-    let mut there = Source::open(&path)?.parse(&[])?;
-    there.training.threads = plan.spec().training.threads;
-    if there == *plan.spec() {
-        return Ok(());
-    }
-    let reason = "it holds a run with other settings: give another directory, or remove it";
-    Err(Error::unfit(directory.display().to_string(), reason))
 }
 
 /// Attacks the test images, unless that was done before.
@@ -248,7 +241,7 @@ fn attacked(
     (options, per_class): (AttackOptions, Option<usize>),
 ) -> Result<Curve> {
     let path = directory.join(ATTACK[0]);
-    if let Ok(bytes) = std::fs::read(&path)
+    if let Ok(bytes) = disk::read_inside(&path)
         && let Ok(curve) = parse::curve(&path.display().to_string(), &bytes)
         && curve.attack == options
     {
