@@ -11,6 +11,8 @@
 use std::io;
 use std::process::ExitCode;
 
+use feasible_data::is_hidden;
+
 use crate::terminal::{error, warn};
 
 /// An exit code. See the [module](self).
@@ -65,7 +67,8 @@ impl Failure {
 
     /// A file that cannot be read or written.
     pub fn file(operation: &str, path: &std::path::Path, error: &io::Error) -> Self {
-        let message = format!("cannot {operation} {}: {error}", path.display());
+        let path = path.display().to_string();
+        let message = format!("cannot {operation} {}: {error}", feasible_data::visible(&path));
         Self { exit: of_system(error), message }
     }
 
@@ -159,12 +162,12 @@ pub fn of_arguments(error: &clap::Error) -> Exit {
         };
     }
     // They quote what was typed.
-    let plain = error.to_string();
-    match feasible_data::visible_lines(&plain) {
-        std::borrow::Cow::Borrowed(_) => {
+    let hidden = |word: std::ffi::OsString| word.to_string_lossy().chars().any(is_hidden);
+    match std::env::args_os().any(hidden) {
+        true => warn(error.to_string().trim_end()),
+        false => {
             let _ = error.print();
         }
-        std::borrow::Cow::Owned(visible) => warn(visible.trim_end()),
     }
     Exit::Input
 }

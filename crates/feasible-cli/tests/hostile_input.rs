@@ -50,7 +50,7 @@ fn an_output_that_is_an_input_is_refused_for_every_command_and_spelling() {
         &["report", "run", "-o", "people.csv"],
         &["report", "link", "-o", "hard.csv"],
         &["report", "run", "-o", "run/model-card.md"],
-        &["report", "run", "--figures", "new", "-o", "new/epochs-objective.svg"],
+        &["report", "run", "--figures", "new", "-o", "new/objective.svg"],
         &["attack", "run", "curve/attack.csv", "-o", "curve", "--restarts", "1", "--steps", "1"],
         &["fit", "own.toml", "-o", "inside", "--force"],
         &["fit", "run/problem.toml", "-o", "run", "--force"],
@@ -241,14 +241,16 @@ fn names_with_control_characters_and_overrides_are_written_out_wherever_people_r
 fn classes_that_a_spreadsheet_would_run_are_quoted_unless_they_are_to_be_kept() {
     let scratch = Scratch::new();
     let formula = "=HYPERLINK(\"\"https://example.org\"\")";
-    let people = support::people(200).replace("high", &format!("\"{formula}\"")).replace("low", "-1");
+    let people =
+        support::people(200).replace("high", &format!("\"{formula}\"")).replace("low", "-1");
     scratch.write("people.csv", &people);
     let problem = PROBLEM.replace("positive = \"high\"\n", "").replace("epochs = 20", "epochs = 2");
     scratch.write("problem.toml", &problem);
     scratch.expect(0, &["fit", "problem.toml", "-o", "run", "-q", "--no-report"]);
     let classes = |arguments: &[&str]| -> Vec<String> {
         let ran = scratch.expect(0, &[&["predict", "run", "people.csv"][..], arguments].concat());
-        let rows = ran.out.lines().skip(1).map(|line| line.split(",0.").next().unwrap().to_string());
+        let rows =
+            ran.out.lines().skip(1).map(|line| line.split(",0.").next().unwrap().to_string());
         let mut classes: Vec<_> = rows.map(|row| row.split_once(',').unwrap().1.into()).collect();
         classes.sort();
         classes.dedup();
@@ -301,8 +303,7 @@ fn groups_and_where_take_any_name_and_category() {
 fn files_that_never_end_are_refused_by_a_limit_that_can_be_raised() {
     let scratch = trained();
     let set = |value: &str| format!("data.format.skip_lines={value}");
-    let error =
-        scratch.refuse(&["check", "problem.toml", "--set", &set("9223372036854775807")]);
+    let error = scratch.refuse(&["check", "problem.toml", "--set", &set("9223372036854775807")]);
     assert!(error.contains("and ") && error.contains("people.csv has 401"), "{error}");
     let error = scratch.refuse(&["check", "problem.toml", "--set", "data.limits.rows=399"]);
     assert!(error.contains("more than the 399 rows allowed"), "{error}");
@@ -312,7 +313,8 @@ fn files_that_never_end_are_refused_by_a_limit_that_can_be_raised() {
     assert!(ran.out.contains("limits on files   rows = 400"), "{}", ran.out);
     let ran = scratch.expect(0, &["check", "problem.toml"]);
     assert!(ran.out.contains("[data.limits] raises them"), "{}", ran.out);
-    for (command, limit) in [("predict", "rows=399"), ("audit", "cells=3"), ("certify", "columns=3")]
+    for (command, limit) in
+        [("predict", "rows=399"), ("audit", "cells=3"), ("certify", "columns=3")]
     {
         let error = scratch.refuse(&[command, "run", "people.csv", "--limit", limit]);
         let key = limit.split('=').next().unwrap();

@@ -13,7 +13,7 @@
 //! | `cells` | 1,000,000,000 | rows times columns that are read; each takes 1 to 8 bytes of memory |
 //! | `table_bytes` | 32,000,000,000 | a file, after decompression |
 //! | `expansion` | 200 | bytes that a byte of a compressed file may become, once there are 64 MB of them |
-//! | `stdin_bytes` | 2,000,000,000 | a table from standard input, which is kept in memory |
+//! | `stdin_bytes` | 1,000,000,000 | a table from standard input, which is kept in memory |
 //! | `image_bytes` | 4,000,000,000 | the pixels of all images together, which are kept in memory |
 //!
 //! ```
@@ -57,7 +57,7 @@ pub struct Limits {
     pub table_bytes: u64,
     /// Bytes that a byte of a compressed file may become, once there are 64 MB of them. Default 200.
     pub expansion: u64,
-    /// Bytes of a table from standard input. Default 2,000,000,000.
+    /// Bytes of a table from standard input. Default 1,000,000,000.
     pub stdin_bytes: u64,
     /// Bytes of the pixels of all images together. Default 4,000,000,000.
     pub image_bytes: u64,
@@ -73,7 +73,7 @@ impl Default for Limits {
             cells: 1_000_000_000,
             table_bytes: 32_000_000_000,
             expansion: 200,
-            stdin_bytes: 2_000_000_000,
+            stdin_bytes: 1_000_000_000,
             image_bytes: 4_000_000_000,
         }
     }
@@ -95,7 +95,7 @@ impl Limits {
             "expansion",
             "Bytes that a byte of a compressed file may become, once there are 64 MB of them. Default 200.",
         ),
-        ("stdin_bytes", "Bytes of a table from standard input. Default 2,000,000,000."),
+        ("stdin_bytes", "Bytes of a table from standard input. Default 1,000,000,000."),
         ("image_bytes", "Bytes of the pixels of all images together. Default 4,000,000,000."),
     ];
 

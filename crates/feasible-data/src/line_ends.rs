@@ -38,7 +38,7 @@ impl<R: BufRead> Read for LineEnds<R> {
         let mut filled = 0;
         if self.of_row.get() > self.most {
             let what = format!(
-                "more than the {} bytes allowed without the end of a row: is a quote left open?",
+                "more than the {} bytes allowed without the end of a row (a quote left open?)",
                 self.most
             );
             return Err(Exceeded::new("row_bytes", what).into());
@@ -82,7 +82,8 @@ mod tests {
         let text = b"a\r\nb\rc\r\r\n\nd\r";
         for size in 1..text.len() + 1 {
             let mut out = Vec::new();
-            let mut reader = LineEnds::new(BufReader::with_capacity(size, text.as_slice()), u64::MAX);
+            let mut reader =
+                LineEnds::new(BufReader::with_capacity(size, text.as_slice()), u64::MAX);
             let mut piece = vec![0; size];
             loop {
                 match reader.read(&mut piece).unwrap() {

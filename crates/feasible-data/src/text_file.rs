@@ -47,7 +47,10 @@ pub(crate) fn read(source: Source<'_>, format: &Format, lines: Option<&[u64]>) -
             }
             continue;
         }
-        format.limits.check_rows(origin.rows() + 1, width).map_err(|more| more.at(visible(&file)))?;
+        format
+            .limits
+            .check_rows(origin.rows() + 1, width)
+            .map_err(|more| more.at(visible(&file)))?;
         rows.fill(&mut builders, line)?;
         origin.push(line);
     }

@@ -26,7 +26,7 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{2060}'..='\u{206f}'      // word joiner, isolates, …
             | '\u{feff}'                   // byte-order mark
             | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}')   // tags
+            | '\u{e0000}'..='\u{e007f}') // tags
 }
 
 /// A text in one line, every hidden character written out (`\n`, `\u{1b}`). See the [module](self).
@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn what_is_seen_stays_and_what_is_hidden_is_written_out() {
-        for plain in ["", "p(<=50K)", "Œuvre ≥ 3 µm", "مرحبا", "日本語", "🙂", "a\\n"] {
+        for plain in ["", "p(<=50K)", "Œuvre ≥ 3 µm", "مرحبا", "日本語", "🙂", "a\\n"]
+        {
             assert_eq!(visible(plain), plain);
         }
         let hidden = "\0\u{7}\u{1b}\u{7f}\u{85}\u{9b}\u{200b}\u{200f}\u{202e}\u{2066}\u{feff}";

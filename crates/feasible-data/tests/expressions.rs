@@ -210,8 +210,28 @@ proptest! {
 
 #[test]
 fn an_expression_that_is_built_says_what_it_was_built_of_whatever_the_characters() {
-    let odd = ["a", "in", "encoded", "", "a`b", "``", "`", "it's", "''", "a\"b", "a\\b", "\\", "1", "a b", "é",
-        "x) or (y == 'z", "' or 1 == 1 or a == '", "\n\t", "\u{202e}", "\0"];
+    let odd = [
+        "a",
+        "in",
+        "encoded",
+        "",
+        "a`b",
+        "``",
+        "`",
+        "it's",
+        "''",
+        "a\"b",
+        "a\\b",
+        "\\",
+        "1",
+        "a b",
+        "é",
+        "x) or (y == 'z",
+        "' or 1 == 1 or a == '",
+        "\n\t",
+        "\u{202e}",
+        "\0",
+    ];
     for column in odd {
         for category in odd {
             for encoded in [false, true] {

@@ -19,7 +19,7 @@ fn refused(read: Result<Table, Error>) -> (&'static str, String) {
 }
 
 fn gzip(pieces: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     pieces.for_each(|piece| encoder.write_all(&piece).unwrap());
     encoder.finish().unwrap()
 }
@@ -54,13 +54,13 @@ fn a_small_file_with_one_endless_cell_is_refused_before_it_is_kept() {
     let (key, said) = refused(within(&packed, limits));
     assert_eq!(key, "row_bytes");
     assert!(said.starts_with("t.csv, from line 2 on: more than the 1048576 bytes"), "{said}");
-    assert!(said.ends_with("is a quote left open?"), "{said}");
+    assert!(said.ends_with("(a quote left open?)"), "{said}");
 }
 
 #[test]
 fn what_expands_too_much_is_refused_and_read_once_the_limit_is_raised() {
     let rows = || {
-        let row = format!("1,{}\n", "7".repeat(9_000)).into_bytes();
+        let row = format!("1,{}\n", "x".repeat(9_000)).into_bytes();
         std::iter::once(b"a,b\n".to_vec()).chain((0..8_000).map(move |_| row.clone()))
     };
     for packed in [gzip(rows()), zstd(rows())] {
@@ -110,10 +110,10 @@ fn rows_columns_cells_and_bytes_have_limits() {
     }
     // A name of a column is a cell.
     let (key, said) = refused(within(csv, Limits { cell_bytes: 3, ..usual() }));
-    assert_eq!((key, said.as_str()), (
-        "cell_bytes",
-        "t.csv, line 1, column 'column 1': a cell of 4 bytes, where 3 are allowed"
-    ));
+    assert_eq!(
+        (key, said.as_str()),
+        ("cell_bytes", "t.csv, line 1, column 'column 1': a cell of 4 bytes, where 3 are allowed")
+    );
 }
 
 #[test]

@@ -94,9 +94,9 @@ impl Audit {
                     .classes
                     .iter()
                     .zip(counts)
-                    .map(|(predicted, count)| format!("{predicted} {count}"))
+                    .map(|(predicted, count)| format!("{} {count}", visible(predicted)))
                     .collect();
-                text += &format!("  {class}: {}\n", cells.join(", "));
+                text += &format!("  {}: {}\n", visible(class), cells.join(", "));
             }
         }
         text

@@ -60,7 +60,11 @@ impl Plan {
         let encoder = &self.data().encoder;
         if let Some(shape) = self.data().image_shape() {
             writeln!(out, "\npixels fed to the model ({}): {shape}", shape.len())?;
-            return self.data().warnings().iter().try_for_each(|text| writeln!(out, "  {}", visible(text)));
+            return self
+                .data()
+                .warnings()
+                .iter()
+                .try_for_each(|text| writeln!(out, "  {}", visible(text)));
         }
         writeln!(out, "\ncolumns fed to the model ({})", encoder.width())?;
         for variable in encoder.variables() {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use feasible_run::monitor::{Counted, Monitor, Standing};
 use feasible_run::files;
+use feasible_run::monitor::{Counted, Monitor, Standing};
 use feasible_run::spec::CertifySpec;
 
 use super::{model, table};

@@ -62,7 +62,9 @@ impl Draft {
         }
         let mut format = spec.format.clone().unwrap_or_default();
         if !format.limits.is_default() {
-            return Err(source.at("data.format.limits", "belongs into a table of its own, [data.limits]"));
+            return Err(
+                source.at("data.format.limits", "belongs into a table of its own, [data.limits]")
+            );
         }
         format.limits = spec.limits.clone().unwrap_or_default();
         let Read { table, parts, hashes } = read(source, spec, set.as_ref(), &format)?;

@@ -23,7 +23,9 @@ impl Draft {
             (Some(_), Some(_)) => {
                 return Err(source.at("data.folder", "give only one of `source` and `folder`"));
             }
-            (Some(folder), None) => Gallery::folder(folder, &spec.limits.clone().unwrap_or_default())?,
+            (Some(folder), None) => {
+                Gallery::folder(folder, &spec.limits.clone().unwrap_or_default())?
+            }
             (None, name) => {
                 let name = name.as_deref().unwrap_or_default();
                 Gallery::named(name, spec.directory.as_deref())?
