@@ -11,6 +11,8 @@
 use std::io;
 use std::process::ExitCode;
 
+use feasible_data::is_hidden;
+
 use crate::terminal::{error, warn};
 
 /// An exit code. See the [module](self).
@@ -65,7 +67,8 @@ impl Failure {
 
     /// A file that cannot be read or written.
     pub fn file(operation: &str, path: &std::path::Path, error: &io::Error) -> Self {
-        let message = format!("cannot {operation} {}: {error}", path.display());
+        let path = path.display().to_string();
+        let message = format!("cannot {operation} {}: {error}", feasible_data::visible(&path));
         Self { exit: of_system(error), message }
     }
 
@@ -144,6 +147,30 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self { exit: of_system(&error), message: format!("cannot write the result: {error}") }
     }
+}
+
+/// How it ends where the arguments are help that was asked for, or wrong.
+pub fn of_arguments(error: &clap::Error) -> Exit {
+    if !error.use_stderr() {
+        let printed = error.print().and_then(|()| io::Write::flush(&mut io::stdout()));
+        return match printed {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                let failure = Failure::from(error);
+                self::error(failure.message());
+                failure.exit()
+            }
+            _ => Exit::Met,
+        };
+    }
+    // They quote what was typed.
+    let hidden = |word: std::ffi::OsString| word.to_string_lossy().chars().any(is_hidden);
+    match std::env::args_os().any(hidden) {
+        true => warn(error.to_string().trim_end()),
+        false => {
+            let _ = error.print();
+        }
+    }
+    Exit::Input
 }
 
 /// A panic is our bug: says so in a few lines, and ends with 3 whichever thread it was in. Unless it is one of a

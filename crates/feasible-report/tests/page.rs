@@ -213,6 +213,7 @@ fn hostile_names_are_harmless_text() {
         "\"><img src=x onerror=alert(1)>",
         "'; DROP TABLE people; --{{ 7*7 }}{% raw %}",
         "\u{202e}desrever\u{2066}",
+        "=HYPERLINK(\"x\")\u{1b}]0;x\u{7}\u{9b}2J\u{200b}\n\t",
         "مرحبا بالعالم",
         "😀👩‍👩‍👧‍👦",
     ];
@@ -240,7 +241,10 @@ fn hostile_names_are_harmless_text() {
     let html = report.html().replace("&lt;script", "").replace("&lt;img src=x onerror=", "");
     harmless(&html);
     assert!(report.html().contains("{{ 7*7 }}"));
-    assert!(!report.html().contains('\u{202e}'));
+    let hidden = |c: char| c != '\n' && feasible_data::is_hidden(c);
+    assert!(!report.html().contains(hidden) && !report.card().unwrap().contains(hidden));
+    assert!(report.html().contains(r"\u{202e}desrever\u{2066}"));
+    assert!(report.html().contains(r"\u{1b}]0;x\u{7}\u{9b}2J\u{200b}\n\t"));
     assert!(!report.html().contains(&"W".repeat(1_000)));
     assert!(report.html().contains("😀"));
     // Neither a tag nor a new cell nor a link in the card.

@@ -5,6 +5,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use feasible_data::visible;
+
 use crate::checkpoint::CheckpointError;
 
 /// Where in a problem file.
@@ -23,12 +25,12 @@ pub struct Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.set_by, self.at) {
-            (Some(text), _) => write!(f, "--set {text}")?,
-            (None, Some((line, column))) => write!(f, "{}:{line}:{column}", self.file)?,
-            (None, None) => write!(f, "{}", self.file)?,
+            (Some(text), _) => write!(f, "--set {}", visible(text))?,
+            (None, Some((line, column))) => write!(f, "{}:{line}:{column}", visible(&self.file))?,
+            (None, None) => write!(f, "{}", visible(&self.file))?,
         }
         if !self.key.is_empty() && self.key != "." {
-            write!(f, ": {}", self.key)?;
+            write!(f, ": {}", visible(&self.key))?;
         }
         Ok(())
     }
@@ -47,7 +49,7 @@ pub enum Error {
         message: String,
     },
     /// An override (`--set key=value`) that cannot be applied.
-    #[error("--set {text}: {reason}")]
+    #[error("--set {}: {reason}", visible(.text))]
     Override {
         /// The override as given.
         text: String,
@@ -55,7 +57,7 @@ pub enum Error {
         reason: String,
     },
     /// No problem of this name, and no such file.
-    #[error("no problem file '{name}'{hint}")]
+    #[error("no problem file '{}'{hint}", visible(.name))]
     UnknownProblem {
         /// What was asked for.
         name: String,
@@ -69,7 +71,7 @@ pub enum Error {
     #[error(transparent)]
     Core(#[from] feasible::Error),
     /// A file of a run that cannot be read or written.
-    #[error("cannot {operation} {path}: {source}")]
+    #[error("cannot {operation} {}: {source}", visible(.path))]
     Storage {
         /// `read`, `write`, `append to`, ….
         operation: &'static str,
@@ -163,7 +165,7 @@ pub enum Error {
         needed: usize,
     },
     /// A question that makes no sense for this model or plan.
-    #[error("{what}: {reason}")]
+    #[error("{}: {reason}", visible(.what))]
     Unfit {
         /// What was asked.
         what: String,

@@ -50,6 +50,7 @@ impl Svg {
 
     /// A line of text at (x, y).
     pub(crate) fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
+        let text = &*feasible_data::visible(text);
         self.keep(|| Shape::Text { class: class.into(), at: (x, y), text: text.into() });
         let (x, y) = (coordinate(x), coordinate(y));
         // Writing to a String cannot fail.
