@@ -25,6 +25,10 @@ fn main() -> ExitCode {
     if cfg!(debug_assertions) && std::env::var_os("FEASIBLE_PANIC").is_some() {
         panic!("asked to by FEASIBLE_PANIC");
     }
+    if let Err(sentence) = feasible_run::Level::chosen() {
+        terminal.error(&sentence);
+        return exit::Exit::Input.into();
+    }
     let ended = match &command {
         Command::Fit(arguments) => command::fit::fit(arguments, &terminal),
         Command::Resume(arguments) => command::fit::resume(arguments, &terminal),
