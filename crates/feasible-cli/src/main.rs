@@ -28,6 +28,9 @@ fn main() -> ExitCode {
     if let Err(sentence) = feasible_run::Level::chosen() {
         terminal.error(&sentence);
         return exit::Exit::Input.into();
+    if let Err(failure) = command::memory_of_environment() {
+        terminal.error(failure.message());
+        return failure.exit().into();
     }
     let ended = match &command {
         Command::Fit(arguments) => command::fit::fit(arguments, &terminal),

@@ -104,6 +104,9 @@ struct Part {
     steps: Vec<Step>,
 }
 
+/// The most changes that one counterfactual stands for.
+const MOST: usize = 100_000;
+
 fn wrong<T>(reason: String) -> Result<T> {
     Err(Error::Counterfactual { reason })
 }
@@ -146,8 +149,8 @@ impl Counterfactual {
                         return wrong(format!("column '{column}' is crossed with itself"));
                     }
                     let pairs = all_pairs(encoder, column)?;
-                    if crossed.len() * pairs.len() > 100_000 {
-                        return wrong("more than 100,000 crosses: name fewer columns".into());
+                    if crossed.len().saturating_mul(pairs.len()) > MOST {
+                        return wrong(format!("more than {MOST} crosses: name fewer columns"));
                     }
                     let with = |parts: Vec<Part>| {
                         pairs
@@ -232,6 +235,13 @@ fn all_pairs(encoder: &Encoder, column: &str) -> Result<Vec<Part>> {
     }
     if levels.len() == 2 {
         return Ok(vec![swap(variable, range.start, 1, 0)]);
+    }
+    if real.len().saturating_mul(real.len() - 1) / 2 > MOST {
+        let levels = real.len();
+        return wrong(format!(
+            "column '{column}' has {levels} categories, of which more than {MOST} pairs can be made: group \
+             them, or use swap for the pairs that matter"
+        ));
     }
     let mut parts = Vec::new();
     for (at, &a) in real.iter().enumerate() {

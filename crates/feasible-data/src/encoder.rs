@@ -34,7 +34,7 @@ mod fit_number;
 mod sight;
 mod transform;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -321,11 +321,12 @@ impl TryFrom<Saved> for Encoder {
     type Error = Error;
 
     fn try_from(saved: Saved) -> Result<Self> {
-        for (at, variable) in saved.variables.iter().enumerate() {
+        let mut columns = BTreeSet::new();
+        for variable in &saved.variables {
             let wrong = |reason: &str| Error::Saved {
                 reason: format!("column '{}': {reason}", variable.column),
             };
-            if saved.variables[..at].iter().any(|other| other.column == variable.column) {
+            if !columns.insert(variable.column.as_str()) {
                 return Err(wrong("occurs twice"));
             }
             match &variable.encoding {
@@ -347,8 +348,9 @@ impl TryFrom<Saved> for Encoder {
                     if !named || !levels.contains(usual) {
                         return Err(wrong("edges, levels and `usual` do not fit together"));
                     }
-                    if !edges.windows(2).all(|w| w[0] < w[1]) {
-                        return Err(wrong("edges must ascend"));
+                    let finite = edges.iter().all(|edge| edge.is_finite());
+                    if !finite || !edges.windows(2).all(|w| w[0] < w[1]) {
+                        return Err(wrong("edges must be numbers that ascend"));
                     }
                 }
             }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use feasible_run::files::{self, RunInfo};
 use feasible_run::metrics::EpochTiming;
 use feasible_run::monitor::Standing;
-use feasible_run::{Curve, Prices, SavedModel, Summary};
+use feasible_run::{Curve, Prices, SavedModel, Summary, parse};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
@@ -104,10 +104,10 @@ impl Run {
     /// A directory that is no run, a run cut short, one of a newer format, damaged files.
     pub fn open(directory: &Path) -> Result<Self> {
         let path = |name: &str| directory.join(name);
+        let shown = |name: &str| path(name).display().to_string();
         let not_a_run = |missing| Error::NotARun { directory: directory.to_path_buf(), missing };
         if let Some(bytes) = optional(&path(files::SEEDS))? {
-            let listed: serde_json::Value = json(&path(files::SEEDS), &bytes)?;
-            let seeds = listed["seeds"].as_array().map_or(0, Vec::len);
+            let seeds = parse::seeds(&shown(files::SEEDS), &bytes)?.seeds.len();
             return Err(Error::Seeds { directory: directory.to_path_buf(), seeds });
         }
         let Some(bytes) = optional(&path(files::RUN))? else {
@@ -120,7 +120,7 @@ impl Run {
             let directory = directory.to_path_buf();
             return Err(Error::Newer { directory, version, format, known: FORMAT });
         }
-        let info = json(&path(files::RUN), &bytes)?;
+        let info = parse::run_info(&shown(files::RUN), &bytes)?;
         let metrics = optional(&path(files::METRICS))?.unwrap_or_default();
         let Some(bytes) = optional(&path(files::SUMMARY))? else {
             // The line being written when a run was stopped may be half a line: count ends.
@@ -131,7 +131,7 @@ impl Run {
             };
             return Err(Error::Unfinished { directory: directory.to_path_buf(), done });
         };
-        let summary = json(&path(files::SUMMARY), &bytes)?;
+        let summary = parse::summary(&shown(files::SUMMARY), &bytes)?;
         let Some(problem) = optional(&path(files::PROBLEM))? else {
             return Err(not_a_run(files::PROBLEM));
         };
@@ -145,27 +145,27 @@ impl Run {
         let model = optional(&path(files::MODEL))?;
         // A model that cannot be used is no reason not to report on its training.
         let saved = model.as_ref().and_then(|bytes| {
-            SavedModel::from_bytes(&path(files::MODEL).display().to_string(), bytes).ok()
+            SavedModel::from_bytes(&shown(files::MODEL), bytes).ok()
         });
         let margins = saved.map_or_else(Vec::new, |saved| {
             saved.clauses().iter().map(|clause| clause.margin).collect()
         });
         let model_sha256 = model.map(|bytes| feasible_run::data::sha256(&bytes));
         let prices: Option<Prices> = match optional(&path(files::SENSITIVITY))? {
-            Some(bytes) => Some(json(&path(files::SENSITIVITY), &bytes)?),
+            Some(bytes) => Some(parse::prices(&shown(files::SENSITIVITY), &bytes)?),
             None => None,
         };
         let prices = prices.filter(|prices| Some(&prices.model) == model_sha256.as_ref());
         let curve = match optional(&path(files::ATTACK[0]))? {
-            Some(bytes) => Some(json(&path(files::ATTACK[0]), &bytes)?),
+            Some(bytes) => Some(parse::curve(&shown(files::ATTACK[0]), &bytes)?),
             None => None,
         };
         Ok(Self {
             directory: directory.to_path_buf(),
             info,
             summary,
-            epochs: lines(&path(files::METRICS), &metrics)?,
-            timings: lines(&path(files::TIMINGS), &timings)?,
+            epochs: parse::lines(&shown(files::METRICS), &metrics)?,
+            timings: parse::lines(&shown(files::TIMINGS), &timings)?,
             multipliers: read_multipliers(&path(files::MULTIPLIERS))?,
             problem,
             settings,
@@ -201,19 +201,4 @@ fn json<T: DeserializeOwned>(file: &Path, bytes: &[u8]) -> Result<T> {
         line: Some(error.line()).filter(|&line| line > 0),
         reason: error.to_string(),
     })
-}
-
-fn lines<T: DeserializeOwned>(file: &Path, bytes: &[u8]) -> Result<Vec<T>> {
-    let mut values = Vec::new();
-    for (at, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        values.push(serde_json::from_slice(line).map_err(|error| Error::Damaged {
-            file: file.to_path_buf(),
-            line: Some(at + 1),
-            reason: error.to_string(),
-        })?);
-    }
-    Ok(values)
 }

@@ -229,6 +229,36 @@ impl Checkpoint {
             ),
             None => None,
         };
+        check(&payload.state).map_err(content)?;
         Ok(Self { state: payload.state, metrics: payload.metrics, problem: payload.problem })
     }
+
+    /// Refuses a state that is further than a training of so many epochs goes.
+    pub(crate) fn check_epochs(&self, epochs: u64) -> Result<(), CheckpointError> {
+        match self.state.epoch {
+            epoch if epoch <= epochs => Ok(()),
+            epoch => {
+                let reason = format!("it is at epoch {epoch} of {epochs}");
+                Err(CheckpointError::Content { reason })
+            }
+        }
+    }
+}
+
+/// Whether a state is one that a training can be in, whatever its problem; what is wrong is a sentence.
+///
+/// Whether it is one of the problem at hand, [`State::check`] says.
+fn check(state: &State<f32>) -> Result<(), String> {
+    let theta = |theta: &[f32]| match theta.iter().position(|x| !x.is_finite()) {
+        Some(at) => Err(format!("parameter {at} is {}", theta[at])),
+        None => Ok(()),
+    };
+    theta(&state.theta)?;
+    if let Some(best) = &state.best {
+        theta(&best.theta)?;
+        if best.epoch > state.epoch {
+            return Err(format!("its best epoch is {} of {}", best.epoch, state.epoch));
+        }
+    }
+    Ok(())
 }

@@ -6,6 +6,7 @@
 //! becomes two. A [`Clause`] then makes a [`Requirement`] of the samples of any table; a saved
 //! model carries the expanded requirements and is audited with the same clauses.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use feasible::adversary::{Adversary, Attack, Judge};
@@ -310,9 +311,13 @@ pub(crate) fn changes(
     encoder: &Encoder,
 ) -> Result<Vec<Change>, feasible_data::Error> {
     let mut all: Vec<Change> = Vec::new();
+    // Equal changes have equal names, and there may be very many.
+    let mut named = BTreeMap::<String, Vec<usize>>::new();
     for counterfactual in list {
         for change in counterfactual.changes(encoder)? {
-            if !all.contains(&change) {
+            let same = named.entry(change.name().to_string()).or_default();
+            if !same.iter().any(|&at| all[at] == change) {
+                same.push(all.len());
                 all.push(change);
             }
         }

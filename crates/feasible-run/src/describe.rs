@@ -103,21 +103,7 @@ impl Plan {
 
     /// An estimate of the memory a training takes, in bytes.
     pub fn memory(&self) -> usize {
-        let data = self.data();
-        let samples: usize = [Some(&data.train), data.validation.as_ref(), data.test.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(|samples| {
-                let inputs = samples.inputs();
-                let hot: usize = (0..inputs.rows()).map(|row| inputs.hot(row).len()).sum();
-                4 * (inputs.rows() * (inputs.dense_columns().len() + 4) + hot)
-            })
-            .sum();
-        let columns = data.table.bytes();
-        // θ, two moments, gradients of up to 16 lanes; λ with two moments, and copies of both.
-        let p = 4 * self.model().parameter_count() * (3 + 16);
-        let m = 8 * self.multipliers() * 6;
-        samples + columns + p + m
+        usize::try_from(self.estimate().total(1)).unwrap_or(usize::MAX)
     }
 }
 

@@ -151,6 +151,17 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// Memory that the system does not give.
+    #[error(
+        "{what}: the system does not give the {} of memory that this takes: end other programs, raise a limit on \
+         this one (`ulimit -v`), or make the problem smaller", crate::text::bytes(*.needed)
+    )]
+    Memory {
+        /// What needs it.
+        what: String,
+        /// Bytes.
+        needed: usize,
+    },
     /// A question that makes no sense for this model or plan.
     #[error("{what}: {reason}")]
     Unfit {
@@ -171,6 +182,6 @@ impl Error {
 
     /// Whether the user's input is at fault (exit code 2) rather than the machine or the program.
     pub fn is_input(&self) -> bool {
-        !matches!(self, Self::Storage { .. })
+        !matches!(self, Self::Storage { .. } | Self::Memory { .. })
     }
 }

@@ -38,6 +38,7 @@ use crate::interrupt::Interrupt;
 use crate::loss::LossName;
 use crate::metrics::{EpochMetrics, EpochTiming, Event, json_line};
 use crate::network::Network;
+use crate::parse;
 use crate::plan::Plan;
 use crate::saved_model::SavedModel;
 use crate::settings::AnyLearner;
@@ -119,8 +120,7 @@ pub(crate) fn reopen(
         read(name)?.ok_or_else(|| Error::NotARun { location: location.into(), missing: name })
     };
     let problem = needed(PROBLEM)?;
-    let info: RunInfo = serde_json::from_slice(&needed(RUN)?)
-        .map_err(|error| Error::Damaged { path: path(RUN), reason: error.to_string() })?;
+    let info = parse::run_info(&path(RUN), &needed(RUN)?)?;
     let text = String::from_utf8(problem.clone())
         .map_err(|error| Error::Damaged { path: path(PROBLEM), reason: error.to_string() })?;
     let plan = Plan::check(&Source::new(path(PROBLEM), text))?.called(&info.problem);
@@ -179,6 +179,7 @@ fn reopen_in(storage: &dyn Storage) -> Result<(Plan, Vec<u8>, Option<Box<Checkpo
             if checkpoint.problem[..] != Sha256::digest(&problem)[..] {
                 return Err(wrong(CheckpointError::OtherProblem));
             }
+            checkpoint.check_epochs(plan.spec().training.epochs.unwrap_or(0)).map_err(wrong)?;
             Some(Box::new(checkpoint))
         }
         // Stopped before the first checkpoint: the start is as good.

@@ -21,6 +21,7 @@ use crate::files::{
 };
 use crate::fit::{Fitted, Observer, fit_in, resume_in};
 use crate::interrupt::Interrupt;
+use crate::parse;
 use crate::plan::Plan;
 use crate::saved_model::SavedModel;
 use crate::spec::Source;
@@ -44,10 +45,12 @@ pub struct Rung {
 }
 
 /// `ladder.json`.
-#[derive(Serialize, Deserialize)]
-struct Listed {
-    problem: String,
-    rooms: Vec<f64>,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Listed {
+    /// What the problem is called.
+    pub problem: String,
+    /// The room of each rung.
+    pub rooms: Vec<f64>,
 }
 
 /// Where a rung is trained.
@@ -96,10 +99,7 @@ pub(crate) fn resume(
 ) -> Result<Fitted> {
     let (plan, _) = crate::fit::reopen(&top.location(), &|name| read(&top, name))?;
     let listed = read(&top, LADDER)?.unwrap_or_default();
-    let listed: Listed = serde_json::from_slice(&listed).map_err(|error| Error::Damaged {
-        path: path.join(LADDER).display().to_string(),
-        reason: error.to_string(),
-    })?;
+    let listed = parse::ladder(&path.join(LADDER).display().to_string(), &listed)?;
     climb(&plan, &listed.rooms, Some((path, top)), interrupt, observer)
 }
 

@@ -1,12 +1,15 @@
 //! The model a problem file names, as one type.
 
 use feasible::{Batch, Inputs, Model, Purpose, Stream, Tape};
+use feasible_data::TargetEncoder;
 use feasible_data::image::Shape as ImageShape;
 use feasible_nn::conv::{self, Builder, ConvNet};
 use feasible_nn::{Activation, Affine, Kernel, KernelExpansion, Mlp, Tensor};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::loss::LossName;
+use crate::memory;
 use crate::spec::{ModelKind, ModelSpec};
 
 /// A model of one of the kinds a problem file can name, computed in `f32`.
@@ -42,6 +45,13 @@ pub struct Convolutional {
 impl Convolutional {
     fn network(&self) -> Result<ConvNet> {
         let ImageShape { channels, height, width } = self.image;
+        // The builder takes memory for each channel.
+        for (what, given) in [("means", &self.mean), ("deviations", &self.deviation)] {
+            if given.len() != channels {
+                let reason = format!("{} {what} for {channels} channels", given.len());
+                return Err(Error::unfit("convolutional network", reason));
+            }
+        }
         let builder = Builder::new(conv::Shape::new(channels, height, width))?;
         let builder = builder.normalise(&self.mean, &self.deviation)?;
         Ok(match self.width {
@@ -84,6 +94,34 @@ pub enum Shape {
     Resnet18(Convolutional),
 }
 
+impl Shape {
+    /// Numbers in and numbers out; `None` for a network without layers, or of inputs beyond all memory.
+    pub(crate) fn ends(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Mlp { widths, .. } => match widths[..] {
+                [inputs, .., outputs] => Some((inputs, outputs)),
+                _ => None,
+            },
+            Self::Linear { inputs, outputs } | Self::Kernel { inputs, outputs, .. } => {
+                Some((*inputs, *outputs))
+            }
+            Self::Cnn(of) | Self::Resnet18(of) => {
+                let ImageShape { channels, height, width } = of.image;
+                let inputs = channels.checked_mul(height)?.checked_mul(width)?;
+                Some((inputs, of.outputs))
+            }
+        }
+    }
+}
+
+/// Outputs of a model for a target: one for each class, or one number.
+pub(crate) fn output_width(target: &TargetEncoder, loss: LossName) -> usize {
+    match target.classes() {
+        Some(classes) if !loss.wants_one_output() => classes.len(),
+        _ => 1,
+    }
+}
+
 impl Network {
     /// The model of a spec for these training inputs, which are images if they have a shape.
     ///
@@ -113,6 +151,10 @@ impl Network {
                     None => Kernel::Rbf { gamma: spec.gamma.unwrap_or(1.0 / width as f64) },
                 };
                 let count = spec.centres.unwrap_or(200).min(inputs.rows());
+                let numbers = (count as u64).saturating_mul(width as u64);
+                if let Some(reason) = memory::too_much(numbers.saturating_mul(4 * 4)) {
+                    return Err(Error::unfit("model.centres", reason));
+                }
                 let mut rows: Vec<u32> = (0..inputs.rows() as u32).collect();
                 let mut draw = Stream::new(spec.seed.unwrap_or(0), Purpose::Initial, u64::MAX, 0);
                 draw.shuffle(&mut rows);
@@ -161,9 +203,36 @@ impl Network {
                 Self::kernel(centres, *inputs, *kernel, *outputs)
             }
             Shape::Cnn(of) | Shape::Resnet18(of) => {
-                Ok(Self::Conv(Box::new(of.network()?), of.clone()))
+                let network = Self::Conv(Box::new(of.network()?), of.clone());
+                if network.shape() != *shape {
+                    let reason = "`width` is of resnet18, and of no other kind";
+                    return Err(Error::unfit("convolutional network", reason));
+                }
+                Ok(network)
             }
         }
+    }
+
+    /// Numbers that a pass over so many output rows (rows × views) takes beside θ and its gradient, about.
+    pub(crate) fn scratch(&self, rows: usize) -> usize {
+        let (d, k) = (self.input_width(), self.output_width());
+        let each = |numbers: usize| rows.saturating_mul(numbers);
+        match self {
+            Self::Mlp(model) => {
+                // Values and slopes of every layer, two gradients, and the weights once more, transposed.
+                let hidden: usize = model.widths()[1..].iter().fold(0, |a, &b| a.saturating_add(b));
+                each(hidden.saturating_mul(4)).saturating_add(model.parameter_count())
+            }
+            Self::Affine(_) => each(2 * d.saturating_add(2 * k)),
+            Self::Kernel(model, _) => each(3 * model.centres() + 2 * k),
+            Self::Conv(model, _) => model.scratch(rows),
+        }
+    }
+
+    /// Numbers that the model itself holds.
+    pub(crate) fn fixed(&self) -> usize {
+        // Centres as given, as rows and as columns.
+        self.centres().map_or(0, |centres| centres.len().saturating_mul(3))
     }
 
     /// Its shape.

@@ -23,10 +23,11 @@ use crate::data::{Data, Draft};
 use crate::error::{Error, Result};
 use crate::gallery;
 use crate::loss::LossName;
-use crate::network::Network;
+use crate::memory;
+use crate::network::{Network, output_width};
 use crate::recipe;
 use crate::settings::{AnyLearner, own_duals};
-use crate::spec::{CertifySpec, Keep, RequirementSpec, Source, Spec, effect};
+use crate::spec::{CertifySpec, Keep, ModelKind, RequirementSpec, Source, Spec, effect};
 
 /// A checked plan. See the [module](self).
 #[derive(Clone, Debug)]
@@ -67,6 +68,8 @@ impl Plan {
     /// # Errors
     /// Whatever is wrong with the file or the data, with its place.
     pub fn check(source: &Source) -> Result<Self> {
+        // What is available is asked before the tables take some of it.
+        let _ = memory::limit();
         let mut spec = source.parse(&[])?;
         effect::check(source, &mut spec)?;
         spec.model.fill();
@@ -123,15 +126,13 @@ impl Plan {
                 "has no effect: flips are of classes, and a number is predicted. Remove it";
             return Err(source.at("evaluation.counterfactual", message));
         }
-        let outputs = match data.target.classes() {
-            Some(classes) if !loss.wants_one_output() => classes.len(),
-            _ => 1,
-        };
+        let outputs = output_width(&data.target, loss);
         let model = Network::new(&spec.model, data.train.inputs(), data.image_shape(), outputs)
             .map_err(|error| match error {
                 Error::Unfit { what, reason } => source.at(&what, reason),
                 other => source.at("model", other.to_string()),
             })?;
+        fits(source, &spec, &memory::estimate(&data, &model, &spec.training, &[], 1))?;
         if let (Some(certify), Some(reserve)) = (&spec.certify, &data.reserve) {
             leave_room(source, certify, &data, reserve, &model, &mut clauses)?;
         }
@@ -149,6 +150,7 @@ impl Plan {
             if let Some((loss, measure)) = judged.map(LossName::losses) {
                 draft = draft.measured_by(measure.unwrap_or(loss));
             }
+            let mut lists = 0_u64;
             for clause in &clauses {
                 let place = |error: Error| at_clause(source, clause, error);
                 let requirement = clause.tightened().on(&mut ground);
@@ -159,6 +161,10 @@ impl Plan {
                     );
                     source.at(&format!("requirement[{}].where", clause.from), message)
                 })?;
+                lists = lists.saturating_add(memory::of_requirement(clause, &requirement, rows.len()));
+                if let Some(message) = memory::too_much(lists) {
+                    return Err(source.at(&format!("requirement[{}]", clause.from), message));
+                }
                 draft = draft.subject_to(requirement);
             }
             let problem = draft.check().map_err(|error| at_core(source, &clauses, error))?;
@@ -198,8 +204,25 @@ impl Plan {
             validation,
             fingerprints,
         };
+        let estimate = plan.estimate();
+        fits(source, &plan.spec, &estimate)?;
+        memory::probe(estimate.each, &plan.name)?;
         plan.check_settings(source)?;
         Ok(plan)
+    }
+
+    /// What trainings of it take.
+    pub fn estimate(&self) -> memory::Estimate {
+        let training = &self.spec.training;
+        let requirements: Vec<_> = self.clauses.iter().zip(self.train.requirements()).collect();
+        let views = 1 + views(&self.clauses);
+        memory::estimate(&self.data, &self.model, training, &requirements, views)
+    }
+
+    /// How many of so many trainings fit into memory at the same time, one at least.
+    pub(crate) fn at_once(&self, wanted: usize) -> usize {
+        let estimate = self.estimate();
+        memory::at_once(estimate.shared, estimate.each, wanted)
     }
 
     /// Settings that only the learner can judge.
@@ -430,6 +453,33 @@ impl Plan {
     pub fn parameters(&self) -> usize {
         self.model.trainable_count()
     }
+}
+
+/// Views of x beside x itself that some clauses ask for.
+fn views(clauses: &[Clause]) -> usize {
+    let changed = |clause: &&Clause| clause.change.is_some() || clause.adversary.is_some();
+    clauses.iter().filter(changed).count()
+}
+
+/// Refuses what would take more memory than there may be, at the key that is the cause.
+fn fits(source: &Source, spec: &Spec, estimate: &memory::Estimate) -> Result<()> {
+    let Some(message) = memory::too_much(estimate.total(1)) else { return Ok(()) };
+    let own = estimate.each.max(1);
+    let key = if estimate.parameters > own / 2 {
+        match spec.model.kind {
+            ModelKind::Mlp => "model.hidden",
+            ModelKind::Kernel => "model.centres",
+            ModelKind::Resnet18 => "model.width",
+            ModelKind::Linear | ModelKind::Cnn => "model",
+        }
+    } else if estimate.multipliers > own / 2 {
+        "requirement"
+    } else if estimate.shared > own {
+        "data"
+    } else {
+        "training.batch_size"
+    };
+    Err(source.at(key, message))
 }
 
 /// What the rows that are trained and validated on look like; requirements speak of the columns `spoken`.

@@ -3,7 +3,7 @@
 //!
 //! Any safetensors reader shows the manifest: it is the metadata entry `feasible`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use feasible::Model;
 use feasible_data::image::Shape as ImageShape;
@@ -16,7 +16,8 @@ use crate::clause::Clause;
 use crate::error::{Error, Result};
 use crate::gallery::Gallery;
 use crate::loss::LossName;
-use crate::network::{Network, Shape};
+use crate::memory;
+use crate::network::{Network, Shape, output_width};
 use crate::plan::Plan;
 use crate::spec::{EvaluationAttackSpec, RequirementSpec, Source};
 use crate::summary::Summary;
@@ -63,6 +64,149 @@ pub struct Manifest {
     pub tolerance: f64,
     /// How it was trained and what it achieved.
     pub training: Summary,
+}
+
+impl Manifest {
+    /// From the metadata entry `feasible`; what is wrong with it is a sentence.
+    ///
+    /// # Errors
+    /// Text that is no manifest, one of a later program, or one whose parts do not fit together.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let parsed: Version =
+            serde_json::from_slice(text.as_bytes()).map_err(|error| error.to_string())?;
+        if parsed.version > VERSION {
+            let found = parsed.version;
+            return Err(format!(
+                "it has format {found}, this program reads up to {VERSION}: use a newer one"
+            ));
+        }
+        let manifest: Self =
+            serde_json::from_slice(text.as_bytes()).map_err(|error| error.to_string())?;
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    /// Whether inputs, network, target and training fit together.
+    fn check(&self) -> Result<(), String> {
+        let inputs = match self.image {
+            Some(image) => size(&[image.channels, image.height, image.width]),
+            None => Some(self.inputs.width()),
+        };
+        let (takes, gives) = self.model.ends().ok_or("its network has no layers")?;
+        if Some(takes) != inputs {
+            let inputs = inputs.map_or("too many".into(), |inputs| inputs.to_string());
+            return Err(format!("its network takes {takes} inputs, its preprocessing makes {inputs}"));
+        }
+        if let (Shape::Cnn(of) | Shape::Resnet18(of), image) = (&self.model, self.image)
+            && Some(of.image) != image
+        {
+            return Err("its network is for images of another size than its preprocessing".into());
+        }
+        if let Some(classes) = self.target.classes() {
+            let different: BTreeSet<&String> = classes.iter().collect();
+            if classes.len() < 2 || different.len() < classes.len() {
+                return Err("its target needs at least two classes, all different".into());
+            }
+        }
+        let outputs = output_width(&self.target, self.objective);
+        if gives != outputs {
+            return Err(format!("its network gives {gives} outputs, its target takes {outputs}"));
+        }
+        if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
+            return Err(format!("its tolerance is {}, not a number ≥ 0", self.tolerance));
+        }
+        self.training.check()
+    }
+
+    /// The network, once the tensors are known to be those of its shape.
+    fn network(
+        &self,
+        tensors: &SafeTensors<'_>,
+        numbers: &dyn Fn(&str) -> Result<Vec<f32>, String>,
+    ) -> Result<Network, String> {
+        let shape_of = |name: &str| {
+            let tensor = tensors.tensor(name).map_err(|error| error.to_string())?;
+            match tensor.dtype() {
+                Dtype::F32 => Ok(tensor.shape().to_vec()),
+                other => Err(format!("tensor '{name}' holds {other:?}, not F32")),
+            }
+        };
+        let centres = match self.model {
+            Shape::Kernel { inputs, .. } => match shape_of(CENTRES)?[..] {
+                [rows, width] if rows > 0 && width == inputs => Some(numbers(CENTRES)?),
+                _ => {
+                    return Err(format!(
+                        "tensor '{CENTRES}' is not a table of at least one row and {inputs} columns"
+                    ));
+                }
+            },
+            _ => None,
+        };
+        let extra = usize::from(centres.is_some());
+        let network =
+            Network::from_shape(&self.model, centres).map_err(|error| error.to_string())?;
+        let layout = network.layout();
+        for tensor in &layout {
+            let found = shape_of(&tensor.name)?;
+            if found != tensor.shape {
+                return Err(format!(
+                    "tensor '{}' has the shape {found:?}, by the manifest it is {:?}",
+                    tensor.name, tensor.shape
+                ));
+            }
+        }
+        if tensors.len() != layout.len() + extra {
+            return Err(format!(
+                "it has {} tensors, a network of its shape {}",
+                tensors.len(),
+                layout.len() + extra
+            ));
+        }
+        Ok(network)
+    }
+}
+
+/// The product of sizes, if it is one that memory can have.
+fn size(sizes: &[usize]) -> Option<usize> {
+    sizes.iter().try_fold(1, |all: usize, &size| all.checked_mul(size))
+}
+
+/// Whether every tensor ends within the file: the sum of such ends does not overflow.
+fn check_offsets(bytes: &[u8]) -> Result<(), String> {
+    #[derive(Deserialize)]
+    struct Entry {
+        data_offsets: Option<(u64, u64)>,
+    }
+    let header = bytes.first_chunk().map(|length| u64::from_le_bytes(*length));
+    let header = header.and_then(|length| bytes.get(8..)?.get(..usize::try_from(length).ok()?));
+    // What else is wrong with it, the reader of the format says.
+    let Some(header) = header else { return Ok(()) };
+    let Ok(entries) = serde_json::from_slice::<BTreeMap<String, Entry>>(header) else {
+        return Ok(());
+    };
+    for (name, entry) in entries {
+        if entry.data_offsets.is_some_and(|(_, end)| end > bytes.len() as u64) {
+            return Err(format!("tensor '{name}' goes beyond the end of the file"));
+        }
+    }
+    Ok(())
+}
+
+/// The numbers of a tensor, all of them finite.
+fn finite(name: &str, bytes: &[u8]) -> Result<Vec<f32>, String> {
+    let number = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+    let numbers: Vec<f32> = bytes.chunks_exact(4).map(number).collect();
+    match numbers.iter().position(|x| !x.is_finite()) {
+        Some(at) => Err(format!(
+            "number {at} of tensor '{name}' is {}: weights are finite, so the file is damaged",
+            numbers[at]
+        )),
+        None => Ok(numbers),
+    }
 }
 
 /// A model that was trained and saved.
@@ -125,10 +269,6 @@ impl SavedModel {
 
     fn assemble(path: &str, manifest: Manifest, network: Network, theta: Vec<f32>) -> Result<Self> {
         let wrong = |reason: String| Error::Model { path: path.into(), reason };
-        let width = manifest.image.map_or(manifest.inputs.width(), ImageShape::len);
-        if network.input_width() != width {
-            return Err(wrong("its network does not fit its inputs".into()));
-        }
         let text = Source::new(path, "");
         let mut clauses = Vec::new();
         for (at, spec) in manifest.requirements.iter().enumerate() {
@@ -184,10 +324,14 @@ impl SavedModel {
 
     /// From the bytes of a file; `path` stands for it in messages.
     ///
+    /// Every number of the manifest is compared with the others and with the sizes of the tensors before
+    /// anything is allocated from it: reading a file takes memory in proportion to the file.
+    ///
     /// # Errors
-    /// Bytes that are not safetensors, or not one of ours.
+    /// Bytes that are not safetensors, or not one of ours; sizes that disagree; weights that are not finite.
     pub fn from_bytes(path: &str, bytes: &[u8]) -> Result<Self> {
         let wrong = |reason: String| Error::Model { path: path.into(), reason };
+        check_offsets(bytes).map_err(wrong)?;
         let (_, metadata) =
             SafeTensors::read_metadata(bytes).map_err(|error| wrong(error.to_string()))?;
         let manifest = metadata
@@ -195,40 +339,17 @@ impl SavedModel {
             .as_ref()
             .and_then(|metadata| metadata.get(ENTRY))
             .ok_or_else(|| wrong("its metadata has no entry 'feasible'".into()))?;
-        #[derive(Deserialize)]
-        struct Version {
-            version: u32,
-        }
-        let parsed: Version = serde_json::from_slice(manifest.as_bytes())
-            .map_err(|error| wrong(error.to_string()))?;
-        if parsed.version > VERSION {
-            let found = parsed.version;
-            return Err(wrong(format!(
-                "it has format {found}, this program reads up to {VERSION}: use a newer one"
-            )));
-        }
-        let manifest: Manifest = serde_json::from_slice(manifest.as_bytes())
-            .map_err(|error| wrong(error.to_string()))?;
+        let manifest = Manifest::from_json(manifest).map_err(wrong)?;
         let tensors = SafeTensors::deserialize(bytes).map_err(|error| wrong(error.to_string()))?;
-        let numbers = |name: &str, shape: Option<&[usize]>| -> Result<Vec<f32>> {
-            let tensor = tensors.tensor(name).map_err(|error| wrong(error.to_string()))?;
-            if tensor.dtype() != Dtype::F32 || shape.is_some_and(|shape| tensor.shape() != shape) {
-                return Err(wrong(format!(
-                    "tensor '{name}' is not of the shape the manifest says"
-                )));
-            }
-            let number = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-            Ok(tensor.data().chunks_exact(4).map(number).collect())
+        let numbers = |name: &str| {
+            let tensor = tensors.tensor(name).map_err(|error| error.to_string())?;
+            finite(name, tensor.data())
         };
-        let centres = match manifest.model {
-            Shape::Kernel { .. } => Some(numbers(CENTRES, None)?),
-            _ => None,
-        };
-        let network = Network::from_shape(&manifest.model, centres)
-            .map_err(|error| wrong(error.to_string()))?;
-        let mut theta = vec![0.0; network.parameter_count()];
+        let network = manifest.network(&tensors, &numbers).map_err(wrong)?;
+        let mut theta = Vec::new();
+        memory::reserve(&mut theta, network.parameter_count(), path)?;
         for tensor in network.layout() {
-            theta[tensor.range()].copy_from_slice(&numbers(&tensor.name, Some(&tensor.shape))?);
+            theta.extend(numbers(&tensor.name).map_err(wrong)?);
         }
         Self::assemble(path, manifest, network, theta)
     }

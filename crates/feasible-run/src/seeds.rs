@@ -12,6 +12,8 @@ use crate::files::{LADDER, PROBLEM, README, SEEDS, SUMMARY, is_ours, json};
 use crate::fit::{Fitted, Observer, finish_in, fit_in, resume_in};
 use crate::interrupt::Interrupt;
 use crate::ladder;
+use crate::memory;
+use crate::parse;
 use crate::plan::Plan;
 use crate::spec::Source;
 use crate::storage::{Directory, Memory, Storage, failed, read};
@@ -84,11 +86,21 @@ impl Fit {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct Seeds {
-    problem: String,
-    seeds: Vec<u64>,
-    workers: usize,
+/// The most seeds of one directory.
+pub const MOST_SEEDS: usize = 10_000;
+
+/// The most threads that fit at the same time.
+const MOST_WORKERS: usize = 1024;
+
+/// `seeds.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seeds {
+    /// What the problem is called.
+    pub problem: String,
+    /// The seeds, ascending.
+    pub seeds: Vec<u64>,
+    /// Seeds fitted at the same time.
+    pub workers: usize,
 }
 
 /// Fits a plan.
@@ -100,6 +112,10 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
     let mut seeds = options.seeds.clone();
     seeds.sort_unstable();
     seeds.dedup();
+    if seeds.len() > MOST_SEEDS {
+        let reason = format!("{} seeds are more than {MOST_SEEDS}", seeds.len());
+        return Err(Error::unfit("--seeds", reason));
+    }
     let open = |path: &Path| {
         if options.force { Directory::replace(path, is_ours) } else { Directory::create(path) }
     };
@@ -132,7 +148,7 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
     let Some(path) = &options.directory else {
         let train =
             |seed| fit_in(&plan.clone().with_seed(seed), &Memory::new(), interrupt, observer);
-        return Ok(Fit { runs: at_once(&seeds, options.workers, train)? });
+        return Ok(Fit { runs: at_once(&seeds, plan.at_once(options.workers), train)? });
     };
     let top = open(path)?;
     let write =
@@ -149,7 +165,7 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
         let directory = Directory::create(&path.join(seed_directory(seed)))?;
         fit_in(&plan.clone().with_seed(seed), &directory, interrupt, observer)
     };
-    sum_up(&top, Fit { runs: at_once(&seeds, options.workers, train)? })
+    sum_up(&top, Fit { runs: at_once(&seeds, plan.at_once(options.workers), train)? })
 }
 
 /// Ends the run in a directory where its last checkpoint is.
@@ -180,8 +196,20 @@ pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
         path: path.join(name).display().to_string(),
         reason,
     };
-    let listed: Seeds =
-        serde_json::from_slice(&bytes).map_err(|e| damaged(SEEDS, e.to_string()))?;
+    let listed = parse::seeds(&path.join(SEEDS).display().to_string(), &bytes)?;
+    let fresh = || -> Result<Plan> {
+        let bytes = read(&top, PROBLEM)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let source = Source::new(path.join(PROBLEM).display().to_string(), text);
+        Ok(Plan::check(&source)?.called(&listed.problem))
+    };
+    let mut workers = listed.workers;
+    // Every run that is resumed reads its own table. What is wrong with one, it says itself.
+    if workers > 1
+        && let Ok(plan) = fresh()
+    {
+        workers = memory::at_once(0, plan.estimate().total(1), workers);
+    }
     let plan = Mutex::new(None);
     let train = |seed| {
         if interrupt.is_raised() {
@@ -194,10 +222,7 @@ pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
         // Killed before this seed was begun.
         let mut cached = plan.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if cached.is_none() {
-            let bytes = read(&top, PROBLEM)?.unwrap_or_default();
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            let source = Source::new(path.join(PROBLEM).display().to_string(), text);
-            *cached = Some(Plan::check(&source)?.called(&listed.problem));
+            *cached = Some(fresh()?);
         }
         let fresh = cached.clone();
         drop(cached);
@@ -207,7 +232,7 @@ pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
             None => Err(damaged(PROBLEM, "it is missing".into())),
         }
     };
-    let runs = at_once(&listed.seeds, listed.workers, train)?;
+    let runs = at_once(&listed.seeds, workers, train)?;
     sum_up(&top, Fit { runs })
 }
 
@@ -254,7 +279,7 @@ pub(crate) fn at_once<I: Copy + Sync, T: Send>(
     let next = AtomicUsize::new(0);
     let slots: Vec<Mutex<Option<Result<T>>>> = items.iter().map(|_| Mutex::new(None)).collect();
     std::thread::scope(|scope| {
-        for _ in 0..workers.clamp(1, items.len().max(1)) {
+        for _ in 0..workers.min(MOST_WORKERS).clamp(1, items.len().max(1)) {
             scope.spawn(|| {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);

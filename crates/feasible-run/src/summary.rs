@@ -76,6 +76,25 @@ impl Summary {
         }
     }
 
+    /// Whether all parts are about the same requirements; what is wrong is a sentence.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        fn names(evaluation: &Evaluation) -> impl Iterator<Item = &str> {
+            evaluation.requirements.iter().map(|requirement| requirement.name.as_str())
+        }
+        for (part, evaluation) in self.parts() {
+            if !names(evaluation).eq(names(&self.train)) {
+                return Err(format!(
+                    "the requirements of its {part} rows are not those of its training rows"
+                ));
+            }
+            let table = evaluation.confusion.as_deref().unwrap_or_default();
+            if table.iter().any(|row| row.len() != table.len()) {
+                return Err(format!("the confusion table of its {part} rows is not square"));
+            }
+        }
+        Ok(())
+    }
+
     /// The parts, by name.
     pub fn parts(&self) -> Vec<(&'static str, &Evaluation)> {
         let mut parts = vec![("train", &self.train)];
@@ -248,6 +267,19 @@ pub struct SeedsSummary {
 }
 
 impl SeedsSummary {
+    /// Whether all runs are of one problem; what is wrong is a sentence.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.runs.iter().try_for_each(Summary::check)?;
+        let Some(first) = self.runs.first() else { return Ok(()) };
+        let names = |run: &Summary| -> Vec<String> {
+            run.train.requirements.iter().map(|requirement| requirement.name.clone()).collect()
+        };
+        match self.runs.iter().all(|run| names(run) == names(first)) {
+            true => Ok(()),
+            false => Err("its runs have different requirements".into()),
+        }
+    }
+
     /// Whether every run meets every requirement.
     pub fn met(&self) -> bool {
         self.runs.iter().all(Summary::met)

@@ -296,6 +296,11 @@ impl DualState {
         (self.first.len(), self.second.len(), self.steps.len()) == (first, second, first)
     }
 
+    /// Whether anything it remembers is no number.
+    pub(crate) fn has_nan(&self) -> bool {
+        self.first.iter().chain(&self.second).any(|x| x.is_nan())
+    }
+
     pub(crate) fn start(dual: &Dual, multipliers: usize) -> Self {
         let (first, second) = Self::lengths(dual, multipliers);
         Self { first: vec![0.0; first], second: vec![0.0; second], steps: vec![0; first] }

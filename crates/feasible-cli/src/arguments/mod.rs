@@ -28,7 +28,8 @@ Exit codes:
   130  interrupted; `feasible resume` goes on
 
 Environment:
-  FEASIBLE_THREADS, FEASIBLE_SEED, FEASIBLE_DATA stand for --threads, --seed, --data-dir;
+  FEASIBLE_THREADS, FEASIBLE_SEED, FEASIBLE_DATA, FEASIBLE_MEMORY stand for --threads, --seed,
+  --data-dir, --memory;
   NO_COLOR turns colours off. Flags win over the environment, the environment over the file.
 
 Example:

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use feasible_run::memory;
 
 /// What is put on top of a problem file.
 #[derive(Clone, Debug, Default, Args)]
@@ -17,6 +18,27 @@ pub struct Overrides {
     /// Read a data set's original files from this directory [env: FEASIBLE_DATA]
     #[arg(long, alias = "data", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
+    /// Memory.
+    #[command(flatten)]
+    pub memory: MemoryArguments,
+}
+
+/// How much memory a training may take.
+#[derive(Clone, Debug, Default, Args)]
+pub struct MemoryArguments {
+    /// Refuse a training that would take more memory than this: 800MB, 1.5GB, 2GiB [env: FEASIBLE_MEMORY]
+    /// [default: on Linux what is available, elsewhere no limit]
+    #[arg(long, value_name = "SIZE", value_parser = memory::parse)]
+    pub memory: Option<u64>,
+}
+
+impl MemoryArguments {
+    /// From now on this is the limit.
+    pub fn apply(&self) {
+        if let Some(bytes) = self.memory {
+            memory::set_limit(bytes);
+        }
+    }
 }
 
 /// `fit`.
@@ -55,6 +77,9 @@ pub struct ResumeArguments {
     /// The run directory
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
+    /// Memory.
+    #[command(flatten)]
+    pub memory: MemoryArguments,
     /// Train no further: end with the last epoch that was saved, and the model that was kept
     #[arg(long)]
     pub finish: bool,

@@ -60,6 +60,7 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
 /// Goes on with a run.
 pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> {
     let directory = &arguments.directory;
+    arguments.memory.apply();
     is_run(directory)?;
     let progress = Arc::new(Progress::new(seeds_in(directory), terminal));
     let resumed = directory.clone();

@@ -20,13 +20,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use feasible_data::{Format, ImageSet, Table};
-use feasible_run::{Gallery, Plan, SavedModel, Source, files, problems};
+use feasible_run::{Gallery, Plan, SavedModel, Source, files, memory, problems};
 
 use crate::arguments::Overrides;
 use crate::exit::{Failure, Result};
 
 /// A problem file with what the arguments put on top of it; later ones win.
 fn source(problem: &str, first: &[String], overrides: &Overrides) -> Result<Source> {
+    overrides.memory.apply();
     let mut all = first.to_vec();
     let opened = Source::open(problem)?;
     if let Some(directory) = data_dir(&overrides.data_dir) {
@@ -43,6 +44,18 @@ fn source(problem: &str, first: &[String], overrides: &Overrides) -> Result<Sour
     }
     all.extend_from_slice(&overrides.set);
     Ok(opened.with_overrides(&all))
+}
+
+/// The limit on memory that the environment gives; a flag wins over it.
+pub fn memory_of_environment() -> Result<()> {
+    let Some(text) = std::env::var_os("FEASIBLE_MEMORY").filter(|value| !value.is_empty()) else {
+        return Ok(());
+    };
+    let text = text.to_string_lossy();
+    let bytes = memory::parse(&text)
+        .map_err(|reason| Failure::input(format!("FEASIBLE_MEMORY={text}: {reason}")))?;
+    memory::set_limit(bytes);
+    Ok(())
 }
 
 /// The directory of original files: the flag, else the environment.

@@ -24,6 +24,7 @@ const LOST: &str = "interrupted: a reproduction cannot be resumed";
 
 /// What is put on top of every problem file.
 fn overrides(arguments: &ReproduceArguments) -> Vec<String> {
+    arguments.overrides.memory.apply();
     let mut overrides = Vec::new();
     if let Some(directory) = super::data_dir(&arguments.overrides.data_dir) {
         let directory = std::path::absolute(&directory).unwrap_or(directory);

@@ -186,6 +186,18 @@ impl<T: Kernels> ConvNet<T> {
         self.layout.clone()
     }
 
+    /// Numbers that a pass over so many images takes beside θ and its gradient, about.
+    pub fn scratch(&self, images: usize) -> usize {
+        let values = |node: &Node| node.shape.blocked();
+        let all = self.nodes.iter().map(values).fold(0, usize::saturating_add);
+        let largest = self.nodes.iter().map(values).max().unwrap_or(0);
+        // What is stored of every value, sums before shortcuts, and gradients.
+        let each = all.saturating_mul(2).saturating_add(largest.saturating_mul(self.buffers));
+        // Weights packed both ways, their gradients by parts, and both at points.
+        let weights = self.packed.saturating_mul(4).saturating_add(self.points.saturating_mul(2));
+        images.saturating_mul(each).saturating_add(weights)
+    }
+
     /// Multiplications of a forward pass of one image, for measuring speed.
     pub fn multiplications(&self) -> usize {
         self.nodes.iter().filter_map(Node::convolution).map(|c| c.plan.multiplications()).sum()

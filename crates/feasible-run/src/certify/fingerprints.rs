@@ -21,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use feasible_data::{Cells, Column, Table};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::overlap::{FALSE_ALARM, HeldOut, Pool, Repetition, noticed, times};
 use super::words::about;
@@ -28,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::files::FINGERPRINTS;
 use crate::text::grouped;
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// In fewer rows, a column without equal cells may be chance.
 const NAMED: usize = 30;
@@ -98,10 +99,13 @@ impl Fingerprints {
         Ok(self)
     }
 
-    /// As bytes.
+    /// As bytes: the fingerprints in postcard's encoding, which begins with the version, and the SHA-256 of that.
     pub fn to_bytes(&self) -> Vec<u8> {
         // Numbers and text in memory cannot fail to serialise.
-        postcard::to_stdvec(self).unwrap_or_default()
+        let mut bytes = postcard::to_stdvec(self).unwrap_or_default();
+        let digest = Sha256::digest(&bytes);
+        bytes.extend_from_slice(&digest);
+        bytes
     }
 
     /// From bytes; `path` stands for the file in messages.
@@ -119,7 +123,31 @@ impl Fingerprints {
             );
             return Err(damaged(reason));
         }
-        postcard::from_bytes(bytes).map_err(|e| damaged(e.to_string()))
+        let Some((content, digest)) = bytes.split_last_chunk::<32>() else {
+            return Err(damaged("it is cut short: restore it, or train again".into()));
+        };
+        if Sha256::digest(content)[..] != digest[..] {
+            let reason = "its checksum does not fit its content: restore it, or train again";
+            return Err(damaged(reason.into()));
+        }
+        let prints: Self = postcard::from_bytes(content).map_err(|e| damaged(e.to_string()))?;
+        prints.check().map_err(damaged)?;
+        Ok(prints)
+    }
+
+    /// Whether lists are sorted, without which rows are not found in them, and fit together.
+    fn check(&self) -> Result<(), String> {
+        let units = self.unit.as_ref().map_or(&[][..], |(_, units)| units);
+        let lists = [&self.whole[..], &self.plain, &self.part, units];
+        if !lists.iter().all(|list| list.is_sorted()) {
+            return Err("its fingerprints are not sorted".into());
+        }
+        let rows = self.plain.len();
+        let whole = if self.names.is_empty() { 0 } else { rows };
+        if self.part.len() != rows || self.whole.len() != whole || units.len() > rows {
+            return Err("it has different numbers of fingerprints for the same rows".into());
+        }
+        Ok(())
     }
 
     /// Compares the rows of a table with those that were used.

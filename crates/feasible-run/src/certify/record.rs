@@ -13,6 +13,7 @@ use crate::data::sha256_of_file;
 use crate::error::{Error, Result};
 use crate::files::{FINGERPRINTS, PROBLEM, RUN, RunInfo};
 use crate::fit::reopen;
+use crate::parse;
 use crate::plan::Plan;
 use crate::saved_model::SavedModel;
 use crate::spec::{CertifySpec, Source};
@@ -53,8 +54,7 @@ impl RunRecord {
         };
         let at = |name: &str| directory.join(name).display().to_string();
         let damaged = |name: &str, reason: String| Error::Damaged { path: at(name), reason };
-        let info: RunInfo = serde_json::from_slice(&bytes(RUN)?)
-            .map_err(|error| damaged(RUN, error.to_string()))?;
+        let info = parse::run_info(&at(RUN), &bytes(RUN)?)?;
         let problem = String::from_utf8(bytes(PROBLEM)?)
             .map_err(|error| damaged(PROBLEM, error.to_string()))?;
         let certify = Source::new(at(PROBLEM), problem).parse(&[])?.certify;

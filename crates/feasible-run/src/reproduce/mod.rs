@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::fit::{Observer, fit_in};
 use crate::interrupt::Interrupt;
+use crate::memory;
 use crate::plan::Plan;
 use crate::seeds::{at_once, seed_directory};
 use crate::spec::Source;
@@ -73,7 +74,11 @@ fn train(
         let run = fit_in(&plan, storage.as_ref(), &how.interrupt, observer)?;
         run.summary.ok_or_else(|| Error::unfit("reproduction", "it was interrupted"))
     };
-    let mut runs = at_once(&jobs, how.workers, job)?.into_iter();
+    let estimates = plans.iter().map(Plan::estimate);
+    let (shared, each) =
+        estimates.fold((0, 0), |(shared, each): (u64, u64), e| (shared + e.shared, each.max(e.each)));
+    let workers = memory::at_once(shared, each, how.workers);
+    let mut runs = at_once(&jobs, workers, job)?.into_iter();
     Ok(problems
         .iter()
         .map(|name| SeedsSummary {

@@ -41,6 +41,8 @@ use crate::error::{Error, Result};
 use crate::files::{FIGURES, PROBLEM, README, SUMMARY, is_ours, json};
 use crate::fit::{Observer, fit_from};
 use crate::interrupt::Interrupt;
+use crate::memory;
+use crate::parse;
 use crate::plan::Plan;
 use crate::seeds::{at_once, seed_directory};
 use crate::spec::{LearnerName, RequirementSpec, Source};
@@ -371,11 +373,16 @@ impl<'a> Sweep<'a> {
         let pairs: Vec<(usize, f64)> =
             levels.iter().flat_map(|&l| (0..self.seeds.len()).map(move |s| (s, l))).collect();
         let (threads, seeds) = (options.threads.max(1), self.seeds.len());
+        // Every level has a plan of its own, with its own table.
+        let whole = match levels.first() {
+            Some(&level) => self.plan(level)?.estimate().total(1),
+            None => 0,
+        };
         // Cores that trainings at the same time leave over go to each of them.
         let work = |jobs: usize| Work {
             options,
             observer,
-            workers: threads.min(jobs),
+            workers: memory::at_once(0, whole, threads.min(jobs)),
             threads: (threads / threads.min(jobs)).max(1),
         };
         match self.design.starts {
@@ -455,10 +462,7 @@ impl<'a> Sweep<'a> {
         };
         let storage = storage.as_ref();
         let summary: Summary = match read(storage, SUMMARY)? {
-            Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Damaged {
-                path: format!("{}/{SUMMARY}", storage.location()),
-                reason: error.to_string(),
-            })?,
+            Some(bytes) => parse::summary(&format!("{}/{SUMMARY}", storage.location()), &bytes)?,
             None => {
                 let plan = plan.as_ref().clone().with_seed(seed).with_threads(work.threads);
                 let interrupt = &work.options.interrupt;

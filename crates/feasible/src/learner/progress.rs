@@ -110,6 +110,17 @@ impl Settling {
 }
 
 impl Progress {
+    /// Whether it is the progress of a training of this problem, with counters that can still count.
+    pub(crate) fn fits(&self, problem: &Problem) -> bool {
+        let Settling { factors, unsettled, lowered, since_offsets, brackets, .. } = &self.settling;
+        let most = problem.requirements().len();
+        let counters = [self.checks, *lowered, *since_offsets];
+        self.stuck < 1 << 60
+            && counters.into_iter().all(|counter| counter < 1 << 31)
+            && [self.least_slacks.len(), factors.len(), unsettled.len()].into_iter().all(|n| n <= most)
+            && brackets.as_ref().is_none_or(|brackets| brackets.fits(problem))
+    }
+
     /// Notes the least slack of every requirement.
     pub(crate) fn note_slacks(&mut self, measurement: &Measurement, epoch: u64) {
         self.least_slacks.resize(measurement.slacks.len(), (f64::INFINITY, 0));

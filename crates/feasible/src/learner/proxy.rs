@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::learner::sizes::Sizes;
 use crate::measurement::{Measurement, Slacks};
 use crate::multiplier::Multipliers;
+use crate::problem::Problem;
 
 /// A bracket is closed at this share of the requirement's size,
 const CLOSED: f64 = 1e-11;
@@ -84,6 +85,13 @@ impl Brackets {
     pub(crate) fn new(sizes: &Sizes) -> Self {
         let of = |at: &f64| Bracket { at: *at, ..Bracket::default() };
         Self(sizes.offsets.iter().map(|of_one| of_one.iter().map(of).collect()).collect())
+    }
+
+    /// Whether they are of these requirements.
+    pub(crate) fn fits(&self, problem: &Problem) -> bool {
+        let each = self.0.iter().zip(problem.requirements());
+        self.0.len() == problem.requirements().len()
+            && each.into_iter().all(|(own, r)| own.is_empty() || own.len() == r.multipliers())
     }
 
     /// The offsets, per requirement.

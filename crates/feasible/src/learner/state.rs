@@ -42,6 +42,9 @@ pub struct State<T> {
     pub outcome: Option<Outcome>,
 }
 
+/// More steps than any training takes, so that counting them does not overflow.
+const MOST_STEPS: u64 = 1 << 60;
+
 /// The best iterate so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound(serialize = "T: Serialize", deserialize = "T: DeserializeOwned"))]
@@ -99,6 +102,23 @@ impl<T: Real> State<T> {
                     requirement.who()
                 ));
             }
+        }
+        // A training that diverged ended with such numbers; no other can go on from them.
+        let ended = !matches!(self.outcome, None | Some(Outcome::Interrupted));
+        let remembers_nan = self.optimiser.slots.iter().flatten().any(|x| x.to_f64().is_nan())
+            || self.duals.iter().any(DualState::has_nan);
+        if remembers_nan && !ended {
+            return state("its optimisers remember numbers that are no numbers".into());
+        }
+        let best = self.best.as_ref().map_or(0, |best| best.epoch);
+        if best > self.epoch || self.optimiser.step > MOST_STEPS {
+            return state(format!(
+                "it is at epoch {}, with its best epoch {best} and {} steps done",
+                self.epoch, self.optimiser.step
+            ));
+        }
+        if !self.progress.fits(problem) {
+            return state("what it remembers of its progress was of other requirements".into());
         }
         let penalised = strategy.first_penalty() > 0.0;
         if !(self.penalty >= 0.0 && self.penalty.is_finite() && (self.penalty > 0.0) == penalised) {

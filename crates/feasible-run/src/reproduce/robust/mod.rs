@@ -20,6 +20,7 @@ use crate::files::{ATTACK, PROBLEM, SUMMARY, json};
 use crate::fit::Observer;
 use crate::gallery::Gallery;
 use crate::interrupt::Interrupt;
+use crate::parse;
 use crate::plan::Plan;
 use crate::saved_model::SavedModel;
 use crate::seeds::{FitOptions, fit, resume};
@@ -248,7 +249,7 @@ fn attacked(
 ) -> Result<Curve> {
     let path = directory.join(ATTACK[0]);
     if let Ok(bytes) = std::fs::read(&path)
-        && let Ok(curve) = serde_json::from_slice::<Curve>(&bytes)
+        && let Ok(curve) = parse::curve(&path.display().to_string(), &bytes)
         && curve.attack == options
     {
         return Ok(curve);
