@@ -145,6 +145,30 @@ impl From<io::Error> for Failure {
     }
 }
 
+/// How it ends where the arguments are help that was asked for, or wrong.
+pub fn of_arguments(error: &clap::Error) -> Exit {
+    if !error.use_stderr() {
+        let printed = error.print().and_then(|()| io::Write::flush(&mut io::stdout()));
+        return match printed {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                let failure = Failure::from(error);
+                self::error(failure.message());
+                failure.exit()
+            }
+            _ => Exit::Met,
+        };
+    }
+    // They quote what was typed.
+    let plain = error.to_string();
+    match feasible_data::visible_lines(&plain) {
+        std::borrow::Cow::Borrowed(_) => {
+            let _ = error.print();
+        }
+        std::borrow::Cow::Owned(visible) => warn(visible.trim_end()),
+    }
+    Exit::Input
+}
+
 /// A panic is our bug: says so in a few lines, and ends with 3 whichever thread it was in. Unless it is one of a
 /// decoder, at a damaged file. Nothing is unwound; the release profile relies on it.
 pub fn report_panics() {

@@ -7,6 +7,7 @@ mod arguments;
 mod command;
 mod exit;
 mod interrupt;
+mod outputs;
 mod progress;
 mod terminal;
 
@@ -20,14 +21,18 @@ use crate::terminal::Terminal;
 fn main() -> ExitCode {
     interrupt::watch();
     exit::report_panics();
-    let Arguments { terminal, command } = Arguments::parse();
+    let Arguments { terminal, command } = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return exit::of_arguments(&error).into(),
+    };
     let terminal = Terminal::new(&terminal);
-    if cfg!(debug_assertions) && std::env::var_os("FEASIBLE_PANIC").is_some() {
-        panic!("asked to by FEASIBLE_PANIC");
-    }
     if let Err(sentence) = feasible_run::Level::chosen() {
         terminal.error(&sentence);
         return exit::Exit::Input.into();
+    }
+    if cfg!(debug_assertions) && std::env::var_os("FEASIBLE_PANIC").is_some() {
+        panic!("asked to by FEASIBLE_PANIC");
+    }
     if let Err(failure) = command::memory_of_environment() {
         terminal.error(failure.message());
         return failure.exit().into();

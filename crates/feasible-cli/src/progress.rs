@@ -101,7 +101,7 @@ impl Progress {
                 let text = self.line(*seed, *epochs, metrics, ended, left);
                 match &self.bar {
                     Some(bar) => {
-                        bar.set_message(text);
+                        bar.set_message(feasible_data::visible(&text).into_owned());
                         bar.set_position((done * STEPS as f64) as u64);
                     }
                     None => warn(&text),

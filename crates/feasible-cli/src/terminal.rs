@@ -1,9 +1,14 @@
 //! What the program says: results on standard output, the rest on standard error.
 //!
+//! Names and values come from files, and a file may hold what moves the cursor or turns text around: text for people
+//! has such characters written out, JSON has them escaped. CSV and TOML, which programs read, are as they are,
+//! unless standard output is a terminal.
+//!
 //! A reader that has seen enough (`| head`) is no failure: what it does not read is dropped.
 
 use std::io::{self, IsTerminal, Write};
 
+use feasible_data::{is_hidden, visible_lines};
 use serde::Serialize;
 
 use crate::arguments::TerminalArguments;
@@ -32,15 +37,14 @@ impl Terminal {
     /// # Errors
     /// What the system says, unless the reader has gone.
     pub fn result(&self, value: &impl Serialize, text: impl FnOnce() -> String) -> io::Result<()> {
-        if !self.json {
-            return self.print(text().as_bytes());
-        }
-        let mut json = serde_json::to_vec_pretty(value)?;
-        json.push(b'\n');
-        self.print(&json)
+        let text = match self.json {
+            false => visible_lines(&text()).into_owned(),
+            true => escaped(&serde_json::to_string_pretty(value)?) + "\n",
+        };
+        self.send(|out| out.write_all(text.as_bytes()))
     }
 
-    /// Bytes on standard output.
+    /// Text for programs on standard output.
     ///
     /// # Errors
     /// As [`Terminal::result`].
@@ -48,11 +52,21 @@ impl Terminal {
         self.write(|out| out.write_all(bytes))
     }
 
-    /// Writes to standard output.
+    /// Writes text for programs to standard output.
     ///
     /// # Errors
     /// As [`Terminal::result`].
     pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        if !io::stdout().is_terminal() {
+            return self.send(write);
+        }
+        let mut bytes = Vec::new();
+        write(&mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes);
+        self.send(|out| out.write_all(visible_lines(&text).as_bytes()))
+    }
+
+    fn send(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let mut out = io::BufWriter::new(WhileRead { out: io::stdout().lock(), gone: false });
         write(&mut out)?;
         out.flush()
@@ -119,6 +133,21 @@ impl<W: Write> Write for WhileRead<W> {
     }
 }
 
+/// JSON that says the same, hidden characters escaped: they stand in its strings only.
+pub fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c == '\n' || !is_hidden(c) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            out += &format!("\\u{unit:04x}");
+        }
+    }
+    out
+}
+
 /// The command as it could be typed again.
 pub fn command_line() -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=./:,+%@".contains(c);
@@ -132,10 +161,23 @@ pub fn command_line() -> String {
 
 /// What went wrong, on standard error.
 pub fn error(message: &str) {
-    let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {message}");
+    let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {}", visible_lines(message));
 }
 
 /// A line on standard error; that it cannot be written is no reason to stop.
 pub fn warn(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", visible_lines(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_escaped_and_says_the_same() {
+        let value = serde_json::json!({ "a\u{1b}\u{202e}": "\u{7f}\u{9b}\u{e0041}é\n🙂" });
+        let text = escaped(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(!text.chars().any(|c| c != '\n' && is_hidden(c)), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
 }

@@ -85,6 +85,17 @@ fn every_problem_and_requirement_can_be_trained() {
 }
 
 #[test]
+fn the_limits_of_the_chapter_are_the_defaults() {
+    let scratch = Scratch::new();
+    let blocks = blocks("toml");
+    let limits = blocks.iter().find(|block| block.starts_with("[data.limits]")).unwrap();
+    assert_eq!(limits.lines().count(), 1 + feasible_data::Limits::KEYS.len());
+    scratch.write("more.toml", &format!("{}\n{limits}", blocks[0]));
+    let said = scratch.expect(0, &["check", "more.toml"]).out;
+    assert!(said.contains("limits on files   the usual ones"), "{said}");
+}
+
+#[test]
 fn every_command_is_mentioned() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/program.md");
     let text = std::fs::read_to_string(path).unwrap();

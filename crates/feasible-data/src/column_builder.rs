@@ -70,7 +70,7 @@ impl ColumnBuilder {
         Some(second)
     }
 
-    fn place(&self, file: &str, line: u64) -> Place {
+    pub(crate) fn place(&self, file: &str, line: u64) -> Place {
         Place { file: file.to_string(), line, column: self.name.clone() }
     }
 

@@ -193,7 +193,7 @@ impl Counterfactual {
 impl Change {
     fn of(parts: Vec<Part>, width: usize) -> Self {
         let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
-        let name = names.join(" × ");
+        let name = crate::visible(&names.join(" × ")).into_owned();
         let columns = parts.iter().map(|part| part.column.clone()).collect();
         let steps = parts.into_iter().flat_map(|part| part.steps).collect();
         Self { name, columns, steps, width }

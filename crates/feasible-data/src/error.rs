@@ -4,7 +4,9 @@ use std::fmt;
 
 use crate::expression::ExpressionError;
 use crate::image::ImageError;
+use crate::limits::Exceeded;
 use crate::nearest::suggestion;
+use crate::visible::visible;
 
 /// Where a cell stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,23 +21,18 @@ pub struct Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, line {}, column '{}'", self.file, self.line, shown(&self.column))
+        let file = visible(&self.file);
+        write!(f, "{file}, line {}, column '{}'", self.line, shown(&self.column))
     }
 }
 
-/// A value as an error message can show it: control characters escaped, 60 characters at most.
+/// A value as an error message can show it: hidden characters written out, 60 characters at most.
 pub(crate) fn shown(value: &str) -> String {
-    let mut out = String::new();
-    for c in value.chars().take(60) {
-        match c {
-            c if c.is_control() => out.extend(c.escape_default()),
-            c => out.push(c),
-        }
+    let end = value.char_indices().nth(60).map(|(end, _)| end);
+    match end {
+        Some(end) => format!("{}…", visible(&value[..end])),
+        None => visible(value).into_owned(),
     }
-    if value.chars().nth(60).is_some() {
-        out.push('…');
-    }
-    out
 }
 
 /// What is wrong with a table, or with what was asked of it.
@@ -43,7 +40,7 @@ pub(crate) fn shown(value: &str) -> String {
 #[non_exhaustive]
 pub enum Error {
     /// The file cannot be opened, read or decompressed.
-    #[error("{file}: {source}")]
+    #[error("{}: {source}", visible(.file))]
     Io {
         /// The file.
         file: String,
@@ -51,21 +48,24 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Nothing in the file.
-    #[error("{file} is empty: give a table with a header line and at least one row")]
+    #[error("{} is empty: give a table with a header line and at least one row", visible(.file))]
     Empty {
         /// The file.
         file: String,
     },
     /// A header and no rows.
-    #[error("{file} has a header but no rows; if its first line is data, set header = false")]
+    #[error(
+        "{} has a header but no rows; if its first line is data, set header = false", visible(.file)
+    )]
     NoRows {
         /// The file.
         file: String,
     },
     /// One name for two columns.
     #[error(
-        "{file}: columns {first} and {second} are both named '{}': rename one, or read with \
-         duplicates = \"number\" to call the second '{}.1'", shown(.column), shown(.column)
+        "{}: columns {first} and {second} are both named '{}': rename one, or read with \
+         duplicates = \"number\" to call the second '{}.1'",
+        visible(.file), shown(.column), shown(.column)
     )]
     DuplicateColumn {
         /// The file.
@@ -78,7 +78,9 @@ pub enum Error {
         second: usize,
     },
     /// A row with too few or too many cells.
-    #[error("{file}, line {line}: {found} cells where the table has {expected} columns{hint}")]
+    #[error(
+        "{}, line {line}: {found} cells where the table has {expected} columns{hint}", visible(.file)
+    )]
     Ragged {
         /// The file.
         file: String,
@@ -148,12 +150,25 @@ pub enum Error {
         value: f64,
     },
     /// A Parquet file that cannot be read.
-    #[error("{file}: {reason}")]
+    #[error("{}: {reason}", visible(.file))]
     Parquet {
         /// The file.
         file: String,
         /// Why, and what to do.
         reason: String,
+    },
+    /// More than a limit allows. See [`Limits`](crate::Limits).
+    #[error(
+        "{place}: {what}. If the file is right, raise the limit `{key}`: under [data.limits] in the problem \
+         file, or with --limit {key}=N"
+    )]
+    Limit {
+        /// The file, and the cell of it if that is what is too large.
+        place: String,
+        /// What was found, and what is allowed.
+        what: String,
+        /// The limit.
+        key: &'static str,
     },
     /// A reading option that makes no sense.
     #[error("{option}: {reason}")]
@@ -164,7 +179,10 @@ pub enum Error {
         reason: String,
     },
     /// No column of this name.
-    #[error("{table} has no column '{}'{}", shown(.column), suggestion(.nearest, .known))]
+    #[error(
+        "{} has no column '{}'{}",
+        visible(.table), shown(.column), suggestion(.nearest, .known)
+    )]
     UnknownColumn {
         /// The table.
         table: String,
@@ -177,7 +195,8 @@ pub enum Error {
     },
     /// A column that is no longer there.
     #[error(
-        "column '{}' of {table} was let go once it was encoded: read the table again", shown(.column)
+        "column '{}' of {} was let go once it was encoded: read the table again",
+        shown(.column), visible(.table)
     )]
     Taken {
         /// The table.
@@ -223,7 +242,7 @@ pub enum Error {
         needed: String,
     },
     /// Two columns that cannot stand under one another.
-    #[error("{file}: {reason}")]
+    #[error("{}: {reason}", visible(.file))]
     Stack {
         /// The later file.
         file: String,
@@ -259,7 +278,7 @@ pub enum Error {
     /// A class that the training rows did not have.
     #[error(
         "{place}: class '{}' does not occur in the training rows: there are {}", shown(.level),
-        .known.join(", ")
+        .known.iter().take(12).map(|class| shown(class)).collect::<Vec<_>>().join(", ")
     )]
     UnseenClass {
         /// Where.
@@ -351,6 +370,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     pub(crate) fn io(file: &str) -> impl Fn(std::io::Error) -> Error + '_ {
-        move |source| Error::Io { file: file.to_string(), source }
+        move |source| match source.get_ref().and_then(|inner| inner.downcast_ref::<Exceeded>()) {
+            Some(exceeded) => exceeded.clone().at(visible(file)),
+            None => Error::Io { file: file.to_string(), source },
+        }
     }
 }

@@ -117,6 +117,41 @@ impl Expression {
         Ok(Self { text: text.to_string(), root: parser::parse(text)? })
     }
 
+    /// The rows whose cell of a column is this category; of the column as the model sees it, if `encoded`. Whatever
+    /// characters both have.
+    ///
+    /// ```
+    /// use feasible_data::Expression;
+    /// let built = Expression::is("a`b' c", "it's", false);
+    /// assert_eq!(built.to_string(), "`a``b' c` == 'it''s'");
+    /// assert!(built.same_as(&Expression::parse(&built.to_string())?));
+    /// # Ok::<(), feasible_data::ExpressionError>(())
+    /// ```
+    pub fn is(column: &str, category: &str, encoded: bool) -> Self {
+        let at = Position(0);
+        let subject = Subject { name: column.to_string(), encoded, at };
+        let value = Literal { value: Value::Text(category.to_string()), at };
+        Self::of(Node::Compare { subject, comparison: Comparison::Equal, value })
+    }
+
+    /// The rows that both select.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let mut parts = Vec::new();
+        for root in [self.root, other.root] {
+            match root {
+                Node::And(inner) => parts.extend(inner),
+                root => parts.push(root),
+            }
+        }
+        Self::of(Node::And(parts))
+    }
+
+    /// Of its root; the text is what is printed.
+    fn of(root: Node) -> Self {
+        Self { text: root.to_string(), root }
+    }
+
     /// The source columns it speaks of, in order of first mention.
     pub fn columns(&self) -> Vec<&str> {
         fn walk<'a>(node: &'a Node, found: &mut Vec<&'a str>) {

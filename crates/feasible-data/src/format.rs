@@ -14,6 +14,7 @@
 //! | `duplicates` | `reject` | or `number`: a second `x` is called `x.1` |
 //! | `columns` | all | the only columns to read |
 //! | `kinds` | inferred | kind of a column: `numeric` or `categorical` |
+//! | `limits` | [see there](crate::limits) | how large a file may be |
 //!
 //! The census bureau's own Adult files, for example, have no header, `", "` between cells, a
 //! junk first line that begins with `|`, and labels that end in `.`:
@@ -43,6 +44,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::column::Kind;
 use crate::error::{Error, Result};
+use crate::limits::{Exceeded, Limits};
 
 /// How to read a table. See the [module](self). In Parquet files, which say most of this
 /// themselves, only `missing`, `strip_suffix`, `duplicates`, `columns` and `kinds` are used.
@@ -79,6 +81,9 @@ pub struct Format {
     pub columns: Option<Vec<String>>,
     /// Kinds of columns, where they should not be inferred.
     pub kinds: BTreeMap<String, Kind>,
+    /// How large a file may be. In a problem file they have a table of their own, `[data.limits]`.
+    #[serde(skip_serializing_if = "Limits::is_default")]
+    pub limits: Limits,
 }
 
 impl Default for Format {
@@ -96,6 +101,7 @@ impl Default for Format {
             duplicates: Duplicates::Reject,
             columns: None,
             kinds: BTreeMap::new(),
+            limits: Limits::default(),
         }
     }
 }
@@ -137,6 +143,13 @@ impl Format {
     ) -> Result<(Vec<String>, Vec<bool>)> {
         let mut taken: hashbrown::HashMap<String, usize> = hashbrown::HashMap::new();
         let mut settled: Vec<String> = Vec::with_capacity(names.len());
+        // The suffix to try next, so that many columns of one name do not take their square in time.
+        let mut next: hashbrown::HashMap<String, usize> = hashbrown::HashMap::new();
+        let (width, most) = (names.len() as u64, self.limits.columns);
+        if width > most {
+            let what = format!("{width} columns, where {most} are allowed");
+            return Err(Exceeded::new("columns", what).at(crate::visible(file)));
+        }
         for (at, name) in names.into_iter().enumerate() {
             let mut unique = name.clone();
             if let Some(&first) = taken.get(&name) {
@@ -149,10 +162,10 @@ impl Format {
                         second,
                     });
                 }
-                let mut suffix = 1;
+                let suffix = next.entry(name.clone()).or_insert(1);
                 while taken.contains_key(&unique) {
                     unique = format!("{name}.{suffix}");
-                    suffix += 1;
+                    *suffix += 1;
                 }
             }
             taken.insert(unique.clone(), at);

@@ -1,5 +1,7 @@
 //! "Did you mean …?": the known name closest to a misspelt one.
 
+use crate::error::shown;
+
 /// The name among `known` most like `name`, when it is like it at all.
 ///
 /// Closeness is the Damerau–Levenshtein distance, letter case aside; a third of the letters
@@ -12,10 +14,13 @@
 /// ```
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let wanted: String = name.chars().take(200).collect::<String>().to_lowercase();
-    let allowed = wanted.chars().count().div_ceil(3);
+    let letters = wanted.chars().count();
+    let allowed = letters.div_ceil(3);
     let mut best: Option<(usize, &str)> = None;
     for candidate in known {
-        if candidate.len() > 4 * (wanted.len() + 4) {
+        if candidate.len() > 4 * (wanted.len() + 4)
+            || candidate.chars().count().abs_diff(letters) > allowed
+        {
             continue;
         }
         let distance = strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase());
@@ -29,12 +34,13 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 /// The tail of a message: `: did you mean 'gender'?`, or what there is to choose from.
 pub(crate) fn suggestion(nearest: &Option<String>, known: &[String]) -> String {
     match nearest {
-        Some(name) => format!(": did you mean '{name}'?"),
+        Some(name) => format!(": did you mean '{}'?", shown(name)),
         None if known.is_empty() => String::new(),
         None => {
-            let shown: Vec<_> = known.iter().take(12).map(|name| format!("'{name}'")).collect();
+            let some: Vec<_> =
+                known.iter().take(12).map(|name| format!("'{}'", shown(name))).collect();
             let more = if known.len() > 12 { ", …" } else { "" };
-            format!(": there are {}{more}", shown.join(", "))
+            format!(": there are {}{more}", some.join(", "))
         }
     }
 }

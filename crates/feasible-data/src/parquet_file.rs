@@ -29,6 +29,7 @@ use crate::numbers::Numbers;
 use crate::origin::Origin;
 use crate::source::Source;
 use crate::table::Table;
+use crate::visible::visible;
 
 /// Rows taken from a column reader at a time.
 const BATCH: usize = 8192;
@@ -55,14 +56,29 @@ fn read_chunks<R: ChunkReader + 'static>(chunks: R, file: &str, format: &Format)
         file: file.to_string(),
         reason: error.to_string(),
     };
+    let length = chunks.len();
     let reader = SerializedFileReader::new(chunks).map_err(failed)?;
-    let schema = reader.metadata().file_metadata().schema_descr_ptr();
+    let metadata = reader.metadata();
+    let schema = metadata.file_metadata().schema_descr_ptr();
     let names = schema.columns().iter().map(|column| column.path().string()).collect();
     let (names, wanted) = format.settle(file, names)?;
+    let width = wanted.iter().filter(|&&wanted| wanted).count();
+    let limits = &format.limits;
+    // What the file says of itself is checked before anything is made room for, what it holds while it is read.
+    let said = usize::try_from(metadata.file_metadata().num_rows()).unwrap_or(0);
+    limits.check_rows(said, width).map_err(|more| more.at(visible(file)))?;
+    let chunks = metadata.row_groups().iter().flat_map(|group| {
+        group.columns().iter().zip(&wanted).filter(|(_, wanted)| **wanted).map(|(chunk, _)| chunk)
+    });
+    let bytes = chunks.fold(0_u64, |sum, chunk| {
+        sum.saturating_add(u64::try_from(chunk.uncompressed_size()).unwrap_or(0))
+    });
+    limits.check_expansion(length, bytes).map_err(|more| more.at(visible(file)))?;
     let mut columns = Vec::new();
     for (at, name) in names.iter().enumerate().filter(|&(at, _)| wanted[at]) {
         let descriptor = schema.column(at);
         let mut cells = Filler::new(name, &descriptor, file, format)?;
+        cells.width = width;
         for group in 0..reader.num_row_groups() {
             let group = reader.get_row_group(group).map_err(failed)?;
             let values = group.get_column_reader(at).map_err(failed)?;
@@ -99,6 +115,9 @@ struct Filler<'a> {
     unsigned: bool,
     /// Decimals after the point of a decimal column.
     scale: Option<i32>,
+    /// Columns that are read, and rows of this one so far.
+    width: usize,
+    rows: usize,
     cells: Growing,
 }
 
@@ -147,7 +166,7 @@ impl<'a> Filler<'a> {
         };
         let scale = decimal.then(|| d.type_scale());
         let optional = d.max_def_level() > 0;
-        Ok(Self { name, file, format, optional, unsigned, scale, cells })
+        Ok(Self { name, file, format, optional, unsigned, scale, width: 1, rows: 0, cells })
     }
 
     fn fill(&mut self, reader: ColumnReader) -> Result<()> {
@@ -196,6 +215,9 @@ impl<'a> Filler<'a> {
             if rows == 0 {
                 return Ok(());
             }
+            self.rows += rows;
+            let within = self.format.limits.check_rows(self.rows, self.width);
+            within.map_err(|more| more.at(visible(self.file)))?;
             let mut next = values.iter();
             for row in 0..rows {
                 let absent = self.optional && present.get(row) != Some(&1);
@@ -233,7 +255,12 @@ impl<'a> Filler<'a> {
         self.cells(reader, |filler, cell| {
             let Growing::Text(builder, row) = &mut filler.cells else { return Ok(()) };
             match cell {
-                Some(cell) => builder.push(bytes(cell), filler.format, filler.file, *row)?,
+                Some(cell) => {
+                    let cell = bytes(cell);
+                    let within = filler.format.limits.check_cell(cell.len());
+                    within.map_err(|more| more.at(builder.place(filler.file, *row)))?;
+                    builder.push(cell, filler.format, filler.file, *row)?;
+                }
                 None => builder.push_missing(),
             }
             *row += 1;

@@ -3,13 +3,16 @@
 //! What a file is, is decided by its first bytes, not by its name: gzip, zstd, Parquet, or
 //! text.
 
+use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
+use std::rc::Rc;
 
 use flate2::bufread::MultiGzDecoder;
 
 use crate::error::{Error, Result};
+use crate::limits::{Exceeded, FREE, Limits};
 use crate::zstd_frames::ZstdFrames;
 
 /// Where bytes come from; it can be opened again for a second pass.
@@ -69,24 +72,34 @@ impl<'a> Source<'a> {
         Ok(Content::of(&start))
     }
 
-    /// The bytes, decompressed.
-    pub(crate) fn bytes(&self) -> Result<Box<dyn BufRead + 'a>> {
-        let raw = self.raw()?;
+    /// The bytes, decompressed, within the limits.
+    pub(crate) fn bytes(&self, limits: &Limits) -> Result<Box<dyn BufRead + 'a>> {
+        let raw = Counted { source: self.raw()?, count: Rc::default() };
+        let read = raw.count.clone();
+        let (most, ratio) = (limits.table_bytes, Some(limits.expansion));
         Ok(match self.content()? {
-            Content::Gzip => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw))),
-            Content::Zstd => Box::new(BufReader::with_capacity(BUFFER, ZstdFrames::new(raw))),
-            Content::Plain | Content::Parquet => raw,
+            Content::Gzip => {
+                let plain = BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw));
+                Box::new(Bounded { source: plain, given: 0, read, most, ratio })
+            }
+            Content::Zstd => {
+                let plain = BufReader::with_capacity(BUFFER, ZstdFrames::new(raw));
+                Box::new(Bounded { source: plain, given: 0, read, most, ratio })
+            }
+            Content::Plain | Content::Parquet => {
+                Box::new(Bounded { source: raw, given: 0, read, most, ratio: None })
+            }
         })
     }
 
     /// The decompressed text, without a byte-order mark.
-    pub(crate) fn text(&self) -> Result<Box<dyn BufRead + 'a>> {
+    pub(crate) fn text(&self, limits: &Limits) -> Result<Box<dyn BufRead + 'a>> {
         let name = self.name();
-        let mut text = self.bytes()?;
+        let mut text = self.bytes(limits)?;
         let start = text.fill_buf().map_err(Error::io(&name))?;
         if start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]) {
             let reason = "this is UTF-16 text: save it as UTF-8";
-            let source = std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
+            let source = io::Error::new(io::ErrorKind::InvalidData, reason);
             return Err(Error::Io { file: name, source });
         }
         if Content::of(start) == Content::Parquet && self.content()? != Content::Plain {
@@ -97,5 +110,85 @@ impl<'a> Source<'a> {
             text.consume(3);
         }
         Ok(text)
+    }
+}
+
+/// Counts what is taken from a source.
+struct Counted<R> {
+    source: R,
+    count: Rc<Cell<u64>>,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(out)?;
+        self.count.set(self.count.get() + count as u64);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.source.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.count.set(self.count.get() + count as u64);
+        self.source.consume(count);
+    }
+}
+
+/// Ends with an error where more is given out than the limits allow.
+struct Bounded<R> {
+    source: R,
+    given: u64,
+    /// Bytes of the file that were read for it.
+    read: Rc<Cell<u64>>,
+    most: u64,
+    /// How many times as many as were read may be given out.
+    ratio: Option<u64>,
+}
+
+impl<R> Bounded<R> {
+    fn check(&self) -> io::Result<()> {
+        if self.given > self.most {
+            let what = match self.ratio {
+                Some(_) => format!("it decompresses to more than the {} bytes allowed", self.most),
+                None => format!("it has more than the {} bytes allowed", self.most),
+            };
+            return Err(Exceeded::new("table_bytes", what).into());
+        }
+        let read = self.read.get();
+        match self.ratio {
+            Some(ratio) if self.given > FREE && self.given > ratio.saturating_mul(read) => {
+                let what = format!(
+                    "{read} bytes of it decompress to {}, more than {ratio} times as many",
+                    self.given
+                );
+                Err(Exceeded::new("expansion", what).into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<R: BufRead> Read for Bounded<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(out)?;
+        self.given += count as u64;
+        self.check()?;
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Bounded<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.check()?;
+        self.source.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.given += count as u64;
+        self.source.consume(count);
     }
 }

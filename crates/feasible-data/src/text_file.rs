@@ -1,6 +1,8 @@
 //! Comma-, tab- and semicolon-separated text, read row by row into typed columns.
 
+use std::cell::Cell;
 use std::io::BufRead;
+use std::rc::Rc;
 
 use csv::ByteRecord;
 
@@ -8,10 +10,12 @@ use crate::column::Column;
 use crate::column_builder::{ColumnBuilder, readable};
 use crate::error::{Error, Place, Result};
 use crate::format::Format;
+use crate::limits::Exceeded;
 use crate::line_ends::LineEnds;
 use crate::origin::Origin;
 use crate::source::Source;
 use crate::table::Table;
+use crate::visible::visible;
 
 /// Reads a text table; see [`Format`] for what it may look like. Only the rows on these lines, if any are
 /// given.
@@ -27,6 +31,7 @@ pub(crate) fn read(source: Source<'_>, format: &Format, lines: Option<&[u64]>) -
     };
     let mut builders: Vec<_> = names.iter().zip(&wanted).map(builder).collect();
     let mut origin = Origin::new(&file);
+    let width = wanted.iter().filter(|&&wanted| wanted).count();
     if let Some(line) = first.filter(|&line| wanted_line(line)) {
         rows.fill(&mut builders, line)?;
         origin.push(line);
@@ -42,6 +47,7 @@ pub(crate) fn read(source: Source<'_>, format: &Format, lines: Option<&[u64]>) -
             }
             continue;
         }
+        format.limits.check_rows(origin.rows() + 1, width).map_err(|more| more.at(visible(&file)))?;
         rows.fill(&mut builders, line)?;
         origin.push(line);
     }
@@ -90,16 +96,24 @@ struct Rows<'a> {
     reader: csv::Reader<LineEnds<Box<dyn BufRead + 'a>>>,
     record: ByteRecord,
     skipped: u64,
+    /// Bytes of the row that is being read.
+    of_row: Rc<Cell<u64>>,
 }
 
 impl<'a> Rows<'a> {
     fn open(source: Source<'a>, format: &'a Format) -> Result<Self> {
         let file = source.name();
-        let mut text = source.text()?;
+        let mut text = source.text(&format.limits)?;
         let mut skipped = 0;
         for _ in 0..format.skip_lines {
-            let mut line = Vec::new();
-            text.read_until(b'\n', &mut line).map_err(Error::io(&file))?;
+            if text.skip_until(b'\n').map_err(Error::io(&file))? == 0 {
+                let reason = format!(
+                    "{} lines are to be skipped, and {} has {skipped}",
+                    format.skip_lines,
+                    visible(&file)
+                );
+                return Err(Error::Option { option: "skip_lines".into(), reason });
+            }
             skipped += 1;
         }
         let comment = format.comment.map(|c| Format::byte("comment", c)).transpose()?;
@@ -108,14 +122,16 @@ impl<'a> Rows<'a> {
             Some(c) => Format::byte("delimiter", c)?,
             None => commonest_delimiter(start, comment),
         };
+        let text = LineEnds::new(text, format.limits.row_bytes);
+        let of_row = text.of_row();
         let reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
             .delimiter(delimiter)
             .comment(comment)
             .buffer_capacity(1 << 16)
-            .from_reader(LineEnds::new(text));
-        Ok(Self { file, format, reader, record: ByteRecord::new(), skipped })
+            .from_reader(text);
+        Ok(Self { file, format, reader, record: ByteRecord::new(), skipped, of_row })
     }
 
     fn trimmed<'c>(&self, cell: &'c [u8]) -> &'c [u8] {
@@ -125,12 +141,19 @@ impl<'a> Rows<'a> {
     /// Reads the next row that is not blank and gives its line.
     fn advance(&mut self) -> Result<Option<u64>> {
         loop {
+            self.of_row.set(0);
+            let begins = self.skipped + self.reader.position().line();
             let more = self.reader.read_byte_record(&mut self.record).map_err(|error| {
                 let source = match error.into_kind() {
                     csv::ErrorKind::Io(source) => source,
                     other => std::io::Error::other(format!("{other:?}")),
                 };
-                Error::Io { file: self.file.clone(), source }
+                match Error::io(&self.file)(source) {
+                    Error::Limit { what, key: key @ "row_bytes", place } => {
+                        Error::Limit { what, key, place: format!("{place}, from line {begins} on") }
+                    }
+                    other => other,
+                }
             })?;
             if !more {
                 return Ok(None);
@@ -171,6 +194,7 @@ impl<'a> Rows<'a> {
         for (at, cell) in self.record.iter().enumerate() {
             let unnamed = format!("column {}", at + 1);
             let place = || Place { file: self.file.clone(), line, column: unnamed.clone() };
+            self.check_cell(cell).map_err(|more| more.at(place()))?;
             let name = match self.format.header {
                 true => readable(self.trimmed(cell), place)?,
                 false => String::new(),
@@ -188,7 +212,17 @@ impl<'a> Rows<'a> {
         Ok((names, (!self.format.header).then_some(line)))
     }
 
+    fn check_cell(&self, cell: &[u8]) -> Result<(), Exceeded> {
+        self.format.limits.check_cell(cell.len())
+    }
+
     fn fill(&self, builders: &mut [ColumnBuilder], line: u64) -> Result<()> {
+        // No cell is longer than its row.
+        if self.record.as_slice().len() as u64 > self.format.limits.cell_bytes {
+            for (builder, cell) in builders.iter().zip(self.record.iter()) {
+                self.check_cell(cell).map_err(|more| more.at(builder.place(&self.file, line)))?;
+            }
+        }
         for (builder, cell) in builders.iter_mut().zip(self.record.iter()) {
             builder.push(self.trimmed(cell), self.format, &self.file, line)?;
         }

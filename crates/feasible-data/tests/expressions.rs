@@ -207,3 +207,35 @@ proptest! {
         let _ = Expression::parse(&words.concat());
     }
 }
+
+#[test]
+fn an_expression_that_is_built_says_what_it_was_built_of_whatever_the_characters() {
+    let odd = ["a", "in", "encoded", "", "a`b", "``", "`", "it's", "''", "a\"b", "a\\b", "\\", "1", "a b", "é",
+        "x) or (y == 'z", "' or 1 == 1 or a == '", "\n\t", "\u{202e}", "\0"];
+    for column in odd {
+        for category in odd {
+            for encoded in [false, true] {
+                let built = Expression::is(column, category, encoded);
+                let read = Expression::parse(&built.to_string()).unwrap();
+                assert!(read.same_as(&built), "{built}");
+                assert_eq!(read.columns(), [column]);
+                let either = Expression::parse("p == 'q' or r == 's'").unwrap();
+                let both = either.and(built);
+                assert!(Expression::parse(&both.to_string()).unwrap().same_as(&both), "{both}");
+                assert!(both.to_string().starts_with("(p == 'q' or r == 's') and "), "{both}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nesting_has_an_end_whatever_is_nested() {
+    for (open, close) in [("(", ")"), ("not ", ""), ("not (", ")"), ("(((", ")))")] {
+        let text = format!("{}a == 1{}", open.repeat(100_000), close.repeat(100_000));
+        let error = Expression::parse(&text).unwrap_err().to_string();
+        assert!(error.contains("nested more than 64 deep"), "{error}");
+        assert!(error.len() < 1_000, "{}", error.len());
+    }
+    let wide = vec!["a == 1"; 100_000].join(" or ");
+    assert_eq!(Expression::parse(&wide).unwrap().columns(), ["a"]);
+}

@@ -184,7 +184,6 @@ fn inline(text: &str) -> String {
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' | '$' => {
                 out.extend(['\\', c])
             }
-            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }

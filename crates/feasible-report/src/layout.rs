@@ -1,10 +1,11 @@
 //! What all pages have in common: the frame they are laid out in, and how text gets into it. All
-//! text goes through the template's escaping; only charts, which escape their own, are put in as
+//! text goes through the template's escaping, and hidden characters are written out; only charts, which escape their own, are put in as
 //! they are.
 
+use feasible_data::{visible, visible_lines};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
-use minijinja::{AutoEscape, Environment, context};
+use minijinja::{AutoEscape, Environment, context, escape_formatter};
 use serde::{Deserialize, Serialize};
 
 use crate::chart::css;
@@ -18,6 +19,12 @@ const NAME: usize = 160;
 pub(crate) fn page(template: &str, content: Value) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_formatter(|out, state, value| match value.as_str() {
+        Some(text) if !value.is_safe() => {
+            escape_formatter(out, state, &Value::from(visible_lines(text).as_ref()))
+        }
+        _ => escape_formatter(out, state, value),
+    });
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     environment.add_template("base", include_str!("base.html"))?;
     environment.add_template("page", template)?;
@@ -43,14 +50,14 @@ pub(crate) fn value(of: &impl Serialize) -> Result<Value> {
     Value::deserialize(json).map_err(|e| Error::Layout { reason: e.to_string() })
 }
 
-/// A name as it is shown: of bounded length, without what turns text around.
+/// A name as it is shown: of bounded length, with what moves, turns or hides text written out.
 pub(crate) fn name(text: &str) -> String {
     bounded(text, NAME)
 }
 
 pub(crate) fn bounded(text: &str, most: usize) -> String {
-    let turns = |c: &char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let mut shown: String = text.chars().filter(|c| !turns(c)).take(most).collect();
+    let text = visible(text);
+    let mut shown: String = text.chars().take(most).collect();
     if text.chars().nth(most).is_some() {
         shown.push('…');
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use feasible_data::formula::unquoted;
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
@@ -91,8 +92,9 @@ pub(crate) fn read_multipliers(file: &Path) -> Result<Vec<Multiplied>> {
         };
         let pointwise = read.kind == "pointwise";
         // Rows of a requirement stand together.
-        if all.last().is_none_or(|last| last.name != read.requirement) {
-            let name = read.requirement.to_string();
+        let name = unquoted(read.requirement);
+        if all.last().is_none_or(|last| last.name != name) {
+            let name = name.to_string();
             all.push(Multiplied { name, pointwise, points: Vec::new() });
         }
         if let Some(last) = all.last_mut() {

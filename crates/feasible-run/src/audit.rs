@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use feasible::Samples;
-use feasible_data::{Encoder, Table, UnknownLevels, Unseen};
+use feasible_data::{Encoder, Table, UnknownLevels, Unseen, visible};
 use serde::Serialize;
 
 use crate::clause::Ground;
@@ -85,7 +85,7 @@ impl Audit {
 
     /// As a table for people.
     pub fn to_text(&self) -> String {
-        let mut text = format!("{} on {}\n\n", self.problem, self.table);
+        let mut text = format!("{} on {}\n\n", visible(&self.problem), visible(&self.table));
         text += &evaluations_text(&[("table", &self.evaluation)]);
         if let Some(confusion) = &self.evaluation.confusion {
             text += "\nconfusion (true class: predicted class)\n";

@@ -15,7 +15,7 @@ use feasible::requirement::Sense;
 use feasible::{Loss, Population, Requirement, Samples, Shift, Targets};
 use feasible_data::image::{Augmentation, Shape};
 use feasible_data::{
-    Change, Counterfactual, Encoder, Expression, Table, TargetEncoder, UnknownLevels,
+    Change, Counterfactual, Encoder, Expression, Table, TargetEncoder, UnknownLevels, visible,
 };
 
 use crate::augmented::Augmented;
@@ -250,9 +250,11 @@ pub fn expand(
         };
         for rate in &rates {
             let mut one = spec.clone();
+            // In one line, wherever it is shown; the problem file keeps it as it is.
+            one.name = visible(&spec.name).into_owned();
             (one.rate, one.fairness) = (*rate, None);
             if let (true, Some(rate)) = (rates.len() > 1, rate) {
-                one.name = format!("{}: {}", spec.name, rate.name());
+                one.name = format!("{}: {}", one.name, rate.name());
             }
             let Some(column) = one.groups.take() else {
                 all.push((at, one));
@@ -260,12 +262,19 @@ pub fn expand(
             };
             let levels = group_levels(table, encoder, &column)
                 .map_err(|e| source.about(&key("groups"), e))?;
+            let given = match &one.filter {
+                Some(text) => Some(
+                    Expression::parse(text).map_err(|e| source.at(&key("where"), e.to_string()))?,
+                ),
+                None => None,
+            };
             for (level, condition) in levels {
-                let filter = match &one.filter {
-                    Some(filter) => format!("({filter}) and {condition}"),
+                let filter = match given.clone() {
+                    Some(given) => given.and(condition),
                     None => condition,
                 };
-                let name = format!("{}: {level}", one.name);
+                let filter = filter.to_string();
+                let name = format!("{}: {}", one.name, visible(&level));
                 let against = one.against.clone().or(one.within.map(|_| "everyone".into()));
                 all.push((
                     at,
@@ -282,19 +291,16 @@ fn group_levels(
     table: &Table,
     encoder: &Encoder,
     column: &str,
-) -> Result<Vec<(String, String)>, feasible_data::Error> {
-    let quote = |level: &str| format!("'{}'", level.replace('\'', "''"));
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let name = if column.chars().all(plain) { column.into() } else { format!("`{column}`") };
+) -> Result<Vec<(String, Expression)>, feasible_data::Error> {
     if let Ok((variable, _)) = encoder.variable(column)
         && let Some(levels) = variable.levels()
     {
-        let of = |l: &String| (l.clone(), format!("encoded({name}) == {}", quote(l)));
+        let of = |l: &String| (l.clone(), Expression::is(column, l, true));
         return Ok(levels.iter().map(of).collect());
     }
     match &table.column(column)?.cells {
         feasible_data::Cells::Levels(levels) => {
-            let of = |l: &String| (l.clone(), format!("{name} == {}", quote(l)));
+            let of = |l: &String| (l.clone(), Expression::is(column, l, false));
             Ok(levels.levels.iter().map(of).collect())
         }
         feasible_data::Cells::Numbers(_) => Err(feasible_data::Error::Kind {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use feasible::adversary::{Attack, Norm, Prior};
 use feasible::{Loss, Model};
+use feasible_data::{Limits, visible};
 
 use crate::clause::{Against, Bound, Clause};
 use crate::plan::Plan;
@@ -23,7 +24,8 @@ impl Plan {
 
     fn write_problem(&self, out: &mut String) -> std::fmt::Result {
         let title = self.spec().title.as_deref();
-        writeln!(out, "{}{}", self.name(), title.map_or(String::new(), |t| format!(": {t}")))?;
+        let title = title.map_or(String::new(), |t| format!(": {}", visible(t)));
+        writeln!(out, "{}{title}", visible(self.name()))?;
         let objective = self.train().objective();
         let decay = self.train().decay();
         let penalty =
@@ -33,6 +35,7 @@ impl Plan {
             Some(classes) => format!("y = {} in {{{}}}", target.column(), classes.join(", ")),
             None => format!("y = {}, a number", target.column()),
         };
+        let y = visible(&y);
         writeln!(out, "\nminimise over θ   E[ {} ]{penalty}", objective.loss())?;
         writeln!(out, "                  f_θ: {}; {y}", self.model().describe())?;
         let clauses = self.clauses();
@@ -44,7 +47,7 @@ impl Plan {
         {
             let lead = if i == 0 { "subject to" } else { "" };
             let points = grouped(requirement.terms()[0].population().points());
-            writeln!(out, "{lead:<18}{}", sentence(clause))?;
+            writeln!(out, "{lead:<18}{}", visible(&sentence(clause)))?;
             writeln!(out, "{:<18}  '{}', {points} points", "", clause.name)?;
             if requirement.is_always_met(self.model().output_width()) {
                 writeln!(out, "{:<18}  note: every model meets it, whatever the data", "")?;
@@ -57,16 +60,17 @@ impl Plan {
         let encoder = &self.data().encoder;
         if let Some(shape) = self.data().image_shape() {
             writeln!(out, "\npixels fed to the model ({}): {shape}", shape.len())?;
-            return self.data().warnings().iter().try_for_each(|text| writeln!(out, "  {text}"));
+            return self.data().warnings().iter().try_for_each(|text| writeln!(out, "  {}", visible(text)));
         }
         writeln!(out, "\ncolumns fed to the model ({})", encoder.width())?;
         for variable in encoder.variables() {
             let names = variable.names();
-            match names.len() {
-                0 => writeln!(out, "  {}: constant in training, left out", variable.column)?,
-                1 => writeln!(out, "  {}", names[0])?,
-                n => writeln!(out, "  {} ({n}): {}", variable.column, names.join(", "))?,
-            }
+            let column = match names.len() {
+                0 => format!("{}: constant in training, left out", variable.column),
+                1 => names[0].clone(),
+                n => format!("{} ({n}): {}", variable.column, names.join(", ")),
+            };
+            writeln!(out, "  {}", visible(&column))?;
         }
         Ok(())
     }
@@ -98,7 +102,13 @@ impl Plan {
             }
             None => format!("{epochs} iterations"),
         };
-        writeln!(out, "  training          {learner}, {work}, recipe {:?}", training.recipe)
+        writeln!(out, "  training          {learner}, {work}, recipe {:?}", training.recipe)?;
+        let limits = self.spec().data.limits.as_ref().map(Limits::changed).unwrap_or_default();
+        let limits = match limits.is_empty() {
+            true => "the usual ones; [data.limits] raises them".to_string(),
+            false => limits.join(", "),
+        };
+        writeln!(out, "  limits on files   {limits}")
     }
 
     /// An estimate of the memory a training takes, in bytes.

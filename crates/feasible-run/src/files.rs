@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use feasible::requirement::Kind;
 use feasible::{Measurement, Multipliers, Problem};
 use feasible_data::Split;
+use feasible_data::formula::quoted;
 use serde::{Deserialize, Serialize};
 
 use crate::clause::Clause;
@@ -169,7 +170,7 @@ impl Rows {
     }
 }
 
-/// `multipliers.csv`.
+/// `multipliers.csv`; names that a spreadsheet would take for a formula get an apostrophe before them.
 pub(crate) fn multipliers_csv(
     problem: &Problem,
     clauses: &[Clause],
@@ -181,20 +182,21 @@ pub(crate) fn multipliers_csv(
     let mut record = |fields: [&str; 6]| csv.write_record(fields).map_err(io::Error::from);
     record(["requirement", "kind", "row", "counterfactual", "multiplier", "slack"])?;
     for (i, (requirement, clause)) in problem.requirements().iter().zip(clauses).enumerate() {
-        let change = clause.change.as_ref().map_or("", |change| change.name());
+        let change = quoted(clause.change.as_ref().map_or("", |change| change.name()));
+        let name = quoted(requirement.name());
         let slacks = &measurement.slacks[i].measured;
         let values = multipliers.of(i).iter().zip(slacks);
         match requirement.kind() {
             Kind::Average => {
                 for (m, s) in values {
                     let (m, s) = (m.to_string(), s.to_string());
-                    record([requirement.name(), "average", "", change, &m, &s])?;
+                    record([&name, "average", "", &change, &m, &s])?;
                 }
             }
             Kind::Pointwise => {
                 for ((id, _), (m, s)) in requirement.points().into_iter().zip(values) {
                     let (id, m, s) = (id.to_string(), m.to_string(), s.to_string());
-                    record([requirement.name(), "pointwise", &id, change, &m, &s])?;
+                    record([&name, "pointwise", &id, &change, &m, &s])?;
                 }
             }
         }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use feasible::Samples;
 use feasible_data::image::{ImageSet, Images, folder};
-use feasible_data::{Column, Split, Table, TargetEncoder};
+use feasible_data::{Column, Limits, Split, Table, TargetEncoder};
 
 use crate::data::{Data, TableHash};
 use crate::error::{Error, Result};
@@ -54,8 +54,8 @@ impl Gallery {
     ///
     /// # Errors
     /// No images, or images that cannot be read or differ in size.
-    pub fn folder(path: &Path) -> Result<Self> {
-        let (images, split) = folder::read(path)?;
+    pub fn folder(path: &Path, limits: &Limits) -> Result<Self> {
+        let (images, split) = folder::read_within(path, limits)?;
         Self::new(images, split)
     }
 

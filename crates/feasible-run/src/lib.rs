@@ -86,7 +86,7 @@ pub use metrics::{EpochMetrics, Event};
 pub use monitor::Monitor;
 pub use network::Network;
 pub use plan::Plan;
-pub use predict::{Prediction, Predictions};
+pub use predict::{Formulas, Prediction, Predictions};
 pub use prices::{Prices, check_prices};
 pub use saved_model::{Manifest, SavedModel};
 pub use schema::problem_schema;

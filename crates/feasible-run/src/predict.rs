@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use feasible::Inputs;
+use feasible_data::formula::quoted;
 use feasible_data::{Encoder, Table, Unseen};
 use serde::Serialize;
 
@@ -35,6 +36,16 @@ pub struct Prediction {
     /// The number, if numbers are predicted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
+}
+
+/// What becomes of text that a spreadsheet would take for a formula, in CSV.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Formulas {
+    /// It gets an apostrophe before it, and is text.
+    #[default]
+    Quote,
+    /// It stays as it is.
+    Keep,
 }
 
 impl SavedModel {
@@ -93,11 +104,12 @@ impl SavedModel {
 }
 
 impl Predictions {
-    /// Writes CSV: `row,class,p(<=50K),p(>50K)` or `row,value`.
+    /// Writes CSV: `row,class,p(<=50K),p(>50K)` or `row,value`. Classes that a spreadsheet would take for formulas
+    /// get an apostrophe before them, if asked for ([`feasible_data::formula`]); numbers are never changed.
     ///
     /// # Errors
     /// What the writer says.
-    pub fn write_csv(&self, out: impl Write) -> std::io::Result<()> {
+    pub fn write_csv(&self, out: impl Write, formulas: Formulas) -> std::io::Result<()> {
         let mut csv = csv::Writer::from_writer(out);
         let mut head = vec!["row".to_string()];
         if self.classes.is_empty() {
@@ -109,7 +121,10 @@ impl Predictions {
         csv.write_record(&head)?;
         for row in &self.rows {
             let mut record = vec![row.row.to_string()];
-            record.extend(row.class.clone());
+            record.extend(row.class.as_deref().map(|class| match formulas {
+                Formulas::Quote => quoted(class).into_owned(),
+                Formulas::Keep => class.to_string(),
+            }));
             record.extend(row.probabilities.iter().map(f64::to_string));
             record.extend(row.value.map(|value| value.to_string()));
             csv.write_record(&record)?;

@@ -102,6 +102,17 @@ pub(crate) fn format(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+pub(crate) fn limits(_: &mut SchemaGenerator) -> Schema {
+    let key = |(key, what): (&str, &str)| {
+        (key.to_string(), json!({ "type": "integer", "minimum": 0, "description": what }))
+    };
+    let properties: serde_json::Map<String, Value> =
+        feasible_data::Limits::KEYS.into_iter().map(key).collect();
+    json_schema!({
+        "type": "object", "additionalProperties": false, "properties": properties
+    })
+}
+
 pub(crate) fn by_column(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",

@@ -1,6 +1,6 @@
 //! A first problem file for a table: what `feasible init` writes.
 
-use feasible_data::{Cells, Column, Table};
+use feasible_data::{Cells, Column, Table, is_hidden, visible};
 
 use crate::error::Result;
 
@@ -19,9 +19,10 @@ pub fn starter(table: &Table, file: &str, target: Option<&str>) -> Result<String
         None => &columns[columns.len() - 1],
     };
     let mut text = format!(
-        "# A problem file for {file} ({} rows, {} columns).\n\
+        "# A problem file for {} ({} rows, {} columns).\n\
          # `feasible check` says what it means, `feasible fit` trains it.\n\n[data]\n\
          file = {}\ntarget = {}\n",
+        visible(file),
         table.rows(),
         columns.len(),
         quoted(file),
@@ -62,11 +63,12 @@ pub fn starter(table: &Table, file: &str, target: Option<&str>) -> Result<String
     let (column, [a, b]) = candidate.unwrap_or(("column", ["one level", "another level"]));
     let name = quoted(column);
     text += &format!(
-        "# [[requirement]]       # each prediction is (nearly) the same had {column} been different\n\
+        "# [[requirement]]       # each prediction is (nearly) the same had {} been different\n\
          # name = {name}\n# loss = \"kl\"\n# kind = \"pointwise\"\n# at_most = 1e-3\n\
          # counterfactual = {{ swap = {{ {name} = [{}, {}] }} }}\n\n\
          # [[requirement]]       # equal true positive rates\n# name = \"opportunity\"\n\
          # fairness = \"equal-opportunity\"\n# groups = {name}\n# within = 0.05\n\n",
+        visible(column),
         quoted(a),
         quoted(b),
     );
@@ -79,7 +81,17 @@ fn is_identifier(column: &Column) -> bool {
 }
 
 fn quoted(text: &str) -> String {
-    toml_edit::Value::from(text).to_string().trim().to_string()
+    // A basic string in one line, hidden characters escaped: it may stand in a comment.
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if is_hidden(c) => out += &format!("\\U{:08X}", u32::from(c)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
 }
 
 fn glance(column: &Column) -> String {
@@ -87,7 +99,7 @@ fn glance(column: &Column) -> String {
         0 => String::new(),
         n => format!(", {n} missing"),
     };
-    let name: String = column.name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let name = visible(&column.name);
     match &column.cells {
         Cells::Numbers(values) => {
             let known = || values.iter().filter(|x| !x.is_nan());
@@ -97,7 +109,7 @@ fn glance(column: &Column) -> String {
         }
         Cells::Levels(levels) => {
             let line = |level: &String| -> String {
-                level.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect()
+                visible(&level.chars().take(40).collect::<String>()).into_owned()
             };
             let shown: Vec<String> = levels.levels.iter().take(8).map(line).collect();
             let more = if levels.levels.len() > 8 { ", …" } else { "" };

@@ -1,5 +1,7 @@
 //! Plain-text tables.
 
+use feasible_data::visible;
+
 /// Where the text of a column stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
@@ -19,7 +21,8 @@ impl Grid {
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        let one_line = |cell: String| visible(&cell).into_owned();
+        self.rows.push(cells.into_iter().map(one_line).collect());
     }
 
     /// Aligned columns, two spaces apart; the last of `align` holds for all further columns.

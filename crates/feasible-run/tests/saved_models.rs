@@ -5,7 +5,9 @@ mod common;
 
 use common::{GENDER, plan};
 use feasible_data::{Table, Unseen};
-use feasible_run::{FitOptions, Interrupt, Memory, Plan, SavedModel, Storage, files, fit, fit_in};
+use feasible_run::{
+    FitOptions, Formulas, Interrupt, Memory, Plan, SavedModel, Storage, files, fit, fit_in,
+};
 
 fn saved(training: &str, overrides: &[&str]) -> (SavedModel, Memory, Plan) {
     let directory = tempfile::tempdir().unwrap();
@@ -58,7 +60,7 @@ fn predictions_have_classes_and_probabilities_and_need_no_target() {
         assert!((row.probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-12);
     }
     let mut out = Vec::new();
-    predictions.write_csv(&mut out).unwrap();
+    predictions.write_csv(&mut out, Formulas::Quote).unwrap();
     assert!(String::from_utf8(out).unwrap().starts_with("row,class,p(low),p(high)\n0,low,0."));
 }
 

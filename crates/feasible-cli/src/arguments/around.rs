@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 
-use super::Overrides;
+use super::{LimitArguments, Overrides};
 
 /// `check`.
 #[derive(Debug, Args)]
@@ -36,6 +36,9 @@ pub struct InitArguments {
     /// Replace the problem file if it exists
     #[arg(long)]
     pub force: bool,
+    /// Limits.
+    #[command(flatten)]
+    pub limits: LimitArguments,
 }
 
 /// `report`.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use feasible_data::Limits;
+
 use super::Overrides;
 
 /// What to do with levels that the training rows did not have.
@@ -24,6 +26,53 @@ impl From<Unseen> for feasible_data::Unseen {
     }
 }
 
+/// What is done with text that a spreadsheet would take for a formula.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum FormulaCells {
+    /// Put an apostrophe before it, so that it is text.
+    Quote,
+    /// Write it as it is, for programs.
+    Keep,
+}
+
+impl From<FormulaCells> for feasible_run::Formulas {
+    fn from(given: FormulaCells) -> Self {
+        match given {
+            FormulaCells::Quote => Self::Quote,
+            FormulaCells::Keep => Self::Keep,
+        }
+    }
+}
+
+/// Limits on what is read.
+#[derive(Clone, Debug, Default, Args)]
+pub struct LimitArguments {
+    /// Raise a limit on what is read, as in rows=100000000; the keys are those of [data.limits]
+    #[arg(long = "limit", value_name = "KEY=N", value_parser = limit)]
+    given: Vec<(String, u64)>,
+}
+
+impl LimitArguments {
+    /// Sets the limits that were given.
+    pub fn raise(&self, limits: &mut Limits) {
+        for (key, most) in &self.given {
+            // Checked when it was read.
+            let _ = limits.set(key, *most);
+        }
+    }
+}
+
+/// `rows=100000000`, or `rows=1e8`.
+fn limit(text: &str) -> Result<(String, u64), String> {
+    let (key, number) = text.split_once('=').ok_or("write KEY=N, as in rows=100000000")?;
+    let digits = number.replace(['_', ','], "");
+    let whole = |x: f64| (x.fract() == 0.0 && (0.0..1e18).contains(&x)).then_some(x as u64);
+    let most = digits.parse().ok().or_else(|| digits.parse().ok().and_then(whole));
+    let most = most.ok_or(format!("'{number}' is not a whole number"))?;
+    Limits::default().set(key.trim(), most)?;
+    Ok((key.trim().to_string(), most))
+}
+
 /// `predict`.
 #[derive(Debug, Args)]
 pub struct PredictArguments {
@@ -37,9 +86,16 @@ pub struct PredictArguments {
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// What to do with classes that a spreadsheet would take for a formula (they begin with = + - @ and are no
+    /// number)
+    #[arg(long, default_value = "quote")]
+    pub formulas: FormulaCells,
     /// What to do with levels the training rows did not have, if not as the problem file says
     #[arg(long)]
     pub unseen: Option<Unseen>,
+    /// Limits.
+    #[command(flatten)]
+    pub limits: LimitArguments,
 }
 
 /// `audit`.
@@ -55,6 +111,9 @@ pub struct AuditArguments {
     /// What to do with levels the training rows did not have, if not as the problem file says
     #[arg(long)]
     pub unseen: Option<Unseen>,
+    /// Limits.
+    #[command(flatten)]
+    pub limits: LimitArguments,
 }
 
 /// The norm of the ball.
@@ -122,6 +181,9 @@ pub struct AttackArguments {
     /// Where attack.json, attack.csv and attack.svg go; by default the run directory
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Limits.
+    #[command(flatten)]
+    pub limits: LimitArguments,
 }
 
 /// A number, or a fraction such as 1/30.
@@ -217,6 +279,9 @@ pub struct CertifyArguments {
     /// What to do with levels the training rows did not have, if not as the problem file says
     #[arg(long)]
     pub unseen: Option<Unseen>,
+    /// Limits.
+    #[command(flatten)]
+    pub limits: LimitArguments,
 }
 
 /// What ends with 0.
@@ -255,6 +320,9 @@ pub struct MonitorArguments {
     /// What to do with categories the training rows did not have, if not as the problem file says
     #[arg(long)]
     pub unseen: Option<Unseen>,
+    /// Limits.
+    #[command(flatten)]
+    pub limits: LimitArguments,
 }
 
 /// `bound`.

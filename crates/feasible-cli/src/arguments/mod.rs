@@ -12,7 +12,7 @@ pub use around::{
     ReportArguments,
 };
 pub use judge::{
-    AttackArguments, AttackLoss, AuditArguments, BoundArguments, CertifyArguments,
+    AttackArguments, AttackLoss, AuditArguments, BoundArguments, CertifyArguments, LimitArguments,
     MonitorArguments, Norm, PredictArguments, Require, Watch,
 };
 pub use train::{

@@ -12,12 +12,23 @@ use super::{data_dir, gallery, model, own_gallery, table};
 use crate::arguments::{AttackArguments, AttackLoss, Norm};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
+use crate::outputs::Inputs;
 use crate::progress::{AttackLine, Progress};
 use crate::terminal::Terminal;
 
 /// Attacks a model and says what stands.
 pub fn attack(arguments: &AttackArguments, terminal: &Terminal) -> Result<Exit> {
     let model = model(&arguments.model)?;
+    let beside = arguments.model.is_dir().then_some(&arguments.model);
+    let directory = arguments.output.as_ref().or(beside);
+    if let Some(directory) = directory {
+        let mut inputs = Inputs::new().model(&arguments.model);
+        match &arguments.data {
+            Some(data) => inputs = inputs.data(Path::new(data)),
+            None => inputs = inputs.data_of_run(&arguments.model),
+        }
+        ATTACK.iter().try_for_each(|name| inputs.refuse(&directory.join(name)))?;
+    }
     let options = options(arguments);
     let progress = Arc::new(Progress::new(1, terminal));
     let kept = "interrupted: nothing of an attack is kept";
@@ -38,7 +49,7 @@ pub fn attack(arguments: &AttackArguments, terminal: &Terminal) -> Result<Exit> 
             let path = arguments.data.as_deref().ok_or_else(|| {
                 Failure::input("the model is for tables: name a table with the target to attack")
             })?;
-            let table = table(Path::new(path), &model.audit_format())?;
+            let table = table(Path::new(path), &model.audit_format(), &arguments.limits)?;
             model.attack_table(&table, &options, threads, &mut watch)
         }
     };
@@ -48,8 +59,7 @@ pub fn attack(arguments: &AttackArguments, terminal: &Terminal) -> Result<Exit> 
     }
     let curve = attacked?;
     terminal.result(&curve, || curve.to_text())?;
-    let beside = arguments.model.is_dir().then_some(&arguments.model);
-    if let Some(directory) = arguments.output.as_ref().or(beside) {
+    if let Some(directory) = directory {
         write(&curve, directory)?;
         terminal.note(&format!("{} are in {}", ATTACK.join(", "), directory.display()));
     }
@@ -78,7 +88,7 @@ fn options(arguments: &AttackArguments) -> AttackOptions {
 
 fn images(arguments: &AttackArguments) -> Result<Gallery> {
     match &arguments.data {
-        Some(data) => gallery(data, data_dir(&arguments.data_dir).as_deref()),
+        Some(data) => gallery(data, data_dir(&arguments.data_dir).as_deref(), &arguments.limits),
         None => own_gallery(&arguments.model),
     }
 }

@@ -28,7 +28,8 @@ struct Report<'a> {
 pub fn audit(arguments: &AuditArguments, terminal: &Terminal) -> Result<Exit> {
     let model = model(&arguments.model)?;
     let (audit, certified) = if model.manifest().image.is_some() {
-        let gallery = gallery(&arguments.table.display().to_string(), data_dir(&None).as_deref())?;
+        let data = arguments.table.display().to_string();
+        let gallery = gallery(&data, data_dir(&None).as_deref(), &arguments.limits)?;
         let audit = model.audit_images(&gallery, &gallery.test_rows(), workers(None))?;
         (
             audit,
@@ -36,7 +37,7 @@ pub fn audit(arguments: &AuditArguments, terminal: &Terminal) -> Result<Exit> {
                 .into()),
         )
     } else {
-        let table = table(&arguments.table, &model.audit_format())?;
+        let table = table(&arguments.table, &model.audit_format(), &arguments.limits)?;
         let audit = model.audit(&table, arguments.unseen.map(Into::into))?;
         (audit, certificate(arguments, &table).map_err(|error| error.to_string()))
     };

@@ -38,7 +38,7 @@ pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit
             ));
         }
         Some(path) => {
-            let table = table(path, &record.model().audit_format())?;
+            let table = table(path, &record.model().audit_format(), &arguments.limits)?;
             let file = (path != Path::new("-")).then_some(path.as_path());
             record.certify(&table, file, &settings, arguments.unseen.map(Into::into))?
         }

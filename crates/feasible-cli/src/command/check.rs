@@ -49,8 +49,10 @@ pub fn check(arguments: &CheckArguments, terminal: &Terminal) -> Result<Exit> {
         requirements: plan.clauses().iter().map(|clause| clause.name.as_str()).collect(),
         resolved: plan.spec(),
     };
-    terminal.result(&report, || {
-        if arguments.resolved { plan.spec().to_toml() } else { plan.describe() }
-    })?;
+    if arguments.resolved && !terminal.json {
+        terminal.print(plan.spec().to_toml().as_bytes())?;
+        return Ok(Exit::Met);
+    }
+    terminal.result(&report, || plan.describe())?;
     Ok(Exit::Met)
 }

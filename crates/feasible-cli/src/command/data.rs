@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use feasible_data::{Cells, Column, DataSet, ImageSet, Table};
+use feasible_data::{Cells, Column, DataSet, ImageSet, Table, visible};
 use feasible_run::write_whole;
 use serde::Serialize;
 
 use super::{data_dir, image_data};
 use crate::arguments::{DataArguments, DataCommand};
 use crate::exit::{Exit, Failure, Result};
+use crate::outputs::Inputs;
 use crate::terminal::Terminal;
 
 #[derive(Serialize)]
@@ -61,8 +62,8 @@ struct Exported {
 
 /// Lists, shows or exports embedded data.
 pub fn data(arguments: &DataArguments, terminal: &Terminal) -> Result<Exit> {
-    let directory = data_dir(&arguments.data_dir);
-    let tables = |set: &DataSet| match &directory {
+    let from = data_dir(&arguments.data_dir);
+    let tables = |set: &DataSet| match &from {
         Some(directory) => set.tables_from(directory),
         None => set.tables(),
     };
@@ -72,7 +73,7 @@ pub fn data(arguments: &DataArguments, terminal: &Terminal) -> Result<Exit> {
             Some(set) => image_data::show(&set, arguments.data_dir.as_deref(), terminal)?,
             None => {
                 let set = DataSet::named(name)?;
-                let shown = shown(&set, &tables(&set)?, directory.is_none());
+                let shown = shown(&set, &tables(&set)?, from.is_none());
                 terminal.result(&shown, || show(&shown))?;
             }
         },
@@ -85,6 +86,15 @@ pub fn data(arguments: &DataArguments, terminal: &Terminal) -> Result<Exit> {
         }
         DataCommand::Export { name, directory, force } => {
             let set = DataSet::named(name)?;
+            let mut inputs = Inputs::new();
+            for (from, original) in from.iter().flat_map(|from| {
+                set.original_files().into_iter().map(move |original| (from, original))
+            }) {
+                inputs = inputs.file(&from.join(original), "a file of the data set that is read");
+            }
+            for name in exported(&set) {
+                inputs.refuse(&directory.join(name))?;
+            }
             export(&set, &tables(&set)?, directory, *force, terminal)?;
         }
     }
@@ -177,7 +187,7 @@ fn show(set: &Shown) -> String {
     for column in &set.columns {
         let what = match (&column.levels, column.range) {
             (Some(levels), _) => {
-                let shown: Vec<&str> = levels.iter().take(6).map(String::as_str).collect();
+                let shown: Vec<_> = levels.iter().take(6).map(|level| visible(level)).collect();
                 let more = if levels.len() > 6 { ", …" } else { "" };
                 format!("{} levels: {}{more}", levels.len(), shown.join(", "))
             }
@@ -188,9 +198,14 @@ fn show(set: &Shown) -> String {
             0 => String::new(),
             n => format!(", {n} missing"),
         };
-        text += &format!("  {}: {what}{missing}\n", column.name);
+        text += &format!("  {}: {what}{missing}\n", visible(&column.name));
     }
     text
+}
+
+/// The files that a set is exported to.
+fn exported(set: &DataSet) -> impl Iterator<Item = &'static str> {
+    set.parts.iter().map(|part| part.file.strip_suffix(".zst").unwrap_or(part.file))
 }
 
 fn export(
@@ -206,8 +221,7 @@ fn export(
     };
     std::fs::create_dir_all(directory).map_err(failed(directory))?;
     let mut files = Vec::new();
-    for (table, part) in tables.iter().zip(set.parts) {
-        let name = part.file.strip_suffix(".zst").unwrap_or(part.file);
+    for (table, name) in tables.iter().zip(exported(set)) {
         let path = directory.join(name);
         if path.exists() && !force {
             return Err(Failure::input(format!(

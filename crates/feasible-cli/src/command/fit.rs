@@ -13,6 +13,7 @@ use super::source;
 use crate::arguments::{FitArguments, ResumeArguments};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
+use crate::outputs::Inputs;
 use crate::progress::Progress;
 use crate::terminal::Terminal;
 
@@ -37,6 +38,7 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     terminal.detail(&format!("planned in {:.0} ms", start.elapsed().as_secs_f64() * 1e3));
     plan.data().warnings().iter().for_each(|warning| terminal.note(warning));
     let directory = arguments.output.clone().unwrap_or_else(|| unused(plan.name()));
+    Inputs::new().problem(&arguments.problem, plan.spec()).refuse_directory(&directory)?;
     let _ = chosen.set(directory.clone());
     let first = plan.seed();
     let last = first.checked_add(count - 1).ok_or_else(|| {

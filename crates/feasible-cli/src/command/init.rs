@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::table;
 use crate::arguments::InitArguments;
 use crate::exit::{Exit, Failure, Result};
+use crate::outputs::Inputs;
 use crate::terminal::Terminal;
 
 /// What `--json` prints.
@@ -22,11 +23,14 @@ struct Report<'a> {
 pub fn init(arguments: &InitArguments, terminal: &Terminal) -> Result<Exit> {
     let path = &arguments.table;
     let output = arguments.output.clone().unwrap_or_else(|| beside(path));
+    if output != Path::new("-") {
+        Inputs::new().file(path, "the table that is read").refuse(&output)?;
+    }
     let embedded = problems().iter().find(|problem| path == Path::new(problem.name));
     let text = match embedded.filter(|_| !path.exists()) {
         Some(problem) => problem.text.to_string(),
         None => {
-            let table = table(path, &Format::default())?;
+            let table = table(path, &Format::default(), &arguments.limits)?;
             starter(&table, &named_from(&output, path), arguments.target.as_deref())?
         }
     };

@@ -19,10 +19,10 @@ pub mod sweep;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use feasible_data::{Format, ImageSet, Table};
+use feasible_data::{Format, ImageSet, Limits, Table};
 use feasible_run::{Gallery, Plan, SavedModel, Source, files, memory, problems};
 
-use crate::arguments::Overrides;
+use crate::arguments::{LimitArguments, Overrides};
 use crate::exit::{Failure, Result};
 
 /// A problem file with what the arguments put on top of it; later ones win.
@@ -65,24 +65,35 @@ fn data_dir(flag: &Option<PathBuf>) -> Option<PathBuf> {
 }
 
 /// A table from a file, or from standard input.
-fn table(path: &Path, format: &Format) -> Result<Table> {
+fn table(path: &Path, format: &Format, limits: &LimitArguments) -> Result<Table> {
+    let mut format = format.clone();
+    limits.raise(&mut format.limits);
     if path != Path::new("-") {
-        return Ok(Table::read(path, format)?);
+        return Ok(Table::read(path, &format)?);
     }
     let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().read_to_end(&mut bytes);
+    let most = format.limits.stdin_bytes;
+    let read = std::io::stdin().lock().take(most.saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(|error| Failure::file("read", Path::new("standard input"), &error))?;
-    Ok(Table::from_bytes("standard input", &bytes, format)?)
+    if bytes.len() as u64 > most {
+        return Err(Failure::input(format!(
+            "standard input: more than the {most} bytes allowed. Save it to a file and name that, or raise the \
+             limit with --limit stdin_bytes=N"
+        )));
+    }
+    Ok(Table::from_bytes("standard input", &bytes, &format)?)
 }
 
 /// Images by the name of a set, of a folder, of a problem, or of a run.
-fn gallery(data: &str, directory: Option<&Path>) -> Result<Gallery> {
+fn gallery(data: &str, directory: Option<&Path>, raised: &LimitArguments) -> Result<Gallery> {
     let path = Path::new(data);
     if ImageSet::all().iter().any(|set| set.name == data) {
         return Ok(Gallery::named(data, directory)?);
     }
     if path.is_dir() && !path.join(files::PROBLEM).is_file() {
-        return Ok(Gallery::folder(path)?);
+        let mut limits = Limits::default();
+        raised.raise(&mut limits);
+        return Ok(Gallery::folder(path, &limits)?);
     }
     if path.is_dir() {
         return own_gallery(path);

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use feasible_run::monitor::{Counted, Monitor, Standing};
+use feasible_run::files;
 use feasible_run::spec::CertifySpec;
 
 use super::{model, table};
 use crate::arguments::{MonitorArguments, Watch};
 use crate::exit::{Exit, Failure, Result};
+use crate::outputs::Inputs;
 use crate::terminal::Terminal;
 
 /// Adds tables to the ledger of a run, and shows what it proves.
@@ -41,7 +43,8 @@ pub fn monitor(arguments: &MonitorArguments, terminal: &Terminal) -> Result<Exit
             let stem = file.and_then(Path::file_stem).map(|stem| stem.to_string_lossy());
             let own = stem.unwrap_or("standard input".into()).into_owned();
             let label = arguments.at.get(at).unwrap_or(&own);
-            let read = table(path, &format)?;
+            Inputs::new().file(path, "the table that is read").refuse(&run.join(files::MONITOR))?;
+            let read = table(path, &format, &arguments.limits)?;
             let shown = read.name().to_string();
             match monitor.add(&read, file, label)? {
                 Counted::New => {}

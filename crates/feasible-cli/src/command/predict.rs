@@ -8,24 +8,29 @@ use super::fit::workers;
 use super::{data_dir, gallery, model, table};
 use crate::arguments::PredictArguments;
 use crate::exit::{Exit, Failure, Result};
-use crate::terminal::Terminal;
+use crate::outputs::Inputs;
+use crate::terminal::{Terminal, escaped};
 
 /// Predicts the rows of a table.
 pub fn predict(arguments: &PredictArguments, terminal: &Terminal) -> Result<Exit> {
+    if let Some(output) = &arguments.output {
+        Inputs::new().model(&arguments.model).data(&arguments.table).refuse(output)?;
+    }
     let model = model(&arguments.model)?;
     let predictions = if model.manifest().image.is_some() {
-        let gallery = gallery(&arguments.table.display().to_string(), data_dir(&None).as_deref())?;
+        let data = arguments.table.display().to_string();
+        let gallery = gallery(&data, data_dir(&None).as_deref(), &arguments.limits)?;
         model.predict_images(&gallery, &gallery.test_rows(), workers(None))?
     } else {
-        let table = table(&arguments.table, &model.input_format())?;
+        let table = table(&arguments.table, &model.input_format(), &arguments.limits)?;
         model.predict(&table, arguments.unseen.map(Into::into))?
     };
     let write = |out: &mut dyn Write| {
         if terminal.json {
-            serde_json::to_writer(&mut *out, &predictions)?;
+            out.write_all(escaped(&serde_json::to_string(&predictions)?).as_bytes())?;
             out.write_all(b"\n")
         } else {
-            predictions.write_csv(out)
+            predictions.write_csv(out, arguments.formulas.into())
         }
     };
     match &arguments.output {

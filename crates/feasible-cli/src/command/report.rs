@@ -12,6 +12,7 @@ use super::fit::workers;
 use crate::arguments::ReportArguments;
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
+use crate::outputs::{Inputs, refuse_twice};
 use crate::progress::Progress;
 use crate::terminal::Terminal;
 
@@ -52,12 +53,21 @@ pub fn report(arguments: &ReportArguments, terminal: &Terminal) -> Result<Exit> 
         several => (Report::compare(several)?, PathBuf::from("comparison.html"), None),
     };
     let page = arguments.output.clone().unwrap_or(page);
+    let card = report.card().map(|_| page.with_file_name(files::MODEL_CARD));
+    let mut outputs: Vec<PathBuf> = std::iter::once(page.clone()).chain(card.clone()).collect();
+    if let Some(directory) = &arguments.figures {
+        let names = report.figures().iter().flat_map(|f| ["svg", "png"].map(|k| (&f.name, k)));
+        outputs.extend(names.map(|(name, kind)| directory.join(format!("{name}.{kind}"))));
+    }
+    refuse_twice(&outputs)?;
+    let reads = |inputs: Inputs, run: &PathBuf| inputs.run(run).data_of_run(run);
+    let inputs = arguments.directories.iter().fold(Inputs::new(), reads);
+    outputs.iter().try_for_each(|output| inputs.refuse(output))?;
     report.write(&page)?;
     let figures = match &arguments.figures {
         Some(directory) => report.write_figures(directory)?,
         None => Vec::new(),
     };
-    let card = report.card().map(|_| page.with_file_name(files::MODEL_CARD));
     let written = Written { page, card, figures, met: report.met(), sensitivity };
     let lines = |written: &Written| {
         let files = std::iter::once(&written.page).chain(&written.card).chain(&written.figures);

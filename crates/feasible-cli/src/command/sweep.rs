@@ -13,6 +13,7 @@ use super::source;
 use crate::arguments::SweepArguments;
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
+use crate::outputs::Inputs;
 use crate::progress::Progress;
 use crate::terminal::{Terminal, command_line};
 
@@ -31,16 +32,15 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
     let mut settings = Vec::new();
     settings.extend(arguments.epochs.map(|epochs| format!("training.epochs={epochs}")));
     let source = source(&arguments.problem, &settings, &arguments.overrides)?;
-    let first = match arguments.seed {
-        Some(seed) => seed,
-        None => source.parse(&[])?.training.seed.unwrap_or(0),
-    };
+    let spec = source.parse(&[])?;
+    let first = arguments.seed.or(spec.training.seed).unwrap_or(0);
     let last = first.checked_add(arguments.seeds - 1).ok_or_else(|| {
         let n = arguments.seeds;
         Failure::input(format!("--seeds {n}: there are not so many after seed {first}"))
     })?;
     let stem = format!("{}-sweep", stem(&arguments.problem));
     let directory = arguments.output.clone().unwrap_or_else(|| unused(&stem));
+    Inputs::new().problem(&arguments.problem, &spec).refuse_directory(&directory)?;
     let progress = Arc::new(Progress::new(levels.len() * arguments.seeds as usize, terminal));
     let kept = {
         let shown = directory.display().to_string();

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::visible::{is_hidden, visible};
+
 /// An expression that cannot be read, or does not fit its table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
@@ -23,10 +25,14 @@ impl ExpressionError {
 
 impl fmt::Display for ExpressionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "at character {}: {}", self.at + 1, self.message)?;
-        // Long expressions are shown around the place only.
+        writeln!(f, "at character {}: {}", self.at + 1, visible(&self.message))?;
+        // Long expressions are shown around the place only, one mark for what is hidden: ^ counts characters.
         let start = self.at.saturating_sub(60);
-        let line = |c: char| if c.is_control() { ' ' } else { c };
+        let line = |c: char| match c {
+            c if c.is_whitespace() => ' ',
+            c if is_hidden(c) => '�',
+            c => c,
+        };
         let shown: String = self.text.chars().skip(start).take(120).map(line).collect();
         writeln!(f, "  {shown}")?;
         write!(f, "  {:>1$}", "^", self.at - start + 1)

@@ -10,7 +10,7 @@ use crate::error::Result;
 
 const BLOCK: usize = 512;
 /// A member larger than this is not what we look for.
-const LARGEST: u64 = 1 << 30;
+const LARGEST: u64 = 1 << 28;
 
 /// The contents of the members of these names (the part after the last slash), in the order of
 /// `names`; `None` for those that are not there.

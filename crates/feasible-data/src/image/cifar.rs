@@ -9,6 +9,7 @@ use super::error::ImageError;
 use super::identity::{FileHash, Hashed, Identity};
 use super::images::{Images, Shape, check_labels};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::source::Source;
 
 /// The size of an image.
@@ -23,7 +24,7 @@ pub fn read(batches: &[&Path], classes: &[&str]) -> Result<Images> {
     let mut reading = Reading::default();
     for path in batches {
         let source = Source::Path(path);
-        reading.batch(&source.name(), source.bytes()?, classes.len())?;
+        reading.batch(&source.name(), source.bytes(&Limits::default())?, classes.len())?;
     }
     let name = batches.first().map_or_else(String::new, |path| path.display().to_string());
     reading.finish(&name, classes)
@@ -36,7 +37,7 @@ pub fn read(batches: &[&Path], classes: &[&str]) -> Result<Images> {
 /// As [`read`]; and a damaged archive, or one without those files.
 pub fn read_archive(archive: &Path, batches: &[&str], classes: &[&str]) -> Result<Images> {
     let file = archive.display().to_string();
-    let source = Source::Path(archive).bytes()?;
+    let source = Source::Path(archive).bytes(&Limits::default())?;
     let mut found = archive::members(&file, source, batches)?;
     let mut reading = Reading::default();
     for (name, bytes) in batches.iter().zip(&mut found) {
@@ -60,7 +61,12 @@ impl Reading {
     fn batch(&mut self, file: &str, source: impl Read, classes: usize) -> Result<()> {
         let mut bytes = Vec::new();
         let mut reader = Hashed::new(source);
-        reader.read_to_end(&mut bytes).map_err(Error::io(file))?;
+        let most = Limits::default().image_bytes;
+        (&mut reader).take(most + 1).read_to_end(&mut bytes).map_err(Error::io(file))?;
+        if bytes.len() as u64 > most {
+            let reason = format!("it has more than {most} bytes: it is no batch of CIFAR-10");
+            return Err(ImageError::Header { file: file.to_string(), reason }.into());
+        }
         if bytes.is_empty() || !bytes.len().is_multiple_of(RECORD) {
             let expected = (bytes.len().div_ceil(RECORD).max(1) * RECORD) as u64;
             let (file, found) = (file.to_string(), bytes.len() as u64);

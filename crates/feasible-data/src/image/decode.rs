@@ -16,17 +16,18 @@ use super::images::Shape;
 /// The largest height and width, in pixels.
 const LARGEST: usize = 8192;
 
-/// Shape and pixels; or why not, in words.
-pub(super) fn decode(bytes: &[u8]) -> Result<(Shape, Vec<u8>), String> {
+/// Shape and pixels, `None` if these are more than `room` bytes; or why not, in words. The size is looked at before
+/// anything is decoded.
+pub(super) fn decode(bytes: &[u8], room: u64) -> Result<Option<(Shape, Vec<u8>)>, String> {
     match bytes {
         [] => Err("it is empty".into()),
-        [0x89, b'P', b'N', b'G', ..] => png(bytes),
-        [0xff, 0xd8, ..] => jpeg(bytes),
+        [0x89, b'P', b'N', b'G', ..] => png(bytes, room),
+        [0xff, 0xd8, ..] => jpeg(bytes, room),
         _ => Err("its first bytes are neither those of PNG nor of JPEG: convert it".into()),
     }
 }
 
-fn png(bytes: &[u8]) -> Result<(Shape, Vec<u8>), String> {
+fn png(bytes: &[u8], room: u64) -> Result<Option<(Shape, Vec<u8>)>, String> {
     let mut decoder =
         png::Decoder::new_with_limits(Cursor::new(bytes), Limits { bytes: LARGEST * LARGEST * 4 });
     decoder.set_transformations(Transformations::normalize_to_color8());
@@ -34,6 +35,9 @@ fn png(bytes: &[u8]) -> Result<(Shape, Vec<u8>), String> {
     let (width, height) = reader.info().size();
     let (width, height) = (width as usize, height as usize);
     check_size(width, height)?;
+    if (width * height) as u64 > room {
+        return Ok(None);
+    }
     let size = reader.output_buffer_size().ok_or("it is too large")?;
     let mut pixels = vec![0; size];
     let frame = reader.next_frame(&mut pixels).map_err(|e| e.to_string())?;
@@ -52,10 +56,10 @@ fn png(bytes: &[u8]) -> Result<(Shape, Vec<u8>), String> {
         return Err("it has transparent pixels: put it on a background first".into());
     }
     let shape = Shape { channels, height, width };
-    Ok((shape, planes(&pixels, shape, stride)))
+    Ok(Some((shape, planes(&pixels, shape, stride))).filter(|_| shape.len() as u64 <= room))
 }
 
-fn jpeg(bytes: &[u8]) -> Result<(Shape, Vec<u8>), String> {
+fn jpeg(bytes: &[u8], room: u64) -> Result<Option<(Shape, Vec<u8>)>, String> {
     let options = DecoderOptions::new_safe()
         .set_strict_mode(true)
         .set_max_width(LARGEST)
@@ -68,15 +72,18 @@ fn jpeg(bytes: &[u8]) -> Result<(Shape, Vec<u8>), String> {
     };
     let space = if channels == 1 { ColorSpace::Luma } else { ColorSpace::RGB };
     decoder.set_options(options.jpeg_set_out_colorspace(space));
-    let pixels = decoder.decode().map_err(|e| e.to_string())?;
     let info = decoder.info().ok_or("it has no header")?;
     let (width, height) = (usize::from(info.width), usize::from(info.height));
     check_size(width, height)?;
     let shape = Shape { channels, height, width };
+    if shape.len() as u64 > room {
+        return Ok(None);
+    }
+    let pixels = decoder.decode().map_err(|e| e.to_string())?;
     if pixels.len() != shape.len() {
         return Err(format!("{} bytes were decoded where {shape} are due", pixels.len()));
     }
-    Ok((shape, planes(&pixels, shape, channels)))
+    Ok(Some((shape, planes(&pixels, shape, channels))))
 }
 
 fn check_size(width: usize, height: usize) -> Result<(), String> {

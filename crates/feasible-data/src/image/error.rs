@@ -2,6 +2,7 @@
 
 use super::images::Shape;
 use crate::error::shown;
+use crate::visible::visible;
 
 /// What is wrong with image files, or with what was asked of them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -9,7 +10,7 @@ use crate::error::shown;
 pub enum ImageError {
     /// The first four bytes are not those of the format.
     #[error(
-        "{file} begins with the number {found:#010x} where {expected:#010x} ({what}) is due{hint}"
+        "{file} begins with the number {found:#010x} where {expected:#010x} ({what}) is due{hint}", file = visible(.file)
     )]
     Magic {
         /// The file.
@@ -24,7 +25,9 @@ pub enum ImageError {
         hint: &'static str,
     },
     /// The file ends too early.
-    #[error("{file} ends after {found} bytes of {expected}: it was cut short, fetch it again")]
+    #[error(
+        "{file} ends after {found} bytes of {expected}: it was cut short, fetch it again", file = visible(.file)
+    )]
     Truncated {
         /// The file.
         file: String,
@@ -34,7 +37,9 @@ pub enum ImageError {
         found: u64,
     },
     /// The file goes on too long.
-    #[error("{file} goes on after its {expected} bytes: the header and the content disagree")]
+    #[error(
+        "{file} goes on after its {expected} bytes: the header and the content disagree", file = visible(.file)
+    )]
     Trailing {
         /// The file.
         file: String,
@@ -42,7 +47,9 @@ pub enum ImageError {
         expected: u64,
     },
     /// A header whose numbers make no sense.
-    #[error("{file}: {reason}")]
+    #[error(
+        "{file}: {reason}", file = visible(.file)
+    )]
     Header {
         /// The file.
         file: String,
@@ -52,7 +59,7 @@ pub enum ImageError {
     /// A label that is no class.
     #[error(
         "{file}, image {image} (from 0): label {label}, but there are {classes} classes, \
-         0 to {}", classes.saturating_sub(1)
+         0 to {}", classes.saturating_sub(1), file = visible(.file)
     )]
     Label {
         /// The file.
@@ -67,7 +74,7 @@ pub enum ImageError {
     /// As many labels as images are needed.
     #[error(
         "{images_file} has {images} images but {labels_file} has {labels} labels: they are not \
-         of one set"
+         of one set", images_file = visible(.images_file), labels_file = visible(.labels_file)
     )]
     Counts {
         /// The file of images.
@@ -82,7 +89,7 @@ pub enum ImageError {
     /// Images of different sizes.
     #[error(
         "{file} is {found} (channels × height × width) but {first} is {expected}: bring all \
-         images to one size and colour mode"
+         images to one size and colour mode", file = visible(.file), first = visible(.first)
     )]
     Sizes {
         /// The image.
@@ -97,7 +104,7 @@ pub enum ImageError {
     /// A file of a known set that is not the known file.
     #[error(
         "{file} is not the {set} file it is named as: its SHA-256 is {found}, that of the \
-         original is {expected}; fetch it again, or read it as files of your own"
+         original is {expected}; fetch it again, or read it as files of your own", file = visible(.file)
     )]
     Checksum {
         /// The set.
@@ -110,7 +117,9 @@ pub enum ImageError {
         found: String,
     },
     /// A PNG or JPEG that cannot be read.
-    #[error("{file} cannot be read as an image: {reason}")]
+    #[error(
+        "{file} cannot be read as an image: {reason}", file = visible(.file)
+    )]
     Unreadable {
         /// The image.
         file: String,
@@ -118,7 +127,9 @@ pub enum ImageError {
         reason: String,
     },
     /// No images where some are needed.
-    #[error("{place} {reason}")]
+    #[error(
+        "{place} {reason}", place = visible(.place)
+    )]
     Nothing {
         /// The directory or file.
         place: String,
@@ -126,7 +137,9 @@ pub enum ImageError {
         reason: String,
     },
     /// A class of the test folder that the training folder has not.
-    #[error("{place}: class '{}' is not in {training}: there is nothing to learn it from", shown(.class))]
+    #[error(
+        "{place}: class '{}' is not in {training}: there is nothing to learn it from", shown(.class), place = visible(.place), training = visible(.training)
+    )]
     UnseenClass {
         /// The folder.
         place: String,
@@ -136,7 +149,9 @@ pub enum ImageError {
         training: String,
     },
     /// A damaged archive, or one without the files it should have.
-    #[error("{file}: {reason}")]
+    #[error(
+        "{file}: {reason}", file = visible(.file)
+    )]
     Archive {
         /// The archive.
         file: String,

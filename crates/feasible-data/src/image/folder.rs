@@ -11,6 +11,7 @@
 //! whatever the file system says; hidden files and files of other kinds are left out, and said so.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -21,7 +22,9 @@ use super::identity::{FileHash, Identity, hex};
 use super::images::{Images, Shape};
 use crate::decoding::decoding;
 use crate::error::{Error, Result};
+use crate::limits::{Exceeded, Limits};
 use crate::split::Split;
+use crate::visible::visible;
 
 /// All images of a folder, and their parts.
 ///
@@ -29,12 +32,20 @@ use crate::split::Split;
 /// No images, an image that cannot be read, images of different sizes or colour modes, classes
 /// of a later part that the training part has not.
 pub fn read(directory: &Path) -> Result<(Images, Split)> {
+    read_within(directory, &Limits::default())
+}
+
+/// As [`read`], within other limits.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_within(directory: &Path, limits: &Limits) -> Result<(Images, Split)> {
     let [train, validation, test] = ["train", "validation", "test"].map(|p| directory.join(p));
     let parted = train.is_dir() && (validation.is_dir() || test.is_dir());
     let training = if parted { &train } else { directory };
     let (classes, mut skipped) = directories(training)?;
     let names: Vec<String> = classes.iter().map(|path| last(path)).collect();
-    let mut reading = Reading::new(directory, &names);
+    let mut reading = Reading::new(directory, &names, limits);
     reading.class_folders(&classes)?;
     let end = |reading: &Reading<'_>| reading.labels.len() as u32;
     let mut split = Split { train: (0..end(&reading)).collect(), ..Split::default() };
@@ -64,6 +75,7 @@ pub fn read(directory: &Path) -> Result<(Images, Split)> {
 
 struct Reading<'a> {
     root: &'a Path,
+    limits: &'a Limits,
     names: &'a [String],
     first: Option<(PathBuf, Shape)>,
     pixels: Vec<u8>,
@@ -73,9 +85,10 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(root: &'a Path, names: &'a [String]) -> Self {
+    fn new(root: &'a Path, names: &'a [String], limits: &'a Limits) -> Self {
         Self {
             root,
+            limits,
             names,
             first: None,
             pixels: Vec::new(),
@@ -108,11 +121,27 @@ impl<'a> Reading<'a> {
 
     fn image(&mut self, path: &Path, label: u32) -> Result<()> {
         let file = path.display().to_string();
-        let bytes = fs::read(path).map_err(Error::io(&file))?;
+        let room = self.limits.image_bytes.saturating_sub(self.pixels.len() as u64);
+        let mut bytes = Vec::new();
+        let opened = fs::File::open(path).map_err(Error::io(&file))?;
+        // One byte more than there is room for shows a file that goes on.
+        let mut opened = opened.take(room.saturating_add(1));
+        opened.read_to_end(&mut bytes).map_err(Error::io(&file))?;
+        let too_large = |what: &str| {
+            let most = self.limits.image_bytes;
+            let what = format!("{what} more than the {most} bytes allowed");
+            Exceeded::new("image_bytes", what).at(visible(&file))
+        };
+        if bytes.len() as u64 > room {
+            return Err(too_large("the image files up to it have"));
+        }
         let unreadable =
             |reason| Error::from(ImageError::Unreadable { file: file.clone(), reason });
         let damaged = || unreadable("it is damaged".into());
-        let (shape, pixels) = decoding(damaged, || decode(&bytes).map_err(unreadable))?;
+        let decoded = decoding(damaged, || decode(&bytes, room).map_err(unreadable))?;
+        let Some((shape, pixels)) = decoded else {
+            return Err(too_large("the pixels of the images up to it take"));
+        };
         match &self.first {
             Some((first, expected)) if *expected != shape => {
                 let (first, expected) = (first.display().to_string(), *expected);

@@ -16,6 +16,7 @@ use super::error::ImageError;
 use super::identity::{FileHash, Hashed, Identity};
 use super::images::{Images, Shape, check_labels};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::source::Source;
 
 const IMAGES: u32 = 0x0000_0803;
@@ -71,7 +72,7 @@ fn content<const D: usize>(
     what: &'static str,
 ) -> Result<([usize; D], Vec<u8>, String)> {
     let file = source.name();
-    let mut reader = Hashed::new(source.bytes()?);
+    let mut reader = Hashed::new(source.bytes(&Limits::default())?);
     let mut header = vec![0; 4 * (D + 1)];
     let mut got = 0;
     while got < header.len() {
@@ -95,8 +96,8 @@ fn content<const D: usize>(
     }
     let dimensions: [usize; D] = std::array::from_fn(|at| word(at + 1) as usize);
     let product = dimensions.iter().try_fold(1_u64, |n, &d| n.checked_mul(d as u64));
-    let Some(length) = product.filter(|&n| n < 1 << 40) else {
-        let reason = format!("the header says {dimensions:?}: that cannot be in a file");
+    let Some(length) = product.filter(|&n| n <= Limits::default().image_bytes) else {
+        let reason = format!("the header says {dimensions:?}: that is more than is read");
         return Err(ImageError::Header { file, reason }.into());
     };
     if length == 0 {

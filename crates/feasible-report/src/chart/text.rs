@@ -1,20 +1,20 @@
 //! Text and numbers inside SVG: escaped, of bounded length and of fixed precision.
 
-/// Text that is safe between tags and in attributes: markup is escaped, and characters that XML
-/// does not allow become U+FFFD.
+use feasible_data::visible_lines;
+
+/// Text that is safe between tags and in attributes: markup is escaped, hidden characters are written out, and
+/// what else XML does not allow becomes U+FFFD.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in visible_lines(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            // Marks that turn the order of what follows around have no place in a label.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
+            '\n' => out.push(c),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

@@ -60,7 +60,11 @@ impl Draft {
         if spec.augment.is_some() {
             return Err(source.at("data.augment", "is for images: the data are a table"));
         }
-        let format = spec.format.clone().unwrap_or_default();
+        let mut format = spec.format.clone().unwrap_or_default();
+        if !format.limits.is_default() {
+            return Err(source.at("data.format.limits", "belongs into a table of its own, [data.limits]"));
+        }
+        format.limits = spec.limits.clone().unwrap_or_default();
         let Read { table, parts, hashes } = read(source, spec, set.as_ref(), &format)?;
         let set = set.as_ref();
         if spec.rows.is_none() {

@@ -23,7 +23,7 @@ impl Draft {
             (Some(_), Some(_)) => {
                 return Err(source.at("data.folder", "give only one of `source` and `folder`"));
             }
-            (Some(folder), None) => Gallery::folder(folder)?,
+            (Some(folder), None) => Gallery::folder(folder, &spec.limits.clone().unwrap_or_default())?,
             (None, name) => {
                 let name = name.as_deref().unwrap_or_default();
                 Gallery::named(name, spec.directory.as_deref())?
@@ -106,6 +106,7 @@ fn only_image_keys(source: &Source, spec: &DataSpec) -> Result<()> {
         folder: None,
         per_class: None,
         augment: None,
+        limits: None,
         rows: None,
         split: None,
         ..spec.clone()
@@ -115,7 +116,7 @@ fn only_image_keys(source: &Source, spec: &DataSpec) -> Result<()> {
         Some(key) => Err(source.at(
             &format!("data.{key}"),
             "is for tables: images have `source` or `folder`, `directory`, `per_class`, `augment`, `rows`, \
-             `split`",
+             `split`, `limits`",
         )),
         None => Ok(()),
     }

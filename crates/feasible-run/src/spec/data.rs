@@ -10,6 +10,7 @@
 //! | `file` | none | one table, split by `split` or `split_by` |
 //! | `train`, `validation`, `test` | none | tables that are split by file |
 //! | `format` | read from the file | how text tables are written |
+//! | `limits` | [see there](feasible_data::limits) | how large files may be |
 //! | `target`, `positive`, `target_group`, `task` | | what is predicted |
 //! | `rows` | all | an expression: which rows are used at all |
 //! | `split` | 80 % train, 20 % test | fractions and a seed |
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 
 use feasible_data::image::Augmentation;
 use feasible_data::{
-    Bins, ByColumn, Format, ImageSet, Missing, Preprocessing, Standardise, Task, Unseen,
+    Bins, ByColumn, Format, ImageSet, Limits, Missing, Preprocessing, Standardise, Task, Unseen,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -122,6 +123,10 @@ pub struct DataSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::format")]
     pub format: Option<Format>,
+    /// How large files may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::limits")]
+    pub limits: Option<Limits>,
     /// Fractions of the rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<SplitSpec>,

@@ -14,6 +14,9 @@ use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use crate::error::{Error, Result};
 
+/// Keys within each other, more than any problem file has.
+const DEEPEST: usize = 32;
+
 /// Applies overrides to the text of a problem file.
 ///
 /// # Errors
@@ -32,6 +35,11 @@ pub fn apply(text: &str, overrides: &[String]) -> Result<String> {
             .split_once('=')
             .ok_or_else(|| wrong(given, "write key=value, as in training.epochs=50".into()))?;
         let keys: Vec<&str> = path.trim().split('.').map(str::trim).collect();
+        if keys.len() > DEEPEST {
+            let start: String = given.chars().take(40).collect();
+            let reason = format!("{} keys within each other, and no key is so deep", keys.len());
+            return Err(wrong(&format!("{start}…"), reason));
+        }
         if keys.iter().any(|key| key.is_empty()) {
             return Err(wrong(given, "the key is empty: write it as in training.epochs=50".into()));
         }

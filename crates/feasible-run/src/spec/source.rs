@@ -1,5 +1,6 @@
 //! The text of a problem file, and errors that say where in it.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -9,6 +10,9 @@ use super::locate::{Places, line_and_column};
 use super::overrides;
 use crate::embedded;
 use crate::error::{Error, Place, Result};
+
+/// The largest problem file, in bytes.
+const LARGEST: u64 = 16_000_000;
 
 /// A problem file: its name, its text and the overrides put on it.
 #[derive(Clone, Debug)]
@@ -36,7 +40,7 @@ impl Source {
     pub fn open(name: &str) -> Result<Self> {
         let path = Path::new(name);
         if path.is_file() {
-            let text = std::fs::read_to_string(path).map_err(|source| Error::Storage {
+            let text = read(path).map_err(|source| Error::Storage {
                 operation: "read",
                 path: name.to_string(),
                 source,
@@ -176,6 +180,18 @@ impl Source {
             None => self.at(section, message),
         }
     }
+}
+
+/// The text of a file, if it is one that somebody could have written.
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let mut file = std::fs::File::open(path)?.take(LARGEST + 1);
+    file.read_to_string(&mut text)?;
+    if text.len() as u64 > LARGEST {
+        let reason = format!("it has more than {LARGEST} bytes, which no problem file needs");
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, reason));
+    }
+    Ok(text)
 }
 
 fn last(path: &str) -> &str {
