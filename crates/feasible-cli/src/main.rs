@@ -26,6 +26,10 @@ fn main() -> ExitCode {
         Err(error) => return exit::of_arguments(&error).into(),
     };
     let terminal = Terminal::new(&terminal);
+    if let Err(sentence) = feasible_run::Level::chosen() {
+        terminal.error(&sentence);
+        return exit::Exit::Input.into();
+    }
     if cfg!(debug_assertions) && std::env::var_os("FEASIBLE_PANIC").is_some() {
         panic!("asked to by FEASIBLE_PANIC");
     }

@@ -67,6 +67,8 @@ pub mod sweep;
 mod text;
 mod threads;
 
+pub use feasible_nn::Level;
+
 pub use attack::{AttackOptions, AttackProgress, Curve, CurvePoint};
 pub use audit::Audit;
 pub use augmented::Augmented;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 #[must_use]
 #[derive(Debug)]
 pub struct FlushDenormals {
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
     before: u64,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn flushing_pool(threads: usize) -> Result<Option<rayon::ThreadPool>>
     pool.build().map(Some).map_err(failed)
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code)]
 mod imp {
     use std::arch::asm;
@@ -82,7 +82,7 @@ mod imp {
     }
 }
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", not(miri)))]
 #[allow(unsafe_code)]
 mod imp {
     use std::arch::asm;
@@ -112,7 +112,8 @@ mod imp {
     }
 }
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+// Miri interprets no assembler.
+#[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod imp {
     use super::FlushDenormals;
 
@@ -122,6 +123,7 @@ mod imp {
 }
 
 #[cfg(test)]
+#[cfg(not(miri))]
 mod tests {
     use super::*;
 
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
     fn denormals_are_flushed_while_the_guard_lives_and_not_after() {
         assert!(product() > 0.0);
         let guard = FlushDenormals::new();

@@ -82,6 +82,7 @@ impl Scratch {
             command.env_remove(name);
         }
         command.env_remove("FEASIBLE_MEMORY");
+        command.env_remove("FEASIBLE_SIMD");
         for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"] {
             command.env_remove(name);
         }

@@ -1,10 +1,17 @@
 //! Which instructions to use.
+//!
+//! The fastest that the CPU has; or, where the environment variable `FEASIBLE_SIMD` names a level, that one:
+//! `portable`, `avx2` or `avx512`. It is for tests and for comparing machines; a level that is not there, or no level
+//! at all, is an error of [`Level::chosen`] that says which there are.
 
 use std::sync::OnceLock;
 
+/// The environment variable that names a level.
+const VARIABLE: &str = "FEASIBLE_SIMD";
+
 /// An instruction set that this CPU has.
 ///
-/// There is no way to name one the CPU lacks: levels come from [`Level::best`] and
+/// There is no way to name one the CPU lacks: levels come from [`Level::best`], [`Level::chosen`] and
 /// [`Level::available`] only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level(Kind);
@@ -19,10 +26,33 @@ pub(crate) enum Kind {
 }
 
 impl Level {
-    /// The fastest; found once and remembered.
+    /// The one that `FEASIBLE_SIMD` names, or else the fastest; found once and remembered.
+    ///
+    /// A name that [`Level::chosen`] refuses stands for the fastest.
     pub fn best() -> Self {
         static BEST: OnceLock<Level> = OnceLock::new();
-        *BEST.get_or_init(|| Self::available()[0])
+        *BEST.get_or_init(|| Self::chosen().unwrap_or_else(|_| Self::available()[0]))
+    }
+
+    /// The one that `FEASIBLE_SIMD` names, or else the fastest.
+    ///
+    /// # Errors
+    /// A sentence, if the variable names none that this CPU has.
+    pub fn chosen() -> Result<Self, String> {
+        let Some(name) = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()) else {
+            return Ok(Self::available()[0]);
+        };
+        Self::named(&name.to_string_lossy(), &Self::available())
+    }
+
+    fn named(name: &str, available: &[Self]) -> Result<Self, String> {
+        available.iter().copied().find(|level| level.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = available.iter().map(|level| level.name()).collect();
+            format!(
+                "{VARIABLE} is {name:?}: this processor has {}; unset it for the fastest",
+                names.join(", ")
+            )
+        })
     }
 
     /// All of them, fastest first. The portable one is always there, and last.
@@ -56,5 +86,24 @@ impl Level {
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn kind(self) -> Kind {
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_level_is_found_by_its_name_and_only_if_the_processor_has_it() {
+        for level in Level::available() {
+            assert_eq!(Level::named(level.name(), &Level::available()), Ok(level));
+        }
+        let portable = [Level(Kind::Portable)];
+        assert_eq!(Level::named("portable", &portable), Ok(portable[0]));
+        for wrong in ["avx2", "AVX2", "portable ", "fast"] {
+            let said = Level::named(wrong, &portable).unwrap_err();
+            assert!(said.contains(wrong.trim()) && said.contains("has portable;"), "{said}");
+        }
     }
 }

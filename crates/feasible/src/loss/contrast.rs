@@ -212,6 +212,32 @@ pub(super) fn by_blocks<T: Real, B: ByBlocks<T>, L: OfContrasts<T>>(pass: B, los
     }
 }
 
+/// The vectors that blocks are computed in.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+enum Vectors {
+    Avx512,
+    Avx2,
+    Portable,
+}
+
+/// The widest that the CPU has, or a narrower kind that `FEASIBLE_SIMD` names; found once and remembered.
+#[cfg(target_arch = "x86_64")]
+fn vectors() -> Vectors {
+    static VECTORS: std::sync::OnceLock<Vectors> = std::sync::OnceLock::new();
+    *VECTORS.get_or_init(|| {
+        let named = std::env::var("FEASIBLE_SIMD").unwrap_or_default();
+        let narrower = |than: &[&str]| than.contains(&named.as_str());
+        if std::arch::is_x86_feature_detected!("avx512f") && !narrower(&["avx2", "portable"]) {
+            Vectors::Avx512
+        } else if std::arch::is_x86_feature_detected!("avx2") && !narrower(&["portable"]) {
+            Vectors::Avx2
+        } else {
+            Vectors::Portable
+        }
+    })
+}
+
 fn widest<T, B, L, const WIDTH: usize>(pass: B, loss: &L)
 where
     T: Real,
@@ -238,13 +264,12 @@ where
         {
             pass.plain::<L, WIDTH>(loss);
         }
-        if std::arch::is_x86_feature_detected!("avx512f") {
+        match vectors() {
             // SAFETY: the CPU has the feature.
-            return unsafe { avx512::<T, B, L, WIDTH>(pass, loss) };
-        }
-        if std::arch::is_x86_feature_detected!("avx2") {
+            Vectors::Avx512 => return unsafe { avx512::<T, B, L, WIDTH>(pass, loss) },
             // SAFETY: the CPU has the feature.
-            return unsafe { avx2::<T, B, L, WIDTH>(pass, loss) };
+            Vectors::Avx2 => return unsafe { avx2::<T, B, L, WIDTH>(pass, loss) },
+            Vectors::Portable => {}
         }
     }
     pass.plain::<L, WIDTH>(loss);

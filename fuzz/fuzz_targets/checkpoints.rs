@@ -1,0 +1,12 @@
+//! libFuzzer over [`feasible_fuzz_targets::checkpoints`].
+#![no_main]
+
+use feasible_fuzz_targets::{memory, quiet_decoders, checkpoints};
+
+#[global_allocator]
+static ALLOCATOR: memory::Limited = memory::Limited;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    quiet_decoders();
+    checkpoints::run(bytes);
+});

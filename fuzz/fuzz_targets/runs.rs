@@ -1,0 +1,12 @@
+//! libFuzzer over [`feasible_fuzz_targets::runs`].
+#![no_main]
+
+use feasible_fuzz_targets::{memory, quiet_decoders, runs};
+
+#[global_allocator]
+static ALLOCATOR: memory::Limited = memory::Limited;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    quiet_decoders();
+    runs::run(bytes);
+});
