@@ -16,7 +16,8 @@ fn a_problem_that_takes_too_much_memory_is_refused_before_it_takes_any() {
         ("training.threads=9223372036854775807", "at most 1024"),
     ] {
         for command in ["check", "fit"] {
-            let error = scratch.refuse(&[command, "problem.toml", "--memory", "2GB", "--set", setting]);
+            let error =
+                scratch.refuse(&[command, "problem.toml", "--memory", "2GB", "--set", setting]);
             assert!(error.contains(said), "{setting}: {error}");
         }
     }
@@ -55,9 +56,11 @@ fn the_limit_on_memory_is_a_flag_or_the_environment() {
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.err.contains("FEASIBLE_MEMORY=some"), "{}", wrong.err);
     // Several seeds: as many at once as fit, with the same results.
-    let few: &[&str] = &["fit", "problem.toml", "--set", "training.epochs=2", "--no-report", "--seeds", "3"];
+    let few: &[&str] =
+        &["fit", "problem.toml", "--set", "training.epochs=2", "--no-report", "--seeds", "3"];
     for (directory, memory) in [("all", "1GB"), ("one", more.as_str())] {
-        let ran = scratch.run(&[few, &["--threads", "3", "--memory", memory, "-o", directory]].concat());
+        let ran =
+            scratch.run(&[few, &["--threads", "3", "--memory", memory, "-o", directory]].concat());
         assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
     }
     let summary = |directory: &str| scratch.read(&format!("{directory}/summary.json"));
@@ -98,7 +101,12 @@ fn a_model_that_was_made_by_hand_does_not_crash_a_command() {
     let widths = &header[at..][..header[at..].find(']').unwrap() + 1];
     let inputs = widths[12..].split(',').next().unwrap();
     let mut files = Vec::new();
-    for other in ["6,4", &format!("{inputs},8,9223372036854775807"), "4294967296,8,2", &format!("{inputs},4294967296,2")] {
+    for other in [
+        "6,4",
+        &format!("{inputs},8,9223372036854775807"),
+        "4294967296,8,2",
+        &format!("{inputs},4294967296,2"),
+    ] {
         files.push(with_manifest(&bytes, widths, &format!("\\\"widths\\\":[{other}]")));
     }
     let mut weights = bytes.clone();

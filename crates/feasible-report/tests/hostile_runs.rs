@@ -95,7 +95,14 @@ fn a_run_with_any_value_changed_is_a_page_or_an_error() {
 fn a_run_with_a_file_cut_short_is_a_page_or_an_error() {
     let scratch = trained();
     let run = scratch.path().join("run");
-    for name in [files::SUMMARY, files::RUN, files::METRICS, files::MODEL, files::MULTIPLIERS, files::PROBLEM] {
+    for name in [
+        files::SUMMARY,
+        files::RUN,
+        files::METRICS,
+        files::MODEL,
+        files::MULTIPLIERS,
+        files::PROBLEM,
+    ] {
         let file = run.join(name);
         let bytes = fs::read(&file).unwrap();
         for part in 0..8 {

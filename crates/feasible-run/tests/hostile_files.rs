@@ -10,8 +10,8 @@ use common::GENDER;
 use feasible::State;
 use feasible_data::Table;
 use feasible_run::{
-    Checkpoint, Error, Fingerprints, Interrupt, Memory, Plan, SavedModel, Storage, files,
-    fit_in, parse, resume_in,
+    Checkpoint, Error, Fingerprints, Interrupt, Memory, Plan, SavedModel, Storage, files, fit_in,
+    parse, resume_in,
 };
 use serde_json::{Value, json};
 
@@ -131,9 +131,8 @@ fn numbers_of_a_manifest_that_do_not_fit_are_refused_by_name() {
         let error = refused(&with_manifest(&bytes, |m| m["model"] = kind.clone()));
         assert!(error.contains(said), "{kind}: {error}");
     }
-    let classes = |names: Value| {
-        refused(&with_manifest(&bytes, move |m| m["target"]["classes"] = names))
-    };
+    let classes =
+        |names: Value| refused(&with_manifest(&bytes, move |m| m["target"]["classes"] = names));
     assert!(classes(json!(["low"])).contains("two classes"));
     assert!(classes(json!(["low", "low"])).contains("all different"));
     assert!(classes(json!(["a", "b", "c"])).contains("gives 2 outputs, its target takes 3"));
@@ -150,7 +149,7 @@ fn networks_for_images_of_impossible_sizes_are_refused() {
     let bytes = read(files::MODEL);
     for (channels, height, width) in [
         (1_u64 << 31, 1, 1),
-        (1 << 63, 1 << 63, 2),
+        (1 << 63, 1_u64 << 63, 2_u64),
         (1, 1 << 32, 1 << 32),
         (1, 65536, 65536),
         (1, 16384, 8192),
@@ -206,7 +205,8 @@ fn tensors_that_are_not_those_of_the_network_are_refused() {
         h["other"] = entry;
     });
     assert!(renamed.contains("layer1.bias"), "{renamed}");
-    let empty = |h: &mut Value| h["more"] = json!({ "dtype": "F32", "shape": [0], "data_offsets": [0, 0] });
+    let empty =
+        |h: &mut Value| h["more"] = json!({ "dtype": "F32", "shape": [0], "data_offsets": [0, 0] });
     header(&empty);
     for end in [u64::MAX, u64::MAX - 8, 1 << 62] {
         let error = header(&|h| h["layer1.bias"]["data_offsets"] = json!([0, end]));
@@ -361,7 +361,10 @@ fn a_state_that_no_training_is_in_is_refused() {
     refuse("its progress", &|s| s.progress.settling.factors = vec![1.0; 9]);
     refuse("its progress", &|s| s.progress.checks = u32::MAX);
     refuse("its progress", &|s| s.progress.stuck = u64::MAX);
-    if run().read(files::CHECKPOINT).is_ok_and(|b| Checkpoint::from_bytes(&b).unwrap().state.best.is_some()) {
+    if run()
+        .read(files::CHECKPOINT)
+        .is_ok_and(|b| Checkpoint::from_bytes(&b).unwrap().state.best.is_some())
+    {
         refuse("best epoch", &|s| s.best.as_mut().unwrap().epoch = 9);
         refuse("is NaN", &|s| s.best.as_mut().unwrap().theta[0] = f32::NAN);
     }
@@ -469,7 +472,8 @@ fn json_files_of_a_run_with_any_value_changed_are_refused_or_can_be_used() {
             assert!(rows.split().train.len() <= 300);
         }
     });
-    let rows = |text: &str| parse::rows("r", text.as_bytes(), 300).map(drop).unwrap_err().to_string();
+    let rows =
+        |text: &str| parse::rows("r", text.as_bytes(), 300).map(drop).unwrap_err().to_string();
     for ranges in ["[[0,4294967295]]", "[[5,4]]", "[[0,3],[3,4]]", "[[0,300]]"] {
         let text = format!("{{\"train\":{ranges},\"validation\":[],\"test\":[]}}");
         assert!(rows(&text).contains("ascending rows of 300"), "{text}");
@@ -480,8 +484,17 @@ fn json_files_of_a_run_with_any_value_changed_are_refused_or_can_be_used() {
 fn every_json_file_of_a_run_may_be_anything() {
     let deep = "[".repeat(100_000) + &"]".repeat(100_000);
     let nested = "{\"a\":".repeat(100_000);
-    let texts: [&[u8]; 9] =
-        [b"", b"null", b"{}", b"[]", b"1e999", b"\xff\xfe", b"{\"seeds\":", deep.as_bytes(), nested.as_bytes()];
+    let texts: [&[u8]; 9] = [
+        b"",
+        b"null",
+        b"{}",
+        b"[]",
+        b"1e999",
+        b"\xff\xfe",
+        b"{\"seeds\":",
+        deep.as_bytes(),
+        nested.as_bytes(),
+    ];
     for text in texts {
         let errors = [
             parse::run_info("f", text).map(drop),
@@ -501,11 +514,18 @@ fn every_json_file_of_a_run_may_be_anything() {
     let line = read(files::METRICS);
     assert_eq!(parse::lines::<feasible_run::EpochMetrics>("f", &line).unwrap().len(), 3);
     let many: Vec<u64> = (0..10_001).collect();
-    for (seeds, fine) in [(json!([1, 2, 3]), true), (json!([2, 1]), false), (json!([1, 1]), false), (json!(many), false)] {
+    for (seeds, fine) in [
+        (json!([1, 2, 3]), true),
+        (json!([2, 1]), false),
+        (json!([1, 1]), false),
+        (json!(many), false),
+    ] {
         let text = json!({ "problem": "p", "seeds": seeds, "workers": u64::MAX }).to_string();
         assert_eq!(parse::seeds("f", text.as_bytes()).is_ok(), fine);
     }
-    for (rooms, fine) in [(json!([0.5, 1]), true), (json!([]), false), (json!([-1]), false), (json!([1e9]), false)] {
+    for (rooms, fine) in
+        [(json!([0.5, 1]), true), (json!([]), false), (json!([-1]), false), (json!([1e9]), false)]
+    {
         let text = json!({ "problem": "p", "rooms": rooms }).to_string();
         assert_eq!(parse::ladder("f", text.as_bytes()).is_ok(), fine);
     }
