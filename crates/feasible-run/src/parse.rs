@@ -133,21 +133,17 @@ pub fn curve(path: &str, bytes: &[u8]) -> Result<Curve> {
     Ok(curve)
 }
 
-/// The lines of `metrics.jsonl` or `timings.jsonl`; one value a line.
+/// The lines of `metrics.jsonl` or `timings.jsonl`, one value a line.
 ///
 /// # Errors
-/// A line that is not of this kind, with its number.
-pub fn lines<T: DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<Vec<T>> {
+/// The number of a line, from 1, that is not of this kind, and what is wrong with it.
+pub fn lines<T: DeserializeOwned>(bytes: &[u8]) -> Result<Vec<T>, (usize, String)> {
     let mut values = Vec::new();
     for (at, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            let value = serde_json::from_slice(line);
+            values.push(value.map_err(|error| (at + 1, error.to_string()))?);
         }
-        let value = serde_json::from_slice(line);
-        values.push(value.map_err(|error| {
-            let reason = format!("line {}: {error}", at + 1);
-            damaged(path, reason)
-        })?);
     }
     Ok(values)
 }
