@@ -106,7 +106,7 @@ impl Run {
         let shown = |name: &str| path(name).display().to_string();
         let not_a_run = |missing| Error::NotARun { directory: directory.to_path_buf(), missing };
         if let Some(bytes) = optional(&path(files::SEEDS))? {
-            let seeds = parse::seeds(&shown(files::SEEDS), &bytes)?.seeds.len();
+            let seeds = sound(parse::seeds(&shown(files::SEEDS), &bytes))?.seeds.len();
             return Err(Error::Seeds { directory: directory.to_path_buf(), seeds });
         }
         let Some(bytes) = optional(&path(files::RUN))? else {
@@ -119,7 +119,7 @@ impl Run {
             let directory = directory.to_path_buf();
             return Err(Error::Newer { directory, version, format, known: FORMAT });
         }
-        let info = parse::run_info(&shown(files::RUN), &bytes)?;
+        let info = sound(parse::run_info(&shown(files::RUN), &bytes))?;
         let metrics = optional(&path(files::METRICS))?.unwrap_or_default();
         let Some(bytes) = optional(&path(files::SUMMARY))? else {
             // The line being written when a run was stopped may be half a line: count ends.
@@ -130,7 +130,7 @@ impl Run {
             };
             return Err(Error::Unfinished { directory: directory.to_path_buf(), done });
         };
-        let summary = parse::summary(&shown(files::SUMMARY), &bytes)?;
+        let summary = sound(parse::summary(&shown(files::SUMMARY), &bytes))?;
         let Some(problem) = optional(&path(files::PROBLEM))? else {
             return Err(not_a_run(files::PROBLEM));
         };
@@ -143,28 +143,28 @@ impl Run {
         let timings = optional(&path(files::TIMINGS))?.unwrap_or_default();
         let model = optional(&path(files::MODEL))?;
         // A model that cannot be used is no reason not to report on its training.
-        let saved = model.as_ref().and_then(|bytes| {
-            SavedModel::from_bytes(&shown(files::MODEL), bytes).ok()
-        });
+        let saved = model
+            .as_ref()
+            .and_then(|bytes| SavedModel::from_bytes(&shown(files::MODEL), bytes).ok());
         let margins = saved.map_or_else(Vec::new, |saved| {
             saved.clauses().iter().map(|clause| clause.margin).collect()
         });
         let model_sha256 = model.map(|bytes| feasible_run::data::sha256(&bytes));
         let prices: Option<Prices> = match optional(&path(files::SENSITIVITY))? {
-            Some(bytes) => Some(parse::prices(&shown(files::SENSITIVITY), &bytes)?),
+            Some(bytes) => Some(sound(parse::prices(&shown(files::SENSITIVITY), &bytes))?),
             None => None,
         };
         let prices = prices.filter(|prices| Some(&prices.model) == model_sha256.as_ref());
         let curve = match optional(&path(files::ATTACK[0]))? {
-            Some(bytes) => Some(parse::curve(&shown(files::ATTACK[0]), &bytes)?),
+            Some(bytes) => Some(sound(parse::curve(&shown(files::ATTACK[0]), &bytes))?),
             None => None,
         };
         Ok(Self {
             directory: directory.to_path_buf(),
             info,
             summary,
-            epochs: parse::lines(&shown(files::METRICS), &metrics)?,
-            timings: parse::lines(&shown(files::TIMINGS), &timings)?,
+            epochs: lines(&path(files::METRICS), &metrics)?,
+            timings: lines(&path(files::TIMINGS), &timings)?,
             multipliers: read_multipliers(&path(files::MULTIPLIERS))?,
             problem,
             settings,
@@ -200,4 +200,24 @@ fn json<T: DeserializeOwned>(file: &Path, bytes: &[u8]) -> Result<T> {
         line: Some(error.line()).filter(|&line| line > 0),
         reason: error.to_string(),
     })
+}
+
+/// What is wrong with a file, as the other files of a run have it.
+fn sound<T>(parsed: feasible_run::Result<T>) -> Result<T> {
+    parsed.map_err(|error| match error {
+        feasible_run::Error::Damaged { path, reason } => {
+            Error::Damaged { file: path.into(), line: None, reason }
+        }
+        other => other.into(),
+    })
+}
+
+/// One value for each line.
+fn lines<T: DeserializeOwned>(file: &Path, bytes: &[u8]) -> Result<Vec<T>> {
+    let values = parse::lines(bytes).map_err(|(line, reason)| Error::Damaged {
+        file: file.to_path_buf(),
+        line: Some(line),
+        reason,
+    })?;
+    Ok(values)
 }

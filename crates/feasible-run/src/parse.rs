@@ -86,7 +86,10 @@ pub fn seeds_summary(path: &str, bytes: &[u8]) -> Result<SeedsSummary> {
 pub fn seeds(path: &str, bytes: &[u8]) -> Result<Seeds> {
     let listed: Seeds = json(path, bytes)?;
     if listed.seeds.len() > MOST_SEEDS || !listed.seeds.windows(2).all(|pair| pair[0] < pair[1]) {
-        return Err(damaged(path, format!("its seeds do not ascend, or are more than {MOST_SEEDS}")));
+        return Err(damaged(
+            path,
+            format!("its seeds do not ascend, or are more than {MOST_SEEDS}"),
+        ));
     }
     Ok(listed)
 }
@@ -130,21 +133,17 @@ pub fn curve(path: &str, bytes: &[u8]) -> Result<Curve> {
     Ok(curve)
 }
 
-/// The lines of `metrics.jsonl` or `timings.jsonl`; one value a line.
+/// The lines of `metrics.jsonl` or `timings.jsonl`, one value a line.
 ///
 /// # Errors
-/// A line that is not of this kind, with its number.
-pub fn lines<T: DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<Vec<T>> {
+/// The number of a line, from 1, that is not of this kind, and what is wrong with it.
+pub fn lines<T: DeserializeOwned>(bytes: &[u8]) -> Result<Vec<T>, (usize, String)> {
     let mut values = Vec::new();
     for (at, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
+        if !line.iter().all(u8::is_ascii_whitespace) {
+            let value = serde_json::from_slice(line);
+            values.push(value.map_err(|error| (at + 1, error.to_string()))?);
         }
-        let value = serde_json::from_slice(line);
-        values.push(value.map_err(|error| {
-            let reason = format!("line {}: {error}", at + 1);
-            damaged(path, reason)
-        })?);
     }
     Ok(values)
 }

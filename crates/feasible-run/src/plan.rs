@@ -161,7 +161,8 @@ impl Plan {
                     );
                     source.at(&format!("requirement[{}].where", clause.from), message)
                 })?;
-                lists = lists.saturating_add(memory::of_requirement(clause, &requirement, rows.len()));
+                lists =
+                    lists.saturating_add(memory::of_requirement(clause, &requirement, rows.len()));
                 if let Some(message) = memory::too_much(lists) {
                     return Err(source.at(&format!("requirement[{}]", clause.from), message));
                 }
@@ -464,20 +465,21 @@ fn views(clauses: &[Clause]) -> usize {
 /// Refuses what would take more memory than there may be, at the key that is the cause.
 fn fits(source: &Source, spec: &Spec, estimate: &memory::Estimate) -> Result<()> {
     let Some(message) = memory::too_much(estimate.total(1)) else { return Ok(()) };
-    let own = estimate.each.max(1);
-    let key = if estimate.parameters > own / 2 {
+    let key = if estimate.shared > estimate.each {
+        "data"
+    } else if estimate.multipliers > estimate.each / 2 {
+        "requirement"
+    } else {
         match spec.model.kind {
+            // Values of a batch of images, rather than weights.
+            ModelKind::Cnn | ModelKind::Resnet18 if estimate.parameters < estimate.each / 2 => {
+                "training.batch_size"
+            }
             ModelKind::Mlp => "model.hidden",
             ModelKind::Kernel => "model.centres",
             ModelKind::Resnet18 => "model.width",
             ModelKind::Linear | ModelKind::Cnn => "model",
         }
-    } else if estimate.multipliers > own / 2 {
-        "requirement"
-    } else if estimate.shared > own {
-        "data"
-    } else {
-        "training.batch_size"
     };
     Err(source.at(key, message))
 }

@@ -100,7 +100,9 @@ impl Manifest {
         let (takes, gives) = self.model.ends().ok_or("its network has no layers")?;
         if Some(takes) != inputs {
             let inputs = inputs.map_or("too many".into(), |inputs| inputs.to_string());
-            return Err(format!("its network takes {takes} inputs, its preprocessing makes {inputs}"));
+            return Err(format!(
+                "its network takes {takes} inputs, its preprocessing makes {inputs}"
+            ));
         }
         if let (Shape::Cnn(of) | Shape::Resnet18(of), image) = (&self.model, self.image)
             && Some(of.image) != image
@@ -363,6 +365,13 @@ impl SavedModel {
         let inside = path.is_dir();
         let file = if inside { path.join(crate::files::MODEL) } else { path.to_path_buf() };
         let name = file.display().to_string();
+        let failed = |source| Error::Storage { operation: "read", path: name.clone(), source };
+        let length = std::fs::metadata(&file).map_err(failed)?.len();
+        // Its bytes, and its numbers beside them.
+        if memory::limit().is_some_and(|limit| length.saturating_mul(2) > limit) {
+            let reason = format!("its {length} bytes are more than memory has room for");
+            return Err(Error::Model { path: name, reason });
+        }
         let read = || match inside {
             true => disk::read_inside(&file),
             false => {
@@ -371,7 +380,6 @@ impl SavedModel {
                 Ok(bytes)
             }
         };
-        let failed = |source| Error::Storage { operation: "read", path: name.clone(), source };
         let bytes = read().map_err(failed)?;
         Self::from_bytes(&name, &bytes)
     }

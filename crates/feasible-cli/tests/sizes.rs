@@ -1,0 +1,125 @@
+//! Sizes that no machine has, and models that were made by hand: an exit code and a sentence, never an abort.
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
+
+mod support;
+
+use support::{Ran, Scratch};
+
+#[test]
+fn a_problem_that_takes_too_much_memory_is_refused_before_it_takes_any() {
+    let scratch = Scratch::new();
+    for (setting, said) in [
+        ("model.hidden=[1000000,1000000]", "at most 2147483648"),
+        ("model.hidden=[9223372036854775807]", "at most 2147483648"),
+        ("model.hidden=[9223372036854775807,9223372036854775807]", "at most 2147483648"),
+        ("model.hidden=[40000,40000]", "model.hidden: training would take about"),
+        ("training.threads=9223372036854775807", "at most 1024"),
+    ] {
+        for command in ["check", "fit"] {
+            let error =
+                scratch.refuse(&[command, "problem.toml", "--memory", "2GB", "--set", setting]);
+            assert!(error.contains(said), "{setting}: {error}");
+        }
+    }
+    assert!(!scratch.path("runs").exists());
+    // What the file allows to be large is no more than what there is.
+    for setting in [
+        "training.batch_size=9223372036854775807",
+        "training.epochs=9223372036854775807",
+        "training.patience=9223372036854775807",
+        "training.dual.every=9223372036854775807",
+        "training.checkpoint.epochs=9223372036854775807",
+    ] {
+        scratch.expect(0, &["check", "problem.toml", "--set", setting]);
+    }
+}
+
+#[test]
+fn the_limit_on_memory_is_a_flag_or_the_environment() {
+    let scratch = Scratch::new();
+    let estimate = scratch.expect(0, &["check", "problem.toml", "--json"]).json()["memory"].clone();
+    let estimate = estimate.as_u64().unwrap();
+    assert!((10_000..100_000_000).contains(&estimate), "{estimate}");
+    let (less, more) = ((estimate - 1).to_string(), (estimate + 1).to_string());
+    for command in ["check", "fit"] {
+        let error = scratch.refuse(&[command, "problem.toml", "--memory", &less]);
+        assert!(error.contains("of --memory"), "{error}");
+    }
+    scratch.expect(0, &["check", "problem.toml", "--memory", &more]);
+    assert!(scratch.refuse(&["check", "problem.toml", "--memory", "some"]).contains("1.5GB"));
+    let with = |value: &str, arguments: &[&str]| {
+        Ran::of(scratch.command(arguments).env("FEASIBLE_MEMORY", value).output().unwrap())
+    };
+    assert_eq!(with(&less, &["check", "problem.toml"]).code, Some(2));
+    assert_eq!(with(&less, &["check", "problem.toml", "--memory", "1GB"]).code, Some(0));
+    let wrong = with("some", &["check", "problem.toml"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.err.contains("FEASIBLE_MEMORY=some"), "{}", wrong.err);
+    // Several seeds: as many at once as fit, with the same results.
+    let few: &[&str] =
+        &["fit", "problem.toml", "--set", "training.epochs=2", "--no-report", "--seeds", "3"];
+    for (directory, memory) in [("all", "1GB"), ("one", more.as_str())] {
+        let ran =
+            scratch.run(&[few, &["--threads", "3", "--memory", memory, "-o", directory]].concat());
+        assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
+    }
+    let summary = |directory: &str| scratch.read(&format!("{directory}/summary.json"));
+    assert_eq!(summary("all"), summary("one"));
+    let error = scratch.refuse(&["resume", "one/seed-1", "--memory", &less]);
+    assert!(error.contains("of --memory"), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_the_system_does_not_give_is_an_error_of_the_machine() {
+    let scratch = Scratch::new();
+    let program = assert_cmd::cargo::cargo_bin!("feasible");
+    let mut command = std::process::Command::new("sh");
+    let line = "ulimit -v 1000000; exec \"$0\" check problem.toml --memory 1TB --set 'model.hidden=[8000,8000]'";
+    command.current_dir(scratch.path("")).args(["-c", line]).arg(program);
+    let ran = Ran::of(command.output().unwrap());
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("the system does not give the"), "{}", ran.err);
+}
+
+/// The model of a run with another manifest.
+fn with_manifest(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let header = std::str::from_utf8(&bytes[8..8 + length]).unwrap();
+    assert!(header.contains(from), "{header}");
+    let header = header.replacen(from, to, 1).into_bytes();
+    [&(header.len() as u64).to_le_bytes(), &header[..], &bytes[8 + length..]].concat()
+}
+
+#[test]
+fn a_model_that_was_made_by_hand_does_not_crash_a_command() {
+    let scratch = Scratch::new();
+    scratch.run(&["fit", "problem.toml", "--set", "training.epochs=1", "--no-report", "-o", "run"]);
+    let bytes = std::fs::read(scratch.path("run/model.safetensors")).unwrap();
+    let header = String::from_utf8_lossy(&bytes).into_owned();
+    let at = header.find("\\\"widths\\\":[").unwrap();
+    let widths = &header[at..][..header[at..].find(']').unwrap() + 1];
+    let inputs = widths[12..].split(',').next().unwrap();
+    let mut files = Vec::new();
+    for other in [
+        "6,4",
+        &format!("{inputs},8,9223372036854775807"),
+        "4294967296,8,2",
+        &format!("{inputs},4294967296,2"),
+    ] {
+        files.push(with_manifest(&bytes, widths, &format!("\\\"widths\\\":[{other}]")));
+    }
+    let mut weights = bytes.clone();
+    let end = weights.len() - 4;
+    weights[end..].copy_from_slice(&f32::NAN.to_le_bytes());
+    files.push(weights);
+    for file in files {
+        std::fs::write(scratch.path("made.safetensors"), &file).unwrap();
+        for command in ["predict", "audit"] {
+            let error = scratch.refuse(&[command, "made.safetensors", "people.csv"]);
+            assert!(error.contains("made.safetensors is not a model that can be used"), "{error}");
+        }
+        std::fs::write(scratch.path("run/model.safetensors"), &file).unwrap();
+        assert!(scratch.refuse(&["certify", "run"]).contains("is not a model"));
+    }
+}
