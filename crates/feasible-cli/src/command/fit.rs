@@ -14,7 +14,7 @@ use crate::arguments::{FitArguments, ResumeArguments};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, warn};
 
 /// Trains a problem.
 pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
@@ -93,7 +93,7 @@ fn on_pages(fit: &Fit, directory: &Path, data: Option<&Arc<Data>>, terminal: &Te
     };
     match written() {
         Ok(()) => terminal.note(&format!("on one page: {}", page.display())),
-        Err(error) => terminal.note(&format!("no page about it: {error}")),
+        Err(error) => warn(&format!("no page about it: {error}")),
     }
 }
 

@@ -81,6 +81,7 @@ impl Scratch {
         for name in ["FEASIBLE_THREADS", "FEASIBLE_SEED", "FEASIBLE_DATA", "FEASIBLE_PANIC"] {
             command.env_remove(name);
         }
+        command.env_remove("FEASIBLE_FAULT");
         for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"] {
             command.env_remove(name);
         }
