@@ -49,6 +49,15 @@ fn a_changed_byte_is_an_error_wherever_it_is() {
 }
 
 #[test]
+fn a_checkpoint_of_an_older_program_is_named_as_such() {
+    let (_, mut bytes, _directory) = finished();
+    bytes[8..12].copy_from_slice(&(VERSION - 1).to_le_bytes());
+    let error = Checkpoint::from_bytes(&bytes).unwrap_err();
+    assert_eq!(error, CheckpointError::Older { found: VERSION - 1 });
+    assert!(error.to_string().contains("start it again"));
+}
+
+#[test]
 fn a_checkpoint_of_a_newer_program_is_named_as_such() {
     let (_, mut bytes, _directory) = finished();
     bytes[8..12].copy_from_slice(&(VERSION + 1).to_le_bytes());

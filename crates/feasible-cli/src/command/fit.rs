@@ -15,7 +15,7 @@ use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::outputs::Inputs;
 use crate::progress::Progress;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, warn};
 
 /// Trains a problem.
 pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
@@ -96,7 +96,7 @@ fn on_pages(fit: &Fit, directory: &Path, data: Option<&Arc<Data>>, terminal: &Te
     };
     match written() {
         Ok(()) => terminal.note(&format!("on one page: {}", page.display())),
-        Err(error) => terminal.note(&format!("no page about it: {error}")),
+        Err(error) => warn(&format!("no page about it: {error}")),
     }
 }
 

@@ -83,6 +83,7 @@ impl Scratch {
         }
         command.env_remove("FEASIBLE_MEMORY");
         command.env_remove("FEASIBLE_SIMD");
+        command.env_remove("FEASIBLE_FAULT");
         for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"] {
             command.env_remove(name);
         }
