@@ -1,4 +1,5 @@
 //! Input that would have the program destroy its own input, play with the terminal or a spreadsheet, or never end.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 mod support;
@@ -69,6 +70,26 @@ fn an_output_that_is_an_input_is_refused_for_every_command_and_spelling() {
         assert!(says.iter().any(|says| error.contains(says)), "{arguments:?}: {error}");
         assert!(everything(&scratch) == before, "{arguments:?} changed a file");
     }
+    // Behind standard input and output, too.
+    let open = |append| {
+        let mut options = std::fs::OpenOptions::new();
+        options.read(true).append(append).open(scratch.path("people.csv")).unwrap()
+    };
+    let mut command = scratch.command(&["predict", "run", "-", "-o", "people.csv"]);
+    let ran = Ran::of(command.stdin(open(false)).output().unwrap());
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    assert!(ran.err.contains("would destroy it"), "{}", ran.err);
+    for command in ["predict", "audit", "certify"] {
+        let mut command = scratch.command(&[command, "run", "hard.csv"]);
+        let ran = Ran::of(command.stdout(open(true)).output().unwrap());
+        assert_eq!(ran.code, Some(2), "{}", ran.err);
+        assert!(
+            ran.err.contains("standard output is hard.csv, the table that is read"),
+            "{}",
+            ran.err
+        );
+    }
+    assert!(everything(&scratch) == before);
     // What is not an input is written.
     scratch.expect(0, &["predict", "run", "people.csv", "-o", "run/predictions.csv"]);
     scratch.expect(0, &["predict", "run", "people.csv", "-o", "run/predictions.csv"]);
@@ -119,6 +140,7 @@ fn nothing_is_written_into_a_folder_of_images_that_is_read() {
     assert!(error.contains("more than the 100 bytes allowed"), "{error}");
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn standard_output_that_is_full_is_a_failure_and_one_that_closes_is_not() {
     let scratch = trained();
