@@ -25,10 +25,11 @@ impl Inputs {
         Self::default()
     }
 
-    /// And a file. Standard input is none, nor is the name of an embedded problem or set.
+    /// And a file, that behind standard input too. The name of an embedded problem or set is none.
     #[must_use]
     pub fn file(mut self, path: &Path, what: &'static str) -> Self {
-        if path != Path::new("-") && path.exists() {
+        let path = named(path);
+        if path.exists() {
             self.files.push((path.to_path_buf(), what));
         }
         self
@@ -145,6 +146,30 @@ impl Inputs {
     }
 }
 
+/// Refuses a table that standard output is appended to (`predict run people.csv >> people.csv`).
+///
+/// # Errors
+/// That it is.
+pub fn refuse_standard_output(table: &Path) -> Result<()> {
+    let (table, output) = (named(table), Path::new(STANDARD_OUTPUT));
+    let regular = |path: &Path| std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    if regular(output) && regular(table) && is_same_inode(output, table) {
+        return Err(Failure::input(format!(
+            "standard output is {}, the table that is read: redirect it to another file",
+            table.display()
+        )));
+    }
+    Ok(())
+}
+
+const STANDARD_INPUT: &str = "/dev/stdin";
+const STANDARD_OUTPUT: &str = "/dev/stdout";
+
+/// The path by which the system knows a file: `-` is standard input.
+fn named(path: &Path) -> &Path {
+    if path == Path::new("-") { Path::new(STANDARD_INPUT) } else { path }
+}
+
 /// Refuses two outputs that are one file.
 ///
 /// # Errors
@@ -176,17 +201,17 @@ fn real(path: &Path) -> PathBuf {
 
 /// Whether both are one file, which need not exist yet.
 fn is_same(a: &Path, b: &Path) -> bool {
-    identity(a).is_some_and(|of_a| identity(b) == Some(of_a)) || real(a) == real(b)
+    is_same_inode(a, b) || real(a) == real(b)
 }
 
 /// Whether a path is a directory or leads into it.
 fn is_inside(path: &Path, directory: &Path) -> bool {
     let real = real(path);
     real.starts_with(directory.canonicalize().unwrap_or_else(|_| self::real(directory)))
-        || real.ancestors().any(|above| is_same_directory(above, directory))
+        || real.ancestors().any(|above| is_same_inode(above, directory))
 }
 
-fn is_same_directory(a: &Path, b: &Path) -> bool {
+fn is_same_inode(a: &Path, b: &Path) -> bool {
     identity(a).is_some_and(|of_a| identity(b) == Some(of_a))
 }
 

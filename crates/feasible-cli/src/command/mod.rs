@@ -24,6 +24,7 @@ use feasible_run::{Gallery, Plan, SavedModel, Source, files, memory, problems};
 
 use crate::arguments::{LimitArguments, Overrides};
 use crate::exit::{Failure, Result};
+use crate::outputs::refuse_standard_output;
 
 /// A problem file with what the arguments put on top of it; later ones win.
 fn source(problem: &str, first: &[String], overrides: &Overrides) -> Result<Source> {
@@ -68,6 +69,7 @@ fn data_dir(flag: &Option<PathBuf>) -> Option<PathBuf> {
 fn table(path: &Path, format: &Format, limits: &LimitArguments) -> Result<Table> {
     let mut format = format.clone();
     limits.raise(&mut format.limits);
+    refuse_standard_output(path)?;
     if path != Path::new("-") {
         return Ok(Table::read(path, &format)?);
     }
