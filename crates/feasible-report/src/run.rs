@@ -143,9 +143,9 @@ impl Run {
         let timings = optional(&path(files::TIMINGS))?.unwrap_or_default();
         let model = optional(&path(files::MODEL))?;
         // A model that cannot be used is no reason not to report on its training.
-        let saved = model.as_ref().and_then(|bytes| {
-            SavedModel::from_bytes(&shown(files::MODEL), bytes).ok()
-        });
+        let saved = model
+            .as_ref()
+            .and_then(|bytes| SavedModel::from_bytes(&shown(files::MODEL), bytes).ok());
         let margins = saved.map_or_else(Vec::new, |saved| {
             saved.clauses().iter().map(|clause| clause.margin).collect()
         });

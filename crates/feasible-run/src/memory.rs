@@ -216,7 +216,8 @@ pub(crate) fn estimate(
     requirements: &[(&Clause, &Requirement)],
     views: usize,
 ) -> Estimate {
-    let parts = [Some(&data.train), data.validation.as_ref(), data.test.as_ref(), data.reserve.as_ref()];
+    let parts =
+        [Some(&data.train), data.validation.as_ref(), data.test.as_ref(), data.reserve.as_ref()];
     let samples: u64 = parts
         .into_iter()
         .flatten()
@@ -229,7 +230,8 @@ pub(crate) fn estimate(
     let multipliers: u64 = requirements.iter().map(|(_, r)| of_multipliers(r)).sum();
     let all: u64 =
         requirements.iter().map(|(clause, r)| of_requirement(clause, r, data.train.len())).sum();
-    let shared = samples.saturating_add(data.table.bytes() as u64).saturating_add(all - multipliers);
+    let shared =
+        samples.saturating_add(data.table.bytes() as u64).saturating_add(all - multipliers);
     let p = 4 * model.parameter_count() as u64;
     let exact = training.learner == Some(LearnerName::Exact);
     let moments = match (exact, training.optimiser.unwrap_or(OptimiserName::Adam)) {
@@ -291,7 +293,8 @@ mod tests {
         assert_eq!(parse("1GB"), Ok(1_000_000_000));
         assert_eq!(parse(" 512 mib "), Ok(512 << 20));
         assert_eq!(parse("4096"), Ok(4096));
-        for text in ["", "GB", "-1GB", "0", "1XB", "nan", "inf", "1e400GB", "99999999999999999999"] {
+        for text in ["", "GB", "-1GB", "0", "1XB", "nan", "inf", "1e400GB", "99999999999999999999"]
+        {
             assert!(parse(text).is_err(), "{text}");
         }
     }

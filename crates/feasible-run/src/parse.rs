@@ -86,7 +86,10 @@ pub fn seeds_summary(path: &str, bytes: &[u8]) -> Result<SeedsSummary> {
 pub fn seeds(path: &str, bytes: &[u8]) -> Result<Seeds> {
     let listed: Seeds = json(path, bytes)?;
     if listed.seeds.len() > MOST_SEEDS || !listed.seeds.windows(2).all(|pair| pair[0] < pair[1]) {
-        return Err(damaged(path, format!("its seeds do not ascend, or are more than {MOST_SEEDS}")));
+        return Err(damaged(
+            path,
+            format!("its seeds do not ascend, or are more than {MOST_SEEDS}"),
+        ));
     }
     Ok(listed)
 }

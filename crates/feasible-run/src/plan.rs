@@ -161,7 +161,8 @@ impl Plan {
                     );
                     source.at(&format!("requirement[{}].where", clause.from), message)
                 })?;
-                lists = lists.saturating_add(memory::of_requirement(clause, &requirement, rows.len()));
+                lists =
+                    lists.saturating_add(memory::of_requirement(clause, &requirement, rows.len()));
                 if let Some(message) = memory::too_much(lists) {
                     return Err(source.at(&format!("requirement[{}]", clause.from), message));
                 }

@@ -126,8 +126,9 @@ pub fn check_prices(
     let measurement = plan.train().measure(plan.model(), &start.theta)?;
     let jobs = jobs(plan.train(), &measurement, share);
     let each: Vec<usize> = (0..jobs.len()).collect();
-    let objectives =
-        at_once(&each, plan.at_once(workers), |at| objective(&plan, &start, &jobs[at], interrupt, observer))?;
+    let objectives = at_once(&each, plan.at_once(workers), |at| {
+        objective(&plan, &start, &jobs[at], interrupt, observer)
+    })?;
     let again = objectives.first().copied().unwrap_or(f64::NAN);
     let pairs = objectives.get(1..).unwrap_or_default().chunks_exact(2);
     let price = |(clause, pair): (usize, &[f64])| {

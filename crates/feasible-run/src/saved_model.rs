@@ -100,7 +100,9 @@ impl Manifest {
         let (takes, gives) = self.model.ends().ok_or("its network has no layers")?;
         if Some(takes) != inputs {
             let inputs = inputs.map_or("too many".into(), |inputs| inputs.to_string());
-            return Err(format!("its network takes {takes} inputs, its preprocessing makes {inputs}"));
+            return Err(format!(
+                "its network takes {takes} inputs, its preprocessing makes {inputs}"
+            ));
         }
         if let (Shape::Cnn(of) | Shape::Resnet18(of), image) = (&self.model, self.image)
             && Some(of.image) != image

@@ -134,8 +134,8 @@ fn train(
         run.summary.ok_or_else(interrupted)
     };
     let estimates = plans.iter().map(Plan::estimate);
-    let (shared, each) =
-        estimates.fold((0, 0), |(shared, each): (u64, u64), e| (shared + e.shared, each.max(e.each)));
+    let (shared, each) = estimates
+        .fold((0, 0), |(shared, each): (u64, u64), e| (shared + e.shared, each.max(e.each)));
     let workers = memory::at_once(shared, each, how.workers);
     let mut runs = at_once(&jobs, workers, job)?.into_iter();
     Ok(problems

@@ -118,7 +118,9 @@ impl Progress {
         let counters = [self.checks, *lowered, *since_offsets];
         self.stuck < 1 << 60
             && counters.into_iter().all(|counter| counter < 1 << 31)
-            && [self.least_slacks.len(), factors.len(), unsettled.len()].into_iter().all(|n| n <= most)
+            && [self.least_slacks.len(), factors.len(), unsettled.len()]
+                .into_iter()
+                .all(|n| n <= most)
             && brackets.as_ref().is_none_or(|brackets| brackets.fits(problem))
     }
 
