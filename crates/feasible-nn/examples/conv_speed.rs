@@ -10,7 +10,7 @@
 
 use std::time::Instant;
 
-use feasible::{Batch, FlushDenormals, Inputs, Mode, Model, Purpose, Stream, Tape};
+use feasible::{Batch, FlushDenormals, Inputs, Mode, Model, Pass, Purpose, Stream};
 use feasible_nn::conv::{ConvNet, Shape};
 use feasible_nn::{Level, measure};
 
@@ -68,21 +68,23 @@ fn main() {
         println!("{what:<24} {:>8.2} ms {rate:>6.0} GFLOP/s {share:>4.0} %", 1e3 * s);
     };
     println!("\nwhole passes, {threads} thread(s):");
-    let mut tape = Tape::new();
-    let forward = run(12, &mut || model.forward(&theta, &of, &mut tape));
+    let mut tape = Default::default();
+    let (pass, mut outputs) = (Pass::default(), vec![0.0; batch * 10]);
+    let forward = run(12, &mut || model.forward(&theta, &of, pass, &mut tape, &mut outputs));
     show("forward (evaluation)", forward, 1.0);
     let mut gradient = vec![0.0; batch * d];
     let step = run(12, &mut || {
-        model.forward(&theta, &of, &mut tape);
+        model.forward(&theta, &of, pass, &mut tape, &mut outputs);
         model.input_gradient(&theta, &of, &mut tape, &seeds, &mut gradient);
     });
     show("step of an attack", step, 2.0);
     let mut gradient = vec![0.0; theta.len()];
-    tape.mode = Mode::Training;
+    let pass = Pass { mode: Mode::Training, ..pass };
+    let mut running = theta.clone();
     let train = run(12, &mut || {
-        tape.statistics.clear();
-        model.forward(&theta, &of, &mut tape);
+        model.forward(&theta, &of, pass, &mut tape, &mut outputs);
         model.backward(&theta, &of, &mut tape, &seeds, &mut gradient);
+        model.absorb(&mut running, &mut tape);
     });
     show("training step", train, 3.0);
     let steps = 59_000.0 / batch as f64;

@@ -10,8 +10,8 @@
 
 use std::time::Instant;
 
-use feasible::{Batch, FlushDenormals, Inputs, Mode, Model, Purpose, Stream, Tape};
-use feasible_nn::conv::{ConvNet, Shape};
+use feasible::{Batch, FlushDenormals, Inputs, Mode, Model, Pass, Purpose, Stream};
+use feasible_nn::conv::{ConvNet, ConvTape, Shape};
 use feasible_nn::{Level, measure};
 
 const EPSILON: f32 = 0.1;
@@ -24,7 +24,8 @@ struct Bench {
     theta: Vec<f32>,
     pixels: Vec<f32>,
     rows: Vec<u32>,
-    tape: Tape<f32>,
+    tape: ConvTape<f32>,
+    outputs: Vec<f32>,
     seeds: Vec<f32>,
     to_inputs: Vec<f32>,
     to_parameters: Vec<f32>,
@@ -36,16 +37,17 @@ impl Bench {
     }
 
     fn forward(&mut self, inputs: &Inputs, mode: Mode) {
-        self.tape.mode = mode;
-        self.tape.statistics.clear();
         let batch = Batch { inputs, rows: &self.rows, shifts: &[] };
-        self.model.forward(&self.theta, &batch, &mut self.tape);
+        let Self { model, theta, tape, outputs, .. } = self;
+        model.forward(theta, &batch, Pass { mode, ..Pass::default() }, tape, outputs);
+        // What a training does with the statistics of a batch.
+        model.absorb(theta, tape);
     }
 
     /// The gradient of the mean cross-entropy with respect to the outputs: (softmax − one-hot)/n.
     fn seed(&mut self) {
         let n = self.rows.len() as f32;
-        let outputs = self.tape.outputs.chunks_exact(CLASSES);
+        let outputs = self.outputs.chunks_exact(CLASSES);
         for (row, (z, seed)) in outputs.zip(self.seeds.chunks_exact_mut(CLASSES)).enumerate() {
             let largest = z.iter().fold(f32::NEG_INFINITY, |a, &b| a.max(b));
             let total: f32 = z.iter().map(|z| (z - largest).exp()).sum();
@@ -115,7 +117,8 @@ fn main() {
     let mut bench = Bench {
         pixels: (0..numbers).map(|_| random.uniform() as f32).collect(),
         rows: (0..batch as u32).collect(),
-        tape: Tape::new(),
+        tape: ConvTape::default(),
+        outputs: vec![0.0; batch * CLASSES],
         seeds: vec![0.0; batch * CLASSES],
         to_inputs: vec![0.0; numbers],
         to_parameters: vec![0.0; theta.len()],

@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use feasible::{
-    Batch, Inputs, InputsBuilder, Model, Optimiser, OptimiserState, ShiftBuilder, Tape, ViewShift,
+    Batch, Inputs, InputsBuilder, Model, Optimiser, OptimiserState, Pass, ShiftBuilder, ViewShift,
 };
 use feasible_nn::kernel::{Kernels, Left, Start};
 use feasible_nn::{Activation, Adam, Level, Mlp};
@@ -63,10 +63,11 @@ fn steps(name: &str, model: &Mlp, inputs: &Inputs, shifts: &[ViewShift<'_>], bat
     let order: Vec<u32> = (0..samples as u32).map(|i| i * 7919 % samples as u32).collect();
     let mut theta = model.initial(0);
     let mut gradient = vec![0.0; theta.len()];
-    let mut tape = Tape::new();
+    let (mut tape, pass) = (Default::default(), Pass::default());
     let adam = Adam::new(0.001);
     let mut state = OptimiserState::new(2, theta.len());
     let outputs = (1 + shifts.len()) * batch * model.output_width();
+    let mut answer = vec![0.0; outputs];
     let seeds: Vec<f32> = (0..outputs).map(|i| ((i % 7) as f32 - 3.0) * 1e-2).collect();
     let mut at = 0;
     let mut next = || {
@@ -74,16 +75,18 @@ fn steps(name: &str, model: &Mlp, inputs: &Inputs, shifts: &[ViewShift<'_>], bat
         Batch { inputs, rows: &order[at..at + batch], shifts }
     };
     let count = if model.parameter_count() > 10_000 { 2 } else { 40 };
-    let forward = time(count, || model.forward(&theta, &next(), &mut tape));
+    let forward = time(count, || {
+        model.forward(&theta, &next(), pass, &mut tape, &mut answer);
+    });
     let fixed = next();
-    model.forward(&theta, &fixed, &mut tape);
+    model.forward(&theta, &fixed, pass, &mut tape, &mut answer);
     let backward = time(count, || {
         model.backward(&theta, &fixed, &mut tape, &seeds, &mut gradient);
     });
     let step = time(count, || adam.step(0.0, &mut state, &mut theta, &gradient));
     let whole = time(count, || {
         let batch = next();
-        model.forward(&theta, &batch, &mut tape);
+        model.forward(&theta, &batch, pass, &mut tape, &mut answer);
         gradient.fill(0.0);
         model.backward(&theta, &batch, &mut tape, &seeds, &mut gradient);
         adam.step(0.0, &mut state, &mut theta, &gradient);
@@ -146,7 +149,7 @@ fn main() {
                     &mut d,
                 );
             });
-            let mut scratch = Vec::new();
+            let mut scratch = feasible::aligned::AlignedVec::new();
             let rows = time(5, || {
                 scratch.clear();
                 f32::product_with_rows(level, &a, &b, 256, 256, None, &mut scratch, &mut c);

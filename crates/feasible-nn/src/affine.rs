@@ -5,13 +5,16 @@
 
 use std::marker::PhantomData;
 
-use feasible::{Batch, Model, Result, Tape};
+use feasible::{Batch, Model, Pass, Result};
 
 use crate::first_layer::{FirstLayer, FirstScratch};
 use crate::kernel::Kernels;
 use crate::layout::{Tensor, consecutive};
 use crate::shape::{positive, product};
 use crate::simd::Level;
+
+/// What an [`Affine`] model keeps of a forward pass.
+pub type AffineTape<T> = FirstScratch<T>;
 
 /// An affine model; see the [module](self).
 ///
@@ -66,25 +69,9 @@ impl<T: Kernels> Affine<T> {
     }
 }
 
-const X: usize = 0;
-const ANY: usize = 1;
-const DELTA: usize = 2;
-
-fn scratch<T: Kernels>(tape: &mut Tape<T>) -> FirstScratch<T> {
-    tape.resize_slot(DELTA, 0);
-    FirstScratch {
-        x: std::mem::take(&mut tape.slots[X]),
-        any: std::mem::take(&mut tape.slots[ANY]),
-    }
-}
-
-fn put_back<T: Kernels>(scratch: FirstScratch<T>, tape: &mut Tape<T>) {
-    tape.slots[X] = scratch.x;
-    tape.slots[ANY] = scratch.any;
-}
-
 impl<T: Kernels> Model for Affine<T> {
     type Real = T;
+    type Tape = FirstScratch<T>;
 
     fn input_width(&self) -> usize {
         self.layer.d
@@ -106,43 +93,47 @@ impl<T: Kernels> Model for Affine<T> {
         vec![T::ZERO; self.parameter_count()]
     }
 
-    fn forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
+    fn forward(
+        &self,
+        theta: &[T],
+        batch: &Batch<'_>,
+        _: Pass,
+        tape: &mut FirstScratch<T>,
+        outputs: &mut [T],
+    ) {
         let (weights, bias) = self.split(theta);
-        tape.resize_outputs(batch.output_rows() * self.layer.h);
-        let mut scratch = scratch(tape);
-        let (level, outputs) = (self.level, &mut tape.outputs);
-        self.layer.forward(level, weights, bias, batch, None, &mut scratch, outputs, &mut []);
-        put_back(scratch, tape);
+        self.layer.forward(self.level, weights, bias, batch, None, tape, outputs, &mut []);
     }
 
     fn backward(
         &self,
         _theta: &[T],
         batch: &Batch<'_>,
-        tape: &mut Tape<T>,
+        tape: &mut FirstScratch<T>,
         seeds: &[T],
         gradient: &mut [T],
     ) {
         assert_eq!(gradient.len(), self.parameter_count());
         let (weights, bias) = gradient.split_at_mut(self.layer.d * self.layer.h);
-        let mut scratch = scratch(tape);
-        let delta = &mut tape.slots[DELTA];
-        delta.extend_from_slice(seeds);
-        self.layer.backward(self.level, batch, &mut scratch, delta, weights, bias);
-        put_back(scratch, tape);
+        let mut delta = std::mem::take(&mut tape.delta);
+        delta.place(seeds.len()).copy_from_slice(seeds);
+        self.layer.backward(self.level, batch, tape, &mut delta, weights, bias);
+        tape.delta = delta;
+    }
+
+    fn has_input_gradient(&self) -> bool {
+        true
     }
 
     fn input_gradient(
         &self,
         theta: &[T],
         _batch: &Batch<'_>,
-        tape: &mut Tape<T>,
+        tape: &mut FirstScratch<T>,
         seeds: &[T],
         gradient: &mut [T],
     ) {
         let (weights, _) = self.split(theta);
-        let mut scratch = scratch(tape);
-        self.layer.input_gradient(self.level, weights, seeds, &mut scratch, gradient);
-        put_back(scratch, tape);
+        self.layer.input_gradient(self.level, weights, seeds, tape, gradient);
     }
 }

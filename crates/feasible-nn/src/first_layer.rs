@@ -6,12 +6,12 @@
 
 use std::ops::Range;
 
+use feasible::aligned::AlignedVec;
 use feasible::{Batch, ViewShift};
 
 use crate::activation::Activation;
 use crate::kernel::{Kernels, Left, Start, Weights};
 use crate::simd::Level;
-use feasible::aligned::{place, placed};
 
 /// Up to this many dense columns are added row by row like the indicators; more become a
 /// matrix product.
@@ -26,12 +26,18 @@ pub(crate) struct FirstLayer {
 
 /// Memory the layer keeps between its passes and reuses.
 #[derive(Debug, Default)]
-pub(crate) struct FirstScratch<T> {
+pub struct FirstScratch<T> {
     /// The dense columns of the batch's rows, when they are multiplied as a matrix; made by the
     /// forward pass.
-    pub x: Vec<T>,
-    /// δ in the model's scalar, and transposed weights.
-    pub any: Vec<T>,
+    pub(crate) x: AlignedVec<T>,
+    /// Weights at a cache line, and their gradient.
+    pub(crate) any: AlignedVec<T>,
+    /// Transposed weights.
+    pub(crate) transposed: AlignedVec<T>,
+    /// δ in the model's scalar.
+    pub(crate) shift: Vec<T>,
+    /// Seeds that are used up.
+    pub(crate) delta: AlignedVec<T>,
 }
 
 impl FirstLayer {
@@ -68,7 +74,7 @@ impl FirstLayer {
         if in_one_pass(batch) {
             let mut layer = Weights { weights, bias };
             if self.rows_are_used_often(batch) {
-                let aligned = place(&mut scratch.any, weights.len());
+                let aligned = scratch.any.place(weights.len());
                 aligned.copy_from_slice(weights);
                 layer.weights = aligned;
             }
@@ -96,7 +102,7 @@ impl FirstLayer {
         T::gather(level, &Batch { shifts: &[], ..*batch }, by_row, layer, None, z, &mut []);
         if !by_row {
             let columns = batch.inputs.dense_columns();
-            let dense = place(&mut scratch.x, rows * columns.len());
+            let dense = scratch.x.place(rows * columns.len());
             for (&row, x) in batch.rows.iter().zip(dense.chunks_exact_mut(columns.len())) {
                 for (x, &from) in x.iter_mut().zip(batch.inputs.dense_row(row as usize)) {
                     *x = T::from_f32(from);
@@ -116,7 +122,7 @@ impl FirstLayer {
                 }
                 ViewShift::Dense(delta) => {
                     moved.copy_from_slice(z);
-                    let delta = Left::new(T::from_data(delta, &mut scratch.any), rows, self.d);
+                    let delta = Left::new(T::from_data(delta, &mut scratch.shift), rows, self.d);
                     T::product(level, delta, weights, h, Start::Current, moved);
                 }
             }
@@ -137,13 +143,13 @@ impl FirstLayer {
         for (v, shift) in batch.shifts.iter().enumerate() {
             if let ViewShift::Dense(delta) = shift {
                 let dz = &dz[(v + 1) * rows * h..][..rows * h];
-                let delta = Left::new(T::from_data(delta, &mut scratch.any), rows, self.d);
+                let delta = Left::new(T::from_data(delta, &mut scratch.shift), rows, self.d);
                 T::product(level, delta.transpose(), dz, h, Start::Current, weights);
             }
         }
         let by_row = by_row(batch);
         if self.rows_are_used_often(batch) {
-            let aligned = place(&mut scratch.any, weights.len());
+            let aligned = scratch.any.place(weights.len());
             aligned.fill(T::ZERO);
             T::scatter(level, batch, by_row, dz, aligned, bias);
             T::column_sums(level, aligned, weights);
@@ -154,7 +160,7 @@ impl FirstLayer {
             let sums = &dz[..rows * h];
             let columns = batch.inputs.dense_columns();
             for (at, first) in runs(columns) {
-                let x = Left::new(placed(&scratch.x), rows, columns.len()).columns(at.clone());
+                let x = Left::new(&scratch.x, rows, columns.len()).columns(at.clone());
                 let weights = &mut weights[first * h..][..at.len() * h];
                 T::product(level, x.transpose(), sums, h, Start::Current, weights);
             }
@@ -170,8 +176,9 @@ impl FirstLayer {
         scratch: &mut FirstScratch<T>,
         dx: &mut [T],
     ) {
-        scratch.any.clear();
-        T::product_with_rows(level, dz, weights, self.h, self.d, None, &mut scratch.any, dx);
+        let transposed = &mut scratch.transposed;
+        transposed.clear();
+        T::product_with_rows(level, dz, weights, self.h, self.d, None, transposed, dx);
     }
 }
 

@@ -10,7 +10,7 @@
 //! difference loses digits when ‖x‖² is large beside the distance: scale inputs to order 1, or
 //! compute in `f64` ([`KernelExpansion::double`]).
 
-use feasible::{Batch, Error, Inputs, Model, Result, Tape, ViewShift};
+use feasible::{Batch, Error, Inputs, Model, Pass, Result, ViewShift};
 use serde::{Deserialize, Serialize};
 
 use crate::first_layer::{FirstLayer, FirstScratch};
@@ -102,11 +102,19 @@ impl KernelExpansion {
     }
 }
 
-/// Slots of the tape: the first layer's two, κ for every row and centre, ⟨x, z⟩ + c of which a
-/// polynomial κ is a power, what is pulled back to κ, and one row x.
-const KAPPA: usize = 2;
-const DELTA: usize = 4;
-const ROW: usize = 5;
+/// What a [`KernelExpansion`] keeps of a forward pass.
+#[derive(Debug, Default)]
+pub struct KernelTape<T> {
+    first: FirstScratch<T>,
+    /// κ for every row and centre.
+    kappa: Vec<T>,
+    /// ⟨x, z⟩ + c, of which a polynomial κ is a power.
+    base: Vec<T>,
+    /// What is pulled back to κ.
+    delta: Vec<T>,
+    /// One row x.
+    row: Vec<T>,
+}
 
 impl<T: Kernels> KernelExpansion<T> {
     fn build(centres: Vec<T>, d: usize, kernel: Kernel, outputs: usize, level: Level) -> Self {
@@ -210,6 +218,7 @@ fn write_input<T: Kernels>(batch: &Batch<'_>, view: usize, position: usize, out:
 
 impl<T: Kernels> Model for KernelExpansion<T> {
     type Real = T;
+    type Tape = KernelTape<T>;
 
     fn input_width(&self) -> usize {
         self.first.d
@@ -231,31 +240,34 @@ impl<T: Kernels> Model for KernelExpansion<T> {
         vec![T::ZERO; self.parameter_count()]
     }
 
-    fn forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
+    fn forward(
+        &self,
+        theta: &[T],
+        batch: &Batch<'_>,
+        _: Pass,
+        tape: &mut KernelTape<T>,
+        outputs: &mut [T],
+    ) {
         assert_eq!(theta.len(), self.parameter_count());
         let (rows, m, k) = (batch.output_rows(), self.centres(), self.outputs);
-        tape.resize_outputs(rows * k);
-        tape.resize_slot(ROW, self.first.d);
-        tape.resize_slot(KAPPA, rows * m);
-        let [x, any, kappa, base, _, row] = &mut tape.slots[..=ROW] else { unreachable!() };
-        let mut scratch = FirstScratch { x: std::mem::take(x), any: std::mem::take(any) };
+        let KernelTape { first, kappa, base, row, .. } = tape;
+        row.resize(self.first.d, T::ZERO);
+        kappa.resize(rows * m, T::ZERO);
         let (weights, zeros) = (&self.transposed, &self.zeros);
         let level = self.level;
-        self.first.forward(level, weights, zeros, batch, None, &mut scratch, kappa, &mut []);
+        self.first.forward(level, weights, zeros, batch, None, first, kappa, &mut []);
         self.apply(batch, row, base, kappa);
         let (weights, bias) = theta.split_at(k * m);
-        let (bias, any_memory) = (Some(bias), &mut scratch.any);
-        let outputs = &mut tape.outputs;
-        any_memory.clear();
-        T::product_with_rows(self.level, kappa, weights, m, k, bias, any_memory, outputs);
-        (*x, *any) = (scratch.x, scratch.any);
+        let transposed = &mut first.transposed;
+        transposed.clear();
+        T::product_with_rows(level, kappa, weights, m, k, Some(bias), transposed, outputs);
     }
 
     fn backward(
         &self,
         _theta: &[T],
         batch: &Batch<'_>,
-        tape: &mut Tape<T>,
+        tape: &mut KernelTape<T>,
         seeds: &[T],
         gradient: &mut [T],
     ) {
@@ -264,7 +276,11 @@ impl<T: Kernels> Model for KernelExpansion<T> {
         let (weights, bias) = gradient.split_at_mut(k * m);
         T::column_sums(self.level, seeds, bias);
         let seeds = Left::new(seeds, rows, k).transpose();
-        T::product(self.level, seeds, &tape.slots[KAPPA], m, Start::Current, weights);
+        T::product(self.level, seeds, &tape.kappa, m, Start::Current, weights);
+    }
+
+    fn has_input_gradient(&self) -> bool {
+        true
     }
 
     /// RBF: ∂κ/∂x = −2γκ(x − z); polynomial: ∂κ/∂x = degree (⟨x, z⟩ + c)^(degree − 1) z.
@@ -272,13 +288,13 @@ impl<T: Kernels> Model for KernelExpansion<T> {
         &self,
         theta: &[T],
         batch: &Batch<'_>,
-        tape: &mut Tape<T>,
+        tape: &mut KernelTape<T>,
         seeds: &[T],
         gradient: &mut [T],
     ) {
         let (rows, m, d, k) = (batch.output_rows(), self.centres(), self.first.d, self.outputs);
-        tape.resize_slot(DELTA, rows * m);
-        let [_, _, kappa, base, delta, row] = &mut tape.slots[..=ROW] else { unreachable!() };
+        let KernelTape { kappa, base, delta, row, .. } = tape;
+        delta.resize(rows * m, T::ZERO);
         let seeds = Left::new(seeds, rows, k);
         T::product(self.level, seeds, &theta[..k * m], m, Start::Zero, delta);
         match self.kernel {

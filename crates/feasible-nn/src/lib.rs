@@ -26,7 +26,7 @@
 //! Logistic regression by hand: outputs, seeds, gradient, step.
 //!
 //! ```
-//! use feasible::{Batch, Inputs, Model, Optimiser, OptimiserState, Tape};
+//! use feasible::{Batch, Inputs, Model, Optimiser, OptimiserState, Pass};
 //! use feasible_nn::{Adam, Affine};
 //!
 //! // y = 1 exactly when the second column is on.
@@ -38,17 +38,18 @@
 //! let adam = Adam::new(0.1);
 //! let mut theta = model.initial(0);
 //! let mut state = OptimiserState::new(2, theta.len());
-//! let mut tape = Tape::new();
+//! let mut tape = Default::default();
+//! let mut outputs = [0.0; 4];
 //! for _ in 0..200 {
-//!     model.forward(&theta, &batch, &mut tape);
+//!     model.forward(&theta, &batch, Pass::default(), &mut tape, &mut outputs);
 //!     // The derivative of ln(1 + e^{f}) − y f is σ(f) − y.
 //!     let seeds: Vec<f32> =
-//!         tape.outputs.iter().zip(y).map(|(f, y)| 1.0 / (1.0 + (-f).exp()) - y).collect();
+//!         outputs.iter().zip(y).map(|(f, y)| 1.0 / (1.0 + (-f).exp()) - y).collect();
 //!     let mut gradient = vec![0.0; theta.len()];
 //!     model.backward(&theta, &batch, &mut tape, &seeds, &mut gradient);
 //!     adam.step(0.0, &mut state, &mut theta, &gradient);
 //! }
-//! assert!(tape.outputs.iter().zip(y).all(|(f, y)| (*f > 0.0) == (y == 1.0)));
+//! assert!(model.outputs(&theta, &batch).iter().zip(y).all(|(f, y)| (*f > 0.0) == (y == 1.0)));
 //! # Ok::<(), feasible::Error>(())
 //! ```
 //!

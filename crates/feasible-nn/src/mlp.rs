@@ -11,7 +11,8 @@
 
 use std::marker::PhantomData;
 
-use feasible::{Batch, Error, Model, Result, Tape};
+use feasible::aligned::AlignedVec;
+use feasible::{Batch, Error, Model, Pass, Result};
 
 use crate::activation::Activation;
 use crate::first_layer::{DENSE_BY_ROW, FirstLayer, FirstScratch};
@@ -23,7 +24,6 @@ use crate::kernel::{
 use crate::layout::{Tensor, consecutive};
 use crate::shape::{positive, product};
 use crate::simd::Level;
-use feasible::aligned::{place, placed, placed_mut};
 
 /// A multilayer perceptron; see the [module](self).
 ///
@@ -82,16 +82,33 @@ impl Mlp {
     }
 }
 
-/// Slots of the tape. Layer l's activations and slopes follow from `HIDDEN` on, two by two, then the layers'
-/// weights, transposed.
-const X: usize = 0;
-const ANY: usize = 1;
-const DELTA: usize = 2;
-const NEXT: usize = 3;
-const HIDDEN: usize = 4;
+/// What an [`Mlp`] keeps of a forward pass.
+#[derive(Debug, Default)]
+pub struct MlpTape<T> {
+    first: FirstScratch<T>,
+    /// Per layer: the activations, and where φ keeps them its slopes.
+    hidden: Vec<[AlignedVec<T>; 2]>,
+    /// Per layer, its weights transposed.
+    transposed: Vec<AlignedVec<T>>,
+    /// What is derived from θ for shallow networks, and memory of their kernels.
+    table: AlignedVec<T>,
+    scratch: AlignedVec<T>,
+    derived: Derived,
+    /// What is pulled back, to this layer and the next.
+    delta: AlignedVec<T>,
+    next: AlignedVec<T>,
+    /// Weights at a cache line.
+    weights: AlignedVec<T>,
+}
 
-/// What a tape notes whose weights were transposed.
-const TRANSPOSED: u32 = u32::MAX;
+/// What was derived from θ in the last forward pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Derived {
+    #[default]
+    Nothing,
+    Table(Table),
+    Transposed,
+}
 
 impl<T: Kernels> Mlp<T> {
     /// Computes with these instructions instead of the best ones.
@@ -148,23 +165,29 @@ impl<T: Kernels> Mlp<T> {
     }
 
     /// The forward pass of a network with one hidden layer and few outputs.
-    fn shallow_forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
+    fn shallow_forward(
+        &self,
+        theta: &[T],
+        batch: &Batch<'_>,
+        pass: Pass,
+        tape: &mut MlpTape<T>,
+        outputs: &mut [T],
+    ) {
         let (d, h, k) = (self.widths[0], self.widths[1], self.widths[2]);
-        let hidden = if tape.outputs_only { 0 } else { batch.output_rows() * h };
-        tape.resize_outputs(batch.output_rows() * k);
-        tape.resize_slot(HIDDEN + 1, 0);
-        let [_, table, scratch, _, a, slope] = &mut tape.slots[..HIDDEN + 2] else {
-            unreachable!()
+        let hidden = if pass.outputs_only { 0 } else { batch.output_rows() * h };
+        let mut holds = match tape.derived {
+            Derived::Table(table) if pass.repeats => table,
+            _ => Table::Unknown,
         };
-        let table = place(table, table_len(d, h, k));
-        let mut holds = if tape.again { Table::noted(tape.note) } else { Table::Unknown };
-        let scratch = place(scratch, scratch_len(batch, h, k));
+        grow(&mut tape.hidden, 1);
+        let [a, slope] = &mut tape.hidden[0];
+        let table = tape.table.place(table_len(d, h, k));
+        let scratch = tape.scratch.place(scratch_len(batch, h, k));
         let memory = ShallowMemory { table, holds: &mut holds, scratch };
         let keeps_slope = self.activation.keeps_slope();
-        let (a, slope) = (place(a, hidden), place(slope, if keeps_slope { hidden } else { 0 }));
-        let net = self.shallow(theta);
-        T::shallow_forward(self.level, batch, net, memory, a, slope, &mut tape.outputs);
-        tape.note = holds.note();
+        let (a, slope) = (a.place(hidden), slope.place(if keeps_slope { hidden } else { 0 }));
+        T::shallow_forward(self.level, batch, self.shallow(theta), memory, a, slope, outputs);
+        tape.derived = Derived::Table(holds);
     }
 
     /// Its backward pass.
@@ -172,41 +195,38 @@ impl<T: Kernels> Mlp<T> {
         &self,
         theta: &[T],
         batch: &Batch<'_>,
-        tape: &mut Tape<T>,
+        tape: &MlpTape<T>,
         seeds: &[T],
         gradient: &mut [T],
     ) {
         let (first, output) = gradient.split_at_mut(self.layout[2].offset);
         let (head, head_bias) = output.split_at_mut(self.layout[2].len());
         T::column_sums(self.level, seeds, head_bias);
-        let [a, slope] = &tape.slots[HIDDEN..HIDDEN + 2] else { unreachable!() };
-        let hidden = Hidden { a: placed(a), slope: placed(slope) };
+        let [a, slope] = &tape.hidden[0];
+        let hidden = Hidden { a, slope };
         let to = ShallowGradient { first, head };
         T::shallow_backward(self.level, batch, self.shallow(theta), hidden, seeds, to);
     }
 
     /// Pulls the seeds back to the first layer's pre-activations, adding the gradients of the
-    /// later layers on the way if they are asked for. The result is in slot `DELTA`.
+    /// later layers on the way if they are asked for. The result is in `tape.delta`.
     fn pull_back(
         &self,
         theta: &[T],
-        tape: &mut Tape<T>,
+        tape: &mut MlpTape<T>,
         seeds: &[T],
         mut gradient: Option<&mut [T]>,
     ) {
         let k = self.output_width();
         let rows = seeds.len() / k;
-        let mut delta = std::mem::take(&mut tape.slots[DELTA]);
-        let mut next = std::mem::take(&mut tape.slots[NEXT]);
-        let mut any = std::mem::take(&mut tape.slots[ANY]);
+        let MlpTape { hidden, delta, next, weights: aligned, .. } = tape;
         if self.layers() == 1 {
-            place(&mut delta, seeds.len()).copy_from_slice(seeds);
+            delta.place(seeds.len()).copy_from_slice(seeds);
         }
         for l in (1..self.layers()).rev() {
             let (n, inner) = (self.widths[l + 1], self.widths[l]);
-            let dz = if l + 1 == self.layers() { seeds } else { placed(&delta) };
-            let a = placed(&tape.slots[HIDDEN + 2 * (l - 1)]);
-            let slope = placed(&tape.slots[HIDDEN + 2 * (l - 1) + 1]);
+            let dz = if l + 1 == self.layers() { seeds } else { &delta[..] };
+            let [a, slope] = &hidden[l - 1];
             if let Some(gradient) = gradient.as_deref_mut() {
                 let (weights, bias) = self.weights_mut(gradient, l);
                 T::column_sums(self.level, dz, bias);
@@ -215,34 +235,27 @@ impl<T: Kernels> Mlp<T> {
             }
             // At a cache line: a product is a tenth faster for it.
             let (weights, _) = self.weights(theta, l);
-            let aligned = place(&mut any, weights.len());
+            let aligned = aligned.place(weights.len());
             aligned.copy_from_slice(weights);
-            let da = place(&mut next, rows * inner);
+            let da = next.place(rows * inner);
             let left = Left::new(dz, rows, n);
             T::product(self.level, left, aligned, inner, Start::Zero, da);
             T::activate_back(self.level, self.activation, a, slope, da);
-            std::mem::swap(&mut delta, &mut next);
+            std::mem::swap(delta, next);
         }
-        tape.slots[DELTA] = delta;
-        tape.slots[NEXT] = next;
-        tape.slots[ANY] = any;
     }
 }
 
-fn take_scratch<T: Kernels>(tape: &mut Tape<T>) -> FirstScratch<T> {
-    FirstScratch {
-        x: std::mem::take(&mut tape.slots[X]),
-        any: std::mem::take(&mut tape.slots[ANY]),
+/// Makes a list at least so long.
+fn grow<V: Default>(list: &mut Vec<V>, len: usize) {
+    if list.len() < len {
+        list.resize_with(len, V::default);
     }
-}
-
-fn put_back<T: Kernels>(scratch: FirstScratch<T>, tape: &mut Tape<T>) {
-    tape.slots[X] = scratch.x;
-    tape.slots[ANY] = scratch.any;
 }
 
 impl<T: Kernels> Model for Mlp<T> {
     type Real = T;
+    type Tape = MlpTape<T>;
 
     fn input_width(&self) -> usize {
         self.widths[0]
@@ -267,56 +280,57 @@ impl<T: Kernels> Model for Mlp<T> {
         theta
     }
 
-    fn forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
+    fn forward(
+        &self,
+        theta: &[T],
+        batch: &Batch<'_>,
+        pass: Pass,
+        tape: &mut MlpTape<T>,
+        outputs: &mut [T],
+    ) {
         assert_eq!(theta.len(), self.parameter_count());
         assert_eq!(batch.inputs.width(), self.widths[0]);
         if self.is_shallow(batch) {
-            self.shallow_forward(theta, batch, tape);
+            self.shallow_forward(theta, batch, pass, tape, outputs);
             return;
         }
         let rows = batch.output_rows();
         let (layers, level) = (self.layers(), self.level);
-        let again = tape.again && tape.note == TRANSPOSED;
-        tape.note = TRANSPOSED;
-        tape.resize_outputs(rows * self.output_width());
-        tape.resize_slot(HIDDEN + 3 * layers, 0);
-        let mut scratch = take_scratch(tape);
+        let again = pass.repeats && tape.derived == Derived::Transposed;
+        tape.derived = Derived::Transposed;
+        let MlpTape { first: scratch, hidden, transposed, .. } = tape;
+        grow(hidden, layers);
+        grow(transposed, layers);
         for l in 0..layers {
             let (weights, bias) = self.weights(theta, l);
             let (inner, width, last) = (self.widths[l], self.widths[l + 1], l + 1 == layers);
             let activation = (!last).then_some(self.activation);
             let keeps_slope = activation.is_some_and(Activation::keeps_slope);
-            let mut slot = std::mem::take(&mut tape.slots[HIDDEN + 2 * l]);
-            let mut slope_slot = std::mem::take(&mut tape.slots[HIDDEN + 2 * l + 1]);
-            let z = if last { &mut tape.outputs[..] } else { place(&mut slot, rows * width) };
-            let slope = place(&mut slope_slot, if keeps_slope { z.len() } else { 0 });
+            let (before, here) = hidden.split_at_mut(l);
+            let [a, slope] = &mut here[0];
+            let z = if last { &mut *outputs } else { a.place(rows * width) };
+            let slope = slope.place(if keeps_slope { z.len() } else { 0 });
             if l == 0 {
                 let first = self.first();
-                first.forward(level, weights, bias, batch, activation, &mut scratch, z, slope);
+                first.forward(level, weights, bias, batch, activation, scratch, z, slope);
             } else {
-                let mut transposed = std::mem::take(&mut tape.slots[HIDDEN + 2 * layers + l]);
-                let a = placed(&tape.slots[HIDDEN + 2 * (l - 1)]);
+                let (a, to) = (&before[l - 1][0], &mut transposed[l]);
                 if !again {
-                    transposed.clear();
+                    to.clear();
                 }
-                let to = &mut transposed;
                 T::product_with_rows(level, a, weights, inner, width, Some(bias), to, z);
-                tape.slots[HIDDEN + 2 * layers + l] = transposed;
                 if let Some(activation) = activation {
                     T::activate(level, activation, z, slope);
                 }
             }
-            tape.slots[HIDDEN + 2 * l] = slot;
-            tape.slots[HIDDEN + 2 * l + 1] = slope_slot;
         }
-        put_back(scratch, tape);
     }
 
     fn backward(
         &self,
         theta: &[T],
         batch: &Batch<'_>,
-        tape: &mut Tape<T>,
+        tape: &mut MlpTape<T>,
         seeds: &[T],
         gradient: &mut [T],
     ) {
@@ -327,29 +341,28 @@ impl<T: Kernels> Model for Mlp<T> {
             return;
         }
         self.pull_back(theta, tape, seeds, Some(gradient));
-        let mut scratch = take_scratch(tape);
         let (weights, bias) = self.weights_mut(gradient, 0);
-        let delta = placed_mut(&mut tape.slots[DELTA]);
-        self.first().backward(self.level, batch, &mut scratch, delta, weights, bias);
-        put_back(scratch, tape);
+        let MlpTape { first: scratch, delta, .. } = tape;
+        self.first().backward(self.level, batch, scratch, delta, weights, bias);
+    }
+
+    fn has_input_gradient(&self) -> bool {
+        true
     }
 
     fn input_gradient(
         &self,
         theta: &[T],
         batch: &Batch<'_>,
-        tape: &mut Tape<T>,
+        tape: &mut MlpTape<T>,
         seeds: &[T],
         gradient: &mut [T],
     ) {
         assert_eq!(seeds.len(), batch.output_rows() * self.output_width());
         assert_eq!(gradient.len(), batch.output_rows() * self.input_width());
-        tape.note = 0;
         self.pull_back(theta, tape, seeds, None);
-        let mut scratch = take_scratch(tape);
         let (weights, _) = self.weights(theta, 0);
-        let delta = placed(&tape.slots[DELTA]);
-        self.first().input_gradient(self.level, weights, delta, &mut scratch, gradient);
-        put_back(scratch, tape);
+        let MlpTape { first: scratch, delta, .. } = tape;
+        self.first().input_gradient(self.level, weights, delta, scratch, gradient);
     }
 }

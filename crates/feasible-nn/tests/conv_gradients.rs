@@ -9,17 +9,14 @@
 mod case;
 
 use case::{Random, parameters, relative_error};
-use feasible::{Batch, Inputs, Mode, Model, Tape, ViewShift};
+use feasible::{Batch, Inputs, Mode, Model, ViewShift};
 use feasible_nn::Activation;
 use feasible_nn::conv::{Builder, ConvNet, Layer, Pooling, Shape, Window, resnet18, small_cnn};
 
 const H: f32 = 1.0 / 32768.0;
 
 fn outputs<M: Model>(model: &M, theta: &[M::Real], batch: &Batch<'_>, mode: Mode) -> Vec<M::Real> {
-    let mut tape = Tape::new();
-    tape.mode = mode;
-    model.forward(theta, batch, &mut tape);
-    tape.outputs
+    case::forward(model, theta, batch, mode, &mut M::Tape::default())
 }
 
 /// A start with every kind of parameter away from 0 and 1.
@@ -52,9 +49,8 @@ fn check(net: &ConvNet, images: usize, every: usize) {
         let value = |theta: &[f64], batch: &Batch<'_>| -> f64 {
             outputs(&model, theta, batch, mode).iter().zip(&seeds).map(|(f, s)| f * s).sum()
         };
-        let mut tape = Tape::new();
-        tape.mode = mode;
-        model.forward(&theta, &batch, &mut tape);
+        let mut tape = Default::default();
+        case::forward(&model, &theta, &batch, mode, &mut tape);
         // The product is *added*.
         let mut gradient = vec![0.25; theta.len()];
         model.backward(&theta, &batch, &mut tape, &seeds, &mut gradient);

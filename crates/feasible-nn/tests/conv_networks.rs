@@ -6,9 +6,9 @@ mod case;
 
 use std::collections::HashMap;
 
-use case::{Random, relative_error};
-use feasible::{Batch, Error, Inputs, Mode, Model, Tape, ViewShift};
-use feasible_nn::conv::{Builder, ConvNet, Layer, Pooling, Shape, Window, resnet18};
+use case::{Random, forward, relative_error};
+use feasible::{Batch, Error, Inputs, Mode, Model, ViewShift};
+use feasible_nn::conv::{Builder, ConvNet, ConvTape, Layer, Pooling, Shape, Window, resnet18};
 use feasible_nn::{Activation, Level};
 use serde_json::Value;
 
@@ -28,16 +28,15 @@ fn results<M: Model>(
     mode: Mode,
     seeds: &[M::Real],
 ) -> Results<M::Real> {
-    let mut tape = Tape::new();
-    tape.mode = mode;
-    model.forward(theta, batch, &mut tape);
+    let mut tape = M::Tape::default();
+    let outputs = forward(model, theta, batch, mode, &mut tape);
     let mut gradient = vec![M::Real::default(); theta.len()];
     model.backward(theta, batch, &mut tape, seeds, &mut gradient);
     let mut input = vec![M::Real::default(); batch.output_rows() * model.input_width()];
     model.input_gradient(theta, batch, &mut tape, seeds, &mut input);
     let mut after = theta.to_vec();
-    model.absorb(&mut after, &tape);
-    Results { outputs: tape.outputs, gradient, input, theta: after }
+    model.absorb(&mut after, &mut tape);
+    Results { outputs, gradient, input, theta: after }
 }
 
 fn numbers(value: &Value) -> Vec<f64> {
@@ -290,16 +289,16 @@ fn images_in_evaluation_do_not_depend_on_their_batch() {
         let theta = model.initial(1);
         let of = sample(model, images);
         let (k, d) = (model.output_width(), model.input_width());
-        let together = |tape: &mut Tape<f32>, rows: &[u32], seeds: &[f32]| {
+        let together = |tape: &mut ConvTape<f32>, rows: &[u32], seeds: &[f32]| {
             let batch = Batch { inputs: &of.inputs, rows, shifts: &[] };
             let mut gradient = vec![0.0; rows.len() * d];
-            model.forward(&theta, &batch, tape);
+            let outputs = forward(&model, &theta, &batch, Mode::Evaluation, tape);
             model.input_gradient(&theta, &batch, tape, seeds, &mut gradient);
-            (tape.outputs.clone(), gradient)
+            (outputs, gradient)
         };
         let seeds = &of.seeds[..images * k];
         let (mut outputs, mut gradient) = (Vec::new(), Vec::new());
-        let mut tape = Tape::new();
+        let mut tape = ConvTape::default();
         for (row, seed) in of.rows[..images].chunks(1).zip(seeds.chunks(k)) {
             let (y, g) = together(&mut tape, row, seed);
             outputs.extend(y);
@@ -309,7 +308,7 @@ fn images_in_evaluation_do_not_depend_on_their_batch() {
         for threads in [1, 2, 3] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             // Twice on one tape: what the first pass leaves in the buffers must not matter.
-            let mut tape = Tape::new();
+            let mut tape = ConvTape::default();
             for _ in 0..2 {
                 let found = pool.install(|| together(&mut tape, &of.rows[..images], seeds));
                 assert!(found.0 == outputs, "outputs, {threads} threads");
@@ -329,14 +328,13 @@ fn a_tape_that_was_used_for_other_things_gives_the_same_bits() {
     let few = Batch { inputs: &of.inputs, rows: &of.rows[..5], shifts: &[] };
     let seeds = &of.seeds[..12 * 4];
     let fresh = |theta: &[f32], mode| {
-        let mut tape = Tape::new();
-        tape.mode = mode;
-        model.forward(theta, &batch, &mut tape);
+        let mut tape = ConvTape::default();
+        let outputs = forward(&model, theta, &batch, mode, &mut tape);
         let mut input = vec![0.0; 12 * 81];
         model.input_gradient(theta, &batch, &mut tape, seeds, &mut input);
-        (tape.outputs, input)
+        (outputs, input)
     };
-    let mut tape = Tape::new();
+    let mut tape = ConvTape::default();
     for (theta, mode) in [
         (&theta, Mode::Evaluation),
         (&other, Mode::Evaluation),
@@ -344,13 +342,12 @@ fn a_tape_that_was_used_for_other_things_gives_the_same_bits() {
         (&theta, Mode::Evaluation),
         (&theta, Mode::Evaluation),
     ] {
-        tape.mode = mode;
-        model.forward(theta, &few, &mut tape);
-        model.forward(theta, &batch, &mut tape);
+        forward(&model, theta, &few, mode, &mut tape);
+        let found = forward(&model, theta, &batch, mode, &mut tape);
         let mut input = vec![f32::NAN; 12 * 81];
         model.input_gradient(theta, &batch, &mut tape, seeds, &mut input);
         let (outputs, expected) = fresh(theta, mode);
-        assert_eq!(tape.outputs, outputs);
+        assert_eq!(found, outputs);
         assert_eq!(input, expected);
     }
 }

@@ -9,7 +9,7 @@
 mod case;
 
 use case::{Case, KINDS, Random, parameters, relative_error, value};
-use feasible::{Batch, Inputs, Model, Tape};
+use feasible::{Batch, Inputs, Mode, Model};
 use feasible_nn::{Activation, Affine, Kernel, KernelExpansion, Mlp};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -34,8 +34,8 @@ fn check_parameters<M: Model<Real = f64>>(
     seeds: &[f64],
     kind: &str,
 ) {
-    let mut tape = Tape::new();
-    model.forward(theta, batch, &mut tape);
+    let mut tape = M::Tape::default();
+    case::forward(model, theta, batch, Mode::Evaluation, &mut tape);
     // The product is *added*.
     let mut gradient = vec![0.25; theta.len()];
     model.backward(theta, batch, &mut tape, seeds, &mut gradient);
@@ -62,8 +62,8 @@ fn check_inputs<M: Model<Real = f64>>(
     kind: &str,
 ) {
     let (d, k, rows) = (case.width, model.output_width(), batch.rows.len());
-    let mut tape = Tape::new();
-    model.forward(theta, batch, &mut tape);
+    let mut tape = M::Tape::default();
+    case::forward(model, theta, batch, Mode::Evaluation, &mut tape);
     let mut gradient = vec![f64::NAN; batch.output_rows() * d];
     model.input_gradient(theta, batch, &mut tape, seeds, &mut gradient);
     let mut differences = vec![0.0; gradient.len()];

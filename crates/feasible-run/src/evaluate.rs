@@ -1,7 +1,7 @@
 //! How a model does on samples: accuracy, confusion, requirements, flips.
 
 use feasible::{
-    Batch, Loss, Model, Multipliers, Population, Problem, Samples, Tape, Targets, ViewShift,
+    Batch, Loss, Model, Multipliers, Pass, Population, Problem, Samples, Targets, ViewShift,
 };
 use feasible_data::Change;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -95,13 +95,15 @@ pub(crate) fn outputs(
     let k = model.output_width();
     let mut views = vec![Vec::with_capacity(samples.rows() * k); 1 + shifts.len()];
     let rows: Vec<u32> = (0..samples.rows() as u32).collect();
-    let mut tape = Tape::new();
+    let pass = Pass { outputs_only: true, ..Pass::default() };
+    let (mut tape, mut outputs) = (<Network as Model>::Tape::default(), Vec::new());
     for rows in rows.chunks(CHUNK) {
         let batch = Batch { inputs: samples, rows, shifts };
-        model.forward(theta, &batch, &mut tape);
+        outputs.resize(batch.output_rows() * k, 0.0);
+        model.forward(theta, &batch, pass, &mut tape, &mut outputs);
         for (v, view) in views.iter_mut().enumerate() {
             let start = v * rows.len() * k;
-            view.extend_from_slice(&tape.outputs[start..start + rows.len() * k]);
+            view.extend_from_slice(&outputs[start..start + rows.len() * k]);
         }
     }
     views

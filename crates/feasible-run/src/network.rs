@@ -1,6 +1,6 @@
 //! The model a problem file names, as one type.
 
-use feasible::{Batch, Inputs, Model, Purpose, Stream, Tape};
+use feasible::{Batch, Inputs, Model, Pass, Purpose, Stream};
 use feasible_data::TargetEncoder;
 use feasible_data::image::Shape as ImageShape;
 use feasible_nn::conv::{self, Builder, ConvNet};
@@ -327,10 +327,40 @@ macro_rules! each {
             Self::Conv($model, _) => $body,
         }
     };
+    ($self:ident, $tape:ident, $model:ident, $own:ident => $body:expr) => {
+        match $self {
+            Self::Mlp($model) => {
+                let $own = &mut $tape.mlp;
+                $body
+            }
+            Self::Affine($model) => {
+                let $own = &mut $tape.affine;
+                $body
+            }
+            Self::Kernel($model, _) => {
+                let $own = &mut $tape.kernel;
+                $body
+            }
+            Self::Conv($model, _) => {
+                let $own = &mut $tape.conv;
+                $body
+            }
+        }
+    };
+}
+
+/// What a [`Network`] keeps of a forward pass; of its kind's part only.
+#[derive(Debug, Default)]
+pub struct NetworkTape {
+    mlp: <Mlp as Model>::Tape,
+    affine: <Affine as Model>::Tape,
+    kernel: <KernelExpansion as Model>::Tape,
+    conv: <ConvNet as Model>::Tape,
 }
 
 impl Model for Network {
     type Real = f32;
+    type Tape = NetworkTape;
 
     fn input_width(&self) -> usize {
         each!(self, m => m.input_width())
@@ -352,8 +382,8 @@ impl Model for Network {
         each!(self, m => m.needs_whole_batch())
     }
 
-    fn absorb(&self, theta: &mut [f32], tape: &Tape<f32>) {
-        each!(self, m => m.absorb(theta, tape));
+    fn absorb(&self, theta: &mut [f32], tape: &mut NetworkTape) {
+        each!(self, tape, m, t => m.absorb(theta, t));
     }
 
     fn is_linear(&self) -> bool {
@@ -364,29 +394,40 @@ impl Model for Network {
         each!(self, m => m.initial(seed))
     }
 
-    fn forward(&self, theta: &[f32], batch: &Batch<'_>, tape: &mut Tape<f32>) {
-        each!(self, m => m.forward(theta, batch, tape));
+    fn forward(
+        &self,
+        theta: &[f32],
+        batch: &Batch<'_>,
+        pass: Pass,
+        tape: &mut NetworkTape,
+        outputs: &mut [f32],
+    ) {
+        each!(self, tape, m, t => m.forward(theta, batch, pass, t, outputs));
     }
 
     fn backward(
         &self,
         theta: &[f32],
         batch: &Batch<'_>,
-        tape: &mut Tape<f32>,
+        tape: &mut NetworkTape,
         seeds: &[f32],
         gradient: &mut [f32],
     ) {
-        each!(self, m => m.backward(theta, batch, tape, seeds, gradient));
+        each!(self, tape, m, t => m.backward(theta, batch, t, seeds, gradient));
+    }
+
+    fn has_input_gradient(&self) -> bool {
+        each!(self, m => m.has_input_gradient())
     }
 
     fn input_gradient(
         &self,
         theta: &[f32],
         batch: &Batch<'_>,
-        tape: &mut Tape<f32>,
+        tape: &mut NetworkTape,
         seeds: &[f32],
         gradient: &mut [f32],
     ) {
-        each!(self, m => m.input_gradient(theta, batch, tape, seeds, gradient));
+        each!(self, tape, m, t => m.input_gradient(theta, batch, t, seeds, gradient));
     }
 }

@@ -9,7 +9,7 @@
 use std::fmt::Debug;
 
 use crate::inputs::Inputs;
-use crate::model::{Batch, Model, Tape};
+use crate::model::{Batch, Model, Pass};
 use crate::real::Real;
 use crate::samples::Samples;
 
@@ -59,20 +59,34 @@ pub(crate) struct BatchProbe<'a, M: Model> {
     pub(crate) theta: &'a [M::Real],
     pub(crate) samples: &'a Samples,
     pub(crate) rows: &'a [u32],
-    pub(crate) scratch: &'a mut ProbeScratch<M::Real>,
+    pub(crate) scratch: &'a mut ProbeScratch<M>,
 }
 
 /// Memory of a probe, reused from batch to batch.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ProbeScratch<T> {
-    tape: Tape<T>,
+pub(crate) struct ProbeScratch<M: Model> {
+    tape: M::Tape,
+    answer: Vec<M::Real>,
     /// x + shift, a data set of its own: the model is asked about nothing else.
     moved: Inputs,
     /// 0, 1, 2, …: all rows of `moved`.
     rows: Vec<u32>,
     outputs: Vec<f32>,
-    seeds: Vec<T>,
-    gradient: Vec<T>,
+    seeds: Vec<M::Real>,
+    gradient: Vec<M::Real>,
+}
+
+impl<M: Model> Default for ProbeScratch<M> {
+    fn default() -> Self {
+        Self {
+            tape: M::Tape::default(),
+            answer: Vec::new(),
+            moved: Inputs::default(),
+            rows: Vec::new(),
+            outputs: Vec::new(),
+            seeds: Vec::new(),
+            gradient: Vec::new(),
+        }
+    }
 }
 
 impl<M: Model> BatchProbe<'_, M> {
@@ -81,7 +95,7 @@ impl<M: Model> BatchProbe<'_, M> {
         let inputs = self.samples.inputs();
         let d = inputs.width();
         assert_eq!(shift.len(), count * d);
-        let ProbeScratch { tape, moved, rows, outputs, .. } = &mut *self.scratch;
+        let ProbeScratch { tape, answer, moved, rows, outputs, .. } = &mut *self.scratch;
         moved.rewrite(count, d, |r, x| {
             inputs.write_row(row(r) as usize, x);
             for (x, delta) in x.iter_mut().zip(&shift[r * d..(r + 1) * d]) {
@@ -91,9 +105,10 @@ impl<M: Model> BatchProbe<'_, M> {
         rows.clear();
         rows.extend(0..count as u32);
         let batch = Batch { inputs: moved, rows, shifts: &[] };
-        self.model.forward(self.theta, &batch, tape);
+        answer.resize(batch.output_rows() * self.model.output_width(), M::Real::ZERO);
+        self.model.forward(self.theta, &batch, Pass::default(), tape, answer);
         outputs.clear();
-        outputs.extend(tape.outputs.iter().map(|z| z.to_f32()));
+        outputs.extend(answer.iter().map(|z| z.to_f32()));
         outputs
     }
 }

@@ -143,7 +143,7 @@ pub use inputs::{Inputs, InputsBuilder};
 pub use learner::{EpochReport, Exact, FirstOrder, Learner, State, Training};
 pub use loss::Loss;
 pub use measurement::{Measurement, Standing};
-pub use model::{Batch, Mode, Model, Tape, ViewShift};
+pub use model::{Batch, Mode, Model, Pass, ViewShift};
 pub use multiplier::Multipliers;
 pub use optimality::{Gap, Kkt, Optimality};
 pub use optimiser::{Optimiser, OptimiserState};

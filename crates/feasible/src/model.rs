@@ -22,6 +22,10 @@ pub trait Model: Send + Sync {
     /// The scalar it computes in.
     type Real: Real;
 
+    /// What it keeps between a forward pass and the backward passes that follow: activations, a graph, a handle, or
+    /// nothing. It is reused from step to step, so that a step need not allocate.
+    type Tape: Default + Send;
+
     /// d, the number of input columns.
     fn input_width(&self) -> usize;
 
@@ -52,11 +56,18 @@ pub trait Model: Send + Sync {
     /// A starting θ; the same seed gives the same bits.
     fn initial(&self, seed: u64) -> Vec<Self::Real>;
 
-    /// Computes f_θ for every view of the batch into [`Tape::outputs`] and keeps on the tape
-    /// what [`Model::backward`] and [`Model::input_gradient`] need. A model whose outputs depend on
-    /// [`Tape::mode`] appends in training what [`Model::absorb`] needs to [`Tape::statistics`],
-    /// view by view: each view is a batch of its own.
-    fn forward(&self, theta: &[Self::Real], batch: &Batch<'_>, tape: &mut Tape<Self::Real>);
+    /// Computes f_θ for every view of the batch into `outputs` (views × rows × k: view v of batch position r starts at
+    /// (v · rows + r) · k), and keeps on the tape what [`Model::backward`] and [`Model::input_gradient`] need. A
+    /// model whose outputs depend on [`Pass::mode`] also keeps in training what [`Model::absorb`] needs, view by
+    /// view: each view is a batch of its own.
+    fn forward(
+        &self,
+        theta: &[Self::Real],
+        batch: &Batch<'_>,
+        pass: Pass,
+        tape: &mut Self::Tape,
+        outputs: &mut [Self::Real],
+    );
 
     /// Adds the vector-Jacobian product of `seeds` (laid out as the outputs) to `gradient`,
     /// which has p entries. Follows a [`Model::forward`] with the same θ, batch and tape.
@@ -64,27 +75,59 @@ pub trait Model: Send + Sync {
         &self,
         theta: &[Self::Real],
         batch: &Batch<'_>,
-        tape: &mut Tape<Self::Real>,
+        tape: &mut Self::Tape,
         seeds: &[Self::Real],
         gradient: &mut [Self::Real],
     );
 
+    /// Whether there is a [`Model::input_gradient`]. Without one, populations whose views depend on the model
+    /// (an adversary's) are refused.
+    fn has_input_gradient(&self) -> bool {
+        false
+    }
+
     /// Writes ∂⟨seeds, outputs⟩/∂x for every view and row into `gradient`, laid out as
     /// views × rows × d. Follows a [`Model::forward`] with the same θ, batch and tape.
+    ///
+    /// # Panics
+    /// By default: it is only asked for if [`Model::has_input_gradient`].
     fn input_gradient(
         &self,
         theta: &[Self::Real],
         batch: &Batch<'_>,
-        tape: &mut Tape<Self::Real>,
+        tape: &mut Self::Tape,
         seeds: &[Self::Real],
         gradient: &mut [Self::Real],
-    );
+    ) {
+        let _ = (theta, batch, tape, seeds, gradient);
+        panic!("this model has no gradient with respect to its inputs");
+    }
 
-    /// Folds the [`Tape::statistics`] of a training step into the entries of θ after
-    /// [`Model::trainable_count`].
-    fn absorb(&self, theta: &mut [Self::Real], tape: &Tape<Self::Real>) {
+    /// Folds the statistics that training steps have left on the tape since the last call into the entries of θ
+    /// after [`Model::trainable_count`].
+    fn absorb(&self, theta: &mut [Self::Real], tape: &mut Self::Tape) {
         let _ = (theta, tape);
     }
+
+    /// The outputs of a batch, for evaluation: [`Model::forward`] with memory of its own.
+    fn outputs(&self, theta: &[Self::Real], batch: &Batch<'_>) -> Vec<Self::Real> {
+        let mut outputs = vec![Self::Real::ZERO; batch.output_rows() * self.output_width()];
+        let pass = Pass { outputs_only: true, ..Pass::default() };
+        self.forward(theta, batch, pass, &mut Self::Tape::default(), &mut outputs);
+        outputs
+    }
+}
+
+/// How a forward pass is made. The default, for evaluation and with everything kept, is always right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pass {
+    /// What it is for.
+    pub mode: Mode,
+    /// Whether no backward pass will follow, so that nothing need be kept.
+    pub outputs_only: bool,
+    /// Whether θ and the inputs are those of the forward pass that the tape has seen last, so that what the model
+    /// derived from them may be used again.
+    pub repeats: bool,
 }
 
 /// What a forward pass is for.
@@ -154,44 +197,82 @@ pub enum ViewShift<'a> {
     Dense(&'a [f32]),
 }
 
-/// The memory of one forward pass, reused from step to step so that a step allocates nothing.
-#[derive(Clone, Debug, Default)]
-pub struct Tape<T> {
-    /// views × rows × k: view v of batch position r starts at (v · rows + r) · k.
-    pub outputs: Vec<T>,
-    /// Whatever the model keeps between forward and backward (activations), by slots of
-    /// its own choosing.
-    pub slots: Vec<Vec<T>>,
-    /// What the next forward pass is for; the backward passes after it go by the same.
-    pub mode: Mode,
-    /// Whether no backward pass will follow the next forward pass: it need not keep anything.
-    pub outputs_only: bool,
-    /// Whether θ and the inputs are those of the forward pass before the next one, so that what the model
-    /// derived from them may be used again.
-    pub again: bool,
-    /// What the model notes for itself about what it derived; 0 is nothing.
-    pub note: u32,
-    /// The batch statistics of the forward passes in training since this was last cleared, in
-    /// order.
-    pub statistics: Vec<T>,
-}
+macro_rules! delegate {
+    ($($pointer:ty),*) => {$(
+        impl<M: Model> Model for $pointer {
+            type Real = M::Real;
+            type Tape = M::Tape;
 
-impl<T: Real> Tape<T> {
-    /// An empty tape, for evaluation.
-    pub fn new() -> Self {
-        Self::default()
-    }
+            fn input_width(&self) -> usize {
+                (**self).input_width()
+            }
 
-    /// Makes `outputs` `len` long, keeping its memory.
-    pub fn resize_outputs(&mut self, len: usize) {
-        self.outputs.resize(len, T::ZERO);
-    }
+            fn output_width(&self) -> usize {
+                (**self).output_width()
+            }
 
-    /// Makes slot `slot` `len` long, keeping its memory.
-    pub fn resize_slot(&mut self, slot: usize, len: usize) {
-        if self.slots.len() <= slot {
-            self.slots.resize_with(slot + 1, Vec::new);
+            fn parameter_count(&self) -> usize {
+                (**self).parameter_count()
+            }
+
+            fn trainable_count(&self) -> usize {
+                (**self).trainable_count()
+            }
+
+            fn needs_whole_batch(&self) -> bool {
+                (**self).needs_whole_batch()
+            }
+
+            fn is_linear(&self) -> bool {
+                (**self).is_linear()
+            }
+
+            fn initial(&self, seed: u64) -> Vec<M::Real> {
+                (**self).initial(seed)
+            }
+
+            fn forward(
+                &self,
+                theta: &[M::Real],
+                batch: &Batch<'_>,
+                pass: Pass,
+                tape: &mut M::Tape,
+                outputs: &mut [M::Real],
+            ) {
+                (**self).forward(theta, batch, pass, tape, outputs);
+            }
+
+            fn backward(
+                &self,
+                theta: &[M::Real],
+                batch: &Batch<'_>,
+                tape: &mut M::Tape,
+                seeds: &[M::Real],
+                gradient: &mut [M::Real],
+            ) {
+                (**self).backward(theta, batch, tape, seeds, gradient);
+            }
+
+            fn has_input_gradient(&self) -> bool {
+                (**self).has_input_gradient()
+            }
+
+            fn input_gradient(
+                &self,
+                theta: &[M::Real],
+                batch: &Batch<'_>,
+                tape: &mut M::Tape,
+                seeds: &[M::Real],
+                gradient: &mut [M::Real],
+            ) {
+                (**self).input_gradient(theta, batch, tape, seeds, gradient);
+            }
+
+            fn absorb(&self, theta: &mut [M::Real], tape: &mut M::Tape) {
+                (**self).absorb(theta, tape);
+            }
         }
-        self.slots[slot].resize(len, T::ZERO);
-    }
+    )*};
 }
+
+delegate!(&M, Box<M>, std::sync::Arc<M>);

@@ -8,8 +8,8 @@ use feasible::adversary::{
     Adversary, Aim, Attack, AttackLoss, Bounds, Budget, Draw, Norm, Prior, Select, robustness,
 };
 use feasible::{
-    Adaptive, Batch, Error, Inputs, Learner, Loss, Mode, Model, Place, Population, Probe, Problem,
-    Purpose, Requirement, Samples, Stream, Tape, Target, Targets, ViewShift,
+    Adaptive, Batch, Error, Inputs, Learner, Loss, Mode, Model, Pass, Place, Population, Probe,
+    Problem, Purpose, Requirement, Samples, Stream, Target, Targets, ViewShift,
 };
 use feasible_nn::conv::{ConvNet, Shape};
 use feasible_nn::{Activation, Adam, Mlp};
@@ -24,13 +24,15 @@ struct Look<'a, M: Model<Real = f32>> {
     rows: &'a [u32],
     asked: Vec<f32>,
     moved: Inputs,
-    tape: Tape<f32>,
+    tape: M::Tape,
+    answer: Vec<f32>,
 }
 
 impl<'a, M: Model<Real = f32>> Look<'a, M> {
     fn new(model: &'a M, theta: &'a [f32], samples: &'a Samples, rows: &'a [u32]) -> Self {
         let moved = Inputs::dense(vec![0.0], 1).unwrap();
-        Self { model, theta, samples, rows, asked: Vec::new(), moved, tape: Tape::new() }
+        let (asked, answer, tape) = (Vec::new(), Vec::new(), M::Tape::default());
+        Self { model, theta, samples, rows, asked, moved, tape, answer }
     }
 }
 
@@ -58,8 +60,10 @@ impl<M: Model<Real = f32>> Probe for Look<'_, M> {
         self.moved = Inputs::dense(self.asked.clone(), d).unwrap();
         let rows: Vec<u32> = (0..positions.len() as u32).collect();
         let batch = Batch { inputs: &self.moved, rows: &rows, shifts: &[] };
-        self.model.forward(self.theta, &batch, &mut self.tape);
-        &self.tape.outputs
+        self.answer.resize(batch.output_rows() * self.model.output_width(), 0.0);
+        let Self { model, theta, tape, answer, .. } = self;
+        model.forward(theta, &batch, Pass::default(), tape, answer);
+        &self.answer
     }
     fn input_gradient(&mut self, seeds: &[f32], gradient: &mut [f32]) {
         let rows: Vec<u32> = (0..self.moved.rows() as u32).collect();
@@ -398,12 +402,13 @@ fn a_training_step_absorbs_the_clean_and_then_the_attacked_batch_and_nothing_of_
     let place = Place { seed: 6, epoch: 0 };
     attack.shift(&mut Look::new(&model, &theta, &samples, &rows), place, &mut delta);
     let mut expected = theta.clone();
-    let mut tape = Tape::new();
-    tape.mode = Mode::Training;
+    let mut tape = Default::default();
+    let pass = Pass { mode: Mode::Training, ..Pass::default() };
     let shifts = [ViewShift::Dense(&delta)];
     let batch = Batch { inputs: samples.inputs(), rows: &rows, shifts: &shifts };
-    model.forward(&theta, &batch, &mut tape);
-    model.absorb(&mut expected, &tape);
+    let mut outputs = vec![0.0; batch.output_rows() * model.output_width()];
+    model.forward(&theta, &batch, pass, &mut tape, &mut outputs);
+    model.absorb(&mut expected, &mut tape);
     let trainable = model.trainable_count();
     assert_ne!(after[..trainable], theta[..trainable]);
     // The batch was shuffled: sums in another order.

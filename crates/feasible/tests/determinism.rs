@@ -11,7 +11,7 @@ use common::{bits, people};
 use feasible::learner::{Cadence, Strategy};
 use feasible::{
     Batch, Dual, FirstOrder, Inputs, Learner, Loss, Model, Optimiser, OptimiserState, Outcome,
-    Population, Problem, Requirement, Samples, Solution, State, Tape, Targets, rho,
+    Pass, Population, Problem, Requirement, Samples, Solution, State, Targets, rho,
 };
 use feasible_nn::{Activation, Adam, Mlp};
 
@@ -151,6 +151,7 @@ struct Pulling {
 
 impl Model for Pulling {
     type Real = f32;
+    type Tape = <Mlp as Model>::Tape;
 
     fn input_width(&self) -> usize {
         self.network.input_width()
@@ -168,33 +169,29 @@ impl Model for Pulling {
         self.network.initial(seed)
     }
 
-    fn forward(&self, theta: &[f32], batch: &Batch<'_>, tape: &mut Tape<f32>) {
+    fn forward(
+        &self,
+        theta: &[f32],
+        batch: &Batch<'_>,
+        pass: Pass,
+        tape: &mut Self::Tape,
+        outputs: &mut [f32],
+    ) {
         if (self.passes.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(self.every) {
             self.flag.lock().unwrap().store(true, Ordering::Relaxed);
         }
-        self.network.forward(theta, batch, tape);
+        self.network.forward(theta, batch, pass, tape, outputs);
     }
 
     fn backward(
         &self,
         theta: &[f32],
         batch: &Batch<'_>,
-        tape: &mut Tape<f32>,
+        tape: &mut Self::Tape,
         seeds: &[f32],
         gradient: &mut [f32],
     ) {
         self.network.backward(theta, batch, tape, seeds, gradient);
-    }
-
-    fn input_gradient(
-        &self,
-        theta: &[f32],
-        batch: &Batch<'_>,
-        tape: &mut Tape<f32>,
-        seeds: &[f32],
-        gradient: &mut [f32],
-    ) {
-        self.network.input_gradient(theta, batch, tape, seeds, gradient);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::hint::black_box;
 
-use feasible::{Batch, Error, Inputs, Model, Shift, Tape, ViewShift, rho};
+use feasible::{Batch, Error, Inputs, Model, Pass, Shift, ViewShift, rho};
 use feasible_bench::aligned::Aligned;
 use feasible_bench::tables::{ADULT, GENDER, numbers};
 use feasible_nn::kernel::{Kernels, Weights};
@@ -82,16 +82,19 @@ fn network<'a>(
     [forward, backward]: [usize; 2],
 ) {
     let theta = model.initial(0);
-    let mut tape = Tape::new();
+    let (mut tape, mut outputs) = (Default::default(), Vec::new());
     let mut i = 0;
     measured.time(&format!("forward {name}"), Some(level), Work::Flop(forward), || {
         i += 1;
-        model.forward(&theta, &batch(i), black_box(&mut tape));
+        let batch = batch(i);
+        outputs.resize(batch.output_rows() * model.output_width(), 0.0);
+        model.forward(&theta, &batch, Pass::default(), &mut tape, black_box(&mut outputs));
     });
     let mut gradient = vec![0.0; theta.len()];
     let batch = batch(0);
-    model.forward(&theta, &batch, &mut tape);
-    let seeds = numbers(tape.outputs.len(), 3);
+    outputs.resize(batch.output_rows() * model.output_width(), 0.0);
+    model.forward(&theta, &batch, Pass::default(), &mut tape, &mut outputs);
+    let seeds = numbers(outputs.len(), 3);
     measured.time(&format!("backward {name}"), Some(level), Work::Flop(backward), || {
         model.backward(&theta, &batch, &mut tape, &seeds, black_box(&mut gradient));
     });

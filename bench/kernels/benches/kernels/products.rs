@@ -28,7 +28,7 @@ pub fn measure(measured: &mut Measured, level: Level) {
     });
     // A layer forward; B is transposed on the way.
     let b = numbers(n * k, 1);
-    let (mut c, mut scratch) = (vec![0.0; m * n], Vec::new());
+    let (mut c, mut scratch) = (vec![0.0; m * n], feasible::aligned::AlignedVec::new());
     measured.time(&format!("product_with_rows ABᵀ {m}×{k}×{n}"), Some(level), flop, || {
         scratch.clear();
         f32::product_with_rows(level, &a, &b, k, n, None, &mut scratch, black_box(&mut c));

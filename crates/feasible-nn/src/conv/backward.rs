@@ -8,7 +8,8 @@
 
 use std::ops::Range;
 
-use feasible::{Batch, Mode, Tape};
+use feasible::aligned::AlignedVec;
+use feasible::{Batch, Mode};
 
 use crate::activation::Activation;
 use crate::conv::absorb::add_up;
@@ -17,14 +18,14 @@ use crate::conv::graph::{After, Convolution, Op};
 use crate::conv::spread::{Cut, spread, strands};
 use crate::conv::weights::unpack;
 use crate::conv::{
-    BACK, BACK_POINTED, ConvNet, EPSILON, GRADIENT, PACKED, PARTS, SCRATCH, SUMS, TOTALS, channels,
+    BACK, BACK_POINTED, ConvNet, ConvTape, EPSILON, GRADIENT, PACKED, PARTS, SCRATCH, SUMS, TOTALS,
+    channels,
 };
 use crate::kernel::Kernels;
 use crate::kernel::conv::planes::{self, Pull};
 use crate::kernel::conv::sweep::Add;
 use crate::kernel::conv::winograd::transform_gradient;
 use crate::kernel::conv::{BLOCK, Correlation, Outer, Packed, Planar};
-use feasible::aligned::{place, placed, placed_mut};
 
 /// Numbers all parts of a layer's weight gradients should have at most, and the range of their count.
 const PART_NUMBERS: usize = 1 << 19;
@@ -42,13 +43,13 @@ impl<T: Kernels> ConvNet<T> {
         &self,
         theta: &[T],
         batch: &Batch<'_>,
-        tape: &mut Tape<T>,
+        tape: &mut ConvTape<T>,
         seeds: &[T],
         mut parameters: Option<&mut [T]>,
         mut inputs: Option<&mut [T]>,
     ) {
         assert_eq!(seeds.len(), batch.output_rows() * self.outputs());
-        let mode = self.mode_of(tape);
+        let mode = tape.made.unwrap_or_default();
         self.pack_back(tape);
         let wanted = Wanted { parameters: parameters.is_some(), inputs: inputs.is_some() };
         let n = batch.rows.len();
@@ -71,12 +72,12 @@ impl<T: Kernels> ConvNet<T> {
     }
 
     /// The last node's gradient.
-    fn seed(&self, seeds: &[T], ask: Ask<'_, T>, wanted: Wanted, tape: &mut Tape<T>) {
+    fn seed(&self, seeds: &[T], ask: Ask<'_, T>, wanted: Wanted, tape: &mut ConvTape<T>) {
         let last = self.nodes.len() - 1;
         let (k, width) = (self.outputs(), self.nodes[last].shape.blocked());
-        place(&mut tape.slots[TOTALS], 2 * self.channels).fill(T::ZERO);
+        tape.slots[TOTALS].place(2 * self.channels).fill(T::ZERO);
         let slot = GRADIENT + self.nodes[last].gradient;
-        let to = place(&mut tape.slots[slot], ask.images() * width);
+        let to = tape.slots[slot].place(ask.images() * width);
         to.fill(T::ZERO);
         for (to, from) in to.chunks_exact_mut(width).zip(seeds.chunks_exact(k)) {
             to[..k].copy_from_slice(from);
@@ -91,7 +92,7 @@ impl<T: Kernels> ConvNet<T> {
         ask: Ask<'_, T>,
         wanted: Wanted,
         images: Range<usize>,
-        tape: &mut Tape<T>,
+        tape: &mut ConvTape<T>,
         parameters: Option<&mut [T]>,
         inputs: Option<&mut [T]>,
     ) {
@@ -130,11 +131,11 @@ impl<T: Kernels> ConvNet<T> {
         number: usize,
         ask: Ask<'_, T>,
         images: &Range<usize>,
-        buffer: &'a mut Vec<T>,
+        buffer: &'a mut AlignedVec<T>,
     ) -> &'a mut [T] {
         let (origin, image) = (self.origin(number, images), self.nodes[number].shape.blocked());
         let last = if self.is_local(number) { images.end } else { ask.images() };
-        let all = place(buffer, (last - origin) * image);
+        let all = buffer.place((last - origin) * image);
         &mut all[(images.start - origin) * image..(images.end - origin) * image]
     }
 
@@ -144,7 +145,7 @@ impl<T: Kernels> ConvNet<T> {
         ask: Ask<'_, T>,
         wanted: Wanted,
         images: Range<usize>,
-        tape: &mut Tape<T>,
+        tape: &mut ConvTape<T>,
     ) {
         let node = &self.nodes[number];
         let (Some(s), Some(part)) = (node.shortcut(), self.parts[number].shortcut) else { return };
@@ -152,7 +153,7 @@ impl<T: Kernels> ConvNet<T> {
             let slot = GRADIENT + self.nodes[s].gradient;
             let mut to = std::mem::take(&mut tape.slots[slot]);
             let image = node.shape.blocked();
-            let from = placed(&tape.slots[GRADIENT + node.gradient]);
+            let from = &tape.slots[GRADIENT + node.gradient][..];
             let from = &from[(images.start - self.origin(number, &images)) * image..];
             let from = &from[..images.len() * image];
             let own = self.gradient_of(s, ask, &images, &mut to);
@@ -187,7 +188,7 @@ impl<T: Kernels> ConvNet<T> {
         ask: Ask<'_, T>,
         wanted: Wanted,
         images: Range<usize>,
-        tape: &mut Tape<T>,
+        tape: &mut ConvTape<T>,
     ) {
         if !self.wants_finish(number, ask.mode, wanted) {
             return;
@@ -202,7 +203,7 @@ impl<T: Kernels> ConvNet<T> {
                 data: self.gradient_of(number, ask, &images, &mut gradient),
                 unit: shape.blocked(),
             },
-            Cut { data: place(&mut sums, images.len() * per_image), unit: per_image },
+            Cut { data: sums.place(images.len() * per_image), unit: per_image },
         ];
         let slots = &tape.slots;
         let work = |units: Range<usize>, [gradient, sums]: [&mut [T]; 2], _: &mut [T]| {
@@ -221,7 +222,7 @@ impl<T: Kernels> ConvNet<T> {
         number: usize,
         ask: Ask<'_, T>,
         wanted: Wanted,
-        slots: &[Vec<T>],
+        slots: &[AlignedVec<T>],
         images: Range<usize>,
         gradient: &mut [T],
         sums: &mut [T],
@@ -229,9 +230,9 @@ impl<T: Kernels> ConvNet<T> {
         let Op::Convolution(c) = &self.nodes[number].op else { return };
         let (shape, level) = (c.plan.to, self.level);
         let (plane, blocks) = (shape.plane(), shape.blocks());
-        let coefficients = placed(&slots[self.coefficients(ask.view)]);
-        let stored = placed(&slots[self.stored(ask.view, number)]);
-        let z = placed(&slots[self.sums(ask.view, number, ask.mode)]);
+        let coefficients = &slots[self.coefficients(ask.view)][..];
+        let stored = &slots[self.stored(ask.view, number)][..];
+        let z = &slots[self.sums(ask.view, number, ask.mode)][..];
         let lazy = self.is_lazy(number, ask.mode);
         for b in 0..blocks {
             let reading = self.reading(number, b, ask.mode, coefficients, true);
@@ -269,14 +270,14 @@ impl<T: Kernels> ConvNet<T> {
     }
 
     /// Adds up the sums of a node's gradient over the images.
-    fn total(&self, number: usize, ask: Ask<'_, T>, wanted: Wanted, tape: &mut Tape<T>) {
+    fn total(&self, number: usize, ask: Ask<'_, T>, wanted: Wanted, tape: &mut ConvTape<T>) {
         if !self.wants_sums(number, ask.mode, wanted) {
             return;
         }
         let Op::Convolution(c) = &self.nodes[number].op else { return };
         let mut totals = std::mem::take(&mut tape.slots[TOTALS]);
-        let sums = placed(&tape.slots[SUMS]);
-        let own = placed_mut(&mut totals);
+        let sums = &tape.slots[SUMS][..];
+        let own = &mut totals[..];
         for o in 0..c.plan.to.channels {
             let [first, second] = add_up(sums, ask.images(), c.plan.to.blocks(), o);
             own[c.channel + o] = T::from_f64(first);
@@ -286,9 +287,15 @@ impl<T: Kernels> ConvNet<T> {
     }
 
     /// Gradients of bias, γ and β, from the sums.
-    fn after_gradient(&self, c: &Convolution, ask: Ask<'_, T>, tape: &Tape<T>, gradient: &mut [T]) {
-        let totals = placed(&tape.slots[TOTALS]);
-        let coefficients = placed(&tape.slots[self.coefficients(ask.view)]);
+    fn after_gradient(
+        &self,
+        c: &Convolution,
+        ask: Ask<'_, T>,
+        tape: &ConvTape<T>,
+        gradient: &mut [T],
+    ) {
+        let totals = &tape.slots[TOTALS][..];
+        let coefficients = &tape.slots[self.coefficients(ask.view)][..];
         for o in 0..c.plan.to.channels {
             let at = c.channel + o;
             let (first, second) = (totals[at], totals[self.channels + at]);
@@ -318,7 +325,7 @@ impl<T: Kernels> ConvNet<T> {
         ask: Ask<'_, T>,
         wanted: Wanted,
         images: Range<usize>,
-        tape: &mut Tape<T>,
+        tape: &mut ConvTape<T>,
         mut parameters: Option<&mut [T]>,
         inputs: Option<&mut [T]>,
     ) {
@@ -339,7 +346,7 @@ impl<T: Kernels> ConvNet<T> {
             relu(f) && !self.wants_sums(f, ask.mode, wanted) && !self.is_lazy(f, ask.mode)
         });
         let finishes = finishes.filter(|_| masks.is_none());
-        let mut out_slot = Vec::new();
+        let mut out_slot = AlignedVec::new();
         if let Some(f) = from {
             out_slot = std::mem::take(&mut tape.slots[GRADIENT + self.nodes[f].gradient]);
         }
@@ -368,36 +375,36 @@ impl<T: Kernels> ConvNet<T> {
         };
         let per_image = finishes.map_or(0, |f| self.nodes[f].shape.blocks() * 2 * BLOCK);
         let units = n.div_ceil(unit);
-        let parts_all = place(&mut parts, units * weights);
+        let parts_all = parts.place(units * weights);
         if !tiles {
             parts_all.fill(T::ZERO);
         }
         let cuts = [
             Cut { data: out, unit: unit * image },
-            Cut { data: place(&mut sums, n * per_image), unit: unit * per_image },
+            Cut { data: sums.place(n * per_image), unit: unit * per_image },
             Cut { data: parts_all, unit: weights },
         ];
         let slots = &tape.slots;
-        let coefficients = placed(&slots[self.coefficients(ask.view)]);
-        let totals = placed(&slots[TOTALS]);
+        let coefficients = &slots[self.coefficients(ask.view)][..];
+        let totals = &slots[TOTALS][..];
         let pull = |b: usize| {
             let lazy = self.is_lazy(number, ask.mode);
             lazy.then(|| self.pull(c, b, ask.images(), coefficients, totals))
         };
         let source = match from {
             None => Source::Image,
-            Some(f) => Source::Node(f, placed(&slots[self.stored(ask.view, f)]), coefficients),
+            Some(f) => Source::Node(f, &slots[self.stored(ask.view, f)][..], coefficients),
         };
-        let gradient = placed(&slots[GRADIENT + self.nodes[number].gradient]);
+        let gradient = &slots[GRADIENT + self.nodes[number].gradient][..];
         let own = self.origin(number, &images);
-        let z = placed(&slots[self.sums(ask.view, number, ask.mode)]);
+        let z = &slots[self.sums(ask.view, number, ask.mode)][..];
         let lazy = self.is_lazy(number, ask.mode);
         // What finishing reads besides the stored value: sums that a shortcut was added to.
         let beside = match finishes {
-            Some(f) if self.joins(f, ask.mode) => placed(&slots[self.sums(ask.view, f, ask.mode)]),
+            Some(f) if self.joins(f, ask.mode) => &slots[self.sums(ask.view, f, ask.mode)][..],
             _ => &[],
         };
-        let mask = masks.map(|f| placed(&slots[self.stored(ask.view, f)]));
+        let mask = masks.map(|f| &slots[self.stored(ask.view, f)][..]);
         let work = |units: Range<usize>, [out, sums, parts]: [&mut [T]; 3], scratch: &mut [T]| {
             let start = begin + units.start * unit;
             let (delta, input) = scratch.split_at_mut(plan.packed_delta());
@@ -452,15 +459,15 @@ impl<T: Kernels> ConvNet<T> {
         let [_, sweeps, outers] = plan.tile_scratch();
         let own_input = if weights > 0 { plan.packed_input() + outers } else { 0 };
         let per_strand = plan.packed_delta() + own_input + sweeps;
-        let memory = place(&mut scratch, strands * per_strand);
+        let memory = scratch.place(strands * per_strand);
         spread(0..units, cuts, strands, memory, &work);
         if let Some(gradient) = parameters {
-            let (total, others) = placed_mut(&mut parts).split_at_mut(weights);
+            let (total, others) = &mut parts[..].split_at_mut(weights);
             for part in others.chunks_exact(weights) {
                 planes::accumulate(self.level, part, total);
             }
             if tiles {
-                let natural = place(&mut scratch, plan.weights());
+                let natural = scratch.place(plan.weights());
                 transform_gradient(self.level, total, plan.in_blocks(), natural);
                 unpack(c, ask.theta, ask.mode, natural, gradient);
             } else {
@@ -517,7 +524,7 @@ impl<T: Kernels> ConvNet<T> {
         c: &Convolution,
         images: usize,
         delta: &[T],
-        slots: &[Vec<T>],
+        slots: &[AlignedVec<T>],
         adds: bool,
         mask: Option<&[T]>,
         ahead: [&[T]; 4],
@@ -533,7 +540,7 @@ impl<T: Kernels> ConvNet<T> {
                     sweep,
                     images,
                     delta: packed_delta(c, delta),
-                    weights: &placed(&slots[PACKED])[range.clone()],
+                    weights: &slots[PACKED][range.clone()],
                     taps: plan.taps,
                     planes: plan.from.channels,
                     out_image: plan.from.len(),
@@ -546,9 +553,9 @@ impl<T: Kernels> ConvNet<T> {
                     images,
                     input: packed_delta(c, delta),
                     weights: if tiles {
-                        &placed(&slots[BACK_POINTED])[c.points..c.points + plan.points()]
+                        &slots[BACK_POINTED][c.points..c.points + plan.points()]
                     } else {
-                        &placed(&slots[BACK])[range.clone()]
+                        &slots[BACK][range.clone()]
                     },
                     taps: plan.taps,
                     out_blocks: plan.from.blocks(),

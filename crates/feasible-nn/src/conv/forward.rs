@@ -2,18 +2,18 @@
 
 use std::ops::Range;
 
-use feasible::{Batch, Mode, Tape};
+use feasible::aligned::AlignedVec;
+use feasible::{Batch, Mode};
 
 use crate::activation::Activation;
 use crate::conv::graph::{Convolution, Op};
 use crate::conv::image::Planes;
 use crate::conv::spread::{Cut, spread, strands};
-use crate::conv::{BIAS, ConvNet, PACKED, POINTED, SCRATCH, SUMS, channels};
+use crate::conv::{BIAS, ConvNet, ConvTape, PACKED, POINTED, SCRATCH, SUMS, channels};
 use crate::kernel::Kernels;
 use crate::kernel::conv::planes;
 use crate::kernel::conv::sweep::Add;
 use crate::kernel::conv::{BLOCK, Correlation, Packed};
-use feasible::aligned::{place, placed, placed_mut};
 
 /// What one view of a batch is asked.
 #[derive(Clone, Copy)]
@@ -55,18 +55,24 @@ pub(crate) fn images_of<T>(all: &[T], first: usize, count: usize, image: usize) 
 }
 
 impl<T: Kernels> ConvNet<T> {
-    pub(crate) fn forward_views(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
+    pub(crate) fn forward_views(
+        &self,
+        theta: &[T],
+        batch: &Batch<'_>,
+        mode: Mode,
+        tape: &mut ConvTape<T>,
+        outputs: &mut [T],
+    ) {
         assert_eq!(theta.len(), self.parameter_count_());
         assert_eq!(batch.inputs.width(), self.image.len());
-        tape.resize_outputs(batch.output_rows() * self.outputs());
+        assert_eq!(outputs.len(), batch.output_rows() * self.outputs());
         let slots = self.coefficients(batch.views());
         if tape.slots.len() < slots {
-            tape.slots.resize_with(slots, Vec::new);
+            tape.slots.resize_with(slots, AlignedVec::new);
         }
-        self.pack_weights(theta, tape);
+        self.pack_weights(theta, mode, tape);
         for view in 0..batch.views() {
-            let mode = tape.mode;
-            self.forward_view(Ask { theta, batch, view, mode }, tape);
+            self.forward_view(Ask { theta, batch, view, mode }, tape, outputs);
         }
     }
 
@@ -78,12 +84,12 @@ impl<T: Kernels> ConvNet<T> {
         self.nodes[self.nodes.len() - 1].shape.channels
     }
 
-    fn forward_view(&self, ask: Ask<'_, T>, tape: &mut Tape<T>) {
+    fn forward_view(&self, ask: Ask<'_, T>, tape: &mut ConvTape<T>, outputs: &mut [T]) {
         if ask.mode == Mode::Training {
             let len = tape.statistics.len();
             tape.statistics.resize(len + self.statistics, T::ZERO);
             let at = self.coefficients(ask.view);
-            place(&mut tape.slots[at], 4 * self.channels).fill(T::ZERO);
+            tape.slots[at].place(4 * self.channels).fill(T::ZERO);
         }
         for (nodes, images) in self.stretches(ask.images(), ask.mode == Mode::Evaluation) {
             for number in nodes {
@@ -102,9 +108,9 @@ impl<T: Kernels> ConvNet<T> {
         }
         let (k, n) = (self.outputs(), ask.images());
         let last = self.nodes.len() - 1;
-        let from = placed(&tape.slots[self.stored(ask.view, last)]);
+        let from = &tape.slots[self.stored(ask.view, last)][..];
         let width = self.nodes[last].shape.blocked();
-        let to = &mut tape.outputs[ask.view * n * k..(ask.view + 1) * n * k];
+        let to = &mut outputs[ask.view * n * k..(ask.view + 1) * n * k];
         for (to, from) in to.chunks_exact_mut(k).zip(from.chunks_exact(width)) {
             to.copy_from_slice(&from[..k]);
         }
@@ -117,7 +123,7 @@ impl<T: Kernels> ConvNet<T> {
         c: &Convolution,
         ask: Ask<'_, T>,
         images: Range<usize>,
-        tape: &mut Tape<T>,
+        tape: &mut ConvTape<T>,
     ) {
         let (plan, n, level) = (&c.plan, ask.images(), self.level);
         let (begin, end) = (images.start, images.end);
@@ -134,36 +140,35 @@ impl<T: Kernels> ConvNet<T> {
         // What is read may have to be joined first, while it is in the cache.
         let late = self.nodes[number].from.filter(|&f| f + 1 == number);
         let late = late.filter(|&f| self.joins_late(f, ask.mode));
-        let mut joined = Vec::new();
+        let mut joined = AlignedVec::new();
         if let Some(f) = late {
             joined = std::mem::take(&mut tape.slots[self.stored(ask.view, f)]);
         }
         let per_joined = late.map_or(0, |_| plan.from.blocked());
-        let to_join: &mut [T] =
-            if late.is_some() { place(&mut joined, n * per_joined) } else { &mut [] };
+        let to_join: &mut [T] = if late.is_some() { joined.place(n * per_joined) } else { &mut [] };
         let cuts = [
             Cut {
-                data: &mut place(&mut out, n * image)[begin * image..end * image],
+                data: &mut out.place(n * image)[begin * image..end * image],
                 unit: group * image,
             },
-            Cut { data: place(&mut sums, n * per_image), unit: group * per_image },
+            Cut { data: sums.place(n * per_image), unit: group * per_image },
             Cut { data: to_join, unit: group * per_joined },
         ];
         let slots = &tape.slots;
-        let coefficients = placed(&tape.slots[self.coefficients(ask.view)]);
+        let coefficients = &tape.slots[self.coefficients(ask.view)][..];
         let source = match self.nodes[number].from {
             None => Source::Image,
-            Some(f) => Source::Node(f, placed(&tape.slots[self.stored(ask.view, f)]), coefficients),
+            Some(f) => Source::Node(f, &tape.slots[self.stored(ask.view, f)][..], coefficients),
         };
         let tiles = T::TILES && plan.tiles;
         let weights = if tiles {
-            &placed(&tape.slots[POINTED])[c.points..c.points + plan.points()]
+            &tape.slots[POINTED][c.points..c.points + plan.points()]
         } else {
-            &placed(&tape.slots[PACKED])[c.packed..c.packed + plan.weights()]
+            &tape.slots[PACKED][c.packed..c.packed + plan.weights()]
         };
-        let bias = &placed(&tape.slots[BIAS])[c.channel..c.channel + blocks * BLOCK];
+        let bias = &tape.slots[BIAS][c.channel..c.channel + blocks * BLOCK];
         let shortcut = c.shortcut.filter(|_| !joins);
-        let shortcut = shortcut.map(|s| placed(&tape.slots[self.stored(ask.view, s)]));
+        let shortcut = shortcut.map(|s| &tape.slots[self.stored(ask.view, s)][..]);
         let pivots = self.nodes[number].norm().filter(|_| lazy).map(|norm| norm.mean);
         let work = |units: Range<usize>, [out, sums, joined]: [&mut [T]; 3], scratch: &mut [T]| {
             let start = begin + units.start * group;
@@ -225,7 +230,7 @@ impl<T: Kernels> ConvNet<T> {
             0..images.len().div_ceil(group),
             cuts,
             strands,
-            place(&mut scratch, strands * (plan.packed_input() + plan.tile_scratch()[0])),
+            scratch.place(strands * (plan.packed_input() + plan.tile_scratch()[0])),
             &work,
         );
         tape.slots[slot] = out;
@@ -237,8 +242,8 @@ impl<T: Kernels> ConvNet<T> {
             let record = tape.statistics.len() - self.statistics;
             let record = &mut tape.statistics[record..];
             let at = self.coefficients(ask.view);
-            let coefficients = placed_mut(&mut tape.slots[at]);
-            self.settle(c, norm, ask.theta, n, placed(&sums), coefficients, record);
+            let coefficients = &mut tape.slots[at][..];
+            self.settle(c, norm, ask.theta, n, &sums[..], coefficients, record);
         }
         tape.slots[SUMS] = sums;
     }
@@ -298,7 +303,7 @@ impl<T: Kernels> ConvNet<T> {
     }
 
     /// φ(norm(z) + shortcut).
-    fn join(&self, number: usize, ask: Ask<'_, T>, images: Range<usize>, tape: &mut Tape<T>) {
+    fn join(&self, number: usize, ask: Ask<'_, T>, images: Range<usize>, tape: &mut ConvTape<T>) {
         let slot = self.stored(ask.view, number);
         let mut out = std::mem::take(&mut tape.slots[slot]);
         let image = self.nodes[number].shape.blocked();
@@ -306,18 +311,23 @@ impl<T: Kernels> ConvNet<T> {
         let work = |units: Range<usize>, [out]: [&mut [T]; 1], _: &mut [T]| {
             self.join_images(number, ask, slots, units, out);
         };
-        let all = place(&mut out, ask.images() * image);
+        let all = out.place(ask.images() * image);
         let data = &mut all[images.start * image..images.end * image];
         spread(images, [Cut { data, unit: image }], strands(), &mut [], &work);
         tape.slots[slot] = out;
     }
 
     /// What is added: z, and what is stored of the shortcut's source.
-    fn terms<'a>(&self, number: usize, ask: Ask<'_, T>, slots: &'a [Vec<T>]) -> [&'a [T]; 2] {
+    fn terms<'a>(
+        &self,
+        number: usize,
+        ask: Ask<'_, T>,
+        slots: &'a [AlignedVec<T>],
+    ) -> [&'a [T]; 2] {
         let other = self.nodes[number].shortcut().map(|s| self.stored(ask.view, s));
         [
-            placed(&slots[self.sums(ask.view, number, ask.mode)]),
-            other.map_or(&[], |slot| placed(&slots[slot])),
+            &slots[self.sums(ask.view, number, ask.mode)][..],
+            other.map_or(&[], |slot| &slots[slot][..]),
         ]
     }
 
@@ -326,7 +336,7 @@ impl<T: Kernels> ConvNet<T> {
         &self,
         number: usize,
         ask: Ask<'_, T>,
-        slots: &[Vec<T>],
+        slots: &[AlignedVec<T>],
         images: Range<usize>,
         out: &mut [T],
     ) {
@@ -334,7 +344,7 @@ impl<T: Kernels> ConvNet<T> {
         let Some(s) = c.shortcut else { return };
         let (image, plane) = (c.plan.to.blocked(), c.plan.to.plane());
         let [z, other] = self.terms(number, ask, slots);
-        let coefficients = placed(&slots[self.coefficients(ask.view)]);
+        let coefficients = &slots[self.coefficients(ask.view)][..];
         let relu = c.activation == Some(Activation::Relu);
         for b in 0..c.plan.to.blocks() {
             let lazy = self.is_lazy(number, ask.mode);

@@ -10,7 +10,7 @@ use crate::kernel::Kernels;
 use crate::kernel::conv::planes::{Reading, pack};
 use crate::kernel::conv::sweep::Add;
 use crate::kernel::conv::{Correlation, Outer, Planar};
-use feasible::aligned::place;
+use feasible::aligned::AlignedVec;
 
 /// A convolution of a network.
 #[derive(Debug)]
@@ -54,12 +54,12 @@ impl LayerTimes<'_> {
         let (direct, tiles) = (&weights[..plan.weights()], &weights[..plan.points()]);
         let mut scratch = numbers(plan.tile_scratch().into_iter().max().unwrap_or(0));
         let weights = if plan.tiles { tiles } else { direct };
-        let [mut y, mut input, mut delta, mut gw, mut gx] = [const { Vec::new() }; 5];
-        let y = place(&mut y, images * plan.to.blocked());
-        let gx = place(&mut gx, images * plan.from.blocked());
-        let gw = place(&mut gw, weights.len());
-        let input = place(&mut input, plan.packed_input());
-        let delta = place(&mut delta, plan.packed_delta());
+        let [mut y, mut input, mut delta, mut gw, mut gx] = [const { AlignedVec::new() }; 5];
+        let y = y.place(images * plan.to.blocked());
+        let gx = gx.place(images * plan.from.blocked());
+        let gw = gw.place(weights.len());
+        let input = input.place(plan.packed_input());
+        let delta = delta.place(plan.packed_delta());
         let plain = Reading { affine: None, activation: None };
         let mut best = [f64::INFINITY; 3];
         let mut timed = |which: usize, f: &mut dyn FnMut()| {

@@ -41,7 +41,8 @@ mod weights;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use feasible::{Batch, Mode, Model, Tape};
+use feasible::aligned::AlignedVec;
+use feasible::{Batch, Mode, Model, Pass};
 
 pub use graph::{Builder, Layer, Pooling, Value};
 pub use networks::{resnet18, small_cnn};
@@ -98,21 +99,32 @@ pub struct ConvNet<T = f32> {
     real: PhantomData<T>,
 }
 
-/// Slots of the tape: memory without meaning, packed weights (forward, backward, bias), the θ they
-/// were made of and for which mode, sums per image, sums per node, gradients of weights by
-/// parts, weights at points (forward, backward), gradients. Then for each view: coefficients of the normalisations, and two slots per node.
+/// What a [`ConvNet`] keeps of a forward pass.
+#[derive(Debug, Default)]
+pub struct ConvTape<T> {
+    /// Memory by what it is for, see below.
+    slots: Vec<AlignedVec<T>>,
+    /// The θ that the packed weights were made of, for which mode, and whether those of backward passes were, too.
+    key: Vec<T>,
+    made: Option<Mode>,
+    made_back: bool,
+    /// The batch statistics of the forward passes in training since they were last absorbed, in order.
+    statistics: Vec<T>,
+}
+
+/// Slots of the tape: memory without meaning, packed weights (forward, backward, bias), sums per image, sums per
+/// node, gradients of weights by parts, weights at points (forward, backward), gradients. Then for each view:
+/// coefficients of the normalisations, and two slots per node.
 const SCRATCH: usize = 0;
 const PACKED: usize = 1;
 const BACK: usize = 2;
 const BIAS: usize = 3;
-const KEY: usize = 4;
-const MADE: usize = 5;
-const SUMS: usize = 6;
-const TOTALS: usize = 7;
-const PARTS: usize = 8;
-const POINTED: usize = 9;
-const BACK_POINTED: usize = 10;
-const GRADIENT: usize = 11;
+const SUMS: usize = 4;
+const TOTALS: usize = 5;
+const PARTS: usize = 6;
+const POINTED: usize = 7;
+const BACK_POINTED: usize = 8;
+const GRADIENT: usize = 9;
 
 impl ConvNet {
     pub(crate) fn assemble(
@@ -284,6 +296,7 @@ fn channels<T: Kernels>(from: &[T], at: usize) -> Channels<T> {
 
 impl<T: Kernels> Model for ConvNet<T> {
     type Real = T;
+    type Tape = ConvTape<T>;
 
     fn input_width(&self) -> usize {
         self.image.len()
@@ -333,15 +346,22 @@ impl<T: Kernels> Model for ConvNet<T> {
         theta
     }
 
-    fn forward(&self, theta: &[T], batch: &Batch<'_>, tape: &mut Tape<T>) {
-        self.forward_views(theta, batch, tape);
+    fn forward(
+        &self,
+        theta: &[T],
+        batch: &Batch<'_>,
+        pass: Pass,
+        tape: &mut ConvTape<T>,
+        outputs: &mut [T],
+    ) {
+        self.forward_views(theta, batch, pass.mode, tape, outputs);
     }
 
     fn backward(
         &self,
         theta: &[T],
         batch: &Batch<'_>,
-        tape: &mut Tape<T>,
+        tape: &mut ConvTape<T>,
         seeds: &[T],
         gradient: &mut [T],
     ) {
@@ -349,11 +369,15 @@ impl<T: Kernels> Model for ConvNet<T> {
         self.backward_views(theta, batch, tape, seeds, Some(gradient), None);
     }
 
+    fn has_input_gradient(&self) -> bool {
+        true
+    }
+
     fn input_gradient(
         &self,
         theta: &[T],
         batch: &Batch<'_>,
-        tape: &mut Tape<T>,
+        tape: &mut ConvTape<T>,
         seeds: &[T],
         gradient: &mut [T],
     ) {
@@ -361,8 +385,9 @@ impl<T: Kernels> Model for ConvNet<T> {
         self.backward_views(theta, batch, tape, seeds, None, Some(gradient));
     }
 
-    fn absorb(&self, theta: &mut [T], tape: &Tape<T>) {
+    fn absorb(&self, theta: &mut [T], tape: &mut ConvTape<T>) {
         self.absorb_statistics(theta, &tape.statistics);
+        tape.statistics.clear();
     }
 }
 

@@ -5,18 +5,17 @@
 
 use std::ops::Range;
 
-use feasible::{Real, Tape};
+use feasible::Real;
 
-use crate::conv::ConvNet;
 use crate::conv::forward::Ask;
 use crate::conv::graph::Pooling;
 use crate::conv::shape::{Shape, Window};
 use crate::conv::spread::{Cut, spread, strands};
+use crate::conv::{ConvNet, ConvTape};
 use crate::kernel::Kernels;
 use crate::kernel::conv::planes::{Packing, Reading, pack};
 use crate::kernel::conv::{BLOCK, planes::compiled};
 use crate::simd::Level;
-use feasible::aligned::{place, placed};
 
 /// The pixels of an image that a window at (r, c) sees, as (pixel, …) ranges of rows and columns.
 #[inline(always)]
@@ -136,7 +135,7 @@ impl<T: Kernels> ConvNet<T> {
         window: Window,
         ask: Ask<'_, T>,
         images: Range<usize>,
-        tape: &mut Tape<T>,
+        tape: &mut ConvTape<T>,
     ) {
         let node = &self.nodes[number];
         let Some(f) = node.from else { return };
@@ -144,8 +143,8 @@ impl<T: Kernels> ConvNet<T> {
         let slot = self.stored(ask.view, number);
         let mut out = std::mem::take(&mut tape.slots[slot]);
         let mut scratch = std::mem::take(&mut tape.slots[super::SCRATCH]);
-        let stored = placed(&tape.slots[self.stored(ask.view, f)]);
-        let coefficients = placed(&tape.slots[self.coefficients(ask.view)]);
+        let stored = &tape.slots[self.stored(ask.view, f)][..];
+        let coefficients = &tape.slots[self.coefficients(ask.view)][..];
         let work = |units: Range<usize>, [out]: [&mut [T]; 1], scratch: &mut [T]| {
             for b in 0..from.blocks() {
                 let reading = self.reading(f, b, ask.mode, coefficients, false);
@@ -159,10 +158,10 @@ impl<T: Kernels> ConvNet<T> {
         };
         let strands = strands();
         let image = to.blocked();
-        let data = place(&mut out, ask.images() * image);
+        let data = out.place(ask.images() * image);
         let data = &mut data[images.start * image..images.end * image];
         let cuts = [Cut { data, unit: image }];
-        let memory = place(&mut scratch, strands * from.plane());
+        let memory = scratch.place(strands * from.plane());
         spread(images, cuts, strands, memory, &work);
         tape.slots[slot] = out;
         tape.slots[super::SCRATCH] = scratch;
@@ -176,7 +175,7 @@ impl<T: Kernels> ConvNet<T> {
         window: Window,
         ask: Ask<'_, T>,
         images: Range<usize>,
-        tape: &mut Tape<T>,
+        tape: &mut ConvTape<T>,
     ) {
         let node = &self.nodes[number];
         let (Some(f), Some(part)) = (node.from, self.parts[number].from) else { return };
@@ -185,9 +184,9 @@ impl<T: Kernels> ConvNet<T> {
         let own = self.origin(number, &images);
         let mut out = std::mem::take(&mut tape.slots[slot]);
         let mut scratch = std::mem::take(&mut tape.slots[super::SCRATCH]);
-        let stored = placed(&tape.slots[self.stored(ask.view, f)]);
-        let coefficients = placed(&tape.slots[self.coefficients(ask.view)]);
-        let gradient = placed(&tape.slots[super::GRADIENT + node.gradient]);
+        let stored = &tape.slots[self.stored(ask.view, f)][..];
+        let coefficients = &tape.slots[self.coefficients(ask.view)][..];
+        let gradient = &tape.slots[super::GRADIENT + node.gradient][..];
         let work = |units: Range<usize>, [out]: [&mut [T]; 1], scratch: &mut [T]| {
             if part.first {
                 out.fill(T::ZERO);
@@ -207,7 +206,7 @@ impl<T: Kernels> ConvNet<T> {
         let strands = strands();
         let data = self.gradient_of(f, ask, &images, &mut out);
         let cuts = [Cut { data, unit: from.blocked() }];
-        let memory = place(&mut scratch, strands * from.plane());
+        let memory = scratch.place(strands * from.plane());
         spread(images, cuts, strands, memory, &work);
         tape.slots[slot] = out;
         tape.slots[super::SCRATCH] = scratch;

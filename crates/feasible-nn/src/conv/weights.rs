@@ -1,13 +1,12 @@
 //! Weights from their order in θ, out × in × taps, to the kernels' order and back.
 
-use feasible::{Mode, Real, Tape};
+use feasible::{Mode, Real};
 
 use crate::conv::graph::{After, Convolution, Node};
-use crate::conv::{BACK, BACK_POINTED, BIAS, ConvNet, EPSILON, KEY, MADE, PACKED, POINTED};
+use crate::conv::{BACK, BACK_POINTED, BIAS, ConvNet, ConvTape, EPSILON, PACKED, POINTED};
 use crate::kernel::Kernels;
 use crate::kernel::conv::BLOCK;
 use crate::kernel::conv::winograd::transform_weights;
-use feasible::aligned::{place, placed};
 
 /// The factor on the weights of a channel, and what is added, when θ's running statistics are
 /// multiplied in.
@@ -22,55 +21,39 @@ pub(crate) fn folded<T: Real>(after: After, theta: &[T], channel: usize) -> (f64
     }
 }
 
-/// What the packed weights on a tape were made for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Made {
-    Nothing,
-    Training,
-    Evaluation,
-}
-
 impl<T: Kernels> ConvNet<T> {
     /// Packs the weights for forward passes, unless the tape has them: in evaluation those of the
     /// last call with the same θ are kept, so that an attack of many steps packs once.
-    pub(crate) fn pack_weights(&self, theta: &[T], tape: &mut Tape<T>) {
-        let made = match tape.mode {
-            Mode::Training => Made::Training,
-            Mode::Evaluation => Made::Evaluation,
-        };
-        let same = made == Made::Evaluation
-            && self.made(tape) == Made::Evaluation
-            && tape.slots[KEY] == theta;
-        if same {
+    pub(crate) fn pack_weights(&self, theta: &[T], mode: Mode, tape: &mut ConvTape<T>) {
+        if mode == Mode::Evaluation && tape.made == Some(mode) && tape.key == theta {
             return;
         }
-        let packed = place(&mut tape.slots[PACKED], self.packed);
+        let packed = tape.slots[PACKED].place(self.packed);
         for c in self.nodes.iter().filter_map(Node::convolution) {
             let own = &mut packed[c.packed..c.packed + c.plan.weights()];
-            pack_forward(c, theta, tape.mode, own);
+            pack_forward(c, theta, mode, own);
         }
         self.transform(PACKED, POINTED, false, tape);
-        let bias = place(&mut tape.slots[BIAS], self.channels);
+        let bias = tape.slots[BIAS].place(self.channels);
         bias.fill(T::ZERO);
         for c in self.nodes.iter().filter_map(Node::convolution) {
             for o in 0..c.plan.to.channels {
                 bias[c.channel + o] = T::from_f64(folded(c.after, theta, o).1);
             }
         }
-        tape.slots[KEY].clear();
-        tape.slots[KEY].extend_from_slice(theta);
-        tape.slots[MADE].clear();
-        tape.slots[MADE].extend([T::from_f64(f64::from(made as u8)), T::ZERO]);
+        tape.key.clear();
+        tape.key.extend_from_slice(theta);
+        (tape.made, tape.made_back) = (Some(mode), false);
     }
 
     /// Packs the weights for backward passes with the θ of the last forward pass.
-    pub(crate) fn pack_back(&self, tape: &mut Tape<T>) {
-        if tape.slots[MADE][1] != T::ZERO {
+    pub(crate) fn pack_back(&self, tape: &mut ConvTape<T>) {
+        if tape.made_back {
             return;
         }
         let mut back = std::mem::take(&mut tape.slots[BACK]);
-        let packed = place(&mut back, self.packed);
-        let forward = placed(&tape.slots[PACKED]);
+        let packed = back.place(self.packed);
+        let forward = &tape.slots[PACKED][..];
         for c in self.nodes.iter().filter_map(Node::convolution).filter(|c| !c.plan.planar()) {
             let range = c.packed..c.packed + c.plan.weights();
             let (blocks, taps) = (c.plan.in_blocks(), c.plan.taps);
@@ -90,17 +73,17 @@ impl<T: Kernels> ConvNet<T> {
         }
         tape.slots[BACK] = back;
         self.transform(BACK, BACK_POINTED, true, tape);
-        tape.slots[MADE][1] = T::ONE;
+        tape.made_back = true;
     }
 
     /// Takes packed 3×3 weights to points.
-    fn transform(&self, from: usize, to: usize, back: bool, tape: &mut Tape<T>) {
+    fn transform(&self, from: usize, to: usize, back: bool, tape: &mut ConvTape<T>) {
         if !T::TILES {
             return;
         }
         let mut points = std::mem::take(&mut tape.slots[to]);
-        let all = place(&mut points, self.points);
-        let packed = placed(&tape.slots[from]);
+        let all = points.place(self.points);
+        let packed = &tape.slots[from][..];
         for c in self.nodes.iter().filter_map(Node::convolution).filter(|c| c.plan.tiles) {
             let from = &packed[c.packed..c.packed + c.plan.weights()];
             let own = &mut all[c.points..c.points + c.plan.points()];
@@ -108,22 +91,6 @@ impl<T: Kernels> ConvNet<T> {
             transform_weights(self.level, from, blocks, back, own);
         }
         tape.slots[to] = points;
-    }
-
-    fn made(&self, tape: &Tape<T>) -> Made {
-        match tape.slots[MADE].first().map(|m| m.to_f64() as u8) {
-            Some(1) => Made::Training,
-            Some(2) => Made::Evaluation,
-            _ => Made::Nothing,
-        }
-    }
-
-    /// The mode of the last forward pass.
-    pub(crate) fn mode_of(&self, tape: &Tape<T>) -> Mode {
-        match self.made(tape) {
-            Made::Training => Mode::Training,
-            Made::Evaluation | Made::Nothing => Mode::Evaluation,
-        }
     }
 }
 

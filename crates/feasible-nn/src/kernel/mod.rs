@@ -19,7 +19,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-use feasible::aligned::{place, placed};
+use feasible::aligned::AlignedVec;
 use feasible::{Batch, Real, Shift};
 
 use conv::{Activated, Correlation, Outer, Planar};
@@ -122,7 +122,7 @@ pub trait Kernels: Real {
         inner: usize,
         n: usize,
         bias: Option<&[Self]>,
-        transposed: &mut Vec<Self>,
+        transposed: &mut AlignedVec<Self>,
         c: &mut [Self],
     );
 
@@ -281,7 +281,7 @@ impl Kernels for f32 {
         inner: usize,
         n: usize,
         bias: Option<&[f32]>,
-        transposed: &mut Vec<f32>,
+        transposed: &mut AlignedVec<f32>,
         c: &mut [f32],
     ) {
         let m = c.len().checked_div(n).unwrap_or(0);
@@ -290,10 +290,10 @@ impl Kernels for f32 {
             rows::dots(level, a, b, inner, n, bias, c);
         } else {
             if transposed.is_empty() {
-                rows::transpose(level, b, n, inner, place(transposed, b.len()));
+                rows::transpose(level, b, n, inner, transposed.place(b.len()));
             }
             let start = bias.map_or(Start::Zero, Start::Bias);
-            product::product(level, Left::new(a, m, inner), placed(transposed), n, start, c);
+            product::product(level, Left::new(a, m, inner), transposed, n, start, c);
         }
     }
 
@@ -347,7 +347,7 @@ impl Kernels for f64 {
         inner: usize,
         n: usize,
         bias: Option<&[f64]>,
-        _: &mut Vec<f64>,
+        _: &mut AlignedVec<f64>,
         c: &mut [f64],
     ) {
         rows::plain::dots(a, b, inner, n, bias, c);

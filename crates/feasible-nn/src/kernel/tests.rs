@@ -61,7 +61,7 @@ proptest! {
         for level in Level::available() {
             let mut found = vec![f32::NAN; m * n];
             let bias = with_bias.then_some(&bias[..]);
-            f32::product_with_rows(level, &a, &b, k, n, bias, &mut Vec::new(), &mut found);
+            f32::product_with_rows(level, &a, &b, k, n, bias, &mut AlignedVec::new(), &mut found);
             close(level, &found, &expected, k);
             found.fill(f32::NAN);
             rows::dots(level, &a, &b, k, n, bias, &mut found);

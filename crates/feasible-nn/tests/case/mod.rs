@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // each test program uses a part of it
 
-use feasible::{Batch, Inputs, Model, Real, Shift, ShiftBuilder, Tape, ViewShift};
+use feasible::{Batch, Inputs, Mode, Model, Pass, Real, Shift, ShiftBuilder, ViewShift};
 
 /// SplitMix64: enough for test data, and the same everywhere.
 pub struct Random(pub u64);
@@ -94,9 +94,20 @@ impl Case {
 
 /// f_θ for every view.
 pub fn outputs<M: Model>(model: &M, theta: &[M::Real], batch: &Batch<'_>) -> Vec<M::Real> {
-    let mut tape = Tape::new();
-    model.forward(theta, batch, &mut tape);
-    tape.outputs
+    forward(model, theta, batch, Mode::Evaluation, &mut M::Tape::default())
+}
+
+/// The same on a tape that backward passes go back along.
+pub fn forward<M: Model>(
+    model: &M,
+    theta: &[M::Real],
+    batch: &Batch<'_>,
+    mode: Mode,
+    tape: &mut M::Tape,
+) -> Vec<M::Real> {
+    let mut outputs = vec![M::Real::ZERO; batch.output_rows() * model.output_width()];
+    model.forward(theta, batch, Pass { mode, ..Pass::default() }, tape, &mut outputs);
+    outputs
 }
 
 /// ⟨seeds, f_θ⟩.

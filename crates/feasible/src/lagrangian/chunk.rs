@@ -1,7 +1,6 @@
 //! One chunk of a pass: forward for all views, losses to values and seeds, backward once.
 
 use crate::adaptive::{BatchProbe, Place};
-use crate::aligned::placed_mut;
 use crate::alike::Alike;
 use crate::lagrangian::lane::Lane;
 use crate::lagrangian::{Ask, Chunk, Scope};
@@ -40,7 +39,7 @@ impl<M: Model> Ground<'_, M> {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn chunk(
         &self,
-        lane: &mut Lane<M::Real>,
+        lane: &mut Lane<M>,
         theta: &[M::Real],
         chunk: &Chunk,
         rows: &[u32],
@@ -67,10 +66,10 @@ impl<M: Model> Ground<'_, M> {
             }
         };
         let batch = Batch { inputs: of.samples.inputs(), rows, shifts };
-        self.model.forward(theta, &batch, &mut lane.tape);
+        self.forward(lane, theta, &batch);
         if ask.multipliers().is_some() {
             lane.seeds.clear();
-            lane.seeds.resize(lane.tape.outputs.len(), M::Real::ZERO);
+            lane.seeds.resize(lane.outputs.len(), M::Real::ZERO);
         }
         let first = self.first_term[source];
         let mut wanted = false;
@@ -79,15 +78,22 @@ impl<M: Model> Ground<'_, M> {
         }
         if wanted {
             let Lane { tape, seeds, gradient, .. } = lane;
-            self.model.backward(theta, &batch, tape, seeds, placed_mut(gradient));
+            self.model.backward(theta, &batch, tape, seeds, gradient);
         }
         lane.adaptive = adaptive;
+    }
+
+    /// The model's outputs, into the lane.
+    pub(super) fn forward(&self, lane: &mut Lane<M>, theta: &[M::Real], batch: &Batch<'_>) {
+        let Lane { tape, pass, outputs, .. } = lane;
+        outputs.resize(batch.output_rows() * self.model.output_width(), M::Real::ZERO);
+        self.model.forward(theta, batch, *pass, tape, outputs);
     }
 
     /// Asks the model-dependent views of a source how they move these rows.
     pub(super) fn move_inputs(
         &self,
-        lane: &mut Lane<M::Real>,
+        lane: &mut Lane<M>,
         adaptive: &mut Vec<Vec<f32>>,
         theta: &[M::Real],
         of: &Source,
@@ -110,7 +116,7 @@ impl<M: Model> Ground<'_, M> {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn term(
         &self,
-        lane: &mut Lane<M::Real>,
+        lane: &mut Lane<M>,
         of: &Source,
         term: &SourceTerm,
         number: usize,
@@ -167,7 +173,7 @@ impl<M: Model> Ground<'_, M> {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn losses(
         &self,
-        lane: &mut Lane<M::Real>,
+        lane: &mut Lane<M>,
         of: &Source,
         term: &SourceTerm,
         slot: usize,
@@ -177,10 +183,10 @@ impl<M: Model> Ground<'_, M> {
     ) {
         let width = self.model.output_width();
         let len = samples.len() * width;
-        let Lane { tape, seeds, positions, weights, values, measured, .. } = lane;
+        let Lane { outputs, seeds, positions, weights, values, measured, .. } = lane;
         let targets = of.samples.targets();
-        let view = &tape.outputs[slot * len..(slot + 1) * len];
-        let base = &tape.outputs[..len];
+        let view = &outputs[slot * len..(slot + 1) * len];
+        let base = &outputs[..len];
         let rows = |loss: &Loss| {
             let (at, against) =
                 if loss.compares_views() { (base, view) } else { (view, &view[..0]) };

@@ -7,7 +7,6 @@
 
 use std::ops::Range;
 
-use crate::aligned::placed_mut;
 use crate::alike::{Alike, Pool};
 use crate::lagrangian::Ask;
 use crate::lagrangian::chunk::{Ground, Weigh};
@@ -49,7 +48,7 @@ impl<M: Model> Ground<'_, M> {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn distinct_chunk(
         &self,
-        lane: &mut Lane<M::Real>,
+        lane: &mut Lane<M>,
         theta: &[M::Real],
         source: usize,
         Shared { alike, pool, version, sorted }: Shared<'_>,
@@ -72,10 +71,10 @@ impl<M: Model> Ground<'_, M> {
                 Batch { inputs: of.samples.inputs(), rows: &asked, shifts }
             }
         };
-        self.model.forward(theta, &batch, &mut lane.tape);
+        self.forward(lane, theta, &batch);
         if ask.multipliers().is_some() {
             lane.seeds.clear();
-            lane.seeds.resize(lane.tape.outputs.len(), M::Real::ZERO);
+            lane.seeds.resize(lane.outputs.len(), M::Real::ZERO);
         }
         let task = Task {
             of,
@@ -105,7 +104,7 @@ impl<M: Model> Ground<'_, M> {
         }
         if wanted {
             let Lane { tape, seeds, gradient, .. } = lane;
-            self.model.backward(theta, &batch, tape, seeds, placed_mut(gradient));
+            self.model.backward(theta, &batch, tape, seeds, gradient);
         }
         lane.asked = asked;
     }
@@ -113,7 +112,7 @@ impl<M: Model> Ground<'_, M> {
     /// The values of all terms at every kind, in the order in which the model was asked about them.
     fn values_of_kinds(
         &self,
-        lane: &mut Lane<M::Real>,
+        lane: &mut Lane<M>,
         task: &Task<'_>,
         source: usize,
         part: Range<usize>,
@@ -167,7 +166,7 @@ impl<M: Model> Ground<'_, M> {
     /// Some terms with the same loss; true if they put anything into the seeds.
     fn group(
         &self,
-        lane: &mut Lane<M::Real>,
+        lane: &mut Lane<M>,
         task: &Task<'_>,
         start: usize,
         group: &[SourceTerm],
@@ -228,7 +227,7 @@ impl<M: Model> Ground<'_, M> {
             return false;
         }
         let width = self.model.output_width();
-        entries.read(&lane.tape.outputs, width, pair);
+        entries.read(&lane.outputs, width, pair);
         let Entries { samples, positions, weights, at, against, .. } = &*entries;
         let targets = task.of.samples.targets();
         let rows = Rows { width, at, against, targets, samples, positions };
@@ -263,7 +262,7 @@ impl<M: Model> Ground<'_, M> {
     /// As [`Lane::record`] for the terms of a group, each kind's value counted for all its rows.
     fn record_group(
         &self,
-        lane: &mut Lane<M::Real>,
+        lane: &mut Lane<M>,
         task: &Task<'_>,
         start: usize,
         group: &[SourceTerm],

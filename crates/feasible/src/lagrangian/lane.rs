@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use crate::adaptive::ProbeScratch;
-use crate::aligned::place;
+use crate::aligned::AlignedVec;
 use crate::lagrangian::entries::Entries;
 use crate::lagrangian::kinds::Kinds;
-use crate::model::Tape;
+use crate::model::{Model, Pass};
 use crate::problem::Problem;
 use crate::real::Real;
 use crate::requirement::Kind;
@@ -47,35 +47,39 @@ pub(super) struct SeenKinds {
 }
 
 /// The working memory of one lane.
-pub(super) struct Lane<T> {
-    pub(super) tape: Tape<T>,
-    pub(super) probe: ProbeScratch<T>,
+pub(super) struct Lane<M: Model> {
+    pub(super) tape: M::Tape,
+    /// How the next forward pass is made.
+    pub(super) pass: Pass,
+    pub(super) outputs: Vec<M::Real>,
+    pub(super) probe: ProbeScratch<M>,
     pub(super) adaptive: Vec<Vec<f32>>,
-    pub(super) seeds: Vec<T>,
+    pub(super) seeds: Vec<M::Real>,
     pub(super) positions: Vec<u32>,
     pub(super) members: Vec<u32>,
-    pub(super) weights: Vec<T>,
-    pub(super) values: Vec<T>,
-    pub(super) measured: Vec<T>,
-    pub(super) kinds: Kinds<T>,
-    pub(super) entries: Entries<T>,
+    pub(super) weights: Vec<M::Real>,
+    pub(super) values: Vec<M::Real>,
+    pub(super) measured: Vec<M::Real>,
+    pub(super) kinds: Kinds<M::Real>,
+    pub(super) entries: Entries<M::Real>,
     pub(super) asked: Vec<u32>,
-    pub(super) by_at: Vec<T>,
-    pub(super) by_against: Vec<T>,
-    /// [Placed](crate::aligned).
-    pub(super) gradient: Vec<T>,
+    pub(super) by_at: Vec<M::Real>,
+    pub(super) by_against: Vec<M::Real>,
+    pub(super) gradient: AlignedVec<M::Real>,
     pub(super) sums: Vec<TermSums>,
     pub(super) seen: Vec<Seen>,
     pub(super) seen_kinds: Vec<SeenKinds>,
     pub(super) of_kinds: Vec<f64>,
 }
 
-impl<T: Real> Lane<T> {
+impl<M: Model> Lane<M> {
     pub(super) fn new(parameters: usize, terms: usize) -> Self {
-        let mut gradient = Vec::new();
-        place(&mut gradient, parameters);
+        let mut gradient = AlignedVec::new();
+        gradient.place(parameters);
         Self {
-            tape: Tape::new(),
+            tape: M::Tape::default(),
+            pass: Pass::default(),
+            outputs: Vec::new(),
             probe: ProbeScratch::default(),
             adaptive: Vec::new(),
             seeds: Vec::new(),
@@ -126,7 +130,7 @@ impl<T: Real> Lane<T> {
         number: usize,
         point: impl Fn(u32) -> usize,
     ) {
-        let total = |values: &[T]| values.iter().map(|v| v.to_f64()).sum::<f64>();
+        let total = |values: &[M::Real]| values.iter().map(|v| v.to_f64()).sum::<f64>();
         let primal = total(&self.values);
         let measured = if term.measure.is_some() { &self.measured } else { &self.values };
         self.sums[number].points += self.members.len();
@@ -138,7 +142,7 @@ impl<T: Real> Lane<T> {
             let level = problem.requirements()[i].level();
             for (n, &member) in self.members.iter().enumerate() {
                 let point = point(member);
-                let slack = |v: &[T]| term.coefficient * (v[n].to_f64() - level.of(point));
+                let slack = |v: &[M::Real]| term.coefficient * (v[n].to_f64() - level.of(point));
                 self.seen.push(Seen {
                     requirement: i as u32,
                     point: point as u32,

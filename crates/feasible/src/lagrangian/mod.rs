@@ -12,12 +12,11 @@
 use rayon::prelude::*;
 
 use crate::adaptive::Place;
-use crate::aligned::{placed, placed_mut};
 use crate::alike::Alike;
 use crate::error::Result;
 use crate::flush::{FlushDenormals, flushing_pool};
 use crate::measurement::{Measurement, Slacks};
-use crate::model::{Mode, Model, ViewShift};
+use crate::model::{Mode, Model, Pass, ViewShift};
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
 use crate::real::Real;
@@ -104,7 +103,7 @@ struct Chunk {
 /// Evaluates the Lagrangian of a problem for a model, on a number of threads.
 pub(crate) struct Lagrangian<'a, M: Model> {
     ground: Ground<'a, M>,
-    lanes: Vec<Lane<M::Real>>,
+    lanes: Vec<Lane<M>>,
     chunks: Vec<Chunk>,
     /// Per source.
     still: Vec<Still>,
@@ -248,26 +247,22 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         while self.lanes.len() < active {
             self.lanes.push(Lane::new(parameters, terms));
         }
-        for lane in &mut self.lanes {
-            lane.tape.statistics.clear();
-        }
         let (ground, chunks, place) = (&self.ground, &self.chunks, self.place);
         let (still, narrow) = (&self.still, &self.narrow);
-        let work = |(number, lane): (usize, &mut Lane<M::Real>)| {
+        let work = |(number, lane): (usize, &mut Lane<M>)| {
             lane.sums.fill(TermSums::default());
             lane.seen.clear();
             lane.seen_kinds.clear();
             lane.of_kinds.clear();
-            lane.tape.mode = mode;
-            lane.tape.outputs_only = ask.multipliers().is_none();
+            lane.pass = Pass { mode, outputs_only: ask.multipliers().is_none(), repeats: false };
             if ask.multipliers().is_some() {
-                placed_mut(&mut lane.gradient).fill(M::Real::ZERO);
+                lane.gradient.fill(M::Real::ZERO);
             }
             let share = |n: usize| n * chunks.len() / active;
             let mut source = None;
             for chunk in &chunks[share(number)..share(number + 1)] {
                 let Selection { rows, scale, whole } = selections[chunk.source];
-                lane.tape.again = source == Some(chunk.source);
+                lane.pass.repeats = source == Some(chunk.source);
                 source = Some(chunk.source);
                 let alike = match &ground.alike[chunk.source] {
                     Some(alike) if whole => Some(alike),
@@ -316,8 +311,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
                 total.points += part.points;
             }
             if ask.multipliers().is_some() {
-                let totals = placed_mut(&mut first.gradient);
-                for (total, part) in totals.iter_mut().zip(placed(&lane.gradient)) {
+                for (total, part) in first.gradient.iter_mut().zip(&*lane.gradient) {
                     *total += *part;
                 }
             }
@@ -345,9 +339,9 @@ impl<'a, M: Model> Lagrangian<'a, M> {
     }
 
     /// Folds the batch statistics of the last training step into θ.
-    pub(crate) fn absorb(&self, theta: &mut [M::Real]) {
-        for lane in &self.lanes {
-            self.ground.model.absorb(theta, &lane.tape);
+    pub(crate) fn absorb(&mut self, theta: &mut [M::Real]) {
+        for lane in &mut self.lanes {
+            self.ground.model.absorb(theta, &mut lane.tape);
         }
     }
 
@@ -382,7 +376,7 @@ impl<'a, M: Model> Lagrangian<'a, M> {
     fn decayed(&mut self, theta: &[M::Real]) -> &[M::Real] {
         let alpha = M::Real::from_f64(self.ground.problem.decay());
         let trainable = &theta[..self.ground.model.trainable_count()];
-        let gradient = placed_mut(&mut self.lanes[0].gradient);
+        let gradient = &mut self.lanes[0].gradient;
         if alpha != M::Real::ZERO && self.ground.scope == Scope::Everything {
             for (g, &t) in gradient.iter_mut().zip(trainable) {
                 *g += alpha * t;

@@ -1,7 +1,6 @@
 //! Working on rows that are alike once changes nothing but the order of sums.
 
 use super::*;
-use crate::Tape;
 use crate::inputs::Inputs;
 use crate::loss::Loss;
 use crate::model::Batch;
@@ -28,6 +27,7 @@ impl Plain {
 
 impl Model for Plain {
     type Real = f64;
+    type Tape = ();
     fn input_width(&self) -> usize {
         self.0
     }
@@ -41,12 +41,11 @@ impl Model for Plain {
         let mut stream = Stream::new(seed, Purpose::Shuffle, 0, 0);
         (0..2 * self.0).map(|_| 4.0 * stream.uniform() - 2.0).collect()
     }
-    fn forward(&self, theta: &[f64], batch: &Batch<'_>, tape: &mut Tape<f64>) {
-        tape.resize_outputs(2 * batch.output_rows());
+    fn forward(&self, theta: &[f64], batch: &Batch<'_>, _: Pass, (): &mut (), outputs: &mut [f64]) {
         self.each(batch, |at, x| {
             for o in 0..2 {
                 let w = &theta[o * self.0..][..self.0];
-                tape.outputs[2 * at + o] = x.iter().zip(w).map(|(&x, w)| f64::from(x) * w).sum();
+                outputs[2 * at + o] = x.iter().zip(w).map(|(&x, w)| f64::from(x) * w).sum();
             }
         });
     }
@@ -54,7 +53,7 @@ impl Model for Plain {
         &self,
         _: &[f64],
         batch: &Batch<'_>,
-        _: &mut Tape<f64>,
+        (): &mut (),
         seeds: &[f64],
         gradient: &mut [f64],
     ) {
@@ -65,16 +64,6 @@ impl Model for Plain {
                 }
             }
         });
-    }
-    fn input_gradient(
-        &self,
-        _: &[f64],
-        _: &Batch<'_>,
-        _: &mut Tape<f64>,
-        _: &[f64],
-        _: &mut [f64],
-    ) {
-        unreachable!("no view depends on the model");
     }
 }
 

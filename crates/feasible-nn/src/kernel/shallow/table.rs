@@ -43,27 +43,6 @@ pub enum Table {
     },
 }
 
-impl Table {
-    /// As a number, to be noted on a tape.
-    pub fn note(self) -> u32 {
-        match self {
-            Self::Unknown => 0,
-            Self::Weights => 1,
-            Self::Exponentials { halvings } => 2 + halvings,
-        }
-    }
-
-    /// Of a number on a tape.
-    pub fn noted(note: u32) -> Self {
-        match note {
-            0 => Self::Unknown,
-            1 => Self::Weights,
-            n if n - 2 <= MOST_HALVINGS => Self::Exponentials { halvings: n - 2 },
-            _ => Self::Unknown,
-        }
-    }
-}
-
 /// Numbers in the table: (d + 2) rows for the hidden units, k for the outputs, and one more.
 pub fn table_len(d: usize, h: usize, k: usize) -> usize {
     (d + 2 + k) * h + 1
