@@ -5,7 +5,11 @@
 //! `FEASIBLE_FAULTS=all cargo test -p feasible-cli --test faults -- --nocapture` has every operation of every command fail
 //! in turn, and prints how many there are; by default a few of each kind do.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may stop")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may stop, and says what it did not try"
+)]
 
 mod support;
 

@@ -2,7 +2,11 @@
 //!
 //! The one test in this file, as the limit is the whole process's.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test may stop")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may stop, and says what it did not try"
+)]
 
 mod support;
 

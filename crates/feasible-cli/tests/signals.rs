@@ -4,7 +4,11 @@
 //! `FEASIBLE_SIGNALS=200 cargo test --release -p feasible-cli --test signals -- --nocapture` signals every command that
 //! often and prints how long each took to end; `FEASIBLE_KILL_SEED` chooses other moments.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may stop")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may stop, and says what it did not try"
+)]
 
 mod support;
 
@@ -152,7 +156,7 @@ fn every_command_ends_soon_after_a_signal_at_any_moment() {
     let times = number("FEASIBLE_SIGNALS", 3);
     let mut moments = number("FEASIBLE_KILL_SEED", 1);
     let mut taken: Vec<(Duration, String)> = Vec::new();
-    let (mut interrupted, mut all) = (0, 0);
+    let (mut interrupted, mut all, mut in_time) = (0, 0, 0_u64);
     for (number, (arguments, after)) in commands().into_iter().enumerate() {
         let whole: Vec<&str> = match after {
             After::Resumed(run, whole) => {
@@ -168,14 +172,16 @@ fn every_command_ends_soon_after_a_signal_at_any_moment() {
             let mut command = scratch.command(&arguments);
             let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
             std::thread::sleep(took.mul_f64(random(&mut moments) as f64 / (1u64 << 31) as f64));
-            signal(&child, SIGNALS[(number + at as usize) % SIGNALS.len()]);
+            let name = SIGNALS[(number + at as usize) % SIGNALS.len()];
+            signal(&child, name);
             let (status, err, took) = end(child, &format!("{arguments:?}"));
             all += 1;
             taken.push((took, arguments[..2].join(" ")));
             match status.code() {
                 Some(130) => interrupted += 1,
-                // It was done before the signal came, or in the time it was given.
-                ended if ended == code => {}
+                // It was done before the signal came, or in the time it was given: a write that fails at the limit
+                // of file sizes is reported first, and a short command ends before.
+                ended if ended == code => in_time += u64::from(name == "-XFSZ"),
                 // The signal came before `main`.
                 None if err.is_empty() => {}
                 ended => panic!("{arguments:?} ended with {ended:?}: {err}"),
@@ -210,7 +216,7 @@ fn every_command_ends_soon_after_a_signal_at_any_moment() {
         quantile(0.9).0
     );
     // Otherwise the moments are chosen badly and the test shows little.
-    assert!(2 * interrupted >= all, "only {interrupted} of {all} signals hit a command");
+    assert!(2 * interrupted + in_time >= all, "only {interrupted} of {all} signals hit a command");
 }
 
 /// Waits until a file is there.
