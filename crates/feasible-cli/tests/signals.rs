@@ -156,7 +156,7 @@ fn every_command_ends_soon_after_a_signal_at_any_moment() {
     let times = number("FEASIBLE_SIGNALS", 3);
     let mut moments = number("FEASIBLE_KILL_SEED", 1);
     let mut taken: Vec<(Duration, String)> = Vec::new();
-    let (mut interrupted, mut all, mut in_time) = (0, 0, 0_u64);
+    let (mut interrupted, mut all) = (0, 0);
     for (number, (arguments, after)) in commands().into_iter().enumerate() {
         let whole: Vec<&str> = match after {
             After::Resumed(run, whole) => {
@@ -166,12 +166,12 @@ fn every_command_ends_soon_after_a_signal_at_any_moment() {
         };
         let begin = Instant::now();
         let code = scratch.run(&whole).code;
-        let took = begin.elapsed();
+        let mut within = begin.elapsed();
         assert!(matches!(code, Some(0 | 1)), "{arguments:?}: {code:?}");
         for at in 0..times {
             let mut command = scratch.command(&arguments);
             let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-            std::thread::sleep(took.mul_f64(random(&mut moments) as f64 / (1u64 << 31) as f64));
+            std::thread::sleep(within.mul_f64(random(&mut moments) as f64 / (1u64 << 31) as f64));
             let name = SIGNALS[(number + at as usize) % SIGNALS.len()];
             signal(&child, name);
             let (status, err, took) = end(child, &format!("{arguments:?}"));
@@ -181,7 +181,8 @@ fn every_command_ends_soon_after_a_signal_at_any_moment() {
                 Some(130) => interrupted += 1,
                 // It was done before the signal came, or in the time it was given: a write that fails at the limit
                 // of file sizes is reported first, and a short command ends before.
-                ended if ended == code => in_time += u64::from(name == "-XFSZ"),
+                // On a machine that is less busy than at first, it ends sooner: the next signal comes sooner, too.
+                ended if ended == code => within = within.mul_f64(0.7),
                 // The signal came before `main`.
                 None if err.is_empty() => {}
                 ended => panic!("{arguments:?} ended with {ended:?}: {err}"),
@@ -216,7 +217,7 @@ fn every_command_ends_soon_after_a_signal_at_any_moment() {
         quantile(0.9).0
     );
     // Otherwise the moments are chosen badly and the test shows little.
-    assert!(2 * interrupted + in_time >= all, "only {interrupted} of {all} signals hit a command");
+    assert!(4 * interrupted >= all, "only {interrupted} of {all} signals hit a command");
 }
 
 /// Waits until a file is there.
