@@ -288,11 +288,7 @@ fn hostile(tree: &Value, mut each: impl FnMut(Value, &str)) {
 fn a_manifest_with_any_value_changed_is_refused_or_can_be_used() {
     let bytes = read(files::MODEL);
     let (mut taken, mut all) = (0, 0);
-    hostile(&manifest(&bytes), |changed, what| {
-        // Not yet: the reader of tables goes on skipping lines after the end of the file, for 2⁶³ of them.
-        if what.starts_with("/format/skip_lines") {
-            return;
-        }
+    hostile(&manifest(&bytes), |changed, _| {
         all += 1;
         taken += usize::from(usable(&with_manifest(&bytes, |m| *m = changed)));
     });
