@@ -215,6 +215,14 @@ impl Problem {
             }
             term.check_outputs(who, model.output_width())
         };
+        if self.has_adaptive_views() && !model.has_input_gradient() {
+            return Err(Error::Setting {
+                setting: "populations whose view depends on the model".into(),
+                value: 1.0,
+                allowed: "none for this model, which has no gradient with respect to its inputs"
+                    .into(),
+            });
+        }
         check("the objective", &self.objective)?;
         for requirement in &self.requirements {
             for term in &requirement.terms {
