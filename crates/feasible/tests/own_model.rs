@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::people;
 use feasible::adversary::{Attack, Budget, Norm};
 use feasible::{Batch, Error, Learner, Loss, Model, Outcome, Pass, Problem, Requirement};
@@ -106,7 +108,7 @@ fn a_model_in_a_few_lines_finds_the_optimum_that_the_engine_finds() {
 fn without_a_gradient_by_its_inputs_a_model_is_not_attacked() {
     let everyone = people(60, 4);
     let attack = Attack::pgd(Norm::Linf, Budget::fixed(0.1)).check().unwrap();
-    let attacked = everyone.adaptive(attack);
+    let attacked = everyone.through(Arc::new(attack));
     let problem = Problem::minimise(&everyone, Loss::CrossEntropy)
         .subject_to(Requirement::average("robust", &attacked, Loss::CrossEntropy).at_most(0.9))
         .check()
