@@ -22,12 +22,12 @@ fn main() -> ExitCode {
     exit::report_panics();
     let Arguments { terminal, command } = Arguments::parse();
     let terminal = Terminal::new(&terminal);
-    if cfg!(debug_assertions) && std::env::var_os("FEASIBLE_PANIC").is_some() {
-        panic!("asked to by FEASIBLE_PANIC");
-    }
     if let Err(sentence) = feasible_run::Level::chosen() {
         terminal.error(&sentence);
         return exit::Exit::Input.into();
+    }
+    if cfg!(debug_assertions) && std::env::var_os("FEASIBLE_PANIC").is_some() {
+        panic!("asked to by FEASIBLE_PANIC");
     }
     let ended = match &command {
         Command::Fit(arguments) => command::fit::fit(arguments, &terminal),

@@ -119,6 +119,29 @@ fn flags_win_over_the_environment_and_the_environment_over_the_file() {
 }
 
 #[test]
+fn the_environment_forces_an_instruction_level_that_the_processor_has() {
+    let scratch = Scratch::new();
+    let fit = |level: &str, out: &str| {
+        let mut command = scratch.command(&["fit", "problem.toml", "-o", out, "--no-report"]);
+        Ran::of(command.env("FEASIBLE_SIMD", level).output().unwrap())
+    };
+    // The portable level is everywhere, and the fastest is what an empty variable stands for.
+    for (level, out) in [("portable", "a"), ("portable", "b"), ("", "c")] {
+        let ran = fit(level, out);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+    }
+    let model = |out: &str| std::fs::read(scratch.path(&format!("{out}/model.safetensors"))).unwrap();
+    assert!(model("a") == model("b"), "one level gives the same bytes");
+    if feasible_run::Level::available().len() > 1 {
+        assert!(model("a") != model("c"), "the variable has no effect");
+    }
+    let ran = fit("sse9", "d");
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    assert!(ran.err.contains("FEASIBLE_SIMD is \"sse9\"") && ran.err.contains("portable"), "{}", ran.err);
+    assert!(!scratch.path("d").exists());
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
     let scratch = Scratch::new();
     scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);

@@ -81,7 +81,7 @@ impl Scratch {
         for name in ["FEASIBLE_THREADS", "FEASIBLE_SEED", "FEASIBLE_DATA", "FEASIBLE_PANIC"] {
             command.env_remove(name);
         }
-        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"] {
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE", "FEASIBLE_SIMD"] {
             command.env_remove(name);
         }
         command
