@@ -25,6 +25,7 @@ pub mod people;
 pub mod problems;
 pub mod reports;
 pub mod runs;
+pub mod seeds;
 pub mod tables;
 
 /// A kind of hostile bytes.

@@ -73,13 +73,15 @@ fn check(name: &'static str, mutations: u64) {
             }
             return;
         }
+        let mut wrong = Vec::new();
         for (file, bytes) in &files {
             begun.send(file.clone()).unwrap();
             let accepted = (target.run)(bytes);
-            if file.starts_with("valid") || file.starts_with("bad") {
-                assert_eq!(accepted, file.starts_with("valid"), "{name}: {file}: accepted?");
+            if file.starts_with(if accepted { "bad" } else { "valid" }) {
+                wrong.push(file);
             }
         }
+        assert!(wrong.is_empty(), "{name}: accepted or refused against their names: {wrong:?}");
         let mut accepted = 0;
         for number in 0..mutations {
             case(name, number);
@@ -113,6 +115,13 @@ fn run(target: Target, number: u64, bytes: &[u8]) -> bool {
         eprintln!("{}, mutation {number}: kept in {}", target.name, file.display());
         std::panic::resume_unwind(panic)
     })
+}
+
+/// `cargo test -p feasible-fuzz-targets --test corpus -- --ignored`, when a format has changed.
+#[test]
+#[ignore = "writes into fuzz/corpus"]
+fn the_files_that_the_program_makes_itself_are_written() {
+    feasible_fuzz_targets::seeds::write(&directory("")).unwrap();
 }
 
 #[test]

@@ -1,16 +1,18 @@
-//! Writes those files of the corpus that the program makes itself: models, checkpoints, runs, reports.
-//!
-//! `cargo run -p feasible-fuzz-targets --example corpus`, when a format has changed.
+//! The files of the corpus that the program makes itself: models, checkpoints, runs, reports.
 
 use std::error::Error;
 use std::path::Path;
 
-use feasible_fuzz_targets::runs::{self, begun};
-use feasible_fuzz_targets::{checkpoints, models, people, reports};
 use feasible_run::{Interrupt, Memory, Plan, Source, Storage, files, fit_in};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
+use crate::runs::{self, begun};
+use crate::{checkpoints, models, people, reports};
+
+/// Writes them into the folders of a corpus.
+///
+/// # Errors
+/// What the program or the system says.
+pub fn write(corpus: &Path) -> Result<(), Box<dyn Error>> {
     let write = |target: &str, name: &str, bytes: &[u8]| -> std::io::Result<()> {
         let directory = corpus.join(target);
         std::fs::create_dir_all(&directory)?;
