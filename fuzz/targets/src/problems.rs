@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use feasible_run::spec::ModelSpec;
 use feasible_run::{Plan, Source};
 use tempfile::TempDir;
 
@@ -34,6 +35,13 @@ pub fn run(bytes: &[u8]) -> bool {
     })
 }
 
+/// Whether a network fits some machines and not others. What fits none is refused everywhere.
+fn is_large(model: &ModelSpec) -> bool {
+    let sizes = model.hidden.iter().flatten().chain(&model.centres).chain(&model.width);
+    let mut large = sizes.filter(|size| **size > 1 << 10).peekable();
+    large.peek().is_some() && large.all(|size| *size < 1 << 40)
+}
+
 fn read(directory: &Path, text: &str) -> bool {
     let file = directory.join("problem.toml");
     let opened = |text: &str| {
@@ -57,6 +65,7 @@ fn read(directory: &Path, text: &str) -> bool {
     if data.source.is_some()
         || elsewhere.iter().any(|path| path.is_some())
         || data.file.as_deref() != Some(&people)
+        || is_large(&spec.model)
     {
         return true;
     }
