@@ -82,7 +82,9 @@ fn lines(text: &str) -> String {
 /// Whether a name of the first column makes the file look like one of another kind.
 fn is_something_else(csv: &[u8]) -> bool {
     let starts: [&[u8]; 3] = [b"PAR1", "\u{feff}".as_bytes(), b"*M\x18"];
-    starts.iter().any(|start| csv.starts_with(start) || csv.get(1..).is_some_and(|c| c.starts_with(start)))
+    starts
+        .iter()
+        .any(|start| csv.starts_with(start) || csv.get(1..).is_some_and(|c| c.starts_with(start)))
 }
 
 fn encoded(table: &Table) {
