@@ -130,14 +130,19 @@ fn the_environment_forces_an_instruction_level_that_the_processor_has() {
         let ran = fit(level, out);
         assert_eq!(ran.code, Some(0), "{}", ran.err);
     }
-    let model = |out: &str| std::fs::read(scratch.path(&format!("{out}/model.safetensors"))).unwrap();
+    let model =
+        |out: &str| std::fs::read(scratch.path(&format!("{out}/model.safetensors"))).unwrap();
     assert!(model("a") == model("b"), "one level gives the same bytes");
     if feasible_run::Level::available().len() > 1 {
         assert!(model("a") != model("c"), "the variable has no effect");
     }
     let ran = fit("sse9", "d");
     assert_eq!(ran.code, Some(2), "{}", ran.err);
-    assert!(ran.err.contains("FEASIBLE_SIMD is \"sse9\"") && ran.err.contains("portable"), "{}", ran.err);
+    assert!(
+        ran.err.contains("FEASIBLE_SIMD is \"sse9\"") && ran.err.contains("portable"),
+        "{}",
+        ran.err
+    );
     assert!(!scratch.path("d").exists());
 }
 
