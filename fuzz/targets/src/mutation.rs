@@ -11,7 +11,7 @@ impl Random {
     }
 
     /// Any number (SplitMix64).
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,7 +21,7 @@ impl Random {
 
     /// A number below `n`, which is not 0.
     pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
+        (self.draw() % n as u64) as usize
     }
 }
 
@@ -83,7 +83,7 @@ fn change(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
     match random.below(9) {
         0 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
         1 if at < bytes.len() => bytes[at] = BYTES[random.below(BYTES.len())],
-        2 => bytes.insert(at, random.next() as u8),
+        2 => bytes.insert(at, random.draw() as u8),
         // Some bytes are gone, or the end is.
         3 => {
             let end = some(random, at, bytes.len());

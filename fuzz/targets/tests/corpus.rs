@@ -2,7 +2,7 @@
 //!
 //! `FEASIBLE_FUZZ=100 cargo test --release -p feasible-fuzz-targets --test corpus` takes a hundred times as many
 //! mutations; `FEASIBLE_FUZZ_SEED` draws others; `FEASIBLE_FUZZ_CASE=models:17` runs that one alone and keeps it.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
