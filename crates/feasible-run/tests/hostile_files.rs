@@ -373,29 +373,36 @@ fn a_state_that_no_training_is_in_is_refused() {
 }
 
 /// The bytes of a checkpoint with this payload.
-fn checkpoint(payload: &[u8]) -> Vec<u8> {
+fn with_checksum(payload: &[u8]) -> Vec<u8> {
     use sha2::{Digest, Sha256};
     let length = (payload.len() as u64).to_le_bytes();
     let digest = Sha256::digest(payload);
-    [b"FEASIBLE", &1_u32.to_le_bytes()[..], &length, &digest[..], payload].concat()
+    [
+        b"FEASIBLE",
+        &feasible_run::checkpoint::VERSION.to_le_bytes()[..],
+        &length,
+        &digest[..],
+        payload,
+    ]
+    .concat()
 }
 
 #[test]
 fn a_checkpoint_with_any_byte_changed_and_a_right_checksum_is_refused_or_resumed() {
     let bytes = read(files::CHECKPOINT);
     let payload = &bytes[52..];
-    assert_eq!(checkpoint(payload), bytes);
+    assert!(with_checksum(payload) == bytes, "the layout of a checkpoint has changed");
     // Lengths of lists are among the first bytes: some of these ask for 2⁶³ numbers.
     let huge = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
     for at in 0..payload.len().min(200) {
         let longer = [&payload[..at], &huge, &payload[at + 1..]].concat();
-        let _ = Checkpoint::from_bytes(&checkpoint(&longer));
+        let _ = Checkpoint::from_bytes(&with_checksum(&longer));
     }
     let mut resumable = 0;
     for at in 0..payload.len() {
         let mut payload = payload.to_vec();
         payload[at] ^= 0x80 >> (at % 8);
-        let bytes = checkpoint(&payload);
+        let bytes = with_checksum(&payload);
         if Checkpoint::from_bytes(&bytes).is_ok() && at % 29 == 0 {
             let files = copy(run());
             files.write(files::CHECKPOINT, &bytes).unwrap();
@@ -405,7 +412,7 @@ fn a_checkpoint_with_any_byte_changed_and_a_right_checksum_is_refused_or_resumed
     }
     assert!(resumable > 0, "some numbers may be others");
     for length in 0..payload.len() {
-        assert!(Checkpoint::from_bytes(&checkpoint(&payload[..length])).is_err(), "{length}");
+        assert!(Checkpoint::from_bytes(&with_checksum(&payload[..length])).is_err(), "{length}");
     }
 }
 

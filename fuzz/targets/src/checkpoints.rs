@@ -32,7 +32,7 @@ pub fn payload(bytes: &[u8]) -> &[u8] {
 /// A checkpoint with this payload, its length and hash as they should be.
 pub fn sealed(payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u64).to_le_bytes();
-    let version = 1_u32.to_le_bytes();
+    let version = feasible_run::checkpoint::VERSION.to_le_bytes();
     [MAGIC, &version, &length, &Sha256::digest(payload), payload].concat()
 }
 

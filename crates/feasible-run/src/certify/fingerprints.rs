@@ -532,7 +532,7 @@ mod tests {
         let mut bytes = used(&table(0..10, 5)).to_bytes();
         bytes[0] = 1;
         let error = Fingerprints::from_bytes("f.bin", &bytes).unwrap_err().to_string();
-        assert!(error.contains("it has format 1, not 2: train again"), "{error}");
+        assert!(error.contains("it has format 1, not 3: train again"), "{error}");
     }
 
     #[test]
