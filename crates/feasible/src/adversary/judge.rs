@@ -9,7 +9,7 @@ use crate::adversary::goal::Value;
 use crate::loss::{Loss, Rows};
 use crate::requirement::Sense;
 
-/// The loss of a requirement, as an attack sees it. See the [module](self).
+/// The loss of a requirement, as an attack sees it.
 #[derive(Clone, Debug)]
 pub struct Judge {
     /// What is climbed instead of the attack's own loss, if anything.

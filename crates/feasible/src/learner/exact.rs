@@ -12,17 +12,17 @@
 //!   needs no strong convexity.
 //!
 //! The inner minimisation is L-BFGS on the full populations, in the coordinates of the
-//! [metric](super::metric): smooth losses, and views that do not depend on the model. Penalties, residuals and
-//! tolerances are relative to the [sizes](super::sizes) of the problem, so that a loss of 1e6 is solved like one of 1.
+//! `metric`: smooth losses, and views that do not depend on the model. Penalties, residuals and
+//! tolerances are relative to the `sizes` of the problem, so that a loss of 1e6 is solved like one of 1.
 //!
 //! The pair (θ, μ, λ) with the least KKT residual is kept and returned. Penalties are not raised any more
 //! once the minimisation over θ fails to reach its tolerance, and lowered a little; when the residual has not
 //! halved for a while, nothing improves and the learner stops.
 //!
 //! A requirement that is measured by another loss is met by moving the level of its surrogate: see
-//! [proxy](super::proxy). If a requirement allows a share of its points to violate it and not all can meet it,
+//! `proxy`. If a requirement allows a share of its points to violate it and not all can meet it,
 //! those that are furthest from it are left out, up to that share; if that does not lead to a feasible model,
-//! those that [concentration steps](super::trim) find.
+//! those that concentration steps (`trim`) find.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
