@@ -29,7 +29,7 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}') // tags
 }
 
-/// A text in one line, every hidden character written out (`\n`, `\u{1b}`). See the [module](self).
+/// A text in one line, every hidden character written out (`\n`, `\u{1b}`).
 pub fn visible(text: &str) -> Cow<'_, str> {
     written_out(text, is_hidden)
 }
