@@ -11,7 +11,7 @@
 //! | the columns that the model and its requirements use | is counted |
 //!
 //! A column names rows if neither the model nor a requirement uses it, and no two rows of the training
-//! are equal in it, which are at least [`NAMED`], nor two of the table. Names change from file to file,
+//! are equal in it, which are at least `NAMED`, nor two of the table. Names change from file to file,
 //! which is why rows are compared without them, too.
 //!
 //! If the problem file has a `unit`, there is a fingerprint of every unit as well: a unit that was trained

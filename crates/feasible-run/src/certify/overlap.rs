@@ -2,7 +2,7 @@
 //!
 //! Different people have equal rows where columns are few, so that an equal row is no proof of re-use. If
 //! the table was drawn from the population that was trained on, independently, then which rows of the pool
-//! of both are the table's is chance ([`exchange`](super::exchange)). A copy lies evenly: one row here, one
+//! of both are the table's is chance (`exchange`). A copy lies evenly: one row here, one
 //! there. The statistic is
 //!
 //! $$ S = \sum_v \frac{b_v (k_v - b_v)}{k_v} $$

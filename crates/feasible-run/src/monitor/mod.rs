@@ -2,9 +2,9 @@
 //!
 //! | step | |
 //! | --- | --- |
-//! | refuse rows of the training, and rows that were counted before | [`rows`] |
-//! | bet on the rows of a table | [`observe`] |
-//! | keep what came of it, once and for all | [`ledger`] |
+//! | refuse rows of the training, and rows that were counted before | `rows` |
+//! | bet on the rows of a table | `observe` |
+//! | keep what came of it, once and for all | `ledger` |
 //! | judge: a function of the ledger and of nothing else | [`Standing`] |
 //!
 //! The bets and what they prove are [`feasible::monitor`]'s.

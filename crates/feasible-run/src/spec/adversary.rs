@@ -17,7 +17,7 @@
 //! | `loss` | `cross-entropy` | what is climbed; or `margin` |
 //!
 //! Training goes by this attack. Afterwards a requirement is judged by a stronger one in the same ball, see
-//! [`EvaluationAttackSpec`](super::EvaluationAttackSpec).
+//! [`EvaluationAttackSpec`].
 //!
 //! Priors: `{ beta = [α, β], scale = s }`, `{ exponential = mean }`, `{ uniform = [low, high] }`,
 //! `{ discrete = [ε, …], weights = [w, …] }`.
