@@ -101,13 +101,18 @@ fn of_system(error: &io::Error) -> Exit {
     }
 }
 
+impl From<feasible_problem::Error> for Failure {
+    fn from(error: feasible_problem::Error) -> Self {
+        feasible_run::Error::from(error).into()
+    }
+}
+
 impl From<feasible_run::Error> for Failure {
     fn from(error: feasible_run::Error) -> Self {
-        let exit = match &error {
-            feasible_run::Error::Storage { source, .. } => of_system(source),
-            feasible_run::Error::Data(feasible_data::Error::Io { source, .. }) => of_system(source),
-            error if error.is_input() => Exit::Input,
-            _ => Exit::Internal,
+        let exit = match error.system() {
+            Some(source) => of_system(source),
+            None if error.is_input() => Exit::Input,
+            None => Exit::Internal,
         };
         let message = match &error {
             feasible_run::Error::NotEmpty { directory } => {

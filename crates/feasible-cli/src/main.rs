@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         Err(error) => return exit::of_arguments(&error).into(),
     };
     let terminal = Terminal::new(&terminal);
-    if let Err(sentence) = feasible_run::Level::chosen() {
+    if let Err(sentence) = feasible_problem::Level::chosen() {
         terminal.error(&sentence);
         return exit::Exit::Input.into();
     }

@@ -6,9 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
+use feasible_problem::spec::DataSpec;
+use feasible_problem::{Source, Spec};
 use feasible_run::files;
-use feasible_run::spec::DataSpec;
-use feasible_run::{Source, Spec};
 
 use crate::exit::{Failure, Result};
 

@@ -133,7 +133,7 @@ fn the_environment_forces_an_instruction_level_that_the_processor_has() {
     let model =
         |out: &str| std::fs::read(scratch.path(&format!("{out}/model.safetensors"))).unwrap();
     assert!(model("a") == model("b"), "one level gives the same bytes");
-    if feasible_run::Level::available().len() > 1 {
+    if feasible_problem::Level::available().len() > 1 {
         assert!(model("a") != model("c"), "the variable has no effect");
     }
     let ran = fit("sse9", "d");

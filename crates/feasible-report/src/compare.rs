@@ -9,8 +9,9 @@ use serde::Serialize;
 use crate::chart::{Axis, Bar, Bars, Chart, Series, grouped, number};
 use crate::error::{Error, Result};
 use crate::figures::{Figure, common_prefix, signed_scale};
+use crate::layout::Verdict;
 use crate::layout::{drawn, name, page, value};
-use crate::requirements::{MOST, Verdict, verdict};
+use crate::requirements::{MOST, verdict};
 use crate::run::Run;
 use crate::words::{duration, percent};
 

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use feasible::Inputs;
 pub use feasible::sensitivity::Among;
 use feasible::sensitivity::{Group, Hardest, Prevalence, prevalence};
-use feasible_run::{Plan, Source, files};
+use feasible_problem::{Plan, Source};
+use feasible_run::files;
 
 use crate::multipliers::{Multiplied, Point};
 use crate::run::Run;
@@ -63,7 +64,7 @@ const REQUIREMENTS: usize = 20;
 /// are, or else read again.
 pub(crate) fn who(
     run: &Run,
-    data: Option<Arc<feasible_run::data::Data>>,
+    data: Option<Arc<feasible_problem::data::Data>>,
     options: &Options,
 ) -> Vec<Who> {
     let mut pointwise =
@@ -84,7 +85,7 @@ pub(crate) fn who(
 
 /// The data of a run, read again.
 pub struct Data {
-    data: Arc<feasible_run::data::Data>,
+    data: Arc<feasible_problem::data::Data>,
 }
 
 /// Encoded rows, and which of them each row asked for is.
@@ -109,7 +110,7 @@ impl Data {
     ///
     /// # Errors
     /// The sentence.
-    pub fn new(data: Arc<feasible_run::data::Data>, run: &Run) -> Result<Self, String> {
+    pub fn new(data: Arc<feasible_problem::data::Data>, run: &Run) -> Result<Self, String> {
         if data.hashes != run.info.tables {
             return Err("The data have changed since the run.".into());
         }

@@ -15,8 +15,22 @@ use crate::figures::Figure;
 /// Characters of a name that are shown.
 const NAME: usize = 160;
 
+/// What a page begins with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// `met`, `missed` or `none`: also a class.
+    pub state: &'static str,
+    /// In one sentence.
+    pub sentence: String,
+    /// A line below it.
+    pub more: String,
+}
+
 /// Lays out a page: `template` extends `base`, and is given `content` and the style sheet.
-pub(crate) fn page(template: &str, content: Value) -> Result<String> {
+///
+/// # Errors
+/// A template that cannot be laid out.
+pub fn page(template: &str, content: Value) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_formatter(|out, state, value| match value.as_str() {
@@ -36,7 +50,7 @@ pub(crate) fn page(template: &str, content: Value) -> Result<String> {
 }
 
 /// Figures as the templates take them.
-pub(crate) fn drawn(figures: &[Figure]) -> Vec<Value> {
+pub fn drawn(figures: &[Figure]) -> Vec<Value> {
     let one = |figure: &Figure| {
         let svg = Value::from_safe_string(figure.inline());
         context! { svg, description => bounded(&figure.description(), 6_000) }
@@ -45,17 +59,21 @@ pub(crate) fn drawn(figures: &[Figure]) -> Vec<Value> {
 }
 
 /// A value as the templates take it.
-pub(crate) fn value(of: &impl Serialize) -> Result<Value> {
+///
+/// # Errors
+/// A value that is not JSON.
+pub fn value(of: &impl Serialize) -> Result<Value> {
     let json = serde_json::to_value(of).map_err(|e| Error::Layout { reason: e.to_string() })?;
     Value::deserialize(json).map_err(|e| Error::Layout { reason: e.to_string() })
 }
 
 /// A name as it is shown: of bounded length, with what moves, turns or hides text written out.
-pub(crate) fn name(text: &str) -> String {
+pub fn name(text: &str) -> String {
     bounded(text, NAME)
 }
 
-pub(crate) fn bounded(text: &str, most: usize) -> String {
+/// Text as it is shown, at most so many characters of it.
+pub fn bounded(text: &str, most: usize) -> String {
     let text = visible(text);
     let mut shown: String = text.chars().take(most).collect();
     if text.chars().nth(most).is_some() {

@@ -17,11 +17,10 @@ mod compare;
 pub mod error;
 pub mod figures;
 pub mod hard;
-mod layout;
+pub mod layout;
 mod monitor;
 mod multipliers;
 mod page;
-mod reproduce;
 mod requirements;
 pub mod robust;
 mod run;
@@ -32,10 +31,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use error::{Error, Result};
-use feasible_run::data::Data;
-use feasible_run::reproduce::{AdultTable, CompasTable, RobustTable};
+use feasible_problem::Plan;
+use feasible_problem::data::Data;
 use feasible_run::storage::Content;
-use feasible_run::{Frontier, Plan, files, write_whole};
+use feasible_run::{Frontier, files, write_whole};
 pub use figures::Figure;
 pub use hard::Options;
 pub use multipliers::{Multiplied, Point};
@@ -120,31 +119,9 @@ impl Report {
         Ok(Self { html, figures, met, card: None })
     }
 
-    /// The paper's figures of `reproduce adult`, whose runs are kept in a directory.
-    ///
-    /// # Errors
-    /// Runs that cannot be read.
-    pub fn of_adult(table: &AdultTable, directory: &Path, command: &str) -> Result<Self> {
-        let (html, figures) = reproduce::adult(table, directory, command)?;
-        Ok(Self { html, figures, met: true, card: None })
-    }
-
-    /// The paper's figures of `reproduce compas`.
-    ///
-    /// # Errors
-    /// A page that cannot be laid out: our bug.
-    pub fn of_compas(table: &CompasTable, command: &str) -> Result<Self> {
-        let (html, figures) = reproduce::compas(table, command)?;
-        Ok(Self { html, figures, met: true, card: None })
-    }
-
-    /// The paper's figures of a robust experiment, whose runs are where its rows say.
-    ///
-    /// # Errors
-    /// Runs that cannot be read.
-    pub fn of_robust(table: &RobustTable, command: &str) -> Result<Self> {
-        let (html, figures) = reproduce::robust(table, command)?;
-        Ok(Self { html, figures, met: true, card: None })
+    /// A page of one's own, laid out by [`layout::page`], and its figures.
+    pub fn of_page(html: String, figures: Vec<Figure>) -> Self {
+        Self { html, figures, met: true, card: None }
     }
 
     /// The page.

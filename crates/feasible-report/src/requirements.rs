@@ -1,31 +1,22 @@
 //! The verdict, the requirements with their certificates, and what they cost.
 
 use feasible::certificate::Verdict as Certified;
+use feasible_problem::spec::Kind;
 use feasible_run::Standing;
 use feasible_run::certify::{bound, verdict as certificate_verdict};
-use feasible_run::spec::Kind;
 use minijinja::context;
 use minijinja::value::Value;
 use serde::Serialize;
 
 use crate::chart::{grouped, number};
 use crate::figures::common_prefix;
+use crate::layout::Verdict;
 use crate::layout::{bounded, name};
 use crate::run::Run;
 use crate::words::{duration, kind, percent};
 
 /// Requirements and parts of a page that are listed.
 pub(crate) const MOST: usize = 500;
-
-/// What the page begins with.
-#[derive(Serialize)]
-pub(crate) struct Verdict {
-    /// `met`, `missed` or `none`: also a class.
-    pub(crate) state: &'static str,
-    pub(crate) sentence: String,
-    /// A line below it.
-    pub(crate) more: String,
-}
 
 /// A number worth a box.
 #[derive(Serialize)]

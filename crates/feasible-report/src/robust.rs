@@ -1,8 +1,9 @@
 //! Figures of robustness: accuracy against ε, and the law of ε that was trained with.
 
 use feasible::adversary::Prior;
-use feasible_run::spec::RequirementSpec;
-use feasible_run::{Curve, Source};
+use feasible_problem::Source;
+use feasible_problem::spec::RequirementSpec;
+use feasible_run::Curve;
 
 use crate::chart::{Axis, Chart, Mark, Series};
 use crate::figures::Figure;

@@ -149,7 +149,7 @@ impl Run {
         let margins = saved.map_or_else(Vec::new, |saved| {
             saved.clauses().iter().map(|clause| clause.margin).collect()
         });
-        let model_sha256 = model.map(|bytes| feasible_run::data::sha256(&bytes));
+        let model_sha256 = model.map(|bytes| feasible_problem::data::sha256(&bytes));
         let prices: Option<Prices> = match optional(&path(files::SENSITIVITY))? {
             Some(bytes) => Some(sound(parse::prices(&shown(files::SENSITIVITY), &bytes))?),
             None => None,

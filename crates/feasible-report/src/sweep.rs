@@ -1,7 +1,7 @@
 //! The page of a sweep: what a stricter level costs.
 
+use feasible_problem::spec::Kind;
 use feasible_run::Frontier;
-use feasible_run::spec::Kind;
 use feasible_run::summary::Spread;
 use feasible_run::sweep::{Key, Point, Starts};
 use minijinja::context;
@@ -10,8 +10,9 @@ use serde::Serialize;
 use crate::chart::{Axis, Chart, Mark, Scale, Series, number};
 use crate::error::Result;
 use crate::figures::{Figure, signed_scale};
+use crate::layout::Verdict;
 use crate::layout::{bounded, drawn, name, page, value};
-use crate::requirements::{Tile, Verdict};
+use crate::requirements::Tile;
 use crate::words::percent;
 
 #[derive(Serialize)]

@@ -1,6 +1,6 @@
 //! Numbers and times as the page says them.
 
-use feasible_run::spec::Kind;
+use feasible_problem::spec::Kind;
 
 use crate::run::Run;
 

@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::Path;
 
+use feasible_problem::{Plan, Source};
 use feasible_report::Report;
-use feasible_run::{FitOptions, Plan, Source, files, fit};
+use feasible_run::{FitOptions, files, fit};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

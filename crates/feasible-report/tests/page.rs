@@ -6,9 +6,10 @@ use std::fs;
 use std::path::Path;
 
 use feasible_data::DataSet;
+use feasible_problem::{Plan, Source};
 use feasible_report::hard::{Among, Data};
 use feasible_report::{Error, Options, Report, Run};
-use feasible_run::{FitOptions, Plan, Source, fit};
+use feasible_run::{FitOptions, fit};
 use tempfile::TempDir;
 
 fn trained(problem: &str, settings: &[&str]) -> TempDir {

@@ -11,13 +11,13 @@ use feasible::adversary::{Attack, AttackLoss, Bounds, Budget, Norm, Robustness, 
 use feasible::certificate::{Count, Delta};
 use feasible::{Population, Samples};
 use feasible_data::Table;
+use feasible_problem::gallery::Gallery;
+use feasible_problem::spec::{AttackLossName, NormName};
+use feasible_problem::text::{Align, Grid, percent, short};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::gallery::Gallery;
 use crate::saved_model::SavedModel;
-use crate::spec::{AttackLossName, NormName};
-use crate::text::{Align, Grid, percent, short};
 
 /// How to attack; the defaults are the paper's test attack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

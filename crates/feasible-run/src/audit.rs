@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use feasible::Samples;
 use feasible_data::{Encoder, Table, UnknownLevels, Unseen, visible};
+use feasible_problem::clause::Ground;
+use feasible_problem::gallery::Gallery;
 use serde::Serialize;
 
-use crate::clause::Ground;
 use crate::error::Result;
 use crate::evaluate::{Evaluation, Standard};
-use crate::gallery::Gallery;
 use crate::saved_model::SavedModel;
 use crate::summary::evaluations_text;
 use crate::threads;

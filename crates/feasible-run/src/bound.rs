@@ -13,12 +13,13 @@
 use feasible::certificate::{Count, Delta, MOST_ROWS, RowsNeeded, rows_for_rate};
 use feasible::limit::suggestion;
 use feasible::theory::{is_vacuous, rows_for, sample_complexity, zeta};
+use feasible_problem::plan::Plan;
+use feasible_problem::text::precise_percent as percent;
+use feasible_problem::text::{Align, Grid, grouped, short};
 use serde::Serialize;
 
-use crate::certify::{dimension_of, percent};
+use crate::certify::dimension_of;
 use crate::error::{Error, Result};
-use crate::plan::Plan;
-use crate::text::{Align, Grid, grouped, short};
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,12 +9,12 @@
 //! Where training and held-out rows disagree, the last line names both.
 
 use feasible::{Outcome, Solution};
+use feasible_problem::plan::Plan;
+use feasible_problem::spec::{Kind, LearnerName, ModelKind};
+use feasible_problem::text::{percent, short};
 
 use crate::evaluate::{Evaluation, Standing};
-use crate::plan::Plan;
-use crate::spec::{Kind, LearnerName, ModelKind};
 use crate::summary::Summary;
-use crate::text::{percent, short};
 
 /// Requirements that are spoken of one by one.
 const MOST: usize = 5;

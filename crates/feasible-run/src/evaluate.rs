@@ -4,13 +4,13 @@ use feasible::{
     Batch, Loss, Model, Multipliers, Pass, Population, Problem, Samples, Targets, ViewShift,
 };
 use feasible_data::Change;
+use feasible_problem::clause::{Bound, Clause, Ground};
+use feasible_problem::describe::adversary;
+use feasible_problem::network::Network;
+use feasible_problem::spec::Kind;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::clause::{Bound, Clause, Ground};
-use crate::describe::adversary;
 use crate::error::{Error, Result};
-use crate::network::Network;
-use crate::spec::Kind;
 
 /// Rows per forward pass.
 const CHUNK: usize = 512;
@@ -255,7 +255,7 @@ impl Standard<'_> {
                     .changes
                     .iter()
                     .map(|change| ground.shift(change))
-                    .collect::<Result<_>>()?;
+                    .collect::<Result<_, _>>()?;
                 let views: Vec<_> = shifts.iter().map(|shift| ViewShift::Sparse(shift)).collect();
                 let views = outputs(model, theta, samples.inputs(), &views);
                 let predicted =

@@ -6,11 +6,10 @@ use feasible::requirement::Kind;
 use feasible::{Measurement, Multipliers, Problem};
 use feasible_data::Split;
 use feasible_data::formula::quoted;
+use feasible_problem::clause::Clause;
+use feasible_problem::data::TableHash;
+use feasible_problem::plan::Plan;
 use serde::{Deserialize, Serialize};
-
-use crate::clause::Clause;
-use crate::data::TableHash;
-use crate::plan::Plan;
 
 /// What the run directory is.
 pub const README: &str = "README.txt";
@@ -205,7 +204,7 @@ pub(crate) fn multipliers_csv(
 }
 
 /// A value as readable JSON.
-pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
+pub fn json(value: &impl Serialize) -> Vec<u8> {
     // Structs of numbers, text and lists cannot fail to serialise.
     let mut bytes = serde_json::to_vec_pretty(value).unwrap_or_default();
     bytes.push(b'\n');

@@ -22,12 +22,17 @@ use std::time::{Duration, Instant};
 use feasible::learner::{Strategy, Training};
 use feasible::{Learner, Outcome, Samples, Solution, State};
 use feasible_data::UnknownLevels;
+use feasible_problem::AnyLearner;
+use feasible_problem::clause::Ground;
+use feasible_problem::loss::LossName;
+use feasible_problem::network::Network;
+use feasible_problem::plan::Plan;
+use feasible_problem::spec::Source;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::certify::{Certification, Judged, Theory};
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
-use crate::clause::Ground;
 use crate::conclusion;
 use crate::error::{Error, Result};
 use crate::evaluate::{Evaluation, Standard};
@@ -36,14 +41,9 @@ use crate::files::{
     Rows, RunInfo, SUMMARY, TIMINGS, json, multipliers_csv,
 };
 use crate::interrupt::Interrupt;
-use crate::loss::LossName;
 use crate::metrics::{EpochMetrics, EpochTiming, Event, json_line};
-use crate::network::Network;
 use crate::parse;
-use crate::plan::Plan;
 use crate::saved_model::SavedModel;
-use crate::settings::AnyLearner;
-use crate::spec::Source;
 use crate::start::Start;
 use crate::storage::{Content, Storage, failed, read};
 use crate::summary::Summary;

@@ -13,6 +13,9 @@ use std::path::Path;
 
 use feasible::Outcome;
 use feasible::certificate::fixed_sequence;
+use feasible_problem::plan::Plan;
+use feasible_problem::spec::Source;
+use feasible_problem::text::{Align, Grid, percent, short};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -22,12 +25,9 @@ use crate::files::{
 use crate::fit::{Fitted, Observer, fit_in, resume_in};
 use crate::interrupt::Interrupt;
 use crate::parse;
-use crate::plan::Plan;
 use crate::saved_model::SavedModel;
-use crate::spec::Source;
 use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
 use crate::summary::Summary;
-use crate::text::{Align, Grid, percent, short};
 
 /// One model of a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

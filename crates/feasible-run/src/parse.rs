@@ -3,7 +3,7 @@
 //! A file may be damaged, cut short, or written by someone else on purpose. Nothing here panics, takes memory out of
 //! proportion to the file, or returns a value whose parts contradict each other; what is wrong is an error that
 //! names the file. Binary files have theirs beside their types: [`SavedModel::from_bytes`](crate::SavedModel::from_bytes),
-//! [`Checkpoint::from_bytes`](crate::Checkpoint::from_bytes), [`Fingerprints::from_bytes`](crate::Fingerprints::from_bytes).
+//! [`Checkpoint::from_bytes`](crate::Checkpoint::from_bytes).
 //!
 //! ```
 //! use feasible_run::parse;
@@ -11,6 +11,7 @@
 //! assert!(error.to_string().starts_with("runs/adult/summary.json is damaged: missing field"));
 //! ```
 
+use feasible_problem::Fingerprints;
 use serde::de::DeserializeOwned;
 
 use crate::attack::Curve;
@@ -27,6 +28,14 @@ fn damaged(path: &str, reason: String) -> Error {
 
 fn json<T: DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes).map_err(|error| damaged(path, error.to_string()))
+}
+
+/// `fingerprints.bin`.
+///
+/// # Errors
+/// Bytes that are not such a file.
+pub fn fingerprints(path: &str, bytes: &[u8]) -> Result<Fingerprints> {
+    Fingerprints::from_bytes(bytes).map_err(|reason| damaged(path, reason))
 }
 
 /// `run.json`; `path` stands for the file in messages, here and below.

@@ -5,11 +5,11 @@ use std::io::Write;
 use feasible::Inputs;
 use feasible_data::formula::quoted;
 use feasible_data::{Encoder, Table, Unseen};
+use feasible_problem::gallery::Gallery;
 use serde::Serialize;
 
 use crate::error::Result;
 use crate::evaluate::{class_of, outputs, probabilities};
-use crate::gallery::Gallery;
 use crate::saved_model::SavedModel;
 use crate::threads;
 

@@ -13,21 +13,21 @@ use feasible::learner::Strategy;
 use feasible::price::{Price, solve_from};
 use feasible::requirement::Level;
 use feasible::{Learner, Measurement, Outcome, Problem, Solution};
+use feasible_problem::AnyLearner;
+use feasible_problem::data::sha256;
+use feasible_problem::network::Network;
+use feasible_problem::plan::Plan;
+use feasible_problem::text::{Align, Grid, short};
 use serde::{Deserialize, Serialize};
 
-use crate::data::sha256;
 use crate::error::{Error, Result};
 use crate::files::{LADDER, MODEL, SENSITIVITY, json};
 use crate::fit::{Observer, reopen};
 use crate::interrupt::Interrupt;
 use crate::metrics::{EpochMetrics, Event};
-use crate::network::Network;
-use crate::plan::Plan;
 use crate::seeds::at_once;
-use crate::settings::AnyLearner;
 use crate::start::Start;
 use crate::storage::{Directory, Storage, failed, read_from};
-use crate::text::{Align, Grid, short};
 
 /// `sensitivity.json`: prices, predicted and observed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

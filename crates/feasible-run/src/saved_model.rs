@@ -9,18 +9,18 @@ use std::io::Read;
 use feasible::Model;
 use feasible_data::image::Shape as ImageShape;
 use feasible_data::{Counterfactual, Encoder, Format, Kind, Table, TargetEncoder, disk};
+use feasible_problem::clause::Clause;
+use feasible_problem::gallery::Gallery;
+use feasible_problem::loss::LossName;
+use feasible_problem::memory;
+use feasible_problem::network::{Network, Shape, output_width};
+use feasible_problem::plan::Plan;
+use feasible_problem::spec::{EvaluationAttackSpec, RequirementSpec, Source};
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
-use crate::clause::Clause;
 use crate::error::{Error, Result};
-use crate::gallery::Gallery;
-use crate::loss::LossName;
-use crate::memory;
-use crate::network::{Network, Shape, output_width};
-use crate::plan::Plan;
-use crate::spec::{EvaluationAttackSpec, RequirementSpec, Source};
 use crate::summary::Summary;
 
 const ENTRY: &str = "feasible";
@@ -234,7 +234,8 @@ impl SavedModel {
             Some(list) => list.0.clone(),
             None => {
                 let set = data.set.as_ref().map(|set| set.counterfactuals.clone());
-                let set = set.filter(|list| crate::clause::changes(list, &data.encoder).is_ok());
+                let set = set
+                    .filter(|list| feasible_problem::clause::changes(list, &data.encoder).is_ok());
                 let own = spec.requirements.iter().filter_map(|r| r.counterfactual.clone());
                 set.into_iter().flatten().chain(own.flat_map(|list| list.0)).collect()
             }
@@ -280,8 +281,9 @@ impl SavedModel {
             let of = Clause::of(&text, at, spec, inputs, target, &attack);
             clauses.extend(of.map_err(|error| wrong(error.to_string()))?);
         }
-        let changes = crate::clause::changes(&manifest.counterfactuals, &manifest.inputs)
-            .map_err(|error| wrong(error.to_string()))?;
+        let changes =
+            feasible_problem::clause::changes(&manifest.counterfactuals, &manifest.inputs)
+                .map_err(|error| wrong(error.to_string()))?;
         Ok(Self { manifest, network, theta, clauses, changes })
     }
 

@@ -5,6 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use feasible::Outcome;
+use feasible_problem::memory;
+use feasible_problem::plan::Plan;
+use feasible_problem::spec::Source;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -12,10 +15,7 @@ use crate::files::{LADDER, PROBLEM, README, SEEDS, SUMMARY, is_ours, json};
 use crate::fit::{Fitted, Observer, finish_in, fit_in, resume_in};
 use crate::interrupt::Interrupt;
 use crate::ladder;
-use crate::memory;
 use crate::parse;
-use crate::plan::Plan;
-use crate::spec::Source;
 use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
 use crate::summary::{SeedsSummary, Summary};
 
@@ -270,7 +270,7 @@ fn remove_seed_directories(path: &Path) -> Result<()> {
 }
 
 /// Runs `job` for every item, `workers` at a time; results in the order of the items.
-pub(crate) fn at_once<I: Copy + Sync, T: Send>(
+pub fn at_once<I: Copy + Sync, T: Send>(
     items: &[I],
     workers: usize,
     job: impl Fn(I) -> Result<T> + Sync,

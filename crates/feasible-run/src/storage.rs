@@ -92,7 +92,7 @@ pub(crate) fn read(storage: &dyn Storage, name: &str) -> Result<Option<Vec<u8>>>
 }
 
 /// Reads a file of a directory without locking it; `None` if there is none.
-pub(crate) fn read_from(directory: &Path, name: &str) -> Result<Option<Vec<u8>>> {
+pub fn read_from(directory: &Path, name: &str) -> Result<Option<Vec<u8>>> {
     let path = directory.join(name);
     match disk::read_inside(&path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -104,12 +104,12 @@ pub(crate) fn read_from(directory: &Path, name: &str) -> Result<Option<Vec<u8>>>
 }
 
 /// Insists that a directory inside a run directory is no link to another.
-pub(crate) fn no_link(directory: &Path) -> Result<()> {
+pub fn no_link(directory: &Path) -> Result<()> {
     disk::no_link(directory).map_err(Directory::failed("use", directory))
 }
 
 /// The error of an operation on a file.
-pub(crate) fn failed<'a>(
+pub fn failed<'a>(
     operation: &'static str,
     storage: &'a dyn Storage,
     name: &'a str,

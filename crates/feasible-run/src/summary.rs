@@ -1,12 +1,12 @@
 //! What came of a training: as JSON for programs, as a table for people.
 
 use feasible::{Gap, Kkt, Outcome};
+use feasible_problem::text::{Align, Grid, percent, short};
 use serde::{Deserialize, Serialize};
 
 use crate::certify::Certification;
 use crate::evaluate::{Evaluation, Standing};
 use crate::ladder::{self, Rung};
-use crate::text::{Align, Grid, percent, short};
 
 /// What came of a training. No clock time is in it, so that it is the same bytes however often
 /// the run was interrupted.

@@ -5,10 +5,12 @@ mod common;
 
 use std::path::Path;
 
-use common::{people, refused, write};
 use feasible::Outcome;
-use feasible_run::{Fit, FitOptions, Interrupt, Memory, Plan, SavedModel, Source, Storage, files};
+use feasible_problem::{Plan, Source};
+use feasible_run::{Fit, FitOptions, Interrupt, Memory, SavedModel, Storage, files};
 use feasible_run::{fit, fit_in};
+
+use common::{people, refused, write};
 
 /// A network that hardly moves from where it starts, under an attack that hardly is one.
 fn problem(directory: &Path, requirement: &str, more: &str) -> Source {

@@ -3,7 +3,8 @@
 
 use feasible::certificate::{Delta, Verdict};
 use feasible::theory::zeta;
-use feasible_run::{FitOptions, Plan, Source, fit};
+use feasible_problem::{Plan, Source};
+use feasible_run::{FitOptions, fit};
 
 fn fitted(problem: &str) -> feasible_run::Summary {
     let plan = Plan::check(&Source::new("p.toml", problem)).unwrap();

@@ -6,14 +6,15 @@ mod common;
 
 use std::sync::OnceLock;
 
-use common::GENDER;
 use feasible::State;
 use feasible_data::Table;
+use feasible_problem::{Fingerprints, Plan};
 use feasible_run::{
-    Checkpoint, Error, Fingerprints, Interrupt, Memory, Plan, SavedModel, Storage, files, fit_in,
-    parse, resume_in,
+    Checkpoint, Error, Interrupt, Memory, SavedModel, Storage, files, fit_in, parse, resume_in,
 };
 use serde_json::{Value, json};
+
+use common::GENDER;
 
 /// The files of a small run: a multilayer perceptron, one pointwise requirement.
 fn run() -> &'static Memory {
@@ -419,16 +420,16 @@ fn a_checkpoint_with_any_byte_changed_and_a_right_checksum_is_refused_or_resumed
 #[test]
 fn fingerprints_that_were_changed_are_refused() {
     let bytes = read(files::FINGERPRINTS);
-    let prints = Fingerprints::from_bytes("f", &bytes).unwrap();
+    let prints = parse::fingerprints("f", &bytes).unwrap();
     assert_eq!(prints.to_bytes(), bytes);
     for length in 0..bytes.len() {
-        let error = Fingerprints::from_bytes("f", &bytes[..length]).unwrap_err();
+        let error = parse::fingerprints("f", &bytes[..length]).unwrap_err();
         assert!(matches!(error, Error::Damaged { .. }), "{length}: {error}");
     }
     for at in 0..bytes.len() {
         let mut bytes = bytes.clone();
         bytes[at] ^= 0x80 >> (at % 8);
-        assert!(Fingerprints::from_bytes("f", &bytes).is_err(), "byte {at}");
+        assert!(parse::fingerprints("f", &bytes).is_err(), "byte {at}");
     }
     // With a right checksum.
     let tree = serde_json::to_value(&prints).unwrap();
@@ -445,7 +446,7 @@ fn fingerprints_that_were_changed_are_refused() {
             *tree.pointer_mut(at).unwrap() = to;
             serde_json::from_value(tree).unwrap()
         };
-        let error = Fingerprints::from_bytes("f", &changed.to_bytes()).unwrap_err().to_string();
+        let error = parse::fingerprints("f", &changed.to_bytes()).unwrap_err().to_string();
         assert!(error.starts_with("f is damaged: ") && error.contains(said), "{at}: {error}");
     }
 }

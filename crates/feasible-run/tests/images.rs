@@ -5,12 +5,13 @@ mod common;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::{assert_same, problem, refused};
 use feasible::Outcome;
+use feasible_problem::{Gallery, Plan, Source, problems};
 use feasible_run::{
-    AttackOptions, Event, Gallery, Interrupt, Memory, Plan, SavedModel, Source, Storage, files,
-    fit_in, problems, resume_in,
+    AttackOptions, Event, Interrupt, Memory, SavedModel, Storage, files, fit_in, resume_in,
 };
+
+use common::{assert_same, problem, refused};
 
 /// 40 images to train on; BatchNorm, ε from a prior, a requirement on one class.
 const RESNET: &str = r#"
@@ -158,7 +159,7 @@ fn an_adversary_of_augmented_images_stays_in_its_ball_and_in_the_box() {
     use feasible::adversary::{Attack, Budget, Norm};
     use feasible::{Adaptive, Inputs, Place, Probe, Samples, Targets};
     use feasible_data::image::{Augmentation, Shape};
-    use feasible_run::Augmented;
+    use feasible_problem::Augmented;
 
     /// f(x) = Σ w x: its gradient is w, whatever x.
     struct Linear<'a>(&'a Samples, [u32; 2], Vec<f32>);

@@ -3,8 +3,10 @@
 
 mod common;
 
+use feasible_problem::Plan;
+use feasible_run::{FitOptions, fit};
+
 use common::plan;
-use feasible_run::{FitOptions, Plan, fit};
 
 fn names(plan: &Plan) -> Vec<&str> {
     plan.train().requirements().iter().map(|r| r.name()).collect()

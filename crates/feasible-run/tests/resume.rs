@@ -6,12 +6,13 @@ mod common;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{GENDER, assert_same, plan};
 use feasible::Outcome;
+use feasible_problem::Plan;
 use feasible_run::{
-    Checkpoint, Event, Interrupt, Memory, Plan, SavedModel, Storage, files, finish_in, fit_in,
-    resume_in,
+    Checkpoint, Event, Interrupt, Memory, SavedModel, Storage, files, finish_in, fit_in, resume_in,
 };
+
+use common::{GENDER, assert_same, plan};
 
 fn whole(plan: &Plan) -> Memory {
     let files = Memory::new();

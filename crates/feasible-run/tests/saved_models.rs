@@ -3,11 +3,13 @@
 
 mod common;
 
-use common::{GENDER, plan};
 use feasible_data::{Table, Unseen};
+use feasible_problem::Plan;
 use feasible_run::{
-    FitOptions, Formulas, Interrupt, Memory, Plan, SavedModel, Storage, files, fit, fit_in,
+    FitOptions, Formulas, Interrupt, Memory, SavedModel, Storage, files, fit, fit_in,
 };
+
+use common::{GENDER, plan};
 
 fn saved(training: &str, overrides: &[&str]) -> (SavedModel, Memory, Plan) {
     let directory = tempfile::tempdir().unwrap();
@@ -98,7 +100,7 @@ fn numbers_are_predicted_too() {
                 at_most = 2000\n\n[training]\nepochs = 60\nrate = 1.0\n";
     common::write(directory.path(), "people.csv", &common::people(200));
     let path = common::write(directory.path(), "p.toml", text);
-    let source = feasible_run::Source::open(path.to_str().unwrap()).unwrap();
+    let source = feasible_problem::Source::open(path.to_str().unwrap()).unwrap();
     let plan = Plan::check(&source).unwrap();
     let files = Memory::new();
     let run = fit_in(&plan, &files, &Interrupt::new(), &|_| {}).unwrap();
@@ -153,9 +155,9 @@ fn a_starter_file_is_a_sound_problem() {
     let directory = tempfile::tempdir().unwrap();
     let path = common::write(directory.path(), "people.csv", &common::people(300));
     let table = Table::read(&path, &feasible_data::Format::default()).unwrap();
-    let text = feasible_run::starter(&table, "people.csv", None).unwrap();
+    let text = feasible_problem::starter(&table, "people.csv", None).unwrap();
     let problem = common::write(directory.path(), "people.toml", &text);
-    let source = feasible_run::Source::open(problem.to_str().unwrap()).unwrap();
+    let source = feasible_problem::Source::open(problem.to_str().unwrap()).unwrap();
     let plan = Plan::check(&source).unwrap();
     assert_eq!(plan.data().target.column(), "income");
     let required: String = text
@@ -169,6 +171,6 @@ fn a_starter_file_is_a_sound_problem() {
         .map(|line| format!("{line}\n"))
         .collect();
     let problem = common::write(directory.path(), "all.toml", &required);
-    let source = feasible_run::Source::open(problem.to_str().unwrap()).unwrap();
+    let source = feasible_problem::Source::open(problem.to_str().unwrap()).unwrap();
     assert!(Plan::check(&source).unwrap().train().requirements().len() > 1);
 }

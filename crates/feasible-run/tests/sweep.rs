@@ -8,8 +8,9 @@
 
 use std::path::Path;
 
+use feasible_problem::{Plan, Source};
 use feasible_run::sweep::{Key, SWEEP, SWEEP_CSV, Starts, Warmth};
-use feasible_run::{FitOptions, Interrupt, Plan, Source, SweepOptions, check_prices, fit, sweep};
+use feasible_run::{FitOptions, Interrupt, SweepOptions, check_prices, fit, sweep};
 
 /// The tolerance is that of the learner in single precision, 64 ε = 8e-6.
 const PROBLEM: &str = r#"

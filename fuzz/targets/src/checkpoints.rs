@@ -2,7 +2,8 @@
 //!
 //! The bytes are a file as it is; and what is hashed in it, so that mutations are not all stopped by the hash.
 
-use feasible_run::{Checkpoint, Fingerprints};
+use feasible_problem::Fingerprints;
+use feasible_run::Checkpoint;
 use sha2::{Digest, Sha256};
 
 use crate::people;
@@ -48,9 +49,9 @@ fn checkpoint(bytes: &[u8]) -> bool {
 }
 
 fn fingerprints(bytes: &[u8]) -> bool {
-    let Ok(prints) = Fingerprints::from_bytes("fingerprints", bytes) else { return false };
+    let Ok(prints) = Fingerprints::from_bytes(bytes) else { return false };
     let written = prints.to_bytes();
-    match Fingerprints::from_bytes("again", &written) {
+    match Fingerprints::from_bytes(&written) {
         Ok(again) => assert_eq!(again, prints),
         Err(error) => panic!("written as fingerprints that cannot be read: {error}"),
     }

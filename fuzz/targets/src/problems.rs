@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use feasible_run::spec::ModelSpec;
-use feasible_run::{Plan, Source};
+use feasible_problem::spec::ModelSpec;
+use feasible_problem::{Plan, Source};
 use tempfile::TempDir;
 
 use crate::people;

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use feasible_problem::{Plan, Source};
 use feasible_run::{
-    Checkpoint, Event, Interrupt, Memory, Plan, SavedModel, Source, Storage, files, fit_in,
-    resume_in,
+    Checkpoint, Event, Interrupt, Memory, SavedModel, Storage, files, fit_in, resume_in,
 };
 use tempfile::TempDir;
 

@@ -3,7 +3,8 @@
 use std::error::Error;
 use std::path::Path;
 
-use feasible_run::{Interrupt, Memory, Plan, Source, Storage, files, fit_in};
+use feasible_problem::{Plan, Source};
+use feasible_run::{Interrupt, Memory, Storage, files, fit_in};
 
 use crate::runs::{self, begun};
 use crate::{checkpoints, models, people, reports};

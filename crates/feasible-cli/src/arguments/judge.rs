@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-
 use feasible_data::Limits;
 
 use super::Overrides;
@@ -214,7 +213,7 @@ pub enum Simultaneous {
     Bonferroni,
 }
 
-impl From<Simultaneous> for feasible_run::spec::SimultaneousName {
+impl From<Simultaneous> for feasible_problem::spec::SimultaneousName {
     fn from(given: Simultaneous) -> Self {
         match given {
             Simultaneous::Holm => Self::Holm,
@@ -236,7 +235,7 @@ pub enum Method {
     Hoeffding,
 }
 
-impl From<Method> for feasible_run::spec::MethodName {
+impl From<Method> for feasible_problem::spec::MethodName {
     fn from(given: Method) -> Self {
         match given {
             Method::Betting => Self::Betting,

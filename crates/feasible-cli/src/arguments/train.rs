@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use feasible_run::memory;
+use feasible_problem::memory;
 
 /// What is put on top of a problem file.
 #[derive(Clone, Debug, Default, Args)]

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use feasible_problem::Gallery;
+use feasible_problem::spec::{AttackLossName, NormName};
 use feasible_report::robust;
 use feasible_run::files::ATTACK;
-use feasible_run::spec::{AttackLossName, NormName};
-use feasible_run::{AttackOptions, Curve, Gallery, SavedModel, write_whole};
+use feasible_run::{AttackOptions, Curve, SavedModel, write_whole};
 
 use super::{data_dir, gallery, model, own_gallery, table};
 use crate::arguments::{AttackArguments, AttackLoss, Norm};

@@ -1,6 +1,6 @@
 //! `feasible bound`.
 
-use feasible_run::Plan;
+use feasible_problem::Plan;
 use feasible_run::bound::Question;
 
 use super::source;

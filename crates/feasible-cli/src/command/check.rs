@@ -1,6 +1,6 @@
 //! `feasible check`.
 
-use feasible_run::{Plan, Spec};
+use feasible_problem::{Plan, Spec};
 use serde::Serialize;
 
 use super::source;

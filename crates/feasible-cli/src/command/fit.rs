@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use feasible_run::data::Data;
-use feasible_run::{Fit, FitOptions, Fitted, Plan, files, seed_directory};
+use feasible_problem::Plan;
+use feasible_problem::data::Data;
+use feasible_run::{Fit, FitOptions, Fitted, files, seed_directory};
 use serde::Serialize;
 
 use super::source;

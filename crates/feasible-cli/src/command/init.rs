@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use feasible_data::Format;
-use feasible_run::{problems, starter, write_whole};
+use feasible_problem::{problems, starter};
+use feasible_run::write_whole;
 use serde::Serialize;
 
 use super::table;

@@ -20,7 +20,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use feasible_data::{Format, ImageSet, Limits, Table};
-use feasible_run::{Gallery, Plan, SavedModel, Source, files, memory, problems};
+use feasible_problem::{Gallery, Plan, Source, memory, problems};
+use feasible_run::{SavedModel, files};
 
 use crate::arguments::{LimitArguments, Overrides};
 use crate::exit::{Failure, Result};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use feasible_problem::spec::CertifySpec;
 use feasible_run::files;
 use feasible_run::monitor::{Counted, Monitor, Standing};
-use feasible_run::spec::CertifySpec;
 
 use super::{model, table};
 use crate::arguments::{MonitorArguments, Watch};

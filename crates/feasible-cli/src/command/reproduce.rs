@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use feasible_report::Report;
-use feasible_run::reproduce::{
-    self, Budget, CIFAR_10, FASHION_MNIST, Reproduction, RobustExperiment, RobustReproduction,
-    adult, compas,
+use feasible_paper::{
+    Budget, CIFAR_10, FASHION_MNIST, Reproduction, RobustExperiment, RobustReproduction, adult,
+    compas,
 };
-use feasible_run::{files, problems, write_whole};
+use feasible_problem::problems;
+use feasible_run::{files, write_whole};
 
 use super::attack;
 use super::fit::workers;
@@ -77,7 +77,7 @@ fn robust(
     for row in &table.rows {
         attack::write(&row.curve, &row.directory)?;
     }
-    let report = Report::of_robust(&table, &command_line())?;
+    let report = table.report(&command_line())?;
     let page = directory.join(files::REPORT);
     report.write(&page)?;
     report.write_figures(&directory)?;
@@ -112,7 +112,7 @@ pub fn reproduce(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<
     let unused = || super::fit::unused(&format!("reproduce-{name}"));
     let directory = (!arguments.no_report).then(|| arguments.output.clone().unwrap_or_else(unused));
     // Before hours of training, not after; and for this program alone.
-    let held = directory.as_deref().map(|directory| reproduce::open(directory, name));
+    let held = directory.as_deref().map(|directory| feasible_paper::open(directory, name));
     let _held = held.transpose()?;
     let kept = match &directory {
         Some(directory) => format!(
@@ -139,11 +139,11 @@ pub fn reproduce(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<
     let report = if name == "adult" {
         let table = adult(&how, &observer).map_err(stopped)?;
         terminal.result(&table, || table.to_text())?;
-        directory.as_deref().map(|directory| Report::of_adult(&table, directory, &command_line()))
+        directory.as_deref().map(|directory| table.report(directory, &command_line()))
     } else {
         let table = compas(&how, &observer).map_err(stopped)?;
         terminal.result(&table, || table.to_text())?;
-        directory.as_deref().map(|_| Report::of_compas(&table, &command_line()))
+        directory.as_deref().map(|_| table.report(&command_line()))
     };
     terminal.note(&format!("{:.1} s", start.elapsed().as_secs_f64()));
     if let (Some(report), Some(directory)) = (report, &directory) {

@@ -50,6 +50,6 @@ pub fn man(arguments: &ManArguments, terminal: &Terminal) -> Result<Exit> {
 
 /// Prints the schema of the problem file.
 pub fn schema(terminal: &Terminal) -> Result<Exit> {
-    terminal.print(feasible_run::problem_schema().as_bytes())?;
+    terminal.print(feasible_problem::problem_schema().as_bytes())?;
     Ok(Exit::Met)
 }

@@ -13,8 +13,10 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use feasible::certificate::{Finding, Verdict};
+use feasible_problem::{Plan, Source};
 use feasible_report::Report;
-use feasible_run::{FitOptions, Plan, Source, Summary};
+use feasible_run::{FitOptions, Summary};
+
 use problem::{Drawn, draw};
 use rules::{Outputs, RULES, Rule};
 use support::Scratch;

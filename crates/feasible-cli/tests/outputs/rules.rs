@@ -3,7 +3,7 @@
 use feasible::Outcome;
 use feasible::certificate::Verdict;
 use feasible::requirement::Sense;
-use feasible_run::spec::Kind;
+use feasible_problem::spec::Kind;
 use feasible_run::{Evaluation, Standing, Summary};
 
 /// All that a run says.

@@ -5,10 +5,10 @@
 //! with probability 1 − δ for every rung, and the choice may fall on a rung for which it does not.
 
 use feasible::certificate::{Certificate, Verdict};
+use feasible_problem::spec::CertifySpec;
 
 use super::{Certification, RunRecord};
 use crate::error::{Error, Result};
-use crate::spec::CertifySpec;
 
 impl Certification {
     /// Only what is proven of a model that was taken after the rungs before it were `tested`, itself the last

@@ -2,20 +2,16 @@
 //!
 //! | step | |
 //! | --- | --- |
-//! | keep rows back and train with room to spare | [`room`] |
-//! | know the rows that were used | [`fingerprints`] |
-//! | tell re-use and repetition from chance | [`overlap`] |
+//! | keep rows back and train with room to spare | [`feasible_problem::room`] |
+//! | know the rows that were used | [`feasible_problem::Fingerprints`] |
+//! | tell re-use and repetition from chance | [`feasible_problem::held_out`] |
 //! | decide which rows are held out | [`RunRecord`] |
 //! | judge, and say it in words | [`Certification`] |
 //!
 //! The bounds are [`feasible::certificate`]'s, the paper's [`feasible::theory`]'s.
 
 mod chosen;
-mod exchange;
-pub mod fingerprints;
-pub mod overlap;
 mod record;
-pub mod room;
 pub(crate) mod subject;
 mod theory;
 mod words;
@@ -23,18 +19,18 @@ mod words;
 use feasible::certificate::{Certificate, Claim, Count, Design, Simultaneous, Values};
 use feasible::{Loss, Population, Problem, Targets, ViewShift};
 use feasible_data::Change;
+use feasible_problem::clause::{Clause, Ground};
+use feasible_problem::held_out::fingerprints::units;
+use feasible_problem::held_out::{HeldOut, Repetition};
+use feasible_problem::network::Network;
+use feasible_problem::text::precise_percent as percent;
 use serde::{Deserialize, Serialize};
 
-use crate::clause::{Clause, Ground};
 use crate::error::{Error, Result};
 use crate::evaluate::{class_of, outputs};
-use crate::network::Network;
 
-pub use fingerprints::Fingerprints;
-pub use overlap::{HeldOut, Repetition};
 pub use record::RunRecord;
 pub use theory::{Approximation, SetClass, Theory, UniformBound, dimension_of};
-pub(crate) use words::percent;
 pub use words::{bound, verdict};
 
 /// What is certified about a model's requirements on the population that held-out rows were drawn from.
@@ -118,7 +114,7 @@ impl Judged<'_> {
             return Err(Error::unfit("certificate", "there is no row: give a table with rows"));
         }
         let units = match unit {
-            Some(column) => Some(fingerprints::units(ground.table, ground.rows, column)?),
+            Some(column) => Some(units(ground.table, ground.rows, column)?),
             None => None,
         };
         let certificate = {
@@ -192,7 +188,7 @@ impl Judged<'_> {
             return Ok(Vec::new());
         }
         let shifts: Vec<_> =
-            self.changes.iter().map(|change| ground.shift(change)).collect::<Result<_>>()?;
+            self.changes.iter().map(|change| ground.shift(change)).collect::<Result<_, _>>()?;
         let views: Vec<_> = shifts.iter().map(|shift| ViewShift::Sparse(shift)).collect();
         let views = outputs(self.model, self.theta, samples.inputs(), &views);
         let k = feasible::Model::output_width(self.model);

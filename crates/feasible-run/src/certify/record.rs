@@ -5,20 +5,21 @@ use std::sync::Arc;
 
 use feasible::certificate::Design;
 use feasible_data::{Table, UnknownLevels, Unseen};
+use feasible_problem::Fingerprints;
+use feasible_problem::clause::Ground;
+use feasible_problem::data::sha256_of_file;
+use feasible_problem::held_out::Once;
+use feasible_problem::plan::Plan;
+use feasible_problem::spec::{CertifySpec, Source};
+use feasible_problem::text::grouped;
 
-use super::fingerprints::{Fingerprints, Once, missing};
 use super::{Certification, Judged, chosen};
-use crate::clause::Ground;
-use crate::data::sha256_of_file;
 use crate::error::{Error, Result};
 use crate::files::{FINGERPRINTS, PROBLEM, RUN, RunInfo};
 use crate::fit::reopen;
 use crate::parse;
-use crate::plan::Plan;
 use crate::saved_model::SavedModel;
-use crate::spec::{CertifySpec, Source};
 use crate::storage::read_from;
-use crate::text::grouped;
 
 /// A run that is done: its model, and the record of the rows it has seen.
 pub struct RunRecord {
@@ -59,7 +60,7 @@ impl RunRecord {
             .map_err(|error| damaged(PROBLEM, error.to_string()))?;
         let certify = Source::new(at(PROBLEM), problem).parse(&[])?.certify;
         let fingerprints = read_from(&directory, FINGERPRINTS)?.ok_or_else(|| missing(&shown))?;
-        let fingerprints = Fingerprints::from_bytes(&at(FINGERPRINTS), &fingerprints)?;
+        let fingerprints = parse::fingerprints(&at(FINGERPRINTS), &fingerprints)?;
         Ok(Self { directory, model, info, fingerprints, certify })
     }
 
@@ -320,4 +321,15 @@ fn illustration(plan: &Plan, test: bool) -> Option<String> {
          illustration; on data of your own it holds as stated.",
         set.name
     ))
+}
+
+/// What a run without the file is told.
+fn missing(location: &str) -> Error {
+    Error::unfit(
+        location,
+        format!(
+            "it has no {FINGERPRINTS}, the record of the rows that were trained on, without which no \
+             table can be known to be held out: give the run directory of a training by this version"
+        ),
+    )
 }

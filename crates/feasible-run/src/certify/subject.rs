@@ -3,11 +3,10 @@
 use feasible::Loss;
 use feasible::certificate::{Claim, Evidence};
 use feasible::requirement::Sense;
-
-use crate::clause::{Against, Clause};
-use crate::describe::adversary;
-use crate::spec::Kind;
-use crate::text::short;
+use feasible_problem::clause::{Against, Clause};
+use feasible_problem::describe::adversary;
+use feasible_problem::spec::Kind;
+use feasible_problem::text::short;
 
 /// Puts a claim of the core into the user's words: an accuracy where the core sees an error, and whose
 /// rows it speaks of.
@@ -44,8 +43,8 @@ fn subject(clause: &Clause) -> String {
     if clause.kind == Kind::Pointwise {
         let level = short(clause.bound.level());
         let side = match clause.bound {
-            crate::clause::Bound::AtMost(_) => "exceeds",
-            crate::clause::Bound::AtLeast(_) => "is below",
+            feasible_problem::clause::Bound::AtMost(_) => "exceeds",
+            feasible_problem::clause::Bound::AtLeast(_) => "is below",
         };
         return format!("the share of the population{here} whose {loss}{views} {side} {level}");
     }

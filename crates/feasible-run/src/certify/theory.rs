@@ -6,12 +6,11 @@ use feasible::requirement::{Level, Term};
 use feasible::theory::{approximation_error, dimension, is_vacuous, squared_slacks, zeta};
 use feasible::{Kind, Loss, Model, Multipliers, Solution, View};
 use feasible_nn::Activation;
+use feasible_problem::network::{Network, Shape};
+use feasible_problem::plan::Plan;
+use feasible_problem::spec::LearnerName;
+use feasible_problem::text::{grouped, short};
 use serde::{Deserialize, Serialize};
-
-use crate::network::{Network, Shape};
-use crate::plan::Plan;
-use crate::spec::LearnerName;
-use crate::text::{grouped, short};
 
 /// The paper's bounds for the class of models a run searches: Proposition 3 and what Theorems 2 and 3 are made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,9 +2,10 @@
 
 use feasible::certificate::{Certificate, Finding, RowsNeeded, Simultaneous, Verdict};
 use feasible::requirement::Sense;
+use feasible_problem::held_out::Repetition;
+use feasible_problem::text::{Align, Grid, grouped, precise_percent as percent, short};
 
-use super::{Certification, HeldOut, Repetition};
-use crate::text::{Align, Grid, grouped, short};
+use super::Certification;
 
 impl Certification {
     /// As a table and sentences for people.
@@ -185,74 +186,6 @@ impl Certification {
     }
 }
 
-impl HeldOut {
-    /// Whether the rows were used in training, after "the 400 rows of t.csv".
-    fn clause(self) -> String {
-        match self {
-            Self::ByRecord | Self::NoOverlap => ", none of which was used in training".into(),
-            Self::Explained { equal, .. } => {
-                format!(", {} of which equal rows that were trained on", grouped(equal))
-            }
-            Self::CannotTell { .. } => {
-                "; it cannot be told whether they were used in training".into()
-            }
-        }
-    }
-
-    /// Why, if it is not simply so.
-    fn sentence(self) -> String {
-        let counts = |equal: usize, expected: f64| {
-            format!(
-                "{} rows equal rows of the training in all that the model and its requirements use; by \
-                 chance, about {} would.",
-                grouped(equal),
-                about(expected)
-            )
-        };
-        match self {
-            Self::ByRecord | Self::NoOverlap => String::new(),
-            Self::Explained { equal, expected, noticed } => format!(
-                "{} If {} of the rows or more had been used in training, it would have been noticed; \
-                 fewer cannot be told from chance.\n",
-                counts(equal, expected),
-                percent(noticed)
-            ),
-            Self::CannotTell { equal, expected } => format!(
-                "{} Distinct rows are so few that a table of nothing but rows trained on would look the \
-                 same: the certificate holds if none of these was used in training.\n",
-                counts(equal, expected)
-            ),
-        }
-    }
-}
-
-/// A count that is expected, to the row; of less than one, the digits.
-pub(super) fn about(count: f64) -> String {
-    if count < 1.0 { short(count) } else { grouped(count.round() as usize) }
-}
-
-impl Repetition {
-    fn sentence(self) -> String {
-        let Self { rows, distinct, expected, times } = self;
-        if times > 1 {
-            return format!(
-                "The table repeats itself: every row occurs {times} times or a multiple of that. Copies are \
-                 no independent draws, so one in {times} was counted, {} of {} rows.\n",
-                grouped(rows / times),
-                grouped(rows)
-            );
-        }
-        format!(
-            "Warning: the rows repeat each other beyond chance, {} of {} are distinct, where the training \
-             lets expect about {}. The bounds take rows for independent draws, and are too narrow if some \
-             stand for the same case: name the column that tells (`unit`), or give every case once.\n",
-            grouped(distinct),
-            grouped(rows),
-            about(expected)
-        )
-    }
-}
-
 trait Words {
     fn is_pointwise(&self) -> bool;
     fn bound_reaches_level(&self) -> bool;
@@ -312,14 +245,4 @@ fn symbol(finding: &Finding) -> &'static str {
 /// A share as a percentage, another number as it is.
 fn shown(finding: &Finding, x: f64) -> String {
     if finding.subject.starts_with("the expected") { short(x) } else { percent(x) }
-}
-
-/// `0.0184 %`.
-pub(crate) fn percent(share: f64) -> String {
-    // 95.00000000000001 is 95.
-    let points = (share * 1e14).round() / 1e12;
-    format!(
-        "{} %",
-        if points.abs() < 1e-3 && points != 0.0 { format!("{points:.1e}") } else { short(points) }
-    )
 }

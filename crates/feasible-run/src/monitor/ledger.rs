@@ -7,11 +7,11 @@
 
 use feasible::monitor::{Wager, Wealth};
 use feasible::requirement::Sense;
+use feasible_problem::data::sha256;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::rows::Sketch;
-use crate::data::sha256;
 use crate::error::{Error, Result};
 use crate::files::MONITOR;
 use crate::storage::{Directory, Storage, failed};

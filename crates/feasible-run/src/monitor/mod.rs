@@ -23,11 +23,11 @@ use feasible_data::{Table, Unseen};
 pub use standing::{Standing, TableLook, WatchedRequirement, WatchedTable};
 
 use crate::certify::RunRecord;
-use crate::data::sha256_of_file;
 use crate::error::{Error, Result};
 use crate::files::{MODEL, MONITOR};
-use crate::spec::CertifySpec;
 use crate::storage::{Directory, read_from};
+use feasible_problem::data::sha256_of_file;
+use feasible_problem::spec::CertifySpec;
 use ledger::{Entry, FORMAT, Header, Ledger};
 use observe::{Observed, needed, observe, refuse_used, watched};
 use rows::Identity;

@@ -9,13 +9,13 @@ use feasible::requirement::Sense;
 use feasible::stream::{Purpose, Stream};
 use feasible::{Loss, Samples, Targets};
 use feasible_data::{Column, Encoder, Table, UnknownLevels, Unseen};
+use feasible_problem::clause::{Against, Bound, Clause, Ground};
+use feasible_problem::spec::Kind;
 
 use super::ledger::{Seen, Watched};
 use crate::certify::subject::spoken;
 use crate::certify::{Judged, RunRecord};
-use crate::clause::{Against, Bound, Clause, Ground};
 use crate::error::{Error, Result};
-use crate::spec::Kind;
 
 /// A table that is being looked at.
 pub(crate) struct Observed<'a> {

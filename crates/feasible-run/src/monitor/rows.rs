@@ -20,10 +20,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use feasible::certificate::Count;
 use feasible_data::Table;
+use feasible_problem::data::sha256;
+use feasible_problem::held_out::fingerprints::of_rows;
 use serde::{Deserialize, Serialize};
 
-use crate::certify::fingerprints::of_rows;
-use crate::data::sha256;
 use crate::error::{Error, Result};
 
 /// Distinct rows that are kept of a table.

@@ -2,10 +2,10 @@
 
 use feasible::monitor::Verdict;
 use feasible::requirement::Sense;
+use feasible_problem::text::precise_percent as percent;
+use feasible_problem::text::{Align, Grid, grouped, short};
 
 use super::standing::{Standing, WatchedRequirement};
-use crate::certify::percent;
-use crate::text::{Align, Grid, grouped, short};
 
 impl Standing {
     /// As a table and sentences for people.

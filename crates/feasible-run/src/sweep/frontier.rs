@@ -1,13 +1,13 @@
 //! What a sweep finds: for each level and seed, what the model achieves and what the level costs.
 
 use feasible::Outcome;
+use feasible_problem::spec::Kind;
+use feasible_problem::text::{Align, Grid, short};
 use serde::{Deserialize, Serialize};
 
 use super::{Key, Starts};
 use crate::evaluate::{Evaluation, Standing};
-use crate::spec::Kind;
 use crate::summary::{Spread, Summary};
-use crate::text::{Align, Grid, short};
 
 /// The trade-off between a level and everything else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -33,19 +33,19 @@ mod levels;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use feasible_problem::clause::Clause;
+use feasible_problem::data::{TableHash, sha256};
+use feasible_problem::memory;
+use feasible_problem::plan::Plan;
+use feasible_problem::spec::{LearnerName, RequirementSpec, Source};
 use serde::{Deserialize, Serialize};
 
-use crate::clause::Clause;
-use crate::data::{TableHash, sha256};
 use crate::error::{Error, Result};
 use crate::files::{FIGURES, PROBLEM, README, SUMMARY, is_ours, json};
 use crate::fit::{Observer, fit_from};
 use crate::interrupt::Interrupt;
-use crate::memory;
 use crate::parse;
-use crate::plan::Plan;
 use crate::seeds::{at_once, seed_directory};
-use crate::spec::{LearnerName, RequirementSpec, Source};
 use crate::start::Start;
 use crate::storage::{Directory, Memory, Storage, failed, no_link, read, read_from};
 use crate::summary::Summary;
@@ -228,7 +228,7 @@ struct Sweep<'a> {
     /// The number of the `[[requirement]]`.
     at: usize,
     key: Key,
-    kind: crate::spec::Kind,
+    kind: feasible_problem::spec::Kind,
     seeds: Vec<u64>,
     design: Design,
     /// The problem, as it stands in the file.
@@ -270,12 +270,12 @@ impl<'a> Sweep<'a> {
         for &level in levels.first().into_iter().chain(levels.last().filter(|_| levels.len() > 1)) {
             let plan = Plan::check(&source.clone().with_overrides(&[setting(at, key, level)]));
             let plan = plan.map_err(|error| match error {
-                Error::Problem { place, message }
+                feasible_problem::Error::Problem { place, message }
                     if place.key == format!("requirement[{at}].{}", key.name()) =>
                 {
                     Error::unfit("--levels", message)
                 }
-                other => other,
+                other => other.into(),
             })?;
             (tables, seed, title) =
                 (plan.data().hashes.clone(), plan.seed(), plan.name().to_string());

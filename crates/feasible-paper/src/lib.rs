@@ -1,0 +1,149 @@
+//! The experiments of "Probably Approximately Correct Constrained Learning" (Chamon and Ribeiro, NeurIPS 2020), each as one call.
+//!
+//! Every variant is an embedded problem file, those on fairness trained with several seeds; figures of
+//! the paper stand beside ours, in a table and on a page of its own (`report`).
+
+mod adult;
+mod compas;
+mod page;
+mod robust;
+
+use std::path::{Path, PathBuf};
+
+use feasible_problem::memory;
+use feasible_problem::plan::Plan;
+use feasible_problem::spec::Source;
+use feasible_run::Interrupt;
+use feasible_run::error::{Error, Result};
+use feasible_run::files::{FIGURES, PROBLEM, REPORT, SUMMARY, is_ours};
+use feasible_run::fit::{Observer, fit_in, resume_in};
+use feasible_run::seeds::{at_once, seed_directory};
+use feasible_run::storage::{Directory, Memory, Storage, failed, no_link, read_from};
+use feasible_run::summary::{SeedsSummary, Summary};
+
+pub use adult::{AdultRow, AdultTable, adult};
+pub use compas::{CompasRow, CompasTable, Multiplier, PAPER_ACCURACY, compas};
+pub use robust::{
+    Budget, CIFAR_10, FASHION_MNIST, RobustExperiment, RobustReproduction, RobustRow, RobustTable,
+    Shown,
+};
+
+/// How to reproduce.
+#[derive(Clone, Debug)]
+pub struct Reproduction {
+    /// The seeds; 1 to 5 by default.
+    pub seeds: Vec<u64>,
+    /// Trainings at the same time; 2 by default.
+    pub workers: usize,
+    /// Overrides on every problem file: `training.epochs=10`.
+    pub overrides: Vec<String>,
+    /// Where every run is kept, as `PROBLEM/seed-N`; `None` leaves nothing behind.
+    pub directory: Option<PathBuf>,
+    /// Stops it.
+    pub interrupt: Interrupt,
+}
+
+impl Default for Reproduction {
+    fn default() -> Self {
+        let (seeds, interrupt) = ((1..=5).collect(), Interrupt::new());
+        Self { seeds, workers: 2, overrides: Vec::new(), directory: None, interrupt }
+    }
+}
+
+/// Where the run of a problem and a seed is kept.
+pub fn run_directory(top: &Path, problem: &str, seed: u64) -> PathBuf {
+    top.join(problem).join(seed_directory(seed))
+}
+
+/// The directory of a reproduction, for this process alone: a new one, or one in which the same was begun.
+///
+/// # Errors
+/// [`Error::NotEmpty`] if anything else is in it; [`Error::InUse`].
+pub fn open(top: &Path, experiment: &str) -> Result<Directory> {
+    let ours = |name: &str| name.starts_with(experiment) || [REPORT, FIGURES].contains(&name);
+    let directory = Directory::open_or_create(top)?;
+    let names = directory.list().map_err(failed("list", &directory, ""))?;
+    match names.iter().all(|name| ours(name)) {
+        true => Ok(directory),
+        false => Err(Error::NotEmpty { directory: top.to_path_buf() }),
+    }
+}
+
+/// What came of a run that was done before; `None` if there is none, or not yet.
+fn done(plan: &Plan, directory: &Path) -> Result<Option<Summary>> {
+    for directory in directory.ancestors().take(2) {
+        no_link(directory)?;
+    }
+    if !directory.join(PROBLEM).is_file() {
+        return Ok(None);
+    }
+    check_same(plan, directory)?;
+    let Some(bytes) = read_from(directory, SUMMARY)? else { return Ok(None) };
+    let summary = serde_json::from_slice(&bytes).map_err(|error| Error::Damaged {
+        path: directory.join(SUMMARY).display().to_string(),
+        reason: error.to_string(),
+    });
+    summary.map(Some)
+}
+
+/// Whether the run in a directory is that of the plan, threads aside.
+fn check_same(plan: &Plan, directory: &Path) -> Result<()> {
+    let path = directory.join(PROBLEM).display().to_string();
+    let mut there = Source::open(&path)?.parse(&[])?;
+    there.training.threads = plan.spec().training.threads;
+    if there == *plan.spec() {
+        return Ok(());
+    }
+    let reason = "it holds a run with other settings: give another directory, or remove it";
+    Err(Error::unfit(directory.display().to_string(), reason))
+}
+
+/// Trains every problem with every seed, as many at a time as there are workers.
+fn train(
+    problems: &[&str],
+    how: &Reproduction,
+    observer: Observer<'_>,
+) -> Result<Vec<SeedsSummary>> {
+    let plans = problems
+        .iter()
+        .map(|name| Plan::check(&Source::open(name)?.with_overrides(&how.overrides)))
+        .collect::<Result<Vec<Plan>, _>>()?;
+    let jobs: Vec<(usize, u64)> =
+        (0..plans.len()).flat_map(|p| how.seeds.iter().map(move |&seed| (p, seed))).collect();
+    let job = |(p, seed): (usize, u64)| -> Result<Summary> {
+        let interrupted = || Error::unfit("reproduction", "it was interrupted");
+        if how.interrupt.is_raised() {
+            return Err(interrupted());
+        }
+        let plan = plans[p].clone().with_seed(seed);
+        let run = match &how.directory {
+            Some(top) => {
+                let directory = run_directory(top, problems[p], seed);
+                if let Some(summary) = done(&plan, &directory)? {
+                    return Ok(summary);
+                }
+                if directory.join(PROBLEM).is_file() {
+                    resume_in(&Directory::open(&directory)?, &how.interrupt, observer)?
+                } else {
+                    // What was stopped before it had a problem is no run yet.
+                    let storage = Directory::replace(&directory, is_ours)?;
+                    fit_in(&plan, &storage, &how.interrupt, observer)?
+                }
+            }
+            None => fit_in(&plan, &Memory::new(), &how.interrupt, observer)?,
+        };
+        run.summary.ok_or_else(interrupted)
+    };
+    let estimates = plans.iter().map(Plan::estimate);
+    let (shared, each) = estimates
+        .fold((0, 0), |(shared, each): (u64, u64), e| (shared + e.shared, each.max(e.each)));
+    let workers = memory::at_once(shared, each, how.workers);
+    let mut runs = at_once(&jobs, workers, job)?.into_iter();
+    Ok(problems
+        .iter()
+        .map(|name| SeedsSummary {
+            problem: name.to_string(),
+            runs: runs.by_ref().take(how.seeds.len()).collect(),
+        })
+        .collect())
+}

@@ -1,0 +1,632 @@
+//! From `[[requirement]]` to the core's requirements, on any table.
+//!
+//! In two steps. [`expand`], once, on the training table: `fairness` and `groups` become one
+//! requirement with a `where` for each level and rate. [`Clause::of`], for a fitted encoder and
+//! target: expressions are parsed, each change of a counterfactual becomes a clause, `within`
+//! becomes two. A [`Clause`] then makes a [`Requirement`] of the samples of any table; a saved
+//! model carries the expanded requirements and is audited with the same clauses.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use feasible::adversary::{Adversary, Attack, Judge};
+use feasible::limit::suggestion;
+use feasible::requirement::Sense;
+use feasible::{Loss, Population, Requirement, Samples, Shift, Targets};
+use feasible_data::image::{Augmentation, Shape};
+use feasible_data::{
+    Change, Counterfactual, Encoder, Expression, Table, TargetEncoder, UnknownLevels, visible,
+};
+
+use crate::augmented::Augmented;
+use crate::error::{Error, Result};
+use crate::spec::{Counterfactuals, EvaluationAttackSpec, Kind, Rate, RequirementSpec, Source};
+
+/// A requirement, checked but for the samples it speaks of.
+#[derive(Clone, Debug)]
+pub struct Clause {
+    /// Its name.
+    pub name: String,
+    /// The number of the `[[requirement]]` it comes from.
+    pub from: usize,
+    /// Average or pointwise.
+    pub kind: Kind,
+    /// The loss whose gradient moves θ.
+    pub loss: Loss,
+    /// The loss that moves the multipliers, if it is another one.
+    pub measure: Option<Loss>,
+    /// Whose samples.
+    pub filter: Option<Expression>,
+    /// Only samples of this class.
+    pub class: Option<u32>,
+    /// The difference to the loss of these.
+    pub against: Option<Against>,
+    /// The change under which predictions are compared.
+    pub change: Option<Change>,
+    /// The adversary that moves the samples it is judged by.
+    pub adversary: Option<Attack>,
+    /// The adversary that moves the samples it is trained on, a cheaper one; `None` for what is trained.
+    pub trained_against: Option<Attack>,
+    /// At least or at most.
+    pub bound: Bound,
+    /// The user spoke of an accuracy, that is of this minus the error: 1, or 0 for a difference.
+    pub accuracy_is: Option<f64>,
+    /// The share of points that may violate it.
+    pub all_but: f64,
+    /// Where its multipliers start.
+    pub start: f64,
+    /// How much stricter it is in training than stated.
+    pub margin: f64,
+    /// How much stricter it must be met in training so that a reserve will certify it.
+    pub room: f64,
+}
+
+/// Whom a rate is compared with.
+#[derive(Clone, Debug)]
+pub enum Against {
+    /// All samples (of the clause's class).
+    Everyone,
+    /// Those an expression selects.
+    Where(Expression),
+}
+
+/// The level and its direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// … ≤ c.
+    AtMost(f64),
+    /// … ≥ c.
+    AtLeast(f64),
+}
+
+impl Bound {
+    /// The level c.
+    pub fn level(self) -> f64 {
+        match self {
+            Self::AtMost(c) | Self::AtLeast(c) => c,
+        }
+    }
+}
+
+/// Samples of a table, as clauses see them.
+pub struct Ground<'a> {
+    /// The table.
+    pub table: &'a Table,
+    /// The rows of it that the samples are.
+    pub rows: &'a [u32],
+    /// The samples.
+    pub samples: &'a Arc<Samples>,
+    /// The encoder that made them.
+    pub encoder: &'a Encoder,
+    /// What to do with levels that this table does not have.
+    pub unknown: UnknownLevels,
+    shifts: Vec<(Change, Arc<Shift>)>,
+    adversaries: Vec<Arc<Adversary>>,
+    augmented: Option<(Augmentation, Shape)>,
+    /// The views of augmented images, by who attacks them.
+    views: Vec<Arc<Augmented>>,
+}
+
+impl<'a> Ground<'a> {
+    /// Samples of rows of a table.
+    pub fn new(
+        table: &'a Table,
+        rows: &'a [u32],
+        samples: &'a Arc<Samples>,
+        encoder: &'a Encoder,
+        unknown: UnknownLevels,
+    ) -> Self {
+        let (shifts, adversaries, views) = (Vec::new(), Vec::new(), Vec::new());
+        let augmented = None;
+        Self { table, rows, samples, encoder, unknown, shifts, adversaries, augmented, views }
+    }
+
+    /// The same samples, but images of this size, moved about as training sees them.
+    #[must_use]
+    pub fn augmented(mut self, how: Option<(Augmentation, Shape)>) -> Self {
+        self.augmented = how;
+        self
+    }
+
+    /// Everyone.
+    pub fn everyone(&mut self) -> Population {
+        let everyone = Population::new(self.samples.clone());
+        self.moved(everyone, None)
+    }
+
+    /// A population of images where they are placed, and attacked there.
+    fn moved(&mut self, population: Population, adversary: Option<Arc<Adversary>>) -> Population {
+        let Some((augmentation, shape)) = self.augmented else {
+            return match adversary {
+                Some(adversary) => population.through(adversary),
+                None => population,
+            };
+        };
+        let same = |view: &&Arc<Augmented>| match (&view.adversary, &adversary) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        let view = match self.views.iter().find(same) {
+            Some(view) => view.clone(),
+            None => {
+                self.views.push(Arc::new(Augmented { augmentation, shape, adversary }));
+                self.views[self.views.len() - 1].clone()
+            }
+        };
+        population.through(view)
+    }
+
+    /// What a change does to each row; the same change gives the same shift, so that
+    /// requirements share the forward pass.
+    pub fn shift(&mut self, change: &Change) -> Result<Arc<Shift>> {
+        if let Some((_, shift)) = self.shifts.iter().find(|(known, _)| known == change) {
+            return Ok(shift.clone());
+        }
+        let shift = Arc::new(change.shift(self.samples.inputs())?);
+        self.shifts.push((change.clone(), shift.clone()));
+        Ok(shift)
+    }
+
+    /// The adversary of an attack, and of the requirement that it judges; the same ones give the same adversary,
+    /// so that requirements share what it finds.
+    fn adversary(&mut self, attack: &Attack, judge: Option<Judge>) -> Result<Arc<Adversary>> {
+        let same = |known: &&Arc<Adversary>| {
+            let judges = match (known.judge(), &judge) {
+                (None, None) => true,
+                (Some(a), Some(b)) => a.is_same(b),
+                _ => false,
+            };
+            judges && known.attack() == attack
+        };
+        if let Some(known) = self.adversaries.iter().find(same) {
+            return Ok(known.clone());
+        }
+        let adversary = attack.clone().check()?;
+        let adversary = Arc::new(match judge {
+            Some(judge) => adversary.judging(judge)?,
+            None => adversary,
+        });
+        self.adversaries.push(adversary.clone());
+        Ok(adversary)
+    }
+
+    /// A population through the view of a clause.
+    fn seen(&mut self, population: Population, clause: &Clause) -> Result<Population> {
+        Ok(match (&clause.change, &clause.adversary) {
+            (Some(change), _) => population.counterfactuals(vec![self.shift(change)?])?,
+            (None, Some(attack)) => {
+                let adversary = self.adversary(attack, clause.judge())?;
+                self.moved(population, Some(adversary))
+            }
+            (None, None) => self.moved(population, None),
+        })
+    }
+
+    fn population(&self, filter: Option<&Expression>, class: Option<u32>) -> Result<Population> {
+        let everyone = Population::new(self.samples.clone());
+        if filter.is_none() && class.is_none() {
+            return Ok(everyone);
+        }
+        let mut keep = vec![true; self.rows.len()];
+        if let Some(expression) = filter {
+            let mask = expression.bind(self.table, Some(self.encoder), self.unknown)?.mask();
+            for (keep, &row) in keep.iter_mut().zip(self.rows) {
+                *keep = mask[row as usize];
+            }
+        }
+        if let (Some(class), Targets::Classes(classes)) = (class, self.samples.targets()) {
+            for (keep, &y) in keep.iter_mut().zip(classes) {
+                *keep &= y == class;
+            }
+        }
+        Ok(everyone.subset(&keep)?)
+    }
+}
+
+/// Makes one requirement of each level and rate where `groups` and `fairness` ask for it.
+///
+/// # Errors
+/// Keys that do not go together, or an unknown column.
+pub fn expand(
+    source: &Source,
+    specs: &[RequirementSpec],
+    table: &Table,
+    encoder: &Encoder,
+) -> Result<Vec<(usize, RequirementSpec)>> {
+    let mut all = Vec::new();
+    for (at, spec) in specs.iter().enumerate() {
+        let key = |name: &str| format!("requirement[{at}].{name}");
+        if spec.fairness.is_some() && (spec.rate.is_some() || spec.loss.is_some()) {
+            return Err(source.at(&key("fairness"), "give only one of loss, rate and fairness"));
+        }
+        if spec.fairness.is_some() && spec.groups.is_none() {
+            let message = "fairness is between groups: name their column, groups = \"…\"";
+            return Err(source.at(&key("fairness"), message));
+        }
+        let rates: Vec<Option<Rate>> = match spec.fairness {
+            Some(fairness) => fairness.rates().iter().copied().map(Some).collect(),
+            None => vec![spec.rate],
+        };
+        for rate in &rates {
+            let mut one = spec.clone();
+            // In one line, wherever it is shown; the problem file keeps it as it is.
+            one.name = visible(&spec.name).into_owned();
+            (one.rate, one.fairness) = (*rate, None);
+            if let (true, Some(rate)) = (rates.len() > 1, rate) {
+                one.name = format!("{}: {}", one.name, rate.name());
+            }
+            let Some(column) = one.groups.take() else {
+                all.push((at, one));
+                continue;
+            };
+            let levels = group_levels(table, encoder, &column)
+                .map_err(|e| source.about(&key("groups"), e))?;
+            let given = match &one.filter {
+                Some(text) => Some(
+                    Expression::parse(text).map_err(|e| source.at(&key("where"), e.to_string()))?,
+                ),
+                None => None,
+            };
+            for (level, condition) in levels {
+                let filter = match given.clone() {
+                    Some(given) => given.and(condition),
+                    None => condition,
+                };
+                let filter = filter.to_string();
+                let name = format!("{}: {}", one.name, visible(&level));
+                let against = one.against.clone().or(one.within.map(|_| "everyone".into()));
+                all.push((
+                    at,
+                    RequirementSpec { name, filter: Some(filter), against, ..one.clone() },
+                ));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The levels of a column and the expression that selects each: as encoded if it is an input.
+fn group_levels(
+    table: &Table,
+    encoder: &Encoder,
+    column: &str,
+) -> Result<Vec<(String, Expression)>, feasible_data::Error> {
+    if let Ok((variable, _)) = encoder.variable(column)
+        && let Some(levels) = variable.levels()
+    {
+        let of = |l: &String| (l.clone(), Expression::is(column, l, true));
+        return Ok(levels.iter().map(of).collect());
+    }
+    match &table.column(column)?.cells {
+        feasible_data::Cells::Levels(levels) => {
+            let of = |l: &String| (l.clone(), Expression::is(column, l, false));
+            Ok(levels.levels.iter().map(of).collect())
+        }
+        feasible_data::Cells::Numbers(_) => Err(feasible_data::Error::Kind {
+            column: column.to_string(),
+            found: "a number".into(),
+            needed: "groups are levels: bin it or declare it categorical".into(),
+        }),
+    }
+}
+
+/// The changes of a list of counterfactuals, each once.
+pub fn changes(
+    list: &[Counterfactual],
+    encoder: &Encoder,
+) -> Result<Vec<Change>, feasible_data::Error> {
+    let mut all: Vec<Change> = Vec::new();
+    // Equal changes have equal names, and there may be very many.
+    let mut named = BTreeMap::<String, Vec<usize>>::new();
+    for counterfactual in list {
+        for change in counterfactual.changes(encoder)? {
+            let same = named.entry(change.name().to_string()).or_default();
+            if !same.iter().any(|&at| all[at] == change) {
+                same.push(all.len());
+                all.push(change);
+            }
+        }
+    }
+    Ok(all)
+}
+
+impl Clause {
+    /// The clauses of an expanded requirement.
+    ///
+    /// # Errors
+    /// Keys that are missing, contradict each other or do not fit the target.
+    pub fn of(
+        source: &Source,
+        from: usize,
+        spec: &RequirementSpec,
+        encoder: &Encoder,
+        target: &TargetEncoder,
+        evaluation: &EvaluationAttackSpec,
+    ) -> Result<Vec<Self>> {
+        let key = |name: &str| format!("requirement[{from}].{name}");
+        let wrong = |name: &str, message: &str| Err(source.at(&key(name), message));
+        let (loss, measure, class) = match (spec.loss, spec.rate) {
+            (Some(loss), None) => {
+                let (loss, measure) = loss.losses();
+                (loss, measure, None)
+            }
+            (None, Some(rate)) => rate_losses(source, &key("rate"), rate, target)?,
+            (Some(_), Some(_)) => return wrong("rate", "give only one of loss, rate and fairness"),
+            (None, None) => {
+                return wrong("name", "says nothing yet: give a loss, a rate or fairness");
+            }
+        };
+        let measure = spec
+            .measured_by
+            .map(|loss| {
+                let (loss, measure) = loss.losses();
+                measure.unwrap_or(loss)
+            })
+            .or(measure);
+        let loss = match spec.bound {
+            Some(_) if loss.properties(2).bound.is_some() => {
+                let own = loss.properties(2).bound.unwrap_or(1.0);
+                let message =
+                    format!("has no effect: {loss} is at most {own} by itself. Remove it");
+                return wrong("bound", &message);
+            }
+            Some(bound) => {
+                loss.bounded(bound).map_err(|e| source.at(&key("bound"), e.to_string()))?
+            }
+            None => loss,
+        };
+        let parse = |name: &str, text: &str| {
+            Expression::parse(text).map_err(|e| source.at(&key(name), e.to_string()))
+        };
+        let filter = spec.filter.as_deref().map(|text| parse("where", text)).transpose()?;
+        let against = match spec.against.as_deref() {
+            Some("everyone") => Some(Against::Everyone),
+            Some(text) => Some(Against::Where(parse("against", text)?)),
+            None if spec.within.is_some() => Some(Against::Everyone),
+            None => None,
+        };
+        let pointwise = spec.kind == Kind::Pointwise;
+        if pointwise && (against.is_some() || spec.rate.is_some()) {
+            return wrong("kind", "a rate, or a difference of groups, is an average");
+        }
+        if spec.all_but.is_some() && !pointwise {
+            return wrong("all_but", "only pointwise requirements speak of single samples");
+        }
+        let share = |name: &str, value: Option<f64>, of: &str| match value {
+            Some(value) if !(0.0..1.0).contains(&value) => {
+                let hint = suggestion(value);
+                let message =
+                    format!("{value} is not a share of the {of}: at least 0 and below 1{hint}");
+                wrong(name, &message)
+            }
+            _ => Ok(Vec::new()),
+        };
+        share("margin", spec.margin, "limit")?;
+        share("all_but", spec.all_but, "samples")?;
+        let limit = spec.at_most.or(spec.at_least).or(spec.within);
+        if spec.margin.is_some_and(|share| share > 0.0) && limit == Some(0.0) {
+            return wrong(
+                "margin",
+                "has no effect: it is a share of the limit, which is 0. Remove it",
+            );
+        }
+        if against.is_some() {
+            let name = if spec.against.is_some() { "against" } else { "within" };
+            match (&spec.filter, &against) {
+                (None, Some(Against::Everyone)) => {
+                    let message = "compares everyone with everyone, which is always 0: say whose rows \
+                                   with `where` or `groups`";
+                    return wrong(name, message);
+                }
+                (Some(here), Some(Against::Where(_))) if spec.against.as_ref() == Some(here) => {
+                    return wrong(name, "is the same as `where`: the difference is always 0");
+                }
+                _ => {}
+            }
+        }
+        let given = spec.counterfactual.as_ref();
+        if given.is_some() && spec.adversary.is_some() {
+            return wrong("adversary", "give only one of adversary and counterfactual");
+        }
+        let changes = match given {
+            Some(Counterfactuals(list)) if list.is_empty() => {
+                return wrong("counterfactual", "the list is empty: give a counterfactual");
+            }
+            Some(Counterfactuals(list)) => {
+                let section = key("counterfactual");
+                let found = changes(list, encoder).map_err(|e| source.about(&section, e))?;
+                found.into_iter().map(Some).collect()
+            }
+            None => vec![None],
+        };
+        let adversary = match &spec.adversary {
+            Some(adversary) => {
+                let attack = adversary.attack(encoder, target.classes().is_some());
+                Some(attack.map_err(|(name, message)| {
+                    let section = key("adversary");
+                    let at = if name.is_empty() { section } else { format!("{section}.{name}") };
+                    source.at(&at, message)
+                })?)
+            }
+            None => None,
+        };
+        let judging = match &adversary {
+            Some(trained) => Some(evaluation.attack(trained).map_err(|(name, message)| {
+                source.at(&format!("evaluation.attack.{name}"), message)
+            })?),
+            None => None,
+        };
+        for (name, c, sense) in [
+            ("at_most", spec.at_most, Sense::AtMost),
+            ("at_least", spec.at_least, Sense::AtLeast),
+            ("within", spec.within, Sense::AtMost),
+        ] {
+            let Some(c) = c else { continue };
+            let judged = measure.as_ref().unwrap_or(&loss);
+            let most = judged.properties(2).bound.unwrap_or(f64::INFINITY);
+            let what = match spec.rate {
+                Some(rate) => format!("the {}", rate.name()),
+                None => judged.to_string(),
+            };
+            let (what, least) = match against {
+                Some(_) => (format!("a difference of {what}"), -most),
+                None => (what, 0.0),
+            };
+            feasible::limit::check(&what, sense, c, (least, most)).map_err(|reason| {
+                source.at(&key(name), format!("{} {reason}", feasible::limit::written(c)))
+            })?;
+        }
+        // Accuracy is 1 − error: the direction turns with it.
+        let accuracy = spec.rate == Some(Rate::Accuracy);
+        let one = if against.is_some() { 0.0 } else { 1.0 };
+        let bounds = match (spec.at_most, spec.at_least, spec.within) {
+            (Some(c), None, None) if accuracy => vec![Bound::AtLeast(one - c)],
+            (None, Some(c), None) if accuracy => vec![Bound::AtMost(one - c)],
+            (Some(c), None, None) => vec![Bound::AtMost(c)],
+            (None, Some(c), None) => vec![Bound::AtLeast(c)],
+            (None, None, Some(c)) if c >= 0.0 => vec![Bound::AtMost(c), Bound::AtLeast(-c)],
+            (None, None, Some(_)) => return wrong("within", "must be at least 0"),
+            (None, None, None) => {
+                return wrong("name", "has no level: give at_most, at_least or within");
+            }
+            _ => return wrong("at_most", "give only one of at_most, at_least and within"),
+        };
+        let several = changes.len() > 1;
+        let mut clauses = Vec::new();
+        for change in changes {
+            for &bound in &bounds {
+                let mut name = spec.name.clone();
+                if let (true, Some(change)) = (several, &change) {
+                    name = format!("{name}: {}", change.name());
+                }
+                if bounds.len() > 1 {
+                    let above = matches!(bound, Bound::AtMost(_)) != accuracy;
+                    name += if above { " (not above)" } else { " (not below)" };
+                }
+                clauses.push(Self {
+                    name,
+                    from,
+                    kind: spec.kind,
+                    loss: loss.clone(),
+                    measure: measure.clone(),
+                    filter: filter.clone(),
+                    class,
+                    against: against.clone(),
+                    change: change.clone(),
+                    adversary: judging.clone(),
+                    trained_against: adversary.clone(),
+                    bound,
+                    accuracy_is: accuracy.then_some(one),
+                    all_but: spec.all_but.unwrap_or(0.0),
+                    start: spec.start.unwrap_or(1.0),
+                    margin: spec.margin.unwrap_or(0.0) * bound.level().abs(),
+                    room: 0.0,
+                });
+            }
+        }
+        Ok(clauses)
+    }
+
+    /// As it is trained: the level stricter by the room, which counts towards the margin, and against the
+    /// cheaper adversary.
+    #[must_use]
+    pub fn tightened(&self) -> Self {
+        let bound = match self.bound {
+            Bound::AtMost(c) => Bound::AtMost(c - self.room),
+            Bound::AtLeast(c) => Bound::AtLeast(c + self.room),
+        };
+        let margin = (self.margin - self.room).max(0.0);
+        let (adversary, trained_against) = (self.trained_against.clone(), None);
+        Self { bound, margin, adversary, trained_against, room: 0.0, ..self.clone() }
+    }
+
+    /// What an attack looks for, if it judges: the worst for this requirement. In a difference of groups a sample may
+    /// stand on both sides, and the attack goes by its own loss.
+    fn judge(&self) -> Option<Judge> {
+        let judges = self.against.is_none() && self.trained_against.is_some();
+        let sense = match self.bound {
+            Bound::AtMost(_) => Sense::AtMost,
+            Bound::AtLeast(_) => Sense::AtLeast,
+        };
+        let measure = self.measure.as_ref().unwrap_or(&self.loss);
+        judges.then(|| Judge::new(&self.loss, measure, sense))
+    }
+
+    /// The requirement on these samples; `None` if no sample is spoken of.
+    ///
+    /// # Errors
+    /// Expressions or changes that do not fit the table.
+    pub fn on(&self, ground: &mut Ground<'_>) -> Result<Option<Requirement>> {
+        let population = ground.population(self.filter.as_ref(), self.class)?;
+        let population = ground.seen(population, self)?;
+        if population.is_empty() {
+            return Ok(None);
+        }
+        let mut requirement = match self.kind {
+            Kind::Average => Requirement::average(&self.name, &population, self.loss.clone()),
+            Kind::Pointwise => Requirement::pointwise(&self.name, &population, self.loss.clone()),
+        };
+        if let Some(against) = &self.against {
+            let filter = match against {
+                Against::Everyone => None,
+                Against::Where(expression) => Some(expression),
+            };
+            let other = ground.population(filter, self.class)?;
+            let other = ground.seen(other, self)?;
+            if other.is_empty() {
+                return Ok(None);
+            }
+            requirement = requirement.minus(&other);
+        }
+        if let Some(measure) = &self.measure {
+            requirement = requirement.measured_by(measure.clone());
+        }
+        requirement = match self.bound {
+            Bound::AtMost(c) => requirement.at_most(c),
+            Bound::AtLeast(c) => requirement.at_least(c),
+        };
+        Ok(Some(requirement.start(self.start).all_but(self.all_but).margin(self.margin)))
+    }
+
+    /// The violation up to which it counts as met: a share of its limit, or the share itself where the limit is 0.
+    pub fn tolerance(&self, share: f64) -> f64 {
+        match self.bound.level().abs() {
+            0.0 => share,
+            limit => share * limit,
+        }
+    }
+
+    /// The source columns its expressions speak of.
+    pub fn columns(&self) -> Vec<&str> {
+        let against = match &self.against {
+            Some(Against::Where(expression)) => Some(expression),
+            _ => None,
+        };
+        self.filter.iter().chain(against).flat_map(Expression::columns).collect()
+    }
+}
+
+/// Surrogate, true loss and class of a rate.
+fn rate_losses(
+    source: &Source,
+    key: &str,
+    rate: Rate,
+    target: &TargetEncoder,
+) -> Result<(Loss, Option<Loss>, Option<u32>), Error> {
+    let Some(classes) = target.classes() else {
+        return Err(source.at(key, "rates are of classes, but a number is predicted: use a loss"));
+    };
+    if classes.len() > 2 && !matches!(rate, Rate::Error | Rate::Accuracy) {
+        let message = "needs two classes: group the target's levels, or use error or accuracy";
+        return Err(source.at(key, message));
+    }
+    let selected = (Loss::Probability { class: 1 }, Some(Loss::Selected { class: 1 }));
+    let (loss, measure, class) = match rate {
+        Rate::Selection => (selected.0, selected.1, None),
+        Rate::Tpr => (selected.0, selected.1, Some(1)),
+        Rate::Fpr => (selected.0, selected.1, Some(0)),
+        Rate::Error | Rate::Accuracy => (Loss::SmoothedError, Some(Loss::Error), None),
+    };
+    Ok((loss, measure, class))
+}

@@ -1,0 +1,242 @@
+//! Data on their way: read, split, target and inputs fitted on the training rows; then encoded.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use feasible::Samples;
+use feasible_data::image::{ImageSet, Images};
+use feasible_data::{
+    DataSet, Encoder, Format, Preprocessing, Split, Table, TargetEncoder, TargetSpec,
+};
+
+use super::parts::{Read, keep_back, placed, read, selected, split};
+use super::{Data, TableHash};
+use crate::error::{Error, Result};
+use crate::gallery;
+use crate::held_out::fingerprints::units;
+use crate::spec::{CertifySpec, DataSpec, Source};
+
+/// A table of at most so many bytes is kept whole; of a larger one only the columns that requirements
+/// speak of are kept once it is encoded.
+const KEPT_WHOLE: usize = 32 << 20;
+
+/// Data that are read, split and fitted to, but not encoded yet.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) table: Table,
+    pub(crate) split: Split,
+    pub(crate) reserve_rows: Vec<u32>,
+    pub(crate) encoder: Encoder,
+    pub(crate) target: TargetEncoder,
+    pub(super) hashes: Vec<TableHash>,
+    pub(super) format: Format,
+    pub(super) set: Option<DataSet>,
+    pub(crate) images: Option<Arc<Images>>,
+    /// Whether the table is not kept whole.
+    pub(crate) large: bool,
+}
+
+impl Draft {
+    /// Reads and prepares what `[data]` says, and completes `spec` with the defaults it used. A share of
+    /// the training rows is kept back if `certify` is given.
+    ///
+    /// # Errors
+    /// Keys that do not go together, files that cannot be read, columns that do not exist.
+    pub(crate) fn load(
+        source: &Source,
+        spec: &mut DataSpec,
+        certify: Option<&CertifySpec>,
+    ) -> Result<Self> {
+        if spec.is_images() {
+            return Self::load_images(source, spec, certify);
+        }
+        let set = match &spec.source {
+            Some(name) => Some(known_set(name).map_err(|e| source.about("data.source", e))?),
+            None => None,
+        };
+        if spec.per_class.is_some() {
+            return Err(source.at("data.per_class", "is for images: a table has `split`"));
+        }
+        if spec.augment.is_some() {
+            return Err(source.at("data.augment", "is for images: the data are a table"));
+        }
+        let mut format = spec.format.clone().unwrap_or_default();
+        if !format.limits.is_default() {
+            return Err(
+                source.at("data.format.limits", "belongs into a table of its own, [data.limits]")
+            );
+        }
+        format.limits = spec.limits.clone().unwrap_or_default();
+        let Read { table, parts, hashes } = read(source, spec, set.as_ref(), &format)?;
+        let set = set.as_ref();
+        if spec.rows.is_none() {
+            spec.rows = set.and_then(|set| set.keep.map(String::from));
+        }
+        let parts = selected(source, spec, &table, parts)?;
+        let unit = certify.and_then(|certify| certify.unit.as_deref());
+        if let Some(unit) = unit {
+            let rows: Vec<u32> = parts.iter().flat_map(|(_, rows)| rows).copied().collect();
+            units(&table, &rows, unit).map_err(|error| placed(source, "certify.unit", error))?;
+        }
+        let mut split = split(source, spec, set, &table, parts, unit)?;
+        let reserve_rows = match certify {
+            Some(certify) => keep_back(source, certify, &table, &mut split)?,
+            None => Vec::new(),
+        };
+        let target_spec = target_spec(source, spec, set)?;
+        let target = TargetEncoder::fit(&table, &split.train, &target_spec)
+            .map_err(|e| source.about("data", e))?;
+        let default = set.map_or_else(Preprocessing::default, |set| set.preprocessing.clone());
+        let preprocessing = spec.preprocessing(&default);
+        let mut apart = vec![target.column()];
+        if let Some(by) = &spec.split_by {
+            apart.push(&by.column);
+        }
+        // Who somebody is is no input, unless it is asked for.
+        let asked = |unit: &&str| preprocessing.columns.iter().flatten().any(|name| name == unit);
+        apart.extend(unit.filter(|unit| !asked(unit)));
+        let encoder = Encoder::fit(&table, &split.train, &preprocessing, &apart)
+            .map_err(|e| source.about("data", e))?;
+        spec.set_preprocessing(&preprocessing);
+        let set = set.cloned();
+        let (images, large) = (None, table.bytes() > KEPT_WHOLE);
+        Ok(Self { table, split, reserve_rows, encoder, target, hashes, format, set, images, large })
+    }
+
+    /// Encodes the samples. Of a large table all columns but those that are `spoken` of are let go.
+    ///
+    /// # Errors
+    /// Cells that cannot be encoded.
+    pub(crate) fn encode(mut self, spoken: &BTreeSet<String>) -> Result<Data> {
+        let split = &self.split;
+        let parts = [&split.train, &split.validation, &split.test, &self.reserve_rows];
+        let parts: Vec<&[u32]> =
+            parts.into_iter().filter(|rows| !rows.is_empty()).map(Vec::as_slice).collect();
+        let samples: Vec<Samples> = match &self.images {
+            Some(images) => {
+                let samples =
+                    |rows: &&[u32]| gallery::samples(images, &self.table, rows, &self.target);
+                parts.iter().map(samples).collect::<Result<_>>()?
+            }
+            None => {
+                let keep = |name: &str| !self.large || spoken.contains(name);
+                let (inputs, target) = (&self.encoder, &self.target);
+                feasible_data::samples_out(&mut self.table, &parts, inputs, target, &keep)?
+            }
+        };
+        let mut samples = samples.into_iter().map(Arc::new);
+        let mut next = |rows: &[u32]| if rows.is_empty() { None } else { samples.next() };
+        let train = next(&self.split.train);
+        let train = train.ok_or_else(|| Error::unfit("data", "no row is left to train on"))?;
+        let (validation, test) = (next(&self.split.validation), next(&self.split.test));
+        let reserve = next(&self.reserve_rows);
+        let Self {
+            table, split, reserve_rows, encoder, target, hashes, format, set, images, ..
+        } = self;
+        Ok(Data {
+            train,
+            validation,
+            test,
+            reserve,
+            table,
+            split,
+            reserve_rows,
+            encoder,
+            target,
+            hashes,
+            format,
+            set,
+            images,
+        })
+    }
+}
+
+/// The table of this name; the names of images count as known, too.
+fn known_set(name: &str) -> Result<DataSet, feasible_data::Error> {
+    DataSet::named(name).map_err(|error| match error {
+        feasible_data::Error::UnknownDataSet { name, mut known, .. } => {
+            known.extend(ImageSet::all().iter().map(|set| set.name.to_string()));
+            let nearest = feasible_data::nearest(&name, known.iter().map(String::as_str));
+            feasible_data::Error::UnknownDataSet { name, nearest, known }
+        }
+        other => other,
+    })
+}
+
+fn target_spec(source: &Source, spec: &mut DataSpec, set: Option<&DataSet>) -> Result<TargetSpec> {
+    let own = spec.target.is_some();
+    let default = set.map(|set| set.target.clone()).filter(|_| !own);
+    let (column, positive, group, task) = match default {
+        Some(t) => (t.column, t.positive, t.group, t.task),
+        None => {
+            let column = spec.target.clone().ok_or_else(|| {
+                source.at("data", "the key 'target' is missing: name the column to predict")
+            })?;
+            (column, None, Default::default(), None)
+        }
+    };
+    let target = TargetSpec {
+        column,
+        positive: spec.positive.clone().or(positive),
+        group: spec.target_group.clone().unwrap_or(group),
+        task: spec.task.or(task),
+    };
+    spec.target = Some(target.column.clone());
+    spec.positive.clone_from(&target.positive);
+    spec.target_group = Some(target.group.clone()).filter(|group| !group.is_empty());
+    spec.task = target.task;
+    Ok(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+
+    /// Encoded whole and encoded as a large table is.
+    fn both(text: &str) -> [Data; 2] {
+        let source = Source::new("t.toml", text);
+        [false, true].map(|large| {
+            let mut spec = source.parse(&[]).unwrap();
+            let mut draft = Draft::load(&source, &mut spec.data, None).unwrap();
+            assert!(!draft.large);
+            draft.large = large;
+            draft.encode(&BTreeSet::from(["city".to_string()])).unwrap()
+        })
+    }
+
+    #[test]
+    fn a_large_table_is_encoded_alike_and_its_rows_are_read_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut csv = String::from("age,city,note,y\n");
+        for i in 0..60 {
+            let (city, note) = (["Rome", "Oslo"][i % 2], ["\"a, b\"", "c", "d"][i % 3]);
+            writeln!(csv, "{}.5,{city},{note},{}", 20 + i % 13, i % 4 / 3).unwrap();
+        }
+        let files = ["train", "test"].map(|part| {
+            let file = directory.path().join(format!("{part}.csv"));
+            std::fs::write(&file, &csv).unwrap();
+            format!("{part} = {:?}\n", file.display().to_string())
+        });
+        let [whole, large] = both(&format!("[data]\n{}target = \"y\"\n", files.concat()));
+        assert!(whole.table.taken().is_empty());
+        let taken: Vec<&str> = large.table.taken().iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(taken, ["age", "note", "y"]);
+        for (a, b) in [
+            (&whole.train, &large.train),
+            (whole.test.as_ref().unwrap(), large.test.as_ref().unwrap()),
+        ] {
+            assert_eq!(a.targets(), b.targets());
+            assert_eq!(a.ids(), b.ids());
+            for row in 0..a.len() {
+                assert_eq!(a.inputs().hot(row), b.inputs().hot(row));
+                assert_eq!(a.inputs().dense_row(row), b.inputs().dense_row(row));
+            }
+        }
+        // Rows of both files, in no order, twice the same.
+        let rows = [119, 3, 60, 0, 7, 3];
+        let columns = ["age", "city", "note", "y"].map(String::from);
+        assert_eq!(whole.cells(&rows, &columns).unwrap(), large.cells(&rows, &columns).unwrap());
+    }
+}

@@ -1,0 +1,257 @@
+//! Which rows are for what: by file, by column, or by fractions.
+
+use feasible_data::{DataSet, Expression, Format, Fractions, Split, Table, UnknownLevels};
+
+use super::TableHash;
+use super::hash::{sha256, sha256_of_file};
+use crate::error::{Error, Result};
+use crate::held_out::fingerprints::units;
+use crate::spec::{CertifySpec, DataSpec, Source, SplitSpec};
+
+/// Tables, one below the other.
+pub(super) struct Read {
+    pub(super) table: Table,
+    /// Rows by file: training, validation, test; one part if there is one table.
+    pub(super) parts: Vec<(Part, Vec<u32>)>,
+    pub(super) hashes: Vec<TableHash>,
+}
+
+/// What the rows of a file are for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    All,
+    Train,
+    Validation,
+    Test,
+}
+
+/// What `[data]` names.
+pub(super) fn read(
+    source: &Source,
+    spec: &DataSpec,
+    set: Option<&DataSet>,
+    format: &Format,
+) -> Result<Read> {
+    let by_file = [
+        (Part::Train, &spec.train),
+        (Part::Validation, &spec.validation),
+        (Part::Test, &spec.test),
+    ];
+    let any_part = by_file.iter().any(|(_, path)| path.is_some());
+    match (set, &spec.file, any_part) {
+        (Some(set), None, false) => {
+            let (tables, hashes) = match &spec.directory {
+                Some(directory) => {
+                    let hash = |file: &&str| {
+                        let path = directory.join(file);
+                        let sha256 = sha256_of_file(&path)?;
+                        Ok(TableHash { table: path.display().to_string(), sha256 })
+                    };
+                    let hashes = set.original_files().iter().map(hash).collect::<Result<_>>()?;
+                    (set.tables_from(directory)?, hashes)
+                }
+                None => {
+                    let hash = |part: &feasible_data::embedded::Part| TableHash {
+                        table: part.file.to_string(),
+                        sha256: sha256(part.bytes),
+                    };
+                    (set.tables()?, set.parts.iter().map(hash).collect())
+                }
+            };
+            let kinds: &[Part] =
+                if tables.len() == 1 { &[Part::All] } else { &[Part::Train, Part::Test] };
+            stack(set.name, kinds.iter().copied().zip(tables).collect(), hashes)
+        }
+        (None, Some(path), false) => {
+            let hash =
+                TableHash { table: path.display().to_string(), sha256: sha256_of_file(path)? };
+            let table = Table::read(path, format)?;
+            stack(&hash.table.clone(), vec![(Part::All, table)], vec![hash])
+        }
+        (None, None, true) => {
+            if spec.train.is_none() {
+                return Err(source.at("data", "tables are split by file, but `train` is missing"));
+            }
+            let mut tables = Vec::new();
+            let mut hashes = Vec::new();
+            for (part, path) in by_file {
+                if let Some(path) = path {
+                    let table = path.display().to_string();
+                    hashes.push(TableHash { table, sha256: sha256_of_file(path)? });
+                    tables.push((part, Table::read(path, format)?));
+                }
+            }
+            stack("the tables", tables, hashes)
+        }
+        (None, None, false) => Err(source.at(
+            "data",
+            "no data: give `source` (an embedded set), `file`, or `train` with `test`",
+        )),
+        _ => Err(source.at("data", "give only one of `source`, `file`, and `train` with `test`")),
+    }
+}
+
+fn stack(name: &str, tables: Vec<(Part, Table)>, hashes: Vec<TableHash>) -> Result<Read> {
+    let (kinds, tables): (Vec<Part>, Vec<Table>) = tables.into_iter().unzip();
+    let (table, ranges) = Table::stack(name, tables)?;
+    let parts = kinds.into_iter().zip(ranges.into_iter().map(Iterator::collect)).collect();
+    Ok(Read { table, parts, hashes })
+}
+
+/// The rows that `rows` selects.
+pub(super) fn selected(
+    source: &Source,
+    spec: &DataSpec,
+    table: &Table,
+    mut parts: Vec<(Part, Vec<u32>)>,
+) -> Result<Vec<(Part, Vec<u32>)>> {
+    let Some(text) = &spec.rows else { return Ok(parts) };
+    let expression = Expression::parse(text).map_err(|e| source.at("data.rows", e.to_string()))?;
+    let filter = expression.bind(table, None, UnknownLevels::Reject);
+    let keep = filter.map_err(|e| source.about("data.rows", e))?.mask();
+    for (_, rows) in &mut parts {
+        rows.retain(|&row| keep[row as usize]);
+    }
+    Ok(parts)
+}
+
+/// The split by file, by column or by fractions; training rows give some to validation if asked.
+pub(super) fn split(
+    source: &Source,
+    spec: &mut DataSpec,
+    set: Option<&DataSet>,
+    table: &Table,
+    parts: Vec<(Part, Vec<u32>)>,
+    unit: Option<&str>,
+) -> Result<Split> {
+    if spec.split.is_some() && spec.split_by.is_some() {
+        return Err(source.at("data.split", "give only one of `split` and `split_by`"));
+    }
+    let split_error = |e| placed(source, "data.split", e);
+    if let [(Part::All, rows)] = &parts[..] {
+        if let Some(by) = &spec.split_by {
+            return Split::by_column(table, rows, by).map_err(|e| source.about("data.split_by", e));
+        }
+        let default = set.and_then(|set| set.split.clone()).unwrap_or_default();
+        let given = spec.split.clone().unwrap_or(SplitSpec {
+            train: Some(default.train),
+            validation: Some(default.validation),
+            test: Some(default.test),
+            seed: default.seed,
+            stratify: default.stratify.clone(),
+        });
+        let validation = given.validation.unwrap_or(0.0);
+        let test = given.test.unwrap_or(default.test);
+        let train = given.train.unwrap_or(round(1.0 - validation - test));
+        let fractions = Fractions {
+            train,
+            validation,
+            test,
+            seed: given.seed,
+            stratify: given.stratify.clone(),
+        };
+        spec.split = Some(SplitSpec {
+            train: Some(train),
+            validation: Some(validation),
+            test: Some(test),
+            ..given
+        });
+        return drawn(table, rows, &fractions, unit).map_err(split_error);
+    }
+    if spec.split_by.is_some() {
+        return Err(source.at("data.split_by", "the tables are already split by file"));
+    }
+    let of = |wanted: Part| -> Vec<u32> {
+        let rows = parts.iter().filter(|(part, _)| *part == wanted);
+        rows.flat_map(|(_, rows)| rows.iter().copied()).collect()
+    };
+    let mut split =
+        Split { train: of(Part::Train), validation: of(Part::Validation), test: of(Part::Test) };
+    if let Some(given) = &spec.split {
+        if given.train.is_some() || given.test.is_some() || !split.validation.is_empty() {
+            return Err(source.at(
+                "data.split",
+                "the tables are split by file: only `validation` (a fraction of the training rows) \
+                 can be given, and only without a validation file",
+            ));
+        }
+        let validation = given.validation.unwrap_or(0.0);
+        let fractions = Fractions {
+            train: round(1.0 - validation),
+            validation,
+            test: 0.0,
+            seed: given.seed,
+            stratify: given.stratify.clone(),
+        };
+        let inner = drawn(table, &split.train, &fractions, unit).map_err(split_error)?;
+        (split.train, split.validation) = (inner.train, inner.validation);
+    }
+    if split.train.is_empty() {
+        return Err(source.at("data", "no row is left to train on: check `rows` and the split"));
+    }
+    Ok(split)
+}
+
+/// Takes the reserve out of the training rows.
+pub(super) fn keep_back(
+    source: &Source,
+    certify: &CertifySpec,
+    table: &Table,
+    split: &mut Split,
+) -> Result<Vec<u32>> {
+    let share = certify.reserve.unwrap_or(0.2);
+    let fractions = Fractions {
+        train: round(1.0 - share),
+        validation: share,
+        test: 0.0,
+        seed: certify.seed.unwrap_or(0),
+        stratify: None,
+    };
+    let inner = drawn(table, &split.train, &fractions, certify.unit.as_deref())
+        .map_err(|error| placed(source, "certify.reserve", error))?;
+    if inner.train.is_empty() || inner.validation.is_empty() {
+        let message = format!(
+            "{} training rows are too few to keep a share of {share} back: give more data",
+            split.train.len()
+        );
+        return Err(source.at("certify.reserve", message));
+    }
+    split.train = inner.train;
+    Ok(inner.validation)
+}
+
+/// Draws the parts; rows of one unit stay together, and the fractions are then of units.
+fn drawn(table: &Table, rows: &[u32], fractions: &Fractions, unit: Option<&str>) -> Result<Split> {
+    let Some(unit) = unit else { return Ok(Split::stratified(table, rows, fractions)?) };
+    let of = units(table, rows, unit)?;
+    // The first row of a unit stands for it.
+    let mut first = Vec::new();
+    for (&row, &unit) in rows.iter().zip(&of) {
+        if unit as usize == first.len() {
+            first.push(row);
+        }
+    }
+    let drawn = Split::stratified(table, &first, fractions)?;
+    let all = |chosen: &[u32]| -> Vec<u32> {
+        let is_chosen = |unit: u32| chosen.binary_search(&first[unit as usize]).is_ok();
+        rows.iter().zip(&of).filter(|(_, unit)| is_chosen(**unit)).map(|(row, _)| *row).collect()
+    };
+    Ok(Split {
+        train: all(&drawn.train),
+        validation: all(&drawn.validation),
+        test: all(&drawn.test),
+    })
+}
+
+/// An error at its key.
+pub(super) fn placed(source: &Source, key: &str, error: Error) -> Error {
+    match error {
+        Error::Data(error) => source.about(key, error),
+        other => source.at(key, other.to_string()),
+    }
+}
+
+/// 1 − 0.1 − 0.2 is 0.7, whatever binary fractions say.
+fn round(x: f64) -> f64 {
+    (x * 1e12).round() / 1e12
+}

@@ -1,0 +1,10 @@
+//! Which rows are held out: those of the training are known again by their [`fingerprints`], re-use and repetition are told
+//! from chance by [`overlap`].
+
+mod exchange;
+pub mod fingerprints;
+pub mod overlap;
+mod words;
+
+pub use fingerprints::{Fingerprints, Once};
+pub use overlap::{HeldOut, Repetition};

@@ -1,0 +1,68 @@
+//! What is said about held-out rows.
+
+use super::{HeldOut, Repetition};
+use crate::text::{about, grouped, precise_percent};
+
+impl HeldOut {
+    /// Whether the rows were used in training, after "the 400 rows of t.csv".
+    pub fn clause(self) -> String {
+        match self {
+            Self::ByRecord | Self::NoOverlap => ", none of which was used in training".into(),
+            Self::Explained { equal, .. } => {
+                format!(", {} of which equal rows that were trained on", grouped(equal))
+            }
+            Self::CannotTell { .. } => {
+                "; it cannot be told whether they were used in training".into()
+            }
+        }
+    }
+
+    /// Why, if it is not simply so.
+    pub fn sentence(self) -> String {
+        let counts = |equal: usize, expected: f64| {
+            format!(
+                "{} rows equal rows of the training in all that the model and its requirements use; by \
+                 chance, about {} would.",
+                grouped(equal),
+                about(expected)
+            )
+        };
+        match self {
+            Self::ByRecord | Self::NoOverlap => String::new(),
+            Self::Explained { equal, expected, noticed } => format!(
+                "{} If {} of the rows or more had been used in training, it would have been noticed; \
+                 fewer cannot be told from chance.\n",
+                counts(equal, expected),
+                precise_percent(noticed)
+            ),
+            Self::CannotTell { equal, expected } => format!(
+                "{} Distinct rows are so few that a table of nothing but rows trained on would look the \
+                 same: the certificate holds if none of these was used in training.\n",
+                counts(equal, expected)
+            ),
+        }
+    }
+}
+
+impl Repetition {
+    /// What follows for the certificate.
+    pub fn sentence(self) -> String {
+        let Self { rows, distinct, expected, times } = self;
+        if times > 1 {
+            return format!(
+                "The table repeats itself: every row occurs {times} times or a multiple of that. Copies are \
+                 no independent draws, so one in {times} was counted, {} of {} rows.\n",
+                grouped(rows / times),
+                grouped(rows)
+            );
+        }
+        format!(
+            "Warning: the rows repeat each other beyond chance, {} of {} are distinct, where the training \
+             lets expect about {}. The bounds take rows for independent draws, and are too narrow if some \
+             stand for the same case: name the column that tells (`unit`), or give every case once.\n",
+            grouped(distinct),
+            grouped(rows),
+            about(expected)
+        )
+    }
+}

@@ -1,0 +1,55 @@
+//! A problem of Feasible: from the text of a problem file to a checked [`Plan`].
+//!
+//! | step | type |
+//! | --- | --- |
+//! | read a problem file | [`Source`] → [`Spec`] |
+//! | read, split and encode its data | [`data::Data`] |
+//! | hold its requirements against the data | [`clause::Clause`] |
+//! | everything a training needs | [`Plan`] |
+//! | know again the rows that were trained on | [`Fingerprints`] |
+//!
+//! Nothing here trains, writes a file or reads a terminal.
+//!
+//! ```
+//! use feasible_problem::{Plan, Source};
+//! let quick = ["training.epochs=3".to_string()];
+//! let plan = Plan::check(&Source::open("compas")?.with_overrides(&quick))?;
+//! assert!(plan.describe().contains("13"));
+//! # Ok::<(), feasible_problem::Error>(())
+//! ```
+
+pub mod augmented;
+pub mod clause;
+pub mod data;
+pub mod describe;
+pub mod embedded;
+pub mod error;
+pub mod gallery;
+pub mod held_out;
+pub mod listing;
+pub mod loss;
+pub mod memory;
+pub mod network;
+pub mod plan;
+pub mod recipe;
+pub mod room;
+pub mod schema;
+mod settings;
+pub mod spec;
+pub mod starter;
+pub mod text;
+
+pub use feasible_nn::Level;
+
+pub use augmented::Augmented;
+pub use embedded::{EmbeddedProblem, problems};
+pub use error::{Error, Place, Result};
+pub use gallery::Gallery;
+pub use held_out::Fingerprints;
+pub use listing::{DataSetInfo, data_sets};
+pub use network::Network;
+pub use plan::Plan;
+pub use schema::problem_schema;
+pub use settings::{AnyLearner, AnyOptimiser};
+pub use spec::{Source, Spec};
+pub use starter::starter;

@@ -1,0 +1,433 @@
+//! The model a problem file names, as one type.
+
+use feasible::{Batch, Inputs, Model, Pass, Purpose, Stream};
+use feasible_data::TargetEncoder;
+use feasible_data::image::Shape as ImageShape;
+use feasible_nn::conv::{self, Builder, ConvNet};
+use feasible_nn::{Activation, Affine, Kernel, KernelExpansion, Mlp, Tensor};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::loss::LossName;
+use crate::memory;
+use crate::spec::{ModelKind, ModelSpec};
+
+/// A model of one of the kinds a problem file can name, computed in `f32`.
+#[derive(Clone, Debug)]
+pub enum Network {
+    /// A multilayer perceptron.
+    Mlp(Mlp),
+    /// An affine model.
+    Affine(Affine),
+    /// A kernel expansion, with its centres (M × d).
+    Kernel(Box<KernelExpansion>, Vec<f32>),
+    /// A convolutional network, with what it was made from.
+    Conv(Box<ConvNet>, Convolutional),
+}
+
+/// All that is needed to make a convolutional network again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Convolutional {
+    /// The size of an image.
+    pub image: ImageShape,
+    /// k.
+    pub outputs: usize,
+    /// `resnet18`: channels of the first stage; `None` is the small network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub width: Option<usize>,
+    /// What is subtracted from the pixels of each channel.
+    pub mean: Vec<f64>,
+    /// What they are then divided by.
+    pub deviation: Vec<f64>,
+}
+
+impl Convolutional {
+    fn network(&self) -> Result<ConvNet> {
+        let ImageShape { channels, height, width } = self.image;
+        // The builder takes memory for each channel.
+        for (what, given) in [("means", &self.mean), ("deviations", &self.deviation)] {
+            if given.len() != channels {
+                let reason = format!("{} {what} for {channels} channels", given.len());
+                return Err(Error::unfit("convolutional network", reason));
+            }
+        }
+        let builder = Builder::new(conv::Shape::new(channels, height, width))?;
+        let builder = builder.normalise(&self.mean, &self.deviation)?;
+        Ok(match self.width {
+            Some(width) => conv::resnet18(builder, self.outputs, width)?,
+            None => conv::small_cnn(builder, self.outputs)?,
+        })
+    }
+}
+
+/// All that is needed to make a [`Network`] again, but for its centres.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Shape {
+    /// A multilayer perceptron.
+    Mlp {
+        /// d, h₁, …, k.
+        widths: Vec<usize>,
+        /// φ.
+        activation: Activation,
+    },
+    /// An affine model.
+    Linear {
+        /// d.
+        inputs: usize,
+        /// k.
+        outputs: usize,
+    },
+    /// A kernel expansion.
+    Kernel {
+        /// d.
+        inputs: usize,
+        /// k.
+        outputs: usize,
+        /// κ.
+        kernel: Kernel,
+    },
+    /// A small convolutional network.
+    Cnn(Convolutional),
+    /// A residual network.
+    Resnet18(Convolutional),
+}
+
+impl Shape {
+    /// Numbers in and numbers out; `None` for a network without layers, or of inputs beyond all memory.
+    pub fn ends(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Mlp { widths, .. } => match widths[..] {
+                [inputs, .., outputs] => Some((inputs, outputs)),
+                _ => None,
+            },
+            Self::Linear { inputs, outputs } | Self::Kernel { inputs, outputs, .. } => {
+                Some((*inputs, *outputs))
+            }
+            Self::Cnn(of) | Self::Resnet18(of) => {
+                let ImageShape { channels, height, width } = of.image;
+                let inputs = channels.checked_mul(height)?.checked_mul(width)?;
+                Some((inputs, of.outputs))
+            }
+        }
+    }
+}
+
+/// Outputs of a model for a target: one for each class, or one number.
+pub fn output_width(target: &TargetEncoder, loss: LossName) -> usize {
+    match target.classes() {
+        Some(classes) if !loss.wants_one_output() => classes.len(),
+        _ => 1,
+    }
+}
+
+impl Network {
+    /// The model of a spec for these training inputs, which are images if they have a shape.
+    ///
+    /// # Errors
+    /// Settings outside their range; a network for images where there are none.
+    pub fn new(
+        spec: &ModelSpec,
+        inputs: &Inputs,
+        image: Option<ImageShape>,
+        outputs: usize,
+    ) -> Result<Self> {
+        let width = inputs.width();
+        match spec.kind {
+            ModelKind::Mlp => {
+                let mut widths = vec![width];
+                widths.extend(spec.hidden.as_deref().unwrap_or(&[64]));
+                widths.push(outputs);
+                let activation = spec.activation.unwrap_or(Activation::Sigmoid);
+                Ok(Self::Mlp(Mlp::new(&widths, activation)?))
+            }
+            ModelKind::Linear => Ok(Self::Affine(Affine::new(width, outputs)?)),
+            ModelKind::Kernel => {
+                let kernel = match spec.degree {
+                    Some(degree) => {
+                        Kernel::Polynomial { offset: spec.offset.unwrap_or(1.0), degree }
+                    }
+                    None => Kernel::Rbf { gamma: spec.gamma.unwrap_or(1.0 / width as f64) },
+                };
+                let count = spec.centres.unwrap_or(200).min(inputs.rows());
+                let numbers = (count as u64).saturating_mul(width as u64);
+                if let Some(reason) = memory::too_much(numbers.saturating_mul(4 * 4)) {
+                    return Err(Error::unfit("model.centres", reason));
+                }
+                let mut rows: Vec<u32> = (0..inputs.rows() as u32).collect();
+                let mut draw = Stream::new(spec.seed.unwrap_or(0), Purpose::Initial, u64::MAX, 0);
+                draw.shuffle(&mut rows);
+                rows.truncate(count);
+                rows.sort_unstable();
+                let centres = rows.iter().flat_map(|&row| inputs.row(row as usize)).collect();
+                Self::kernel(centres, width, kernel, outputs)
+            }
+            ModelKind::Cnn | ModelKind::Resnet18 => {
+                let Some(image) = image else {
+                    return Err(Error::unfit(
+                        "model.kind",
+                        "is a network for images, but the data are a table: use \"mlp\", \"linear\" or \
+                         \"kernel\", or a `source` or `folder` of images",
+                    ));
+                };
+                let channels = match spec.normalise.unwrap_or(true) {
+                    true => moments(inputs, image),
+                    false => vec![(0.0, 1.0); image.channels],
+                };
+                let (mean, deviation) = channels.into_iter().unzip();
+                let wide = (spec.kind == ModelKind::Resnet18).then(|| spec.width.unwrap_or(16));
+                let of = Convolutional { image, outputs, width: wide, mean, deviation };
+                Ok(Self::Conv(Box::new(of.network()?), of))
+            }
+        }
+    }
+
+    fn kernel(centres: Vec<f32>, width: usize, kernel: Kernel, outputs: usize) -> Result<Self> {
+        let inputs = Inputs::dense(centres.clone(), width)?;
+        let model = KernelExpansion::new(&inputs, kernel, outputs)?;
+        Ok(Self::Kernel(Box::new(model), centres))
+    }
+
+    /// The model of a saved shape.
+    ///
+    /// # Errors
+    /// A shape that no model has.
+    pub fn from_shape(shape: &Shape, centres: Option<Vec<f32>>) -> Result<Self> {
+        match shape {
+            Shape::Mlp { widths, activation } => Ok(Self::Mlp(Mlp::new(widths, *activation)?)),
+            Shape::Linear { inputs, outputs } => Ok(Self::Affine(Affine::new(*inputs, *outputs)?)),
+            Shape::Kernel { inputs, outputs, kernel } => {
+                let centres =
+                    centres.ok_or_else(|| Error::unfit("kernel model", "it has no centres"))?;
+                Self::kernel(centres, *inputs, *kernel, *outputs)
+            }
+            Shape::Cnn(of) | Shape::Resnet18(of) => {
+                let network = Self::Conv(Box::new(of.network()?), of.clone());
+                if network.shape() != *shape {
+                    let reason = "`width` is of resnet18, and of no other kind";
+                    return Err(Error::unfit("convolutional network", reason));
+                }
+                Ok(network)
+            }
+        }
+    }
+
+    /// Numbers that a pass over so many output rows (rows × views) takes beside θ and its gradient, about.
+    pub fn scratch(&self, rows: usize) -> usize {
+        let (d, k) = (self.input_width(), self.output_width());
+        let each = |numbers: usize| rows.saturating_mul(numbers);
+        match self {
+            Self::Mlp(model) => {
+                // Values and slopes of every layer, two gradients, and the weights once more, transposed.
+                let hidden: usize = model.widths()[1..].iter().fold(0, |a, &b| a.saturating_add(b));
+                each(hidden.saturating_mul(4)).saturating_add(model.parameter_count())
+            }
+            Self::Affine(_) => each(2 * d.saturating_add(2 * k)),
+            Self::Kernel(model, _) => each(3 * model.centres() + 2 * k),
+            Self::Conv(model, _) => model.scratch(rows),
+        }
+    }
+
+    /// Numbers that the model itself holds.
+    pub fn fixed(&self) -> usize {
+        // Centres as given, as rows and as columns.
+        self.centres().map_or(0, |centres| centres.len().saturating_mul(3))
+    }
+
+    /// Its shape.
+    pub fn shape(&self) -> Shape {
+        let (inputs, outputs) = (self.input_width(), self.output_width());
+        match self {
+            Self::Mlp(model) => {
+                Shape::Mlp { widths: model.widths().to_vec(), activation: model.activation() }
+            }
+            Self::Affine(_) => Shape::Linear { inputs, outputs },
+            Self::Kernel(model, _) => Shape::Kernel { inputs, outputs, kernel: model.kernel() },
+            Self::Conv(_, of) if of.width.is_some() => Shape::Resnet18(of.clone()),
+            Self::Conv(_, of) => Shape::Cnn(of.clone()),
+        }
+    }
+
+    /// Where each tensor lies in θ.
+    pub fn layout(&self) -> Vec<Tensor> {
+        match self {
+            Self::Mlp(model) => model.layout(),
+            Self::Affine(model) => model.layout(),
+            Self::Kernel(model, _) => model.layout(),
+            Self::Conv(model, _) => model.layout(),
+        }
+    }
+
+    /// The centres of a kernel expansion.
+    pub fn centres(&self) -> Option<&[f32]> {
+        match self {
+            Self::Kernel(_, centres) => Some(centres),
+            _ => None,
+        }
+    }
+
+    /// In words: `61 → 64 sigmoid → 2`.
+    pub fn describe(&self) -> String {
+        let (d, k) = (self.input_width(), self.output_width());
+        match self {
+            Self::Mlp(model) => {
+                let widths = model.widths();
+                let name = format!("{:?}", model.activation()).to_lowercase();
+                let hidden = &widths[1..widths.len() - 1];
+                let hidden: String = hidden.iter().map(|h| format!("{h} {name} → ")).collect();
+                format!("multilayer perceptron {d} → {hidden}{k}")
+            }
+            Self::Affine(_) => format!("linear {d} → {k}"),
+            Self::Kernel(model, _) => {
+                format!(
+                    "kernel expansion {d} → {} centres → {k} ({:?})",
+                    model.centres(),
+                    model.kernel()
+                )
+            }
+            Self::Conv(_, of) => {
+                let kind = match of.width {
+                    Some(width) => format!("ResNet18 of width {width}"),
+                    None => "convolutional network".into(),
+                };
+                format!("{kind}, {} pixels → {k}", of.image)
+            }
+        }
+    }
+}
+
+/// Mean and deviation of the pixels of each channel.
+fn moments(inputs: &Inputs, image: ImageShape) -> Vec<(f64, f64)> {
+    let plane = image.height * image.width;
+    let mut sums = vec![(0.0, 0.0); image.channels];
+    for row in 0..inputs.rows() {
+        for (sums, pixels) in sums.iter_mut().zip(inputs.dense_row(row).chunks_exact(plane)) {
+            for x in pixels.iter().map(|&x| f64::from(x)) {
+                *sums = (sums.0 + x, sums.1 + x * x);
+            }
+        }
+    }
+    let count = (inputs.rows() * plane) as f64;
+    let moment = |(sum, squares): (f64, f64)| {
+        let mean = sum / count;
+        let deviation = (squares / count - mean * mean).max(0.0).sqrt();
+        // A channel of one colour tells nothing, and is left as it is.
+        (mean, if deviation > 0.0 { deviation } else { 1.0 })
+    };
+    sums.into_iter().map(moment).collect()
+}
+
+macro_rules! each {
+    ($self:ident, $model:ident => $body:expr) => {
+        match $self {
+            Self::Mlp($model) => $body,
+            Self::Affine($model) => $body,
+            Self::Kernel($model, _) => $body,
+            Self::Conv($model, _) => $body,
+        }
+    };
+    ($self:ident, $tape:ident, $model:ident, $own:ident => $body:expr) => {
+        match $self {
+            Self::Mlp($model) => {
+                let $own = &mut $tape.mlp;
+                $body
+            }
+            Self::Affine($model) => {
+                let $own = &mut $tape.affine;
+                $body
+            }
+            Self::Kernel($model, _) => {
+                let $own = &mut $tape.kernel;
+                $body
+            }
+            Self::Conv($model, _) => {
+                let $own = &mut $tape.conv;
+                $body
+            }
+        }
+    };
+}
+
+/// What a [`Network`] keeps of a forward pass; of its kind's part only.
+#[derive(Debug, Default)]
+pub struct NetworkTape {
+    mlp: <Mlp as Model>::Tape,
+    affine: <Affine as Model>::Tape,
+    kernel: <KernelExpansion as Model>::Tape,
+    conv: <ConvNet as Model>::Tape,
+}
+
+impl Model for Network {
+    type Real = f32;
+    type Tape = NetworkTape;
+
+    fn input_width(&self) -> usize {
+        each!(self, m => m.input_width())
+    }
+
+    fn output_width(&self) -> usize {
+        each!(self, m => m.output_width())
+    }
+
+    fn parameter_count(&self) -> usize {
+        each!(self, m => m.parameter_count())
+    }
+
+    fn trainable_count(&self) -> usize {
+        each!(self, m => m.trainable_count())
+    }
+
+    fn needs_whole_batch(&self) -> bool {
+        each!(self, m => m.needs_whole_batch())
+    }
+
+    fn absorb(&self, theta: &mut [f32], tape: &mut NetworkTape) {
+        each!(self, tape, m, t => m.absorb(theta, t));
+    }
+
+    fn is_linear(&self) -> bool {
+        each!(self, m => m.is_linear())
+    }
+
+    fn initial(&self, seed: u64) -> Vec<f32> {
+        each!(self, m => m.initial(seed))
+    }
+
+    fn forward(
+        &self,
+        theta: &[f32],
+        batch: &Batch<'_>,
+        pass: Pass,
+        tape: &mut NetworkTape,
+        outputs: &mut [f32],
+    ) {
+        each!(self, tape, m, t => m.forward(theta, batch, pass, t, outputs));
+    }
+
+    fn backward(
+        &self,
+        theta: &[f32],
+        batch: &Batch<'_>,
+        tape: &mut NetworkTape,
+        seeds: &[f32],
+        gradient: &mut [f32],
+    ) {
+        each!(self, tape, m, t => m.backward(theta, batch, t, seeds, gradient));
+    }
+
+    fn has_input_gradient(&self) -> bool {
+        each!(self, m => m.has_input_gradient())
+    }
+
+    fn input_gradient(
+        &self,
+        theta: &[f32],
+        batch: &Batch<'_>,
+        tape: &mut NetworkTape,
+        seeds: &[f32],
+        gradient: &mut [f32],
+    ) {
+        each!(self, tape, m, t => m.input_gradient(theta, batch, t, seeds, gradient));
+    }
+}

@@ -1,0 +1,629 @@
+//! A checked plan: everything a training needs, held against the data.
+//!
+//! ```
+//! use feasible_problem::{Plan, Source};
+//! let plan = Plan::check(&Source::open("compas")?)?;
+//! assert_eq!(plan.train().requirements().len(), 13);
+//! assert_eq!(plan.data().encoder.width(), 23);
+//! # Ok::<(), feasible_problem::Error>(())
+//! ```
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use feasible::certificate::Design;
+use feasible::{Model, Problem, Samples};
+use feasible_data::{Change, Encoder, Split, Table, TargetEncoder, UnknownLevels};
+
+use crate::clause::{Clause, Ground, changes, expand};
+use crate::data::{Data, Draft};
+use crate::error::{Error, Result};
+use crate::gallery;
+use crate::held_out::Fingerprints;
+use crate::held_out::fingerprints::{Once, units};
+use crate::loss::LossName;
+use crate::memory;
+use crate::network::{Network, output_width};
+use crate::recipe;
+use crate::room;
+use crate::settings::{AnyLearner, own_duals};
+use crate::spec::{CertifySpec, Keep, ModelKind, RequirementSpec, Source, Spec, effect};
+
+/// A checked plan. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Plan {
+    name: String,
+    spec: Spec,
+    /// Shared: a plan is copied for every seed, a table of a million rows is not.
+    data: Arc<Data>,
+    model: Network,
+    clauses: Vec<Clause>,
+    expanded: Vec<(usize, RequirementSpec)>,
+    changes: Vec<Change>,
+    train: Problem,
+    validation: Option<Arc<Problem>>,
+    /// Taken before columns of a large table were let go.
+    fingerprints: Option<Arc<Taken>>,
+}
+
+/// What test rows are called in messages.
+const TEST_ROWS: &str = "the test rows";
+
+/// What is asked of all columns of a table.
+#[derive(Debug)]
+struct Taken {
+    /// The rows that are trained and validated on.
+    fingerprints: Fingerprints,
+    /// Which reserved rows count, and which test rows.
+    reserve: Once,
+    test: Once,
+    /// Why test rows of a file of their own are not held out, if they are not; and rows drawn at random.
+    used: Option<(String, String)>,
+    repeated: Option<(String, String)>,
+}
+
+impl Plan {
+    /// Reads a problem file and holds it against its data.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the file or the data, with its place.
+    pub fn check(source: &Source) -> Result<Self> {
+        // What is available is asked before the tables take some of it.
+        let _ = memory::limit();
+        let mut spec = source.parse(&[])?;
+        effect::check(source, &mut spec)?;
+        spec.model.fill();
+        let images = spec.data.is_images();
+        for requirement in &mut spec.requirements {
+            recipe::fill_requirement(&spec.training, images, requirement);
+        }
+        spec.training = recipe::fill(&spec.training, images);
+        if let Some(certify) = &mut spec.certify {
+            certify.check(source)?;
+            *certify = certify.filled();
+        }
+        let draft = Draft::load(source, &mut spec.data, spec.certify.as_ref())?;
+        let expanded = expand(source, &spec.requirements, &draft.table, &draft.encoder)?;
+        let mut clauses = Vec::new();
+        for (from, requirement) in &expanded {
+            let Draft { encoder, target, .. } = &draft;
+            let attack = spec.evaluation.attack.clone().unwrap_or_default();
+            clauses.extend(Clause::of(source, *from, requirement, encoder, target, &attack)?);
+        }
+        let mut spoken: BTreeSet<String> =
+            clauses.iter().flat_map(Clause::columns).map(String::from).collect();
+        let fingerprints = draft.large.then(|| {
+            let Draft { table, split, encoder, target, images, .. } = &draft;
+            let prints = fingerprints(table, split, encoder, target, images.is_some(), &spoken);
+            let once = |rows| prints.once(table, rows);
+            let (reserve, test) = (once(&draft.reserve_rows), once(&split.test));
+            let refused = |compared: Result<()>| match compared {
+                Err(Error::Unfit { what, reason }) => Some((what, reason)),
+                _ => None,
+            };
+            let used = prints.compare_rows(table, &test.rows, TEST_ROWS).map(|_| ());
+            let pool = pool(split, &draft.reserve_rows, is_drawn(&spec));
+            let repeated = prints.refuse_repeated(table, &pool);
+            let (used, repeated) = (refused(used), refused(repeated));
+            Arc::new(Taken { reserve, test, used, repeated, fingerprints: prints })
+        });
+        spoken.extend(spec.certify.iter().filter_map(|certify| certify.unit.clone()));
+        let data = draft.encode(&spoken)?;
+        for clause in &mut clauses {
+            let own = spec.requirements[clause.from].start;
+            clause.start = own.or(spec.training.start).unwrap_or(1.0);
+        }
+        let loss = objective_loss(&mut spec, &data);
+        if spec.objective.measured_by.is_some()
+            && (data.validation.is_none() || spec.training.keep != Some(Keep::Best))
+        {
+            let message = "has no effect: it chooses the best iterate on validation rows, and there are no \
+                           such rows or training.keep is \"last\". Remove it";
+            return Err(source.at("objective.measured_by", message));
+        }
+        if spec.evaluation.counterfactual.is_some() && data.target.classes().is_none() {
+            let message =
+                "has no effect: flips are of classes, and a number is predicted. Remove it";
+            return Err(source.at("evaluation.counterfactual", message));
+        }
+        let outputs = output_width(&data.target, loss);
+        let model = Network::new(&spec.model, data.train.inputs(), data.image_shape(), outputs)
+            .map_err(|error| match error {
+                Error::Unfit { what, reason } => source.at(&what, reason),
+                other => source.at("model", other.to_string()),
+            })?;
+        fits(source, &spec, &memory::estimate(&data, &model, &spec.training, &[], 1))?;
+        if let (Some(certify), Some(reserve)) = (&spec.certify, &data.reserve) {
+            leave_room(source, certify, &data, reserve, &model, &mut clauses)?;
+        }
+        let augmentation = spec.data.augment.zip(data.image_shape());
+        let build = |samples: &Arc<Samples>, rows: &[u32], part: &str| {
+            let mut ground =
+                Ground::new(&data.table, rows, samples, &data.encoder, UnknownLevels::Reject)
+                    .augmented(augmentation.filter(|_| part == "training"));
+            let everyone = ground.everyone();
+            let (loss, _) = loss.losses();
+            let decay = spec.objective.weight_decay.unwrap_or(0.0);
+            let mut draft = Problem::minimise(&everyone, loss).weight_decay(decay);
+            // Where iterates are compared, by the loss that the file says.
+            let judged = spec.objective.measured_by.filter(|_| part == "validation");
+            if let Some((loss, measure)) = judged.map(LossName::losses) {
+                draft = draft.measured_by(measure.unwrap_or(loss));
+            }
+            let mut lists = 0_u64;
+            for clause in &clauses {
+                let place = |error: Error| at_clause(source, clause, error);
+                let requirement = clause.tightened().on(&mut ground);
+                let requirement = requirement.map_err(place)?.ok_or_else(|| {
+                    let message = format!(
+                        "'{}' speaks of no {part} row: check `where`, or the split",
+                        clause.name
+                    );
+                    source.at(&format!("requirement[{}].where", clause.from), message)
+                })?;
+                lists =
+                    lists.saturating_add(memory::of_requirement(clause, &requirement, rows.len()));
+                if let Some(message) = memory::too_much(lists) {
+                    return Err(source.at(&format!("requirement[{}]", clause.from), message));
+                }
+                draft = draft.subject_to(requirement);
+            }
+            let problem = draft.check().map_err(|error| at_core(source, &clauses, error))?;
+            problem.check_model(&model).map_err(|error| at_core(source, &clauses, error))?;
+            Ok::<Problem, Error>(problem)
+        };
+        let train = build(&data.train, &data.split.train, "training")?;
+        let validation = match &data.validation {
+            Some(samples) => Some(Arc::new(build(samples, &data.split.validation, "validation")?)),
+            None => None,
+        };
+        if let Some(test) = &data.test {
+            // Checked now so that a misspelt level does not come to light after the training.
+            let mut ground = Ground::new(
+                &data.table,
+                &data.split.test,
+                test,
+                &data.encoder,
+                UnknownLevels::MatchNothing,
+            );
+            for clause in &clauses {
+                clause.on(&mut ground)?;
+            }
+        }
+        let changes = reported(source, &spec, &data, &clauses)?;
+        let name = source.name().to_string();
+        let data = Arc::new(data);
+        let plan = Self {
+            name,
+            spec,
+            data,
+            model,
+            clauses,
+            expanded,
+            changes,
+            train,
+            validation,
+            fingerprints,
+        };
+        let estimate = plan.estimate();
+        fits(source, &plan.spec, &estimate)?;
+        memory::probe(estimate.each, &plan.name)?;
+        plan.check_settings(source)?;
+        Ok(plan)
+    }
+
+    /// What trainings of it take.
+    pub fn estimate(&self) -> memory::Estimate {
+        let training = &self.spec.training;
+        let requirements: Vec<_> = self.clauses.iter().zip(self.train.requirements()).collect();
+        let views = 1 + views(&self.clauses);
+        memory::estimate(&self.data, &self.model, training, &requirements, views)
+    }
+
+    /// How many of so many trainings fit into memory at the same time, one at least.
+    pub fn at_once(&self, wanted: usize) -> usize {
+        let estimate = self.estimate();
+        memory::at_once(estimate.shared, estimate.each, wanted)
+    }
+
+    /// Settings that only the learner can judge.
+    fn check_settings(&self, source: &Source) -> Result<()> {
+        let wrong = |error: feasible::Error| source.at("training", error.to_string());
+        let checkpoint = self.spec.training.checkpoint.unwrap_or_default();
+        if checkpoint.seconds.is_some_and(|s| !(0.0..=1e9).contains(&s)) {
+            let message = "is a number of seconds: at least 0, and at most 1e9";
+            return Err(source.at("training.checkpoint.seconds", message));
+        }
+        if checkpoint.epochs == Some(0) {
+            return Err(source.at("training.checkpoint.epochs", "must be at least 1"));
+        }
+        match self.learner(self.seed()) {
+            AnyLearner::FirstOrder(learner) => {
+                learner.begin(&self.train, &self.model).map_err(wrong)?;
+            }
+            AnyLearner::Exact(learner) => {
+                learner.begin(&self.train, &self.model).map_err(wrong)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the problem is called: its file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same plan under another name.
+    #[must_use]
+    pub fn called(mut self, name: &str) -> Self {
+        self.name = name.to_string();
+        self
+    }
+
+    /// The problem file with every default filled in.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// The data.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// The data, to be kept beside the plan or after it.
+    pub fn shared_data(&self) -> Arc<Data> {
+        self.data.clone()
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Network {
+        &self.model
+    }
+
+    /// The problem on the training samples.
+    pub fn train(&self) -> &Problem {
+        &self.train
+    }
+
+    /// The problem on the validation samples, if there are any.
+    pub fn validation(&self) -> Option<&Arc<Problem>> {
+        self.validation.as_ref()
+    }
+
+    /// The requirements, independent of samples.
+    pub fn clauses(&self) -> &[Clause] {
+        &self.clauses
+    }
+
+    /// The requirements with groups and fairness written out.
+    pub fn expanded(&self) -> Vec<RequirementSpec> {
+        self.expanded.iter().map(|(_, spec)| spec.clone()).collect()
+    }
+
+    /// The changes whose flips are reported.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// What is decided about certificates before rows are looked at: as `certify` says, or its defaults.
+    ///
+    /// # Errors
+    /// None for a checked plan.
+    pub fn design(&self) -> Result<Design> {
+        let certify = self.spec.certify.clone().unwrap_or_default();
+        Ok(certify.design()?)
+    }
+
+    /// What the rows that are trained and validated on look like, and the units they belong to, if any.
+    pub fn fingerprints(&self) -> Cow<'_, Fingerprints> {
+        match self.unit().map(|unit| self.fingerprints_by(unit)) {
+            // A checked plan has a unit for every row.
+            Some(Ok(prints)) => Cow::Owned(prints),
+            _ => self.fingerprints_of_rows(),
+        }
+    }
+
+    fn fingerprints_of_rows(&self) -> Cow<'_, Fingerprints> {
+        if let Some(taken) = &self.fingerprints {
+            return Cow::Borrowed(&taken.fingerprints);
+        }
+        let Data { table, split, encoder, target, images, .. } = &*self.data;
+        let spoken = self.clauses.iter().flat_map(Clause::columns).map(String::from).collect();
+        Cow::Owned(fingerprints(table, split, encoder, target, images.is_some(), &spoken))
+    }
+
+    /// The fingerprints with the units that the rows belong to by this column.
+    ///
+    /// # Errors
+    /// A column that does not exist, or without a cell in some row.
+    pub fn fingerprints_by(&self, unit: &str) -> Result<Fingerprints> {
+        let used = used(&self.data.split);
+        self.fingerprints_of_rows().into_owned().with_units(&self.data.table, &used, unit)
+    }
+
+    /// The column that says which rows count as one.
+    pub fn unit(&self) -> Option<&str> {
+        self.spec.certify.as_ref()?.unit.as_deref()
+    }
+
+    /// Refuses held-out rows if copies of them were trained on: test rows of a file of their own that are
+    /// those of the training; rows drawn from a table that repeats every row, unless units say which.
+    ///
+    /// # Errors
+    /// Such rows.
+    pub fn refuse_used(&self, rows: &[u32], unit: Option<&str>) -> Result<()> {
+        let Data { table, split, reserve_rows, images, .. } = &*self.data;
+        if images.is_some() {
+            return Ok(());
+        }
+        let reserved = rows.iter().all(|row| reserve_rows.binary_search(row).is_ok());
+        let by_file = !reserved && !self.is_drawn();
+        match &self.fingerprints {
+            _ if unit.is_some() && !by_file => Ok(()),
+            Some(taken) => {
+                let refused = if by_file { &taken.used } else { &taken.repeated };
+                refused.clone().map_or(Ok(()), |(what, reason)| Err(Error::unfit(what, reason)))
+            }
+            None if by_file => {
+                let prints = self.fingerprints_of_rows();
+                prints.compare_rows(table, rows, TEST_ROWS).map(|_| ())
+            }
+            None => {
+                let pool = pool(split, reserve_rows, self.is_drawn());
+                self.fingerprints_of_rows().refuse_repeated(table, &pool)
+            }
+        }
+    }
+
+    /// Whether test rows are drawn from the table that training rows are drawn from.
+    fn is_drawn(&self) -> bool {
+        is_drawn(&self.spec)
+    }
+
+    /// Which of some held-out rows count, given how they repeat each other.
+    pub fn once(&self, rows: &[u32]) -> Once {
+        let Some(taken) = &self.fingerprints else {
+            return self.fingerprints_of_rows().once(&self.data.table, rows);
+        };
+        let reserved = rows.iter().all(|row| self.data.reserve_rows.binary_search(row).is_ok());
+        let Once { rows: counted, repetition } =
+            if reserved { &taken.reserve } else { &taken.test };
+        let counts = |row: &&u32| counted.binary_search(row).is_ok();
+        Once { rows: rows.iter().filter(counts).copied().collect(), repetition: *repetition }
+    }
+
+    /// The data, without what only validating and testing need: the rest of the plan is let go.
+    pub fn into_training_data(self) -> Arc<Data> {
+        let Self { data, train, validation, fingerprints, .. } = self;
+        drop((train, validation, fingerprints));
+        Arc::try_unwrap(data).map_or_else(|shared| shared, |data| Arc::new(data.of_training()))
+    }
+
+    /// The seed of the file.
+    pub fn seed(&self) -> u64 {
+        self.spec.training.seed.unwrap_or(0)
+    }
+
+    /// The same plan with another seed.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.spec.training.seed = Some(seed);
+        self
+    }
+
+    /// The same plan on another number of threads; results do not change.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.spec.training.threads = Some(threads);
+        self
+    }
+
+    /// The same plan with the level of one clause relaxed by this much (stricter, if it is
+    /// negative), on training and validation samples.
+    ///
+    /// # Errors
+    /// A level that is not finite.
+    pub fn relaxed(&self, clause: usize, by: f64) -> Result<Self> {
+        let mut plan = self.clone();
+        plan.train = self.train.relaxed(clause, by)?;
+        plan.validation = match &self.validation {
+            Some(validation) => Some(Arc::new(validation.relaxed(clause, by)?)),
+            None => None,
+        };
+        Ok(plan)
+    }
+
+    /// The learner, started with `seed`.
+    pub fn learner(&self, seed: u64) -> AnyLearner {
+        let mut training = self.spec.training.clone();
+        training.seed = Some(seed);
+        let own = own_duals(
+            self.clauses
+                .iter()
+                .map(|clause| (clause.name.as_str(), &self.spec.requirements[clause.from])),
+        );
+        AnyLearner::new(&training, self.spec.data.is_images(), &own, self.validation.as_ref())
+    }
+
+    /// Number of multipliers.
+    pub fn multipliers(&self) -> usize {
+        self.train.requirements().iter().map(feasible::Requirement::multipliers).sum()
+    }
+
+    /// Number of parameters that are trained.
+    pub fn parameters(&self) -> usize {
+        self.model.trainable_count()
+    }
+}
+
+/// Views of x beside x itself that some clauses ask for.
+fn views(clauses: &[Clause]) -> usize {
+    let changed = |clause: &&Clause| clause.change.is_some() || clause.adversary.is_some();
+    clauses.iter().filter(changed).count()
+}
+
+/// Refuses what would take more memory than there may be, at the key that is the cause.
+fn fits(source: &Source, spec: &Spec, estimate: &memory::Estimate) -> Result<()> {
+    let Some(message) = memory::too_much(estimate.total(1)) else { return Ok(()) };
+    let key = if estimate.shared > estimate.each {
+        "data"
+    } else if estimate.multipliers > estimate.each / 2 {
+        "requirement"
+    } else {
+        match spec.model.kind {
+            // Values of a batch of images, rather than weights.
+            ModelKind::Cnn | ModelKind::Resnet18 if estimate.parameters < estimate.each / 2 => {
+                "training.batch_size"
+            }
+            ModelKind::Mlp => "model.hidden",
+            ModelKind::Kernel => "model.centres",
+            ModelKind::Resnet18 => "model.width",
+            ModelKind::Linear | ModelKind::Cnn => "model",
+        }
+    };
+    Err(source.at(key, message))
+}
+
+/// What the rows that are trained and validated on look like; requirements speak of the columns `spoken`.
+fn fingerprints(
+    table: &Table,
+    split: &Split,
+    encoder: &Encoder,
+    target: &TargetEncoder,
+    images: bool,
+    spoken: &BTreeSet<String>,
+) -> Fingerprints {
+    let mut needed = spoken.clone();
+    needed.extend(encoder.variables().iter().map(|variable| variable.column.clone()));
+    needed.insert(target.column().to_string());
+    needed.extend(images.then(|| gallery::DIGEST.to_string()));
+    Fingerprints::of(table, &used(split), &needed)
+}
+
+/// Whether test rows are drawn from the table that training rows are drawn from.
+fn is_drawn(spec: &Spec) -> bool {
+    spec.data.split.as_ref().is_some_and(|split| split.test.is_some())
+}
+
+/// The rows of which those that are held out were drawn.
+fn pool(split: &Split, reserve: &[u32], drawn: bool) -> Vec<u32> {
+    let test = if drawn { &split.test[..] } else { &[] };
+    [&split.train[..], &split.validation, reserve, test].concat()
+}
+
+/// Rows that are trained or validated on.
+fn used(split: &Split) -> Vec<u32> {
+    [&split.train[..], &split.validation].concat()
+}
+
+/// Tightens the clauses so that the reserve will certify what is trained.
+fn leave_room(
+    source: &Source,
+    certify: &CertifySpec,
+    data: &Data,
+    reserve: &Arc<Samples>,
+    model: &Network,
+    clauses: &mut [Clause],
+) -> Result<()> {
+    let design = certify.design().map_err(|error| source.at("certify", error.to_string()))?;
+    let rooms = certify.ladder.iter().flatten().copied().chain(certify.room);
+    // The rungs of a ladder are plans of their own; this one only has to be possible.
+    let room = rooms.fold(0.0, f64::max);
+    let each = design.delta.among(clauses.len());
+    // Units count, not rows.
+    let per_row = match &certify.unit {
+        Some(unit) => {
+            let units = units(&data.table, &data.reserve_rows, unit)?;
+            let last = units.iter().max().map_or(0, |last| *last as usize + 1);
+            last as f64 / units.len().max(1) as f64
+        }
+        None => 1.0,
+    };
+    let mut ground = Ground::new(
+        &data.table,
+        &data.reserve_rows,
+        reserve,
+        &data.encoder,
+        UnknownLevels::MatchNothing,
+    );
+    for clause in clauses {
+        let requirement = clause.on(&mut ground)?.ok_or_else(|| {
+            let message = format!("'{}' speaks of no reserved row: keep more back", clause.name);
+            source.at("certify.reserve", message)
+        })?;
+        let at = |delta| {
+            let width = model.output_width();
+            room::margin(&requirement, clause.bound, width, &design, delta, room, per_row)
+        };
+        // Room for a certificate of its own; at the least, for one together with the others.
+        let margin = at(each).or_else(|_| at(design.delta)).map_err(|error| match error {
+            Error::Core(feasible::Error::TooFewRows { .. }) => {
+                source.at("certify", room::too_few(&clause.name, error))
+            }
+            Error::Core(core) => {
+                source.at(&format!("requirement[{}]", clause.from), core.to_string())
+            }
+            other => other,
+        })?;
+        clause.room = margin;
+    }
+    Ok(())
+}
+
+fn objective_loss(spec: &mut Spec, data: &Data) -> LossName {
+    let usual = match data.target.classes() {
+        Some(_) => LossName::CrossEntropy,
+        None => LossName::Squared,
+    };
+    *spec.objective.loss.get_or_insert(usual)
+}
+
+/// The changes to report: those the file names, or those of requirements and of the data set.
+fn reported(source: &Source, spec: &Spec, data: &Data, clauses: &[Clause]) -> Result<Vec<Change>> {
+    if let Some(list) = &spec.evaluation.counterfactual {
+        return changes(&list.0, &data.encoder)
+            .map_err(|error| source.about("evaluation.counterfactual", error));
+    }
+    let mut all: Vec<Change> = Vec::new();
+    if let Some(set) = &data.set {
+        // A file that drops the columns of the set's own counterfactuals simply lacks them.
+        all.extend(changes(&set.counterfactuals, &data.encoder).unwrap_or_default());
+    }
+    for change in clauses.iter().filter_map(|clause| clause.change.as_ref()) {
+        if !all.contains(change) {
+            all.push(change.clone());
+        }
+    }
+    Ok(all)
+}
+
+fn at_clause(source: &Source, clause: &Clause, error: Error) -> Error {
+    let section = format!("requirement[{}]", clause.from);
+    match error {
+        Error::Data(feasible_data::Error::Expression(error)) => {
+            // Which of the two expressions it is, its text says.
+            let given = clause.filter.as_ref().is_some_and(|f| f.to_string() == error.text);
+            let key = if given || clause.against.is_none() { "where" } else { "against" };
+            source.at(&format!("{section}.{key}"), error.to_string())
+        }
+        Error::Data(error) => source.about(&section, error),
+        other => other,
+    }
+}
+
+/// An error of the core, placed at the requirement it names.
+fn at_core(source: &Source, clauses: &[Clause], error: feasible::Error) -> Error {
+    let text = error.to_string();
+    let named = |clause: &&Clause| text.contains(&format!("'{}'", clause.name));
+    let mut found: Vec<&Clause> = clauses.iter().filter(named).collect();
+    match found.pop() {
+        Some(clause) => {
+            let key = if text.contains(": margin = ") { ".margin" } else { "" };
+            source.at(&format!("requirement[{}]{key}", clause.from), text)
+        }
+        None if text.starts_with("weight decay") => source.at("objective.weight_decay", text),
+        None if text.contains("objective") => source.at("objective", text),
+        None => Error::Core(error),
+    }
+}

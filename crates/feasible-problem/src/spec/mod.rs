@@ -1,0 +1,120 @@
+//! The problem file: everything about a run in one TOML file.
+//!
+//! ```
+//! let text = r#"
+//! [data]
+//! source = "adult"
+//!
+//! [model]
+//! kind = "mlp"
+//! hidden = [64]
+//!
+//! [[requirement]]
+//! name = "gender"
+//! loss = "kl"
+//! kind = "pointwise"
+//! at_most = 1e-3
+//! counterfactual = { swap = { gender = ["Male", "Female"] } }
+//! "#;
+//! let source = feasible_problem::Source::new("my.toml", text);
+//! let spec = source.parse(&[])?;
+//! assert_eq!(spec.requirements[0].at_most, Some(1e-3));
+//!
+//! let wrong = feasible_problem::Source::new("my.toml", text.replace("at_most", "atmost"));
+//! let error = wrong.parse(&[]).unwrap_err().to_string();
+//! assert!(error.starts_with("my.toml:13:1: requirement[0].atmost: unknown key 'atmost': did you mean 'at_most'?"), "{error}");
+//! # Ok::<(), feasible_problem::Error>(())
+//! ```
+//!
+//! A [`Spec`] is what the user wrote; [`Plan::check`](crate::Plan::check) holds it against the
+//! data, and only a plan can be trained.
+
+pub mod adversary;
+pub mod certify;
+pub mod data;
+pub(crate) mod effect;
+mod locate;
+pub mod model;
+pub mod objective;
+mod overrides;
+pub mod requirement;
+mod source;
+pub mod training;
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use adversary::{
+    AdversarySpec, AttackLossName, DrawName, EpsilonSpec, NormName, PriorSpec, Share,
+};
+pub use certify::{CertifySpec, MethodName, SimultaneousName};
+pub use data::{DataSpec, PerClassSpec, SplitSpec};
+pub use model::{ModelKind, ModelSpec};
+pub use objective::{EvaluationAttackSpec, EvaluationSpec, ObjectiveSpec};
+pub use overrides::apply as apply_overrides;
+pub use requirement::{Counterfactuals, Fairness, Kind, Rate, RequirementSpec};
+pub use source::Source;
+pub use training::{
+    CheckpointSpec, DualMethodName, DualSpec, Keep, LearnerName, OptimiserName, Recipe,
+    ScheduleSpec, TrainingSpec,
+};
+
+/// A problem file. See the [module](self).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Feasible problem file")]
+pub struct Spec {
+    /// One line about the problem.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Keep rows back and certify the requirements on them: a confidence such as 0.95, or a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certify: Option<CertifySpec>,
+    /// Where the samples come from and how they are prepared.
+    pub data: DataSpec,
+    /// The model f_θ.
+    #[serde(default)]
+    pub model: ModelSpec,
+    /// What is minimised.
+    #[serde(default)]
+    pub objective: ObjectiveSpec,
+    /// What must hold.
+    #[serde(default, rename = "requirement", skip_serializing_if = "Vec::is_empty")]
+    pub requirements: Vec<RequirementSpec>,
+    /// How it is trained.
+    #[serde(default)]
+    pub training: TrainingSpec,
+    /// What is reported besides.
+    #[serde(default)]
+    pub evaluation: EvaluationSpec,
+}
+
+impl Spec {
+    /// As TOML text that parses to the same spec.
+    pub fn to_toml(&self) -> String {
+        // A struct of strings, numbers and maps of them cannot fail to serialise.
+        toml::to_string(self).unwrap_or_default()
+    }
+
+    /// Makes paths to files absolute, relative ones being meant from `directory`.
+    pub fn resolve_paths(&mut self, directory: &Path) {
+        let data = &mut self.data;
+        for path in [
+            &mut data.file,
+            &mut data.train,
+            &mut data.validation,
+            &mut data.test,
+            &mut data.directory,
+            &mut data.folder,
+        ] {
+            if let Some(path) = path
+                && path.is_relative()
+            {
+                let joined = directory.join(&*path);
+                *path = std::path::absolute(&joined).unwrap_or(joined);
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Overrides: `training.epochs=50` edits the file's text before it is read.
+//!
+//! ```
+//! let text = "[training]\nepochs = 300 # as in the paper\n";
+//! let text = feasible_problem::spec::apply_overrides(text, &["training.epochs=50".into()])?;
+//! assert_eq!(text, "[training]\nepochs = 50 # as in the paper\n");
+//! # Ok::<(), feasible_problem::Error>(())
+//! ```
+//!
+//! A value is TOML (`50`, `true`, `[64, 64]`, `{ rate = 2 }`) or else text as it is. A
+//! requirement is named by its name or its number from 0: `requirement.gender.at_most=1e-4`.
+
+use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
+
+use crate::error::{Error, Result};
+
+/// Keys within each other, more than any problem file has.
+const DEEPEST: usize = 32;
+
+/// Applies overrides to the text of a problem file.
+///
+/// # Errors
+/// An override without a key or value, or whose path leads through something that has no keys;
+/// text that is not TOML.
+pub fn apply(text: &str, overrides: &[String]) -> Result<String> {
+    if overrides.is_empty() {
+        return Ok(text.to_string());
+    }
+    let wrong = |given: &str, reason: String| Error::Override { text: given.into(), reason };
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|e| wrong(&overrides[0], format!("the problem file is not TOML: {e}")))?;
+    for given in overrides {
+        let (path, value) = given
+            .split_once('=')
+            .ok_or_else(|| wrong(given, "write key=value, as in training.epochs=50".into()))?;
+        let keys: Vec<&str> = path.trim().split('.').map(str::trim).collect();
+        if keys.len() > DEEPEST {
+            let start: String = given.chars().take(40).collect();
+            let reason = format!("{} keys within each other, and no key is so deep", keys.len());
+            return Err(wrong(&format!("{start}…"), reason));
+        }
+        if keys.iter().any(|key| key.is_empty()) {
+            return Err(wrong(given, "the key is empty: write it as in training.epochs=50".into()));
+        }
+        set(document.as_table_mut(), &keys, parse_value(value.trim()))
+            .map_err(|reason| wrong(given, reason))?;
+    }
+    Ok(document.to_string())
+}
+
+/// The path of an override as places name it: `requirement[0].at_most`.
+pub(crate) fn path_of(given: &str, text: &str) -> Option<String> {
+    let (path, _) = given.split_once('=')?;
+    let document: DocumentMut = text.parse().ok()?;
+    let mut keys = path.trim().split('.').map(str::trim);
+    let first = keys.next()?.to_string();
+    let mut path = first.clone();
+    let mut item = document.get(&first);
+    for key in keys {
+        match item.and_then(Item::as_array_of_tables) {
+            Some(tables) => {
+                let at = tables.iter().position(|table| is_named(table, key));
+                let at = at.or_else(|| key.parse().ok())?;
+                path = format!("{path}[{at}]");
+                item = None;
+            }
+            None => {
+                path = format!("{path}.{key}");
+                item = item.and_then(|item| item.get(key));
+            }
+        }
+    }
+    Some(path)
+}
+
+fn parse_value(text: &str) -> Value {
+    match format!("x = {text}").parse::<DocumentMut>() {
+        Ok(document) => match document.get("x").and_then(Item::as_value) {
+            Some(value) if document.len() == 1 => value.clone().decorated(" ", ""),
+            _ => Value::from(text).decorated(" ", ""),
+        },
+        Err(_) => Value::from(text).decorated(" ", ""),
+    }
+}
+
+fn is_named(table: &Table, name: &str) -> bool {
+    table.get("name").and_then(Item::as_str) == Some(name)
+}
+
+fn set(table: &mut dyn TableLike, keys: &[&str], value: Value) -> Result<(), String> {
+    let (key, rest) = (keys[0], &keys[1..]);
+    if rest.is_empty() {
+        match table.get_mut(key) {
+            Some(Item::Value(old)) => {
+                let decor = old.decor().clone();
+                *old = value;
+                *old.decor_mut() = decor;
+            }
+            _ => {
+                table.insert(key, Item::Value(value));
+            }
+        }
+        return Ok(());
+    }
+    let item = table.entry(key).or_insert_with(|| {
+        let mut fresh = Table::new();
+        fresh.set_implicit(rest.len() > 1);
+        Item::Table(fresh)
+    });
+    if let Some(tables) = item.as_array_of_tables_mut() {
+        let wanted = rest[0];
+        let known: Vec<String> = tables
+            .iter()
+            .map(|table| table.get("name").and_then(Item::as_str).unwrap_or("?").to_string())
+            .collect();
+        let at = known.iter().position(|name| name == wanted).or_else(|| wanted.parse().ok());
+        let table = at.and_then(|at| tables.get_mut(at)).ok_or_else(|| {
+            let nearest = feasible_data::nearest(wanted, known.iter().map(String::as_str));
+            let hint = match nearest {
+                Some(name) => format!("did you mean '{name}'?"),
+                None => format!("there are {}", known.join(", ")),
+            };
+            format!("no {key} is named '{wanted}': {hint}")
+        })?;
+        if rest.len() < 2 {
+            return Err(format!("'{wanted}' is a whole {key}: name one of its keys"));
+        }
+        return set(table, &rest[1..], value);
+    }
+    match item.as_table_like_mut() {
+        Some(table) => set(table, rest, value),
+        None => Err(format!("'{key}' is a single value and has no key '{}'", rest[0])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(text: &str, given: &str) -> String {
+        apply(text, &[given.to_string()]).unwrap()
+    }
+
+    fn refuse(text: &str, given: &str) -> String {
+        apply(text, &[given.to_string()]).unwrap_err().to_string()
+    }
+
+    const FILE: &str =
+        "[data]\nsource = \"adult\"\n\n[[requirement]]\nname = \"gender\"\nat_most = 1e-3\n";
+
+    #[test]
+    fn a_new_section_and_a_new_key_are_added() {
+        assert_eq!(
+            edit("[data]\nsource = \"adult\"\n", "training.dual.rate=2"),
+            "[data]\nsource = \"adult\"\n\n[training.dual]\nrate = 2\n"
+        );
+    }
+
+    #[test]
+    fn a_value_that_is_not_toml_is_text() {
+        assert!(edit(FILE, "data.positive=>50K").contains("positive = \">50K\""));
+        assert!(edit(FILE, "data.drop=[\"age\"]").contains("drop = [\"age\"]"));
+    }
+
+    #[test]
+    fn a_requirement_goes_by_its_name_or_number() {
+        assert!(edit(FILE, "requirement.gender.at_most=1e-4").contains("at_most = 1e-4\n"));
+        assert!(edit(FILE, "requirement.0.at_most=2").contains("at_most = 2\n"));
+        assert_eq!(
+            refuse(FILE, "requirement.gendr.at_most=1"),
+            "--set requirement.gendr.at_most=1: no requirement is named 'gendr': did you mean 'gender'?"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_said() {
+        assert!(refuse(FILE, "epochs").contains("write key=value"));
+        assert!(refuse(FILE, "=3").contains("the key is empty"));
+        assert!(refuse(FILE, "data.source.name=3").contains("'source' is a single value"));
+        assert!(refuse(FILE, "requirement.gender=3").contains("name one of its keys"));
+    }
+}

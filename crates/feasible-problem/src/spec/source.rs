@@ -1,0 +1,220 @@
+//! The text of a problem file, and errors that say where in it.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use feasible_data::disk;
+use serde::Deserialize;
+
+use super::Spec;
+use super::locate::{Places, line_and_column};
+use super::overrides;
+use crate::embedded;
+use crate::error::{Error, Place, Result};
+
+/// The largest problem file, in bytes.
+const LARGEST: u64 = 16_000_000;
+
+/// A problem file: its name, its text and the overrides put on it.
+#[derive(Clone, Debug)]
+pub struct Source {
+    name: String,
+    text: String,
+    directory: PathBuf,
+    places: Places,
+    overrides: Vec<String>,
+}
+
+impl Source {
+    /// From text; `name` stands for the file in messages.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let places = Places::of(&text);
+        let directory = PathBuf::from(".");
+        Self { name: name.into(), text, directory, places, overrides: Vec::new() }
+    }
+
+    /// From a file, or from the embedded problem of that name.
+    ///
+    /// # Errors
+    /// Neither exists, or the file cannot be read.
+    pub fn open(name: &str) -> Result<Self> {
+        let path = Path::new(name);
+        if path.exists() && !path.is_dir() {
+            let text = read(path).map_err(|source| Error::Storage {
+                operation: "read",
+                path: name.to_string(),
+                source,
+            })?;
+            let mut opened = Self::new(name, text);
+            opened.directory = path.parent().map(Path::to_path_buf).unwrap_or_default();
+            return Ok(opened);
+        }
+        embedded::problem(name).map(|problem| Self::new(problem.name, problem.text))
+    }
+
+    /// The name in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Puts overrides on it; they apply from the next [`Source::parse`] on.
+    #[must_use]
+    pub fn with_overrides(mut self, overrides: &[String]) -> Self {
+        self.overrides.extend_from_slice(overrides);
+        self
+    }
+
+    /// Reads the file, `overrides` (`training.epochs=50`) applied.
+    ///
+    /// # Errors
+    /// Text that is not TOML, unknown keys, values of the wrong type: each with line, column,
+    /// key, what is allowed and the nearest name.
+    pub fn parse(&self, overrides: &[String]) -> Result<Spec> {
+        let all: Vec<String> = self.overrides.iter().chain(overrides).cloned().collect();
+        if let Err(error) = toml::de::DeTable::parse(&self.text) {
+            return Err(self.wrong("", error.span().map(|s| s.start), error.message().to_string()));
+        }
+        let text = overrides::apply(&self.text, &all)?;
+        let deserializer = toml::Deserializer::parse(&text)
+            .map_err(|error| self.wrong("", None, error.message().to_string()))?;
+        let mut spec = Spec::deserialize(deserializer).map_err(|error| {
+            let span = error.span();
+            let path = span.as_ref().and_then(|span| Places::of(&text).path_at(span));
+            let path = path.unwrap_or_else(|| ".".into());
+            let span = span.map(|span| span.start);
+            let message = error.message().to_string();
+            let set_by = all.iter().find(|given| {
+                overrides::path_of(given, &text).is_some_and(|set| {
+                    set == path || message.contains(&format!("`{}`", last(&set)))
+                })
+            });
+            match set_by {
+                Some(given) => Error::Problem {
+                    place: Place {
+                        file: self.name.clone(),
+                        at: None,
+                        key: path,
+                        set_by: Some(given.clone()),
+                    },
+                    message: friendly(&message),
+                },
+                None if all.is_empty() => self.wrong(&path, span, friendly(&message)),
+                None => self.wrong(&path, self.places.value_of(&path), friendly(&message)),
+            }
+        })?;
+        spec.resolve_paths(&self.directory);
+        Ok(spec)
+    }
+
+    fn wrong(&self, key: &str, byte: Option<usize>, message: String) -> Error {
+        let at = byte.map(|byte| line_and_column(&self.text, byte));
+        let place = Place { file: self.name.clone(), at, key: key.into(), set_by: None };
+        Error::Problem { place, message }
+    }
+
+    /// Whether an override sets this very key.
+    pub(crate) fn overrides_set(&self, key: &str) -> bool {
+        self.overrides
+            .iter()
+            .any(|given| overrides::path_of(given, &self.text).as_deref() == Some(key))
+    }
+
+    /// An error about a key that was read without fault.
+    pub fn at(&self, key: &str, message: impl Into<String>) -> Error {
+        // The closest key that the file has: the one asked for, or the section it belongs to.
+        let mut path = key;
+        loop {
+            let byte = self.places.value_of(path).or_else(|| self.places.key_of(path));
+            if byte.is_some() {
+                let set_by = self
+                    .overrides
+                    .iter()
+                    .find(|given| overrides::path_of(given, &self.text).as_deref() == Some(key));
+                let mut error = self.wrong(key, byte, message.into());
+                if let Error::Problem { place, .. } = &mut error {
+                    place.set_by = set_by.cloned();
+                }
+                return error;
+            }
+            match path.rfind(['.', '[']) {
+                Some(at) => path = &path[..at],
+                None => return self.wrong(key, None, message.into()),
+            }
+        }
+    }
+
+    /// An error about data, placed at the key or value that names the offending column or level.
+    pub fn about(&self, section: &str, error: feasible_data::Error) -> Error {
+        use feasible_data::Error as Data;
+        let named = match &error {
+            Data::UnknownColumn { column, .. }
+            | Data::Preprocessing { column, .. }
+            | Data::TooManyLevels { column, .. }
+            | Data::Kind { column, .. } => Some(column.clone()),
+            Data::UnknownLevel { level, .. } | Data::GroupedLevel { level, .. } => {
+                Some(level.clone())
+            }
+            Data::UnknownDataSet { name, .. } => Some(name.clone()),
+            Data::Expression(_) | Data::Counterfactual { .. } | Data::Split { .. } => None,
+            _ => return Error::Data(error),
+        };
+        let message = error.to_string();
+        // An override that mentions the name comes after the file, and is to blame.
+        if let Some(given) = named.as_ref().and_then(|name| {
+            let mentions =
+                |given: &&String| given.split_once('=').is_some_and(|(_, v)| v.contains(name));
+            self.overrides.iter().rev().find(mentions)
+        }) {
+            let key = overrides::path_of(given, &self.text).unwrap_or_else(|| section.to_string());
+            let set_by = Some(given.clone());
+            let place = Place { file: self.name.clone(), at: None, key, set_by };
+            return Error::Problem { place, message };
+        }
+        match named.and_then(|name| self.places.mention(section, &name)) {
+            Some((path, byte)) => self.wrong(&path, Some(byte), message),
+            None => self.at(section, message),
+        }
+    }
+}
+
+/// The text of a file, if it is one that somebody could have written.
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let mut file = disk::open(path)?.take(LARGEST + 1);
+    file.read_to_string(&mut text)?;
+    if text.len() as u64 > LARGEST {
+        let reason = format!("it has more than {LARGEST} bytes, which no problem file needs");
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, reason));
+    }
+    Ok(text)
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
+/// serde's words in ours, with the nearest of the names it lists.
+fn friendly(message: &str) -> String {
+    let parts: Vec<&str> = message.split('`').collect();
+    let (what, rest) = match message {
+        m if m.starts_with("unknown field") => ("key", &parts[..]),
+        m if m.starts_with("unknown variant") => ("value", &parts[..]),
+        m if m.starts_with("missing field") => {
+            return format!("the key '{}' is missing", parts.get(1).unwrap_or(&""));
+        }
+        _ => return message.to_string(),
+    };
+    let names: Vec<&str> = rest.iter().skip(1).step_by(2).copied().collect();
+    let Some((found, known)) = names.split_first() else { return message.to_string() };
+    let hint = match feasible_data::nearest(found, known.iter().copied()) {
+        Some(name) => format!(": did you mean '{name}'?"),
+        None => String::new(),
+    };
+    format!("unknown {what} '{found}'{hint} (allowed: {})", known.join(", "))
+}

@@ -1,0 +1,423 @@
+//! Problem files: what is read, and how errors say where and what.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use feasible_problem::{Plan, Source, problem_schema, problems};
+
+use common::{GENDER, problem, refused};
+
+#[test]
+fn every_embedded_problem_is_sound() {
+    // Those with images need files that may not be here: see `images.rs`.
+    let tables = |name: &str| name.starts_with("adult") || name.starts_with("compas");
+    for embedded in problems().iter().filter(|problem| tables(problem.name)) {
+        let plan = Plan::check(&Source::open(embedded.name).unwrap()).unwrap();
+        let (rows, width) =
+            if embedded.name.starts_with("adult") { (32_561, 61) } else { (4_937, 23) };
+        assert_eq!(plan.data().split.train.len(), rows, "{}", embedded.name);
+        assert_eq!(plan.data().encoder.width(), width, "{}", embedded.name);
+        let requirements = match embedded.name {
+            "compas" | "compas-paper" => 13,
+            "compas-7" => 7,
+            "adult-unconstrained" | "compas-unconstrained" => 0,
+            _ => 1,
+        };
+        assert_eq!(plan.train().requirements().len(), requirements, "{}", embedded.name);
+        assert_eq!(plan.changes().len(), if width == 61 { 1 } else { 13 });
+    }
+}
+
+#[test]
+fn a_resolved_problem_resolves_to_itself() {
+    for name in ["adult", "compas-paper"] {
+        let plan = Plan::check(&Source::open(name).unwrap()).unwrap();
+        let text = plan.spec().to_toml();
+        let again = Plan::check(&Source::new(name, text.clone())).unwrap();
+        assert_eq!(again.spec(), plan.spec());
+        assert_eq!(again.spec().to_toml(), text);
+    }
+}
+
+#[test]
+fn the_committed_schema_is_current() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/problem.schema.json");
+    let schema = problem_schema();
+    if std::env::var_os("UPDATE_SCHEMA").is_some() {
+        std::fs::write(path, &schema).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(schema == committed, "run the test with UPDATE_SCHEMA=1 and commit {path}");
+}
+
+#[test]
+fn errors_name_file_line_key_and_the_nearest_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let d = directory.path();
+    let requirement = |change: &str| {
+        let (old, new) = change.split_once(" -> ").unwrap();
+        problem(d, &GENDER.replace(old, new), "epochs = 2\n")
+    };
+    for (change, expected) in [
+        (
+            "loss = -> los =",
+            "problem.toml:12:1: requirement[0].los: unknown key 'los': did you mean 'loss'?",
+        ),
+        (
+            "\"kl\" -> \"kll\"",
+            "problem.toml:12:8: requirement[0].loss: unknown value 'kll': did you mean 'kl'?",
+        ),
+        (
+            "\"pointwise\" -> \"pointwize\"",
+            "problem.toml:13:8: requirement[0].kind: unknown value 'pointwize': did you mean \
+             'pointwise'? (allowed: average, pointwise)",
+        ),
+        (
+            "1e-2 -> \"little\"",
+            "problem.toml:14:11: requirement[0].at_most: invalid type: string \"little\", expected f64",
+        ),
+        (
+            "at_most = 1e-2 -> start = 1",
+            "problem.toml:11:8: requirement[0].name: has no level: give at_most, at_least or within",
+        ),
+        (
+            "{ gender = -> { gendr =",
+            "problem.toml:15:29: requirement[0].counterfactual.swap.gendr: the encoded table has no \
+             column 'gendr': did you mean 'gender'?",
+        ),
+        (
+            "\"Female\" -> \"Femal\"",
+            "problem.toml:15:47: requirement[0].counterfactual.swap.gender[1]: column 'gender' has no \
+             level 'Femal': did you mean 'Female'?",
+        ),
+        ("name = \"gender\" -> # ", "problem.toml:10:1: requirement[0]: the key 'name' is missing"),
+        ("\"kl\" -> kl", "problem.toml:12:8: "),
+        (
+            "loss = \"kl\" -> loss = \"kl\"\nwhere = \"cty == 'A'\"",
+            "problem.toml:13:9: requirement[0].where: at character 1: people.csv has no column 'cty': \
+             did you mean 'city'?",
+        ),
+        (
+            "loss = \"kl\" -> loss = \"kl\"\nwhere = \"age > 200\"",
+            "problem.toml:13:9: requirement[0].where: 'gender' speaks of no training row",
+        ),
+        (
+            "\"kl\" -> \"squared\"",
+            "problem.toml:10:1: requirement[0]: requirement 'gender': squared error needs",
+        ),
+    ] {
+        let error = refused(d, &requirement(change));
+        assert!(error.starts_with(expected), "{change}:\n{error}\nexpected\n{expected}");
+    }
+}
+
+#[test]
+fn errors_in_other_sections_are_placed_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let d = directory.path();
+    let whole = problem(d, GENDER, "epochs = 2\n");
+    let changed = |old: &str, new: &str| {
+        let path = common::write(d, "problem.toml", &whole.text().replace(old, new));
+        refused(d, &Source::open(path.to_str().unwrap()).unwrap())
+    };
+    for (old, new, expected) in [
+        (
+            "\"income\"",
+            "\"incme\"",
+            "problem.toml:3:10: data.target: people.csv has no column 'incme': did you mean 'income'?",
+        ),
+        (
+            "\"high\"",
+            "\"hihg\"",
+            "problem.toml:4:12: data.positive: column 'income' has no level 'hihg'",
+        ),
+        (
+            "[model]",
+            "[modle]",
+            "problem.toml:7:2: modle: unknown key 'modle': did you mean 'model'?",
+        ),
+        ("validation = 0.2", "validation = 0.9", "problem.toml:5:9: data.split: split: "),
+        ("file = \"people.csv\"\n", "", "problem.toml:1:1: data: no data: give `source`"),
+        ("epochs = 2", "rate = -1", "problem.toml:17:1: training: rate = -1: must be"),
+        ("hidden = [4]", "hidden = [0]", "problem.toml:7:1: model: "),
+        ("[data]\n", "[data]\ndrop = [\"cit\"]\n", "problem.toml:2:9: data.drop[0]: "),
+        (
+            "[data]\n",
+            "[data]\nsource = \"adlt\"\n",
+            "problem.toml:2:10: data.source: no data set is named 'adlt'",
+        ),
+        ("[data]", "[data", "problem.toml:1:6: "),
+    ] {
+        let error = changed(old, new);
+        assert!(error.starts_with(expected), "{new}:\n{error}\nexpected\n{expected}");
+    }
+}
+
+#[test]
+fn overrides_are_applied_and_blamed() {
+    let directory = tempfile::tempdir().unwrap();
+    let d = directory.path();
+    let with =
+        |given: &str| problem(d, GENDER, "epochs = 2\n").with_overrides(&[given.to_string()]);
+    let plan = Plan::check(&with("training.epochs=7")).unwrap();
+    assert_eq!(plan.spec().training.epochs, Some(7));
+    let plan = Plan::check(&with("requirement.gender.at_most=0.5")).unwrap();
+    assert_eq!(plan.train().requirements()[0].level().of(0), 0.5);
+    for (given, expected) in [
+        ("training.epochs=many", "--set training.epochs=many: training.epochs: invalid type"),
+        (
+            "training.epoch=3",
+            "--set training.epoch=3: training.epoch: unknown key 'epoch': did you mean 'epochs'?",
+        ),
+        ("data.target=incme", "--set data.target=incme: data.target: people.csv has no column"),
+        ("epochs", "--set epochs: write key=value"),
+    ] {
+        let error = refused(d, &with(given));
+        assert!(error.starts_with(expected), "{given}:\n{error}");
+    }
+}
+
+#[test]
+fn an_unknown_problem_has_a_nearest_name() {
+    let error = Source::open("adlt").unwrap_err().to_string();
+    assert_eq!(error, "no problem file 'adlt': did you mean 'adult'?");
+    assert!(Source::open("x/y.toml").unwrap_err().to_string().contains("one of adult"));
+}
+
+#[test]
+fn a_description_says_the_problem_in_mathematical_words() {
+    let directory = tempfile::tempdir().unwrap();
+    let fair = "[[requirement]]\nname = \"parity\"\nfairness = \"demographic-parity\"\n\
+                groups = \"gender\"\nwithin = 0.1\n";
+    let plan = common::plan(directory.path(), &format!("{GENDER}\n{fair}"), "epochs = 2\n");
+    let text = plan.describe();
+    for expected in [
+        "minimise over θ   E[ cross-entropy ]",
+        "KL divergence between x and ρ(x), ρ: Male ↔ Female ≤ 0.01 for all",
+        "E[ predicted positive | encoded(gender) == 'Female' ] − E[ predicted positive ] ≤ 0.1",
+        "'parity: Female (not above)'",
+        "gender = Male",
+        "rows              180 train, 60 validation, 60 test",
+        "multipliers       184",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+}
+
+#[test]
+fn the_data_sets_are_listed_with_their_problems() {
+    let sets = feasible_problem::data_sets();
+    assert_eq!(sets.iter().map(|set| set.rows).collect::<Vec<_>>(), [48_842, 7_214]);
+    assert_eq!(sets[1].problems.len(), 4);
+    assert!(feasible_problem::listing::to_text(&sets).contains("CC BY 4.0"));
+}
+
+#[test]
+fn limits_that_make_no_sense_are_placed_and_say_what_was_meant() {
+    let directory = tempfile::tempdir().unwrap();
+    let d = directory.path();
+    for (lines, expected) in [
+        (
+            "rate = \"error\"\nat_most = 15",
+            "requirement[0].at_most: 15 is one that every model meets: the error rate is never above 1; did you mean 0.15?",
+        ),
+        (
+            "rate = \"accuracy\"\nat_least = 95",
+            "requirement[0].at_least: 95 is one that no model meets: the accuracy is never above 1; did you mean 0.95?",
+        ),
+        (
+            "rate = \"tpr\"\nat_least = -0.1",
+            "requirement[0].at_least: -0.1 is one that every model meets: the true positive rate is never below 0",
+        ),
+        (
+            "loss = \"cross-entropy\"\nat_most = -0.5",
+            "requirement[0].at_most: -0.5 is one that no model meets: cross-entropy is never below 0",
+        ),
+        ("loss = \"cross-entropy\"\nat_most = 1e308", "out of all proportion"),
+        (
+            "loss = \"brier\"\nat_least = 1.5",
+            "requirement[0].at_least: 1.5 is one that no model meets: Brier score is never above 1",
+        ),
+        (
+            "rate = \"selection\"\nwhere = \"age > 40\"\nwithin = 5",
+            "requirement[0].within: 5 is one that every model meets: a difference of the selection rate is never above 1; did you mean 0.05?",
+        ),
+        ("rate = \"selection\"\nwhere = \"age > 40\"\nwithin = -0.1", "requirement[0].within"),
+        ("rate = \"error\"\nat_least = 0.9\nmargin = 0.5", "requirement[0].margin"),
+        ("rate = \"error\"\nat_most = 0.1\nmargin = 50", "did you mean 0.5?"),
+        (
+            "loss = \"cross-entropy\"\nkind = \"pointwise\"\nat_most = 1.0\nall_but = 5",
+            "requirement[0].all_but: 5 is not a share of the samples: at least 0 and below 1; did you mean 0.05?",
+        ),
+        ("loss = \"cross-entropy\"\nbound = -1.0\nat_most = 1.0", "requirement[0].bound"),
+    ] {
+        let text = format!("[[requirement]]\nname = \"r\"\n{lines}\n");
+        let error = refused(d, &problem(d, &text, "epochs = 1\n"));
+        assert!(error.contains(expected), "{lines}:\n{error}\nexpected\n{expected}");
+        assert!(error.starts_with("problem.toml:"), "{error}");
+    }
+    for (training, expected) in [
+        ("checkpoint = { seconds = -5.0 }", "training.checkpoint.seconds"),
+        ("checkpoint = { seconds = nan }", "training.checkpoint.seconds"),
+        ("checkpoint = { epochs = 0 }", "training.checkpoint.epochs"),
+        ("threads = 1000000", "threads = 1000000: must be at most 1024"),
+        ("batch_size = 0", "batch size"),
+        ("[objective]\nweight_decay = -1.0", "objective.weight_decay"),
+    ] {
+        let error = refused(d, &problem(d, GENDER, &format!("epochs = 1\n{training}\n")));
+        assert!(error.contains(expected), "{training}: {error}");
+    }
+    for (certify, expected) in [
+        (
+            "confidence = 95",
+            "certify.confidence: 95 is not a probability: above 0 and below 1; did you mean 0.95?",
+        ),
+        ("reserve = 20", "did you mean 0.2?"),
+        ("all_but = 1.5", "certify.all_but"),
+        ("room = 1e308", "certify.room"),
+        ("ladder = [1e9, 0.0]", "certify.ladder"),
+        ("room = 1.0\nladder = [1.0, 0.0]", "certify.room: has no effect beside `ladder`"),
+    ] {
+        let text = format!("{GENDER}\n[certify]\n{certify}\n");
+        let error = refused(d, &problem(d, &text, "epochs = 1\n"));
+        assert!(error.contains(expected), "{certify}: {error}");
+    }
+}
+
+#[test]
+fn a_requirement_that_every_model_meets_is_noted() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "[[requirement]]\nname = \"r\"\nrate = \"error\"\nat_most = 1.0\n";
+    let plan = Plan::check(&problem(directory.path(), text, "epochs = 1\n")).unwrap();
+    assert!(plan.describe().contains("every model meets it"), "{}", plan.describe());
+    let strict = text.replace("1.0", "0.9");
+    let plan = Plan::check(&problem(directory.path(), &strict, "epochs = 1\n")).unwrap();
+    assert!(!plan.describe().contains("every model meets it"));
+}
+
+#[test]
+fn a_key_without_effect_is_an_error_that_says_where_it_applies() {
+    let directory = tempfile::tempdir().unwrap();
+    let d = directory.path();
+    let exact = "learner = \"exact\"\n";
+    for (requirement, training, model, expected) in [
+        (
+            "",
+            "",
+            "kind = \"linear\"\nhidden = [8]",
+            "model.hidden: has no effect: it is for kind = \"mlp\", and the model is \"linear\"",
+        ),
+        ("", "", "kind = \"kernel\"\nactivation = \"tanh\"", "model.activation"),
+        ("", "", "width = 8", "model.width: has no effect: it is for kind = \"resnet18\""),
+        (
+            "",
+            "",
+            "normalise = true",
+            "model.normalise: has no effect: it is for kind = \"cnn\" and \"resnet18\"",
+        ),
+        ("", "", "centres = 10", "model.centres"),
+        ("", "", "seed = 1", "model.seed"),
+        ("", "", "kind = \"kernel\"\ngamma = 1.0\ndegree = 2", "model.gamma"),
+        ("", "", "kind = \"kernel\"\noffset = 1.0", "model.offset"),
+        (
+            "",
+            &format!("{exact}batch_size = 5"),
+            "",
+            "training.batch_size: has no effect: the exact learner",
+        ),
+        ("", &format!("{exact}optimiser = \"sgd\""), "", "training.optimiser"),
+        ("", &format!("{exact}rate = 0.1"), "", "training.rate"),
+        ("", &format!("{exact}schedule = \"constant\""), "", "training.schedule"),
+        ("", &format!("{exact}dual = {{ method = \"adam\" }}"), "", "training.dual.method"),
+        ("", &format!("{exact}dual = {{ every = 2 }}"), "", "training.dual.every"),
+        (
+            "",
+            "momentum = 0.9",
+            "",
+            "training.momentum: has no effect: momentum is of optimiser = \"sgd\"",
+        ),
+        ("", "survey = 10", "", "training.survey"),
+        (
+            "",
+            "dual = { method = \"ascent\", beta1 = 0.5 }",
+            "",
+            "training.dual.beta1: has no effect: it is of method = \"adam\"",
+        ),
+        ("", "dual = { nu = 0.5 }", "", "training.dual.nu"),
+        ("dual = { rate = 0.1, every = 2 }", "", "", "requirement[0].dual.every"),
+        ("dual = { method = \"nu-pi\", beta2 = 0.5 }", "", "", "requirement[0].dual.beta2"),
+        (
+            "dual = { rate = 0.1 }",
+            exact,
+            "",
+            "requirement[0].dual: has no effect: the exact learner",
+        ),
+        ("bound = 5.0", "", "", "requirement[0].bound: has no effect"),
+        (
+            "against = \"everyone\"",
+            "",
+            "",
+            "requirement[0].against: compares everyone with everyone",
+        ),
+        (
+            "where = \"age > 40\"\nagainst = \"age > 40\"",
+            "",
+            "",
+            "requirement[0].against: is the same as `where`",
+        ),
+    ] {
+        let text = format!(
+            "[[requirement]]\nname = \"r\"\nrate = \"error\"\nat_most = 0.5\n{requirement}\n"
+        );
+        let training = format!("epochs = 1\n{training}\n");
+        let whole = problem(d, &text, &training);
+        let path =
+            common::write(d, "problem.toml", &format!("{}\n", with_model(whole.text(), model)));
+        let error = refused(d, &Source::open(path.to_str().unwrap()).unwrap());
+        assert!(
+            error.contains(expected),
+            "{requirement}{training}{model}:\n{error}\nexpected {expected}"
+        );
+    }
+    for (change, expected) in [
+        ("training={epochs=1,keep='last'}", "objective.measured_by: has no effect"),
+        (
+            "evaluation.attack.steps=9",
+            "evaluation.attack: has no effect: no requirement has an adversary",
+        ),
+        ("data.directory=here", "data.directory: has no effect"),
+    ] {
+        let text = format!("{GENDER}\n[objective]\nmeasured_by = \"error\"\n");
+        let source = problem(d, &text, "epochs = 1\n").with_overrides(&[change.to_string()]);
+        let error = refused(d, &source);
+        assert!(error.contains(expected), "{change}: {error}");
+    }
+}
+
+/// A problem file whose `[model]` says this.
+fn with_model(text: &str, model: &str) -> String {
+    let start = text.find("[model]").unwrap();
+    let end = text[start + 1..].find("\n[").map_or(text.len(), |at| start + 1 + at);
+    match model {
+        "" => text.to_string(),
+        model => format!("{}[model]\n{model}\n{}", &text[..start], &text[end..]),
+    }
+}
+
+#[test]
+fn keys_of_the_model_that_an_override_replaces_are_left_out_and_what_is_recorded_counts() {
+    for (change, gone) in [
+        ("model.kind=linear", &["hidden", "activation"][..]),
+        ("training.learner=exact", &["batch_size", "optimiser", "\nrate", "schedule"]),
+    ] {
+        let plan = Plan::check(&Source::open("adult").unwrap().with_overrides(&[change.into()]));
+        let text = plan.unwrap().spec().to_toml();
+        assert!(gone.iter().all(|key| !text.contains(&format!("{key} ="))), "{change}:\n{text}");
+        // It is read again, and says the same.
+        let again = Plan::check(&Source::new("again", text.clone())).unwrap();
+        assert_eq!(again.spec().to_toml(), text);
+    }
+    let both = ["model.kind=linear".to_string(), "model.hidden=[8]".into()];
+    let error = Plan::check(&Source::open("adult").unwrap().with_overrides(&both)).unwrap_err();
+    assert!(error.to_string().contains("model.hidden"), "{error}");
+}
