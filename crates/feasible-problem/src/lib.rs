@@ -50,6 +50,5 @@ pub use listing::{DataSetInfo, data_sets};
 pub use network::Network;
 pub use plan::Plan;
 pub use schema::problem_schema;
-pub use settings::{AnyLearner, AnyOptimiser};
 pub use spec::{Source, Spec};
 pub use starter::starter;

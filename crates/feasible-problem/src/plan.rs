@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use feasible::certificate::Design;
-use feasible::{Model, Problem, Samples};
+use feasible::{Learner, Model, Problem, Samples};
 use feasible_data::{Change, Encoder, Split, Table, TargetEncoder, UnknownLevels};
 
 use crate::clause::{Clause, Ground, changes, expand};
@@ -27,7 +27,7 @@ use crate::memory;
 use crate::network::{Network, output_width};
 use crate::recipe;
 use crate::room;
-use crate::settings::{AnyLearner, own_duals};
+use crate::settings::{self, own_duals};
 use crate::spec::{CertifySpec, Keep, ModelKind, RequirementSpec, Source, Spec, effect};
 
 /// A checked plan. See the [module](self).
@@ -42,7 +42,7 @@ pub struct Plan {
     expanded: Vec<(usize, RequirementSpec)>,
     changes: Vec<Change>,
     train: Problem,
-    validation: Option<Arc<Problem>>,
+    validation: Option<Problem>,
     /// Taken before columns of a large table were let go.
     fingerprints: Option<Arc<Taken>>,
 }
@@ -175,7 +175,7 @@ impl Plan {
         };
         let train = build(&data.train, &data.split.train, "training")?;
         let validation = match &data.validation {
-            Some(samples) => Some(Arc::new(build(samples, &data.split.validation, "validation")?)),
+            Some(samples) => Some(build(samples, &data.split.validation, "validation")?),
             None => None,
         };
         if let Some(test) = &data.test {
@@ -238,14 +238,7 @@ impl Plan {
         if checkpoint.epochs == Some(0) {
             return Err(source.at("training.checkpoint.epochs", "must be at least 1"));
         }
-        match self.learner(self.seed()) {
-            AnyLearner::FirstOrder(learner) => {
-                learner.begin(&self.train, &self.model).map_err(wrong)?;
-            }
-            AnyLearner::Exact(learner) => {
-                learner.begin(&self.train, &self.model).map_err(wrong)?;
-            }
-        }
+        self.learner(self.seed()).begin(&self.train, &self.model).map_err(wrong)?;
         Ok(())
     }
 
@@ -287,7 +280,7 @@ impl Plan {
     }
 
     /// The problem on the validation samples, if there are any.
-    pub fn validation(&self) -> Option<&Arc<Problem>> {
+    pub fn validation(&self) -> Option<&Problem> {
         self.validation.as_ref()
     }
 
@@ -428,14 +421,14 @@ impl Plan {
         let mut plan = self.clone();
         plan.train = self.train.relaxed(clause, by)?;
         plan.validation = match &self.validation {
-            Some(validation) => Some(Arc::new(validation.relaxed(clause, by)?)),
+            Some(validation) => Some(validation.relaxed(clause, by)?),
             None => None,
         };
         Ok(plan)
     }
 
     /// The learner, started with `seed`.
-    pub fn learner(&self, seed: u64) -> AnyLearner {
+    pub fn learner(&self, seed: u64) -> Learner {
         let mut training = self.spec.training.clone();
         training.seed = Some(seed);
         let own = own_duals(
@@ -443,7 +436,7 @@ impl Plan {
                 .iter()
                 .map(|clause| (clause.name.as_str(), &self.spec.requirements[clause.from])),
         );
-        AnyLearner::new(&training, self.spec.data.is_images(), &own, self.validation.as_ref())
+        settings::learner(&training, self.spec.data.is_images(), &own, self.validation.as_ref())
     }
 
     /// Number of multipliers.

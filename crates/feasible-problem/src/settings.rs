@@ -1,10 +1,6 @@
 //! From `[training]` to a learner.
 
-use std::sync::Arc;
-
-use feasible::{
-    Dual, Exact, FirstOrder, Learner, Optimiser, OptimiserState, Problem, Result, Schedule,
-};
+use feasible::{Dual, Learner, Optimiser, Problem, Schedule};
 use feasible_nn::{Adam, AdamW, Sgd};
 
 use crate::recipe;
@@ -12,52 +8,6 @@ use crate::spec::{
     DualMethodName, DualSpec, Keep, LearnerName, OptimiserName, RequirementSpec, ScheduleSpec,
     TrainingSpec,
 };
-
-/// A primal optimiser a problem file can name.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum AnyOptimiser {
-    /// Adam.
-    Adam(Adam),
-    /// AdamW.
-    AdamW(AdamW),
-    /// Gradient descent.
-    Sgd(Sgd),
-}
-
-impl Optimiser<f32> for AnyOptimiser {
-    fn slots(&self) -> usize {
-        match self {
-            Self::Adam(o) => Optimiser::<f32>::slots(o),
-            Self::AdamW(o) => Optimiser::<f32>::slots(o),
-            Self::Sgd(o) => Optimiser::<f32>::slots(o),
-        }
-    }
-
-    fn check(&self) -> Result<()> {
-        match self {
-            Self::Adam(o) => Optimiser::<f32>::check(o),
-            Self::AdamW(o) => Optimiser::<f32>::check(o),
-            Self::Sgd(o) => Optimiser::<f32>::check(o),
-        }
-    }
-
-    fn step(&self, epoch: f64, state: &mut OptimiserState<f32>, theta: &mut [f32], g: &[f32]) {
-        match self {
-            Self::Adam(o) => o.step(epoch, state, theta, g),
-            Self::AdamW(o) => o.step(epoch, state, theta, g),
-            Self::Sgd(o) => o.step(epoch, state, theta, g),
-        }
-    }
-}
-
-/// A learner a problem file can name.
-#[derive(Clone, Debug)]
-pub enum AnyLearner {
-    /// Alternating or simultaneous.
-    FirstOrder(Learner<FirstOrder<AnyOptimiser>>),
-    /// Algorithm 1.
-    Exact(Learner<Exact>),
-}
 
 fn schedule(spec: Option<ScheduleSpec>, epochs: u64) -> Schedule {
     match spec.unwrap_or(ScheduleSpec::Constant) {
@@ -85,11 +35,7 @@ fn dual(spec: &DualSpec, epochs: u64) -> Dual {
 }
 
 /// What applies to every learner.
-fn common<S>(
-    mut learner: Learner<S>,
-    spec: &TrainingSpec,
-    validation: Option<&Arc<Problem>>,
-) -> Learner<S> {
+fn common(mut learner: Learner, spec: &TrainingSpec, validation: Option<&Problem>) -> Learner {
     learner = learner
         .epochs(spec.epochs.unwrap_or(100))
         .seed(spec.seed.unwrap_or(0))
@@ -111,53 +57,47 @@ fn common<S>(
     }
 }
 
-impl AnyLearner {
-    /// The learner of a complete `[training]` (see [`recipe::fill`]) for tables or for images; `own` are the duals of
-    /// single requirements, by the name of the core's requirement.
-    pub fn new(
-        spec: &TrainingSpec,
-        images: bool,
-        own: &[(String, DualSpec)],
-        validation: Option<&Arc<Problem>>,
-    ) -> Self {
-        let epochs = spec.epochs.unwrap_or(100);
-        let rate = spec.rate.unwrap_or(0.01);
-        let primal = schedule(spec.schedule, epochs);
-        let optimiser = match spec.optimiser.unwrap_or(OptimiserName::Adam) {
-            OptimiserName::Adam => AnyOptimiser::Adam(Adam::new(rate).schedule(primal)),
-            OptimiserName::Adamw => AnyOptimiser::AdamW(AdamW::new(rate).schedule(primal)),
-            OptimiserName::Sgd => {
-                let momentum = spec.momentum.unwrap_or(0.0);
-                AnyOptimiser::Sgd(Sgd::new(rate).schedule(primal).momentum(momentum))
-            }
-        };
-        let given = spec.dual.unwrap_or_default();
-        let first_order = |learner: Learner<FirstOrder<AnyOptimiser>>| {
-            let mut learner = common(learner, spec, validation)
-                .batch_size(spec.batch_size.unwrap_or(128))
-                .dual(dual(&given, epochs))
-                .dual_period(given.every.unwrap_or(1));
-            if let Some(rows) = spec.survey {
-                learner = learner.survey(rows);
-            }
-            for (name, own) in own {
-                learner = learner
-                    .dual_for(name, dual(&recipe::fill_dual(spec.recipe, images, own), epochs));
-            }
-            Self::FirstOrder(learner)
-        };
-        match spec.learner.unwrap_or(LearnerName::Alternating) {
-            LearnerName::Alternating => first_order(Learner::alternating(optimiser)),
-            LearnerName::Simultaneous => first_order(Learner::simultaneous(optimiser)),
-            LearnerName::Exact => {
-                let mut learner = common(Learner::exact(), spec, validation);
-                if let Some(rate) = spec.dual.and_then(|dual| dual.rate) {
-                    learner = learner.ascent(rate);
-                }
-                Self::Exact(learner)
-            }
+/// The learner of a complete `[training]` (see [`recipe::fill`]) for tables or for images; `own` are the duals of
+/// single requirements, by the name of the core's requirement.
+pub(crate) fn learner(
+    spec: &TrainingSpec,
+    images: bool,
+    own: &[(String, DualSpec)],
+    validation: Option<&Problem>,
+) -> Learner {
+    let epochs = spec.epochs.unwrap_or(100);
+    let rate = spec.rate.unwrap_or(0.01);
+    let primal = schedule(spec.schedule, epochs);
+    let optimiser: Box<dyn Optimiser<f32>> = match spec.optimiser.unwrap_or(OptimiserName::Adam) {
+        OptimiserName::Adam => Box::new(Adam::new(rate).schedule(primal)),
+        OptimiserName::Adamw => Box::new(AdamW::new(rate).schedule(primal)),
+        OptimiserName::Sgd => {
+            let momentum = spec.momentum.unwrap_or(0.0);
+            Box::new(Sgd::new(rate).schedule(primal).momentum(momentum))
         }
+    };
+    let learner = match spec.learner.unwrap_or(LearnerName::Alternating) {
+        LearnerName::Alternating => Learner::alternating(optimiser),
+        LearnerName::Simultaneous => Learner::simultaneous(optimiser),
+        LearnerName::Exact => {
+            let learner = common(Learner::exact(), spec, validation);
+            let rate = spec.dual.and_then(|dual| dual.rate);
+            return rate.into_iter().fold(learner, Learner::ascent);
+        }
+    };
+    let given = spec.dual.unwrap_or_default();
+    let mut learner = common(learner, spec, validation)
+        .batch_size(spec.batch_size.unwrap_or(128))
+        .dual(dual(&given, epochs))
+        .dual_period(given.every.unwrap_or(1));
+    if let Some(rows) = spec.survey {
+        learner = learner.survey(rows);
     }
+    for (name, own) in own {
+        let own = recipe::fill_dual(spec.recipe, images, own);
+        learner = learner.dual_for(name, dual(&own, epochs));
+    }
+    learner
 }
 
 /// The duals that single requirements have of their own.

@@ -19,10 +19,8 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use feasible::learner::{Strategy, Training};
-use feasible::{Learner, Outcome, Samples, Solution, State};
+use feasible::{Outcome, Samples, Solution, State, Training};
 use feasible_data::UnknownLevels;
-use feasible_problem::AnyLearner;
 use feasible_problem::clause::Ground;
 use feasible_problem::loss::LossName;
 use feasible_problem::network::Network;
@@ -227,10 +225,7 @@ fn drive(
         start,
         end_here,
     };
-    match plan.learner(plan.seed()) {
-        AnyLearner::FirstOrder(learner) => journey.travel(&learner, state),
-        AnyLearner::Exact(learner) => journey.travel(&learner, state),
-    }
+    journey.travel(state)
 }
 
 /// The metrics that were written so far: their length and what their hash is made from.
@@ -312,13 +307,10 @@ struct Journey<'a> {
 }
 
 impl Journey<'_> {
-    fn travel<S: Strategy<Network>>(
-        mut self,
-        learner: &Learner<S>,
-        state: Option<State<f32>>,
-    ) -> Result<Fitted> {
+    fn travel(mut self, state: Option<State<f32>>) -> Result<Fitted> {
         let plan = self.plan;
         let seed = plan.seed();
+        let learner = plan.learner(seed);
         let training = &plan.spec().training;
         let epochs = training.epochs.unwrap_or(0);
         let cadence = training.checkpoint.unwrap_or_default();
@@ -400,10 +392,7 @@ impl Journey<'_> {
     ///
     /// The last checkpoint has the end of the training, so a run that is stopped here does the rest of this when
     /// it is resumed, and until then its model can be used and certified.
-    fn arrive<S: Strategy<Network>>(
-        &self,
-        run: Training<'_, Network, S>,
-    ) -> Result<Option<Summary>> {
+    fn arrive(&self, run: Training<&Network>) -> Result<Option<Summary>> {
         let plan = self.plan;
         let count = plan.spec().training.threads.unwrap_or(1);
         let stopped = || self.interrupt.is_raised();

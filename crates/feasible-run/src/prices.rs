@@ -9,13 +9,10 @@
 
 use std::path::Path;
 
-use feasible::learner::Strategy;
 use feasible::price::{Price, solve_from};
 use feasible::requirement::Level;
-use feasible::{Learner, Measurement, Outcome, Problem, Solution};
-use feasible_problem::AnyLearner;
+use feasible::{Measurement, Outcome, Problem};
 use feasible_problem::data::sha256;
-use feasible_problem::network::Network;
 use feasible_problem::plan::Plan;
 use feasible_problem::text::{Align, Grid, short};
 use serde::{Deserialize, Serialize};
@@ -173,30 +170,16 @@ fn objective(
     let plan = if job.by == 0.0 { plan.clone() } else { plan.relaxed(job.clause, job.by)? };
     let epochs = plan.spec().training.epochs.unwrap_or(0);
     observer(&Event::Started { seed, epoch: 0, epochs });
-    let solved = match plan.learner(seed) {
-        AnyLearner::FirstOrder(learner) => again(&learner, &plan, from, interrupt, observer)?,
-        AnyLearner::Exact(learner) => again(&learner, &plan, from, interrupt, observer)?,
-    };
+    let start = (&from.theta[..], &from.multipliers);
+    let learner = plan.learner(seed);
+    let solved = solve_from(&learner, plan.train(), plan.model(), start, |report| {
+        let metrics = Box::new(EpochMetrics::new(report));
+        observer(&Event::Epoch { seed, epochs, metrics });
+        !interrupt.is_raised()
+    })?;
     if solved.outcome == Outcome::Interrupted {
         return Err(Error::unfit("--check-sensitivity", "it was interrupted"));
     }
     observer(&Event::Ended { seed, ended: solved.outcome.to_string() });
     Ok(solved.objective())
-}
-
-fn again<S: Strategy<Network>>(
-    learner: &Learner<S>,
-    plan: &Plan,
-    from: &Start,
-    interrupt: &Interrupt,
-    observer: Observer<'_>,
-) -> Result<Solution<f32>> {
-    let (seed, epochs) = (plan.seed(), plan.spec().training.epochs.unwrap_or(0));
-    let start = (&from.theta[..], &from.multipliers);
-    let solved = solve_from(learner, plan.train(), plan.model(), start, |report| {
-        let metrics = Box::new(EpochMetrics::new(report));
-        observer(&Event::Epoch { seed, epochs, metrics });
-        !interrupt.is_raised()
-    });
-    Ok(solved?)
 }

@@ -151,8 +151,12 @@ impl Dual {
         self.schedule.check()
     }
 
-    /// Moves all multipliers of one requirement, whose slacks are `slacks` + `margin`.
-    pub(crate) fn step_all(
+    /// Moves all multipliers of one requirement, whose slacks are `slacks` + `margin`; `epoch` is the number of
+    /// epochs done, for schedules.
+    ///
+    /// # Panics
+    /// If `state` was made by another method, or for fewer multipliers.
+    pub fn step_all(
         &self,
         epoch: f64,
         kind: Kind,
@@ -188,7 +192,10 @@ impl Dual {
     /// Moves the multipliers of one requirement.
     ///
     /// `seen` pairs the index of a multiplier with its slack; others do not move.
-    pub(crate) fn step(
+    ///
+    /// # Panics
+    /// As [`Dual::step_all`], and for an index that is no multiplier's.
+    pub fn step(
         &self,
         epoch: f64,
         kind: Kind,
@@ -301,7 +308,8 @@ impl DualState {
         self.first.iter().chain(&self.second).any(|x| x.is_nan())
     }
 
-    pub(crate) fn start(dual: &Dual, multipliers: usize) -> Self {
+    /// The state before the first step.
+    pub fn start(dual: &Dual, multipliers: usize) -> Self {
         let (first, second) = Self::lengths(dual, multipliers);
         Self { first: vec![0.0; first], second: vec![0.0; second], steps: vec![0; first] }
     }

@@ -140,7 +140,7 @@ pub use dual::{Dual, DualMethod, Scaling};
 pub use error::{Error, Result};
 pub use flush::FlushDenormals;
 pub use inputs::{Inputs, InputsBuilder};
-pub use learner::{EpochReport, Exact, FirstOrder, Learner, State, Training};
+pub use learner::{EpochReport, Learner, State, Training};
 pub use loss::Loss;
 pub use measurement::{Measurement, Standing};
 pub use model::{Batch, Mode, Model, Pass, ViewShift};

@@ -85,7 +85,7 @@ impl Kkt {
     }
 
     pub(crate) fn new<M: Model>(
-        lagrangian: &mut Lagrangian<'_, M>,
+        lagrangian: &mut Lagrangian<M>,
         theta: &[M::Real],
         measurement: &Measurement,
         multipliers: &Multipliers,

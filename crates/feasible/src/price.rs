@@ -41,7 +41,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::learner::{EpochReport, Learner, Strategy};
+use crate::learner::{EpochReport, Learner};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
@@ -130,10 +130,10 @@ impl Problem {
 ///
 /// # Errors
 /// As [`Learner::solve`], and a start that does not fit.
-pub fn solve_from<M: Model, S: Strategy<M>>(
-    learner: &Learner<S>,
+pub fn solve_from<M: Model>(
+    learner: &Learner<M::Real>,
     problem: &Problem,
-    model: &M,
+    model: M,
     (theta, multipliers): (&[M::Real], &Multipliers),
     mut go_on: impl FnMut(&EpochReport) -> bool,
 ) -> Result<Solution<M::Real>> {

@@ -13,6 +13,7 @@
 //! that one can be solved.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::lagrangian::Lagrangian;
@@ -71,13 +72,16 @@ impl Draft {
             requirement.check()?;
         }
         let sources = Source::of(&objective, &requirements);
-        Ok(Problem { objective, weight_decay, requirements, sources })
+        Ok(Problem(Arc::new(Contents { objective, weight_decay, requirements, sources })))
     }
 }
 
-/// A checked problem.
+/// A checked problem. Cheap to clone: contents are shared.
 #[derive(Clone, Debug)]
-pub struct Problem {
+pub struct Problem(Arc<Contents>);
+
+#[derive(Debug)]
+struct Contents {
     objective: Term,
     weight_decay: f64,
     requirements: Vec<Requirement>,
@@ -93,17 +97,17 @@ impl Problem {
 
     /// The objective.
     pub fn objective(&self) -> &Term {
-        &self.objective
+        &self.0.objective
     }
 
     /// α of the penalty α/2 ‖θ‖².
     pub fn decay(&self) -> f64 {
-        self.weight_decay
+        self.0.weight_decay
     }
 
     /// The requirements, in the order they were added.
     pub fn requirements(&self) -> &[Requirement] {
-        &self.requirements
+        &self.0.requirements
     }
 
     /// The same problem with other requirements (another level, one more, none at all).
@@ -111,8 +115,8 @@ impl Problem {
     /// # Errors
     /// As [`Draft::check`].
     pub fn with_requirements(&self, requirements: Vec<Requirement>) -> Result<Problem> {
-        let objective = self.objective.clone();
-        Draft { objective, weight_decay: self.weight_decay, requirements }.check()
+        let objective = self.0.objective.clone();
+        Draft { objective, weight_decay: self.0.weight_decay, requirements }.check()
     }
 
     /// Objective and slacks of a given θ: an audit of a model on this problem's populations.
@@ -127,7 +131,7 @@ impl Problem {
                 found: theta.len(),
             });
         }
-        Ok(Lagrangian::new(self, model, 1, 0)?.measure(theta))
+        Ok(Lagrangian::new(self, Arc::new(model), 1, 0)?.measure(theta))
     }
 
     /// The Lagrangian of any (θ, μ, λ), its gradient in θ, the duality gap and the KKT residuals.
@@ -142,7 +146,7 @@ impl Problem {
     ) -> Result<Optimality<M::Real>> {
         multipliers.check(self)?;
         let measurement = self.measure(model, theta)?;
-        let mut lagrangian = Lagrangian::new(self, model, 1, 0)?;
+        let mut lagrangian = Lagrangian::new(self, Arc::new(model), 1, 0)?;
         let kkt = Kkt::new(&mut lagrangian, theta, &measurement, multipliers);
         Ok(Optimality {
             lagrangian: measurement.lagrangian(multipliers),
@@ -154,7 +158,7 @@ impl Problem {
 
     /// Each data set with the terms that live on it.
     pub(crate) fn sources(&self) -> &[Source] {
-        &self.sources
+        &self.0.sources
     }
 
     /// Whether the problem is convex in θ for this model: outputs linear in θ, and every loss
@@ -166,19 +170,19 @@ impl Problem {
         };
         let requirement = |r: &Requirement| r.terms.iter().all(|term| convex(r.sense.sign(), term));
         model.is_linear()
-            && convex(1.0, &self.objective)
-            && self.requirements.iter().all(requirement)
+            && convex(1.0, &self.0.objective)
+            && self.0.requirements.iter().all(requirement)
     }
 
     /// Whether any requirement is measured by another loss than the one θ follows.
     pub(crate) fn has_surrogates(&self) -> bool {
-        self.requirements.iter().flat_map(|r| &r.terms).any(|term| term.measure.is_some())
+        self.0.requirements.iter().flat_map(|r| &r.terms).any(|term| term.measure.is_some())
     }
 
     /// Whether any population's view depends on the model.
     pub fn has_adaptive_views(&self) -> bool {
         let adaptive = |v: &SourceView| matches!(v, SourceView::Adaptive(_));
-        self.sources.iter().any(|source| source.views.iter().any(adaptive))
+        self.0.sources.iter().any(|source| source.views.iter().any(adaptive))
     }
 
     /// Checks that this problem has the objective and requirements of `other`, by name, so that
@@ -188,7 +192,7 @@ impl Problem {
     /// Requirements that differ.
     pub fn check_same_shape(&self, other: &Problem) -> Result<()> {
         let names = |p: &Problem| {
-            p.requirements.iter().map(|r| format!("'{}'", r.name)).collect::<Vec<_>>()
+            p.requirements().iter().map(|r| format!("'{}'", r.name)).collect::<Vec<_>>()
         };
         if names(self) == names(other) {
             Ok(())
@@ -196,7 +200,7 @@ impl Problem {
             Err(Error::Shape {
                 what: "requirements of the validation problem".into(),
                 expected: format!("those of the training problem: {}", names(other).join(", ")),
-                found: self.requirements.len(),
+                found: self.0.requirements.len(),
             })
         }
     }
@@ -223,8 +227,8 @@ impl Problem {
                     .into(),
             });
         }
-        check("the objective", &self.objective)?;
-        for requirement in &self.requirements {
+        check("the objective", &self.0.objective)?;
+        for requirement in &self.0.requirements {
             for term in &requirement.terms {
                 check(&requirement.who(), term)?;
             }

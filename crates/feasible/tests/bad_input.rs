@@ -8,7 +8,6 @@ use std::sync::Arc;
 use common::people;
 use feasible::adversary::{Attack, Budget, Norm, robustness};
 use feasible::certificate::Delta;
-use feasible::learner::Strategy;
 use feasible::sensitivity::{Among, Group, Hardest, prevalence};
 use feasible::theory::{dimension, rows_for};
 use feasible::{
@@ -168,8 +167,7 @@ fn settings_outside_their_range_are_named() {
         .check()
         .unwrap();
     let model = Mlp::new(&[6, 4, 2], Activation::Relu).unwrap();
-    let solve =
-        |learner: Learner<feasible::FirstOrder<Adam>>| message(learner.solve(&problem, &model));
+    let solve = |learner: Learner| message(learner.solve(&problem, &model));
     let learner = || Learner::alternating(Adam::new(0.1));
     assert!(solve(learner().batch_size(0)).contains("batch size"));
     assert!(solve(learner().dual_period(0)).contains("dual period"));
@@ -181,6 +179,10 @@ fn settings_outside_their_range_are_named() {
     assert!(solve(learner().dual(Dual::adam(0.1).schedule(schedule))).contains("factor"));
     assert!(message(Learner::alternating(Sgd::new(-1.0)).solve(&problem, &model)).contains("-1"));
     assert!(message(Learner::exact().rho(0.0).solve(&problem, &model)).contains("rho"));
+    let error = solve(Learner::exact().batch_size(64));
+    assert!(error.contains("batch_size") && error.contains("alternating"), "{error}");
+    let error = solve(learner().inner_iterations(7));
+    assert!(error.contains("inner_iterations") && error.contains("exact"), "{error}");
     let draft = Problem::minimise(&people, Loss::CrossEntropy).weight_decay(-0.1);
     assert!(message(draft.check()).contains("weight decay"));
     let start = Requirement::average("s", &flipped, Loss::Kl).at_most(0.1).start(-1.0);
@@ -209,7 +211,7 @@ fn constrained(rows: usize) -> Problem {
         .unwrap()
 }
 
-fn state_of(learner: &Learner<impl Strategy<Affine>>, problem: &Problem) -> State<f32> {
+fn state_of(learner: &Learner, problem: &Problem) -> State<f32> {
     let model = Affine::new(6, 2).unwrap();
     let mut training = learner.begin(problem, &model).unwrap();
     training.advance();

@@ -13,7 +13,7 @@ mod oracle;
 use std::ops::ControlFlow;
 
 use feasible::{
-    Exact, Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets,
+    Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets,
 };
 use feasible_nn::Affine;
 use oracle::{Family, Instance, Regression, Shape, Verdict};
@@ -32,7 +32,7 @@ const MULTIPLIER: f64 = 1e-3;
 /// A pair whose KKT residual is ε has multipliers that are wrong by up to ε N/σ, σ the smallest
 /// singular value of the active gradients and N ≤ 60: with σ ≥ 3e-2 (when multipliers count as
 /// unique) and gradients of size 0.1 to 1, 1e-8 leaves a margin of ten below `MULTIPLIER`.
-fn learner() -> Learner<Exact> {
+fn learner() -> Learner<f64> {
     Learner::exact().stop_at_kkt(1e-8)
 }
 

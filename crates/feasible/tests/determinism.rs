@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use common::{bits, people};
-use feasible::learner::{Cadence, Strategy};
+use feasible::learner::Cadence;
 use feasible::{
-    Batch, Dual, FirstOrder, Inputs, Learner, Loss, Model, Optimiser, OptimiserState, Outcome,
-    Pass, Population, Problem, Requirement, Samples, Solution, State, Targets, rho,
+    Batch, Dual, Inputs, Learner, Loss, Model, Optimiser, OptimiserState, Outcome, Pass,
+    Population, Problem, Requirement, Samples, Solution, State, Targets, rho,
 };
 use feasible_nn::{Activation, Adam, Mlp};
 
@@ -30,7 +30,7 @@ fn model() -> Mlp {
 }
 
 /// Both first-order learners, with batches of many chunks.
-fn learners() -> [Learner<FirstOrder<Adam>>; 2] {
+fn learners() -> [Learner; 2] {
     [Learner::alternating(Adam::new(0.05)), Learner::simultaneous(Adam::new(0.05))]
         .map(|l| l.batch_size(1200).epochs(6).seed(11).dual(Dual::adam(0.05)))
 }
@@ -86,6 +86,7 @@ fn ten_epochs_equal_four_a_restored_state_and_six_more() {
 }
 
 /// Adam that pulls the interrupt flag after every `every` steps.
+#[derive(Debug)]
 struct Interrupting {
     adam: Adam,
     every: u64,
@@ -116,7 +117,7 @@ fn interruptions_inside_epochs_change_nothing() {
         let whole = plain.clone().batch_size(8).epochs(4).solve(&problem, &model()).unwrap();
         let flag = Arc::new(Mutex::new(Arc::default()));
         let adam = Interrupting { adam: Adam::new(0.05), every: 29, flag: flag.clone() };
-        let learner = match plain.cadence() {
+        let learner = match plain.cadence().unwrap() {
             Cadence::Batches(_) => Learner::simultaneous(adam),
             Cadence::Epochs(_) => Learner::alternating(adam),
         };
@@ -224,6 +225,32 @@ fn interruptions_inside_a_minimisation_of_the_exact_learner_change_nothing() {
 }
 
 #[test]
+fn a_training_is_owned_and_can_be_stepped_on_another_thread() {
+    fn owned<T: Send + 'static>(value: T) -> T {
+        value
+    }
+    let problem = problem(&people(300, 3));
+    let exact = Learner::exact().epochs(2).inner_iterations(20);
+    for learner in learners().into_iter().chain([exact]) {
+        let learner = learner.keep_best_on(problem.clone());
+        let here = learner.solve(&problem, &model()).unwrap();
+        // Learner, problem and model are gone when the training moves.
+        let mut training = {
+            let (learner, problem, model) = (learner.clone(), problem.clone(), model());
+            owned(learner.begin(&problem, model).unwrap())
+        };
+        training.advance().unwrap();
+        let moved = std::thread::spawn(move || {
+            training.advance();
+            training
+        });
+        let mut training = moved.join().unwrap();
+        while training.advance().is_some() {}
+        same(&here, &training.finish());
+    }
+}
+
+#[test]
 fn a_state_of_another_problem_is_refused() {
     let (a, b) = (problem(&people(100, 1)), problem(&people(120, 1)));
     let learner = &learners()[0];
@@ -247,7 +274,7 @@ fn permuted(people: &Population, order: &[usize]) -> Population {
     )
 }
 
-fn permuting<S: Strategy<Mlp>>(learner: &Learner<S>) {
+fn permuting(learner: &Learner) {
     let people = people(300, 9);
     let order: Vec<usize> = (0..300).map(|n| n * 77 % 300).collect();
     let a = learner.solve(&problem(&people), &model()).unwrap();

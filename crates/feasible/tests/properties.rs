@@ -5,7 +5,6 @@ mod oracle;
 
 use std::sync::Arc;
 
-use feasible::learner::Strategy as Moves;
 use feasible::loss::{CustomLoss, Properties};
 use feasible::{
     Dual, Inputs, Learner, Loss, Model, Outcome, Population, Problem, Requirement, Samples,
@@ -137,10 +136,10 @@ fn by_id(problem: &Problem, multipliers: &[f64]) -> Vec<((u64, usize), u64)> {
 }
 
 /// Solves the stored and the permuted problem; λ by id, μ and θ must have the same bits.
-fn permuting<M: Model, S: Moves<M>>(
+fn permuting<M: Model>(
     seed: u64,
     order: &[usize],
-    learner: &Learner<S>,
+    learner: &Learner<M::Real>,
     model: &M,
 ) -> Result<(), TestCaseError>
 where
@@ -162,9 +161,9 @@ where
 }
 
 /// Advances a training and looks at every multiplier after every epoch.
-fn never_negative<M: Model, S: Moves<M>>(
+fn never_negative<M: Model>(
     problem: &Problem,
-    learner: &Learner<S>,
+    learner: &Learner<M::Real>,
     model: &M,
 ) -> Result<(), TestCaseError> {
     let mut training = learner.begin(problem, model).expect("the problem fits the model");

@@ -134,7 +134,7 @@ fn enters(case: &Case, eta: f64, beta: f64, rho: f64) {
         .epochs(u64::MAX);
     let model = Affine::new(*inputs, 1).expect("positive widths").double();
     let mut training = learner.begin(problem, &model).expect("the problem fits the model");
-    let of = |training: &feasible::Training<'_, _, _>| -> Vec<Vec<f64>> {
+    let of = |training: &feasible::Training<_>| -> Vec<Vec<f64>> {
         training.state().multipliers.iter().map(<[f64]>::to_vec).collect()
     };
     let mut before = of(&training);

@@ -77,7 +77,7 @@ fn a_dual_rate_bounds_how_far_adam_can_carry_a_multiplier() {
         Problem::minimise(&people, Loss::CrossEntropy).subject_to(hopeless).check().unwrap()
     };
     let model = Mlp::new(&[6, 4, 2], Activation::Tanh).unwrap();
-    let mu = |learner: Learner<feasible::FirstOrder<Adam>>| {
+    let mu = |learner: Learner| {
         let learner = learner.epochs(100).dual(Dual::adam(1e-3)).look_for_infeasibility(false);
         learner.solve(&problem, &model).unwrap().multipliers.of(0)[0]
     };

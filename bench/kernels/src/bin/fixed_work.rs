@@ -3,7 +3,6 @@
 //!
 //! `fixed_work adult | compas | deep`: prints what was done, so that equal counts are counts of equal work.
 
-use feasible::learner::FirstOrder;
 use feasible::{
     Dual, Error, Learner, Loss, Model, Population, Problem, Requirement, Training, rho,
 };
@@ -84,9 +83,6 @@ fn train(problem: &Problem, model: &Mlp, batch: usize) -> Result<(), Error> {
 
 /// What is counted.
 #[inline(never)]
-fn counted_epoch<M: Model>(training: &mut Training<'_, M, FirstOrder<Adam>>) -> Option<f64>
-where
-    Adam: feasible::Optimiser<M::Real>,
-{
+fn counted_epoch<M: Model>(training: &mut Training<M>) -> Option<f64> {
     training.advance().map(|report| report.objective)
 }

@@ -1,5 +1,7 @@
 //! One chunk of a pass: forward for all views, losses to values and seeds, backward once.
 
+use std::sync::Arc;
+
 use crate::adaptive::{BatchProbe, Place};
 use crate::alike::Alike;
 use crate::lagrangian::lane::Lane;
@@ -13,11 +15,9 @@ use crate::requirement::Kind;
 use crate::source::{Owner, Source, SourceTerm, SourceView};
 
 /// What all lanes read.
-pub(super) struct Ground<'a, M: Model> {
-    pub(super) model: &'a M,
-    pub(super) problem: &'a Problem,
-    /// Per source, its views if none depends on the model.
-    pub(super) fixed_views: Vec<Option<Vec<ViewShift<'a>>>>,
+pub(super) struct Ground<M: Model> {
+    pub(super) model: Arc<M>,
+    pub(super) problem: Problem,
     /// Per source, the number of its first term.
     pub(super) first_term: Vec<usize>,
     /// Per source, its rows that are alike, if that was asked for and there are any.
@@ -25,7 +25,7 @@ pub(super) struct Ground<'a, M: Model> {
     pub(super) scope: Scope,
 }
 
-impl<M: Model> Ground<'_, M> {
+impl<M: Model> Ground<M> {
     /// The kinds of a source that is worked on by distinct inputs in every pass.
     pub(super) fn pooled(&self, source: usize) -> Option<&Alike> {
         self.alike[source].as_ref().filter(|alike| alike.pool.is_some())
@@ -51,21 +51,12 @@ impl<M: Model> Ground<'_, M> {
         let of = &self.problem.sources()[source];
         // Dense views are taken out of the lane so that the batch can borrow them.
         let mut adaptive = std::mem::take(&mut lane.adaptive);
-        let owned;
-        let shifts: &[ViewShift<'_>] = match &self.fixed_views[source] {
-            _ if !chunk.views => &[],
-            Some(fixed) => fixed,
-            None => {
-                self.move_inputs(lane, &mut adaptive, theta, of, rows, place);
-                let views = of.views.iter().zip(&adaptive).map(|(view, dense)| match view {
-                    SourceView::Shift(shift) => ViewShift::Sparse(shift),
-                    SourceView::Adaptive(_) => ViewShift::Dense(dense),
-                });
-                owned = views.collect::<Vec<_>>();
-                &owned
-            }
-        };
-        let batch = Batch { inputs: of.samples.inputs(), rows, shifts };
+        let views: &[SourceView] = if chunk.views { &of.views } else { &[] };
+        if views.iter().any(|view| view.shift().is_none()) {
+            self.move_inputs(lane, &mut adaptive, theta, of, rows, place);
+        }
+        let views = ViewShifts::new(views, |v| &adaptive[v]);
+        let batch = Batch { inputs: of.samples.inputs(), rows, shifts: views.as_slice() };
         self.forward(lane, theta, &batch);
         if ask.multipliers().is_some() {
             lane.seeds.clear();
@@ -105,7 +96,7 @@ impl<M: Model> Ground<'_, M> {
             if let SourceView::Adaptive(view) = view {
                 shift.clear();
                 shift.resize(rows.len() * of.samples.inputs().width(), 0.0);
-                let (model, samples, scratch) = (self.model, &*of.samples, &mut lane.probe);
+                let (model, samples, scratch) = (&*self.model, &*of.samples, &mut lane.probe);
                 let mut probe = BatchProbe { model, theta, samples, rows, scratch };
                 view.shift(&mut probe, place, shift);
             }
@@ -163,7 +154,7 @@ impl<M: Model> Ground<'_, M> {
             self.losses(lane, of, term, slot, rows, moves, wants_values);
             wanted |= moves;
             if wants_values {
-                lane.record(self.problem, term, number, point);
+                lane.record(&self.problem, term, number, point);
             }
         }
         wanted
@@ -211,6 +202,34 @@ impl<M: Model> Ground<'_, M> {
     }
 }
 
+/// How the views of a source move x, as a batch is told: without an allocation, unless there are many.
+pub(super) struct ViewShifts<'s> {
+    few: [ViewShift<'s>; FEW],
+    many: Vec<ViewShift<'s>>,
+    count: usize,
+}
+
+/// The most views that need no allocation.
+const FEW: usize = 16;
+
+impl<'s> ViewShifts<'s> {
+    /// `dense` has what was computed for this batch, by the number of the view.
+    pub(super) fn new(views: &'s [SourceView], dense: impl Fn(usize) -> &'s [f32]) -> Self {
+        let shift = |v: usize| match &views[v] {
+            SourceView::Shift(shift) => ViewShift::Sparse(shift),
+            SourceView::Adaptive(_) => ViewShift::Dense(dense(v)),
+        };
+        let (count, nothing) = (views.len(), ViewShift::Dense(&[]));
+        let few = std::array::from_fn(|v| if v < count { shift(v) } else { nothing });
+        let many = if count > FEW { (0..count).map(shift).collect() } else { Vec::new() };
+        Self { few, many, count }
+    }
+
+    pub(super) fn as_slice(&self) -> &[ViewShift<'s>] {
+        if self.count > FEW { &self.many } else { &self.few[..self.count] }
+    }
+}
+
 /// The factor on each point's loss gradient in the Lagrangian.
 pub(super) enum Weigh<'m> {
     Uniform(f64),
@@ -220,7 +239,7 @@ pub(super) enum Weigh<'m> {
 impl<'m> Weigh<'m> {
     pub(super) fn of<M: Model>(
         owner: Owner,
-        ground: &Ground<'_, M>,
+        ground: &Ground<M>,
         multipliers: &'m Multipliers,
         factor: f64,
     ) -> Self {

@@ -9,12 +9,12 @@ use std::ops::Range;
 
 use crate::alike::{Alike, Pool};
 use crate::lagrangian::Ask;
-use crate::lagrangian::chunk::{Ground, Weigh};
+use crate::lagrangian::chunk::{Ground, ViewShifts, Weigh};
 use crate::lagrangian::entries::{Entries, NONE};
 use crate::lagrangian::kinds::Kinds;
 use crate::lagrangian::lane::{Lane, Seen, SeenKinds, TermSums};
 use crate::loss::Rows;
-use crate::model::{Batch, Model, ViewShift};
+use crate::model::{Batch, Model};
 use crate::real::Real;
 use crate::requirement::{Kind, Level};
 use crate::source::{NOT_A_MEMBER, Owner, Source, SourceTerm};
@@ -43,7 +43,7 @@ pub(super) struct Task<'t> {
     pub(super) first_term: usize,
 }
 
-impl<M: Model> Ground<'_, M> {
+impl<M: Model> Ground<M> {
     /// As [`Ground::chunk`], for a source whose rows repeat.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn distinct_chunk(
@@ -63,12 +63,12 @@ impl<M: Model> Ground<'_, M> {
             None => lane.kinds.collect(alike, rows),
         }
         lane.kinds.ask(alike, pool, &mut asked);
-        let no_shifts: &[ViewShift<'_>] = &[];
+        let views;
         let batch = match pool {
-            Some(pool) => Batch { inputs: &pool.inputs, rows: &asked, shifts: no_shifts },
+            Some(pool) => Batch { inputs: &pool.inputs, rows: &asked, shifts: &[] },
             None => {
-                let shifts = self.fixed_views[source].as_deref().unwrap_or(no_shifts);
-                Batch { inputs: of.samples.inputs(), rows: &asked, shifts }
+                views = ViewShifts::new(&of.views, |_| &[]);
+                Batch { inputs: of.samples.inputs(), rows: &asked, shifts: views.as_slice() }
             }
         };
         self.forward(lane, theta, &batch);

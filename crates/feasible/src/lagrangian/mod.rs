@@ -9,6 +9,8 @@
 //! number of lanes and lanes are added up in order, so the bits of the result depend on the rows
 //! alone and not on how many threads worked.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use crate::adaptive::Place;
@@ -16,7 +18,7 @@ use crate::alike::Alike;
 use crate::error::Result;
 use crate::flush::{FlushDenormals, flushing_pool};
 use crate::measurement::{Measurement, Slacks};
-use crate::model::{Mode, Model, Pass, ViewShift};
+use crate::model::{Mode, Model, Pass};
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
 use crate::real::Real;
@@ -101,8 +103,8 @@ struct Chunk {
 }
 
 /// Evaluates the Lagrangian of a problem for a model, on a number of threads.
-pub(crate) struct Lagrangian<'a, M: Model> {
-    ground: Ground<'a, M>,
+pub(crate) struct Lagrangian<M: Model> {
+    ground: Ground<M>,
     lanes: Vec<Lane<M>>,
     chunks: Vec<Chunk>,
     /// Per source.
@@ -120,33 +122,20 @@ pub(crate) enum Scope {
     RequirementsOnly,
 }
 
-impl<'a, M: Model> Lagrangian<'a, M> {
+impl<M: Model> Lagrangian<M> {
     /// # Errors
     /// A model that does not fit the problem, or threads that cannot be started.
-    pub(crate) fn new(
-        problem: &'a Problem,
-        model: &'a M,
-        threads: usize,
-        seed: u64,
-    ) -> Result<Self> {
-        problem.check_model(model)?;
+    pub(crate) fn new(problem: &Problem, model: Arc<M>, threads: usize, seed: u64) -> Result<Self> {
+        problem.check_model(&*model)?;
         let pool = flushing_pool(threads)?;
-        let fixed = |source: &'a Source| {
-            let view = |view: &'a SourceView| match view {
-                SourceView::Shift(shift) => Some(ViewShift::Sparse(shift)),
-                SourceView::Adaptive(_) => None,
-            };
-            source.views.iter().map(view).collect()
-        };
         let sources = problem.sources();
         let first_term = sources
             .iter()
             .scan(0, |next, s| Some(std::mem::replace(next, *next + s.terms.len())))
             .collect();
-        let fixed_views = sources.iter().map(fixed).collect();
         let alike = sources.iter().map(|_| None).collect();
         let scope = Scope::Everything;
-        let ground = Ground { model, problem, fixed_views, first_term, alike, scope };
+        let ground = Ground { model, problem: problem.clone(), first_term, alike, scope };
         let place = Place { seed, epoch: 0 };
         let still = vec![Still::default(); sources.len()];
         let narrow = vec![Narrow::default(); sources.len()];
@@ -179,12 +168,12 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         self
     }
 
-    pub(crate) fn problem(&self) -> &'a Problem {
-        self.ground.problem
+    pub(crate) fn problem(&self) -> &Problem {
+        &self.ground.problem
     }
 
-    pub(crate) fn model(&self) -> &'a M {
-        self.ground.model
+    pub(crate) fn model(&self) -> &Arc<M> {
+        &self.ground.model
     }
 
     pub(crate) fn scope(&self) -> Scope {
@@ -387,15 +376,15 @@ impl<'a, M: Model> Lagrangian<'a, M> {
 
     /// Objective and slacks on the whole populations.
     pub(crate) fn measure(&mut self, theta: &[M::Real]) -> Measurement {
-        let selections = self.everything();
-        self.pass(theta, &selections, Ask::Values, Mode::Evaluation);
+        let problem = self.ground.problem.clone();
+        self.pass(theta, &everything(&problem), Ask::Values, Mode::Evaluation);
         self.measurement(theta)
     }
 
     /// As [`Lagrangian::measure`], estimated on at most `rows` rows of each data set, always the same ones.
     /// On all of them if a requirement is on every single sample, or if the rows say nothing of one.
     pub(crate) fn survey(&mut self, theta: &[M::Real], rows: usize) -> Measurement {
-        let problem = self.ground.problem;
+        let problem = &self.ground.problem;
         if problem.requirements().iter().all(|r| r.kind() == Kind::Average) {
             let draw = |(number, source): (usize, &Source)| {
                 let mut order = source.rows.clone();
@@ -422,19 +411,13 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         theta: &[M::Real],
         multipliers: &Multipliers,
     ) -> &[M::Real] {
-        let selections = self.everything();
-        self.pass(theta, &selections, Ask::Gradient(multipliers), Mode::Evaluation);
+        let problem = self.ground.problem.clone();
+        self.pass(theta, &everything(&problem), Ask::Gradient(multipliers), Mode::Evaluation);
         self.decayed(theta)
     }
 
-    /// Every row of every source.
-    fn everything(&self) -> Vec<Selection<'a>> {
-        let sources = self.ground.problem.sources().iter();
-        sources.map(|s| Selection { rows: &s.rows, scale: 1.0, whole: true }).collect()
-    }
-
     fn measurement(&self, theta: &[M::Real]) -> Measurement {
-        let problem = self.ground.problem;
+        let problem = &self.ground.problem;
         let total = self.total(Owner::Objective).unwrap_or(Total::UNKNOWN);
         let surrogate = problem.objective().measure.as_ref().map(|_| total.primal);
         let trainable = &theta[..self.ground.model.trainable_count()];
@@ -518,6 +501,12 @@ impl<'a, M: Model> Lagrangian<'a, M> {
         let total = self.total(Owner::Requirement(i))?;
         Some(Total { primal: total.primal - level, measured: total.measured - level })
     }
+}
+
+/// Every row of every source.
+fn everything(problem: &Problem) -> Vec<Selection<'_>> {
+    let sources = problem.sources().iter();
+    sources.map(|s| Selection { rows: &s.rows, scale: 1.0, whole: true }).collect()
 }
 
 /// A weighted sum of averages, by both losses.

@@ -29,7 +29,7 @@ impl Narrow {
     /// Sees to it that the pool fits the pass.
     pub(super) fn fit<M: Model>(
         &mut self,
-        ground: &Ground<'_, M>,
+        ground: &Ground<M>,
         source: usize,
         pool: &Pool,
         ask: Ask<'_>,

@@ -26,7 +26,7 @@ impl Still {
     /// Finds them.
     pub(super) fn set_apart<M: Model>(
         &mut self,
-        ground: &Ground<'_, M>,
+        ground: &Ground<M>,
         source: usize,
         rows: &[u32],
         scale: f64,

@@ -113,7 +113,7 @@ fn close(a: f64, b: f64) {
 }
 
 fn agree(problem: &Problem, pooled: bool) {
-    let model = Plain(WIDTH);
+    let model = Arc::new(Plain(WIDTH));
     let theta = model.initial(1);
     let mut values: Vec<Vec<f64>> = Vec::new();
     for requirement in problem.requirements() {
@@ -121,8 +121,8 @@ fn agree(problem: &Problem, pooled: bool) {
         values.push((0..n).map(|i| [0.0, 1.5, 0.25, 3.0][i % 4] + n as f64 / 500.0).collect());
     }
     let multipliers = Multipliers::new(problem, values).unwrap();
-    let mut plain = Lagrangian::new(problem, &model, 1, 0).unwrap();
-    let mut sharing = Lagrangian::new(problem, &model, 1, 0).unwrap().sharing();
+    let mut plain = Lagrangian::new(problem, model.clone(), 1, 0).unwrap();
+    let mut sharing = Lagrangian::new(problem, model.clone(), 1, 0).unwrap().sharing();
     assert!(sharing.ground.alike[0].is_some());
     assert_eq!(sharing.ground.pooled(0).is_some(), pooled);
     let (a, b) = (plain.measure(&theta), sharing.measure(&theta));
@@ -165,10 +165,10 @@ fn sharing_the_work_of_like_inputs_changes_only_the_order_of_sums() {
 
 /// Steps ask for no view that weighs nothing; asked for values, a pass asks for all of them.
 fn leave_out(problem: &Problem) {
-    let model = Plain(WIDTH);
+    let model = Arc::new(Plain(WIDTH));
     let theta = model.initial(1);
-    let mut plain = Lagrangian::new(problem, &model, 1, 0).unwrap();
-    let mut sharing = Lagrangian::new(problem, &model, 1, 0).unwrap().sharing();
+    let mut plain = Lagrangian::new(problem, model.clone(), 1, 0).unwrap();
+    let mut sharing = Lagrangian::new(problem, model.clone(), 1, 0).unwrap().sharing();
     let rows: Vec<u32> = (0..300).map(|i| i * 3 % 900).collect();
     let batch = [Selection { rows: &rows, scale: 3.0, whole: false }];
     // Other multipliers are 0 each time, and sometimes all of a requirement's.

@@ -47,8 +47,8 @@ pub(crate) fn stepped(
 }
 
 /// L̂(·, m), augmented if there are penalties, restricted to the lagrangian's scope.
-pub(crate) struct Augmented<'l, 'a, M: Model> {
-    pub(crate) lagrangian: &'l mut Lagrangian<'a, M>,
+pub(crate) struct Augmented<'l, M: Model> {
+    pub(crate) lagrangian: &'l mut Lagrangian<M>,
     pub(crate) metric: &'l Metric,
     pub(crate) multipliers: &'l Multipliers,
     /// Per requirement; `None` for the plain Lagrangian.
@@ -58,7 +58,7 @@ pub(crate) struct Augmented<'l, 'a, M: Model> {
     pub(crate) rounding: f64,
 }
 
-impl<M: Model> Augmented<'_, '_, M> {
+impl<M: Model> Augmented<'_, M> {
     /// The value, `relative` being the rounding of its terms.
     fn value(&mut self, measurement: &Measurement, relative: f64) -> f64 {
         let objective = match self.lagrangian.scope() {
@@ -96,7 +96,7 @@ impl<M: Model> Augmented<'_, '_, M> {
     }
 }
 
-impl<M: Model> Smooth for Augmented<'_, '_, M> {
+impl<M: Model> Smooth for Augmented<'_, M> {
     fn evaluate(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
         gradient.copy_from_slice(x);
         self.metric.to_theta(gradient);

@@ -36,7 +36,7 @@ use crate::learner::progress::Settling;
 use crate::learner::proxy::Brackets;
 use crate::learner::report::Rho;
 use crate::learner::sizes::{Sizes, parameters};
-use crate::learner::strategy::{Desk, Moved, Residual, Strategy, move_all_duals};
+use crate::learner::strategy::{EpochOutcome, Residual, StepContext, move_all_duals};
 use crate::learner::trim::{LeftOut, trim};
 use crate::measurement::{Measurement, weighted};
 use crate::model::Model;
@@ -62,7 +62,7 @@ const PATIENT: u32 = 12;
 
 /// The strategy of Algorithm 1. See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Exact {
+pub(crate) struct Exact {
     /// η of the paper's ascent; proximal if `None`.
     pub(crate) rate: Option<f64>,
     /// Where the penalty r starts, in those that balance objective and requirement.
@@ -91,14 +91,14 @@ impl Exact {
     /// minimisation starts again when the training goes on.
     fn minimise<M: Model>(
         &self,
-        desk: &mut Desk<'_, '_, M>,
+        context: &mut StepContext<'_, M>,
         sizes: &Sizes,
         penalties: Option<&[f64]>,
         offsets: &Offsets,
     ) -> Option<Inner> {
-        let problem = desk.lagrangian.problem();
+        let problem = &context.lagrangian.problem().clone();
         let (alpha, metric) = (problem.decay(), &sizes.metric);
-        let proven = alpha > 0.0 && problem.is_convex(desk.lagrangian.model());
+        let proven = alpha > 0.0 && problem.is_convex(&**context.lagrangian.model());
         let rho = |at: &Minimum, gradient: &[f64]| {
             if !proven {
                 return at.decrement;
@@ -106,8 +106,8 @@ impl Exact {
             let norm = metric.norm_by_theta(gradient);
             norm * norm / (2.0 * alpha)
         };
-        let limit = desk.rules.kkt.unwrap_or(f64::INFINITY);
-        let interrupt = desk.interrupt;
+        let limit = context.rules.kkt.unwrap_or(f64::INFINITY);
+        let interrupt = context.interrupt;
         let done = |at: &Minimum, _: &[f64], gradient: &[f64]| {
             let small = rho(at, gradient) <= self.rho * sizes.objective
                 && at.gradient_norm <= INNER * limit * (2.0 * sizes.objective).sqrt()
@@ -116,40 +116,40 @@ impl Exact {
             let exhausted = at.gradient_norm <= 1e-15 * (2.0 * sizes.objective).sqrt();
             small || exhausted || interrupt.load(Ordering::Relaxed)
         };
-        let mut z: Vec<f64> = desk.state.theta.iter().map(|t| t.to_f64()).collect();
+        let mut z: Vec<f64> = context.state.theta.iter().map(|t| t.to_f64()).collect();
         metric.coordinates(&mut z);
         let limits = Limits { iterations: self.iterations, done: &done, target: f64::NEG_INFINITY };
         let mut function = Augmented {
-            lagrangian: desk.lagrangian,
+            lagrangian: context.lagrangian,
             metric,
-            multipliers: &desk.state.multipliers,
+            multipliers: &context.state.multipliers,
             penalties,
             offsets,
             rounding: 0.0,
         };
         let (minimum, gradient) = minimise(&mut function, &mut z, limits);
-        if desk.is_interrupted() {
+        if context.is_interrupted() {
             return None;
         }
-        desk.state.theta = parameters::<M>(metric, &z);
+        context.state.theta = parameters::<M>(metric, &z);
         let rho = Rho { value: rho(&minimum, &gradient), proven };
         Some(Inner { rho, gradient_norm: minimum.gradient_norm })
     }
 
     /// Where the slacks of the augmented Lagrangian are counted from.
-    fn offsets<M: Model>(&self, desk: &mut Desk<'_, '_, M>, sizes: &Sizes) -> Vec<Vec<f64>> {
-        let problem = desk.lagrangian.problem();
+    fn offsets<M: Model>(&self, context: &mut StepContext<'_, M>, sizes: &Sizes) -> Vec<Vec<f64>> {
+        let problem = &context.lagrangian.problem().clone();
         if self.rate.is_some() {
             return vec![Vec::new(); problem.requirements().len()];
         }
-        let settling = &mut desk.state.progress.settling;
+        let settling = &mut context.state.progress.settling;
         let brackets = settling.brackets.get_or_insert_with(|| Brackets::new(sizes));
         let mut offsets = brackets.offsets();
         if settling.left_out != LeftOut::Nobody {
-            let measurement = desk.lagrangian.measure(&desk.state.theta);
+            let measurement = context.lagrangian.measure(&context.state.theta);
             settling.left_out.apply(problem, &measurement, &mut offsets);
             for (i, offsets) in offsets.iter().enumerate() {
-                for (m, offset) in desk.state.multipliers.of_mut(i).iter_mut().zip(offsets) {
+                for (m, offset) in context.state.multipliers.of_mut(i).iter_mut().zip(offsets) {
                     *m = if offset.is_finite() { *m } else { 0.0 };
                 }
             }
@@ -159,15 +159,15 @@ impl Exact {
 
     /// A dual step on the augmented Lagrangian, and what the next one is taken with.
     fn step<M: Model>(
-        desk: &mut Desk<'_, '_, M>,
+        context: &mut StepContext<'_, M>,
         sizes: &Sizes,
         penalties: &[f64],
         offsets: &Offsets,
         measurement: &Measurement,
         stationarity: f64,
     ) {
-        let state = &mut *desk.state;
-        let limit = desk.rules.kkt.unwrap_or(0.0);
+        let state = &mut *context.state;
+        let limit = context.rules.kkt.unwrap_or(0.0);
         let after = unsettled(measurement, &state.multipliers, penalties, offsets, sizes);
         let worst = after.iter().copied().fold(0.0, f64::max);
         // θ minimises the plain Lagrangian at the new multipliers.
@@ -201,35 +201,40 @@ impl Exact {
     }
 
     /// Looks after 4, 8, 16, … steps that have not led to feasibility, and at the end (`idle`).
-    fn look<M: Model>(desk: &mut Desk<'_, '_, M>, sizes: &Sizes, idle: bool) -> Option<Outcome> {
+    fn look<M: Model>(
+        context: &mut StepContext<'_, M>,
+        sizes: &Sizes,
+        idle: bool,
+    ) -> Option<Outcome> {
         let effort = Effort { iterations: 2000, hopeful: 0.0 };
-        let (theta, tolerances) = (&desk.state.theta, desk.tolerances);
-        let found = infeasibility(desk.lagrangian, sizes, theta, tolerances, effort, is_plain);
-        let problem = desk.lagrangian.problem();
+        let (theta, tolerances) = (&context.state.theta, context.tolerances);
+        let found = infeasibility(context.lagrangian, sizes, theta, tolerances, effort, is_plain);
+        let problem = &context.lagrangian.problem().clone();
         if found.is_some() || problem.requirements().iter().all(|r| r.all_but == 0.0) {
             return found;
         }
-        let left_out = match &desk.state.progress.settling.left_out {
+        let left_out = match &context.state.progress.settling.left_out {
             LeftOut::Nobody => {
-                infeasibility(desk.lagrangian, sizes, theta, tolerances, effort, is_followed)?;
+                infeasibility(context.lagrangian, sizes, theta, tolerances, effort, is_followed)?;
                 LeftOut::Furthest
             }
             LeftOut::Furthest if idle => {
-                let seed = desk.state.seed;
-                let (theta, chosen) = trim(desk.lagrangian, sizes, theta, seed, desk.interrupt)?;
-                desk.state.theta = theta;
+                let seed = context.state.seed;
+                let (theta, chosen) =
+                    trim(context.lagrangian, sizes, theta, seed, context.interrupt)?;
+                context.state.theta = theta;
                 chosen
             }
             LeftOut::Furthest | LeftOut::Chosen(_) => return None,
         };
-        desk.state.progress.settling = Settling { left_out, ..Settling::default() };
-        desk.state.multipliers = Multipliers::start(problem);
+        context.state.progress.settling = Settling { left_out, ..Settling::default() };
+        context.state.multipliers = Multipliers::start(problem);
         None
     }
 }
 
-impl<M: Model> Strategy<M> for Exact {
-    fn check(&self, problem: &Problem) -> Result<()> {
+impl Exact {
+    pub(crate) fn check(&self, problem: &Problem) -> Result<()> {
         let positive = |name, x: f64| Error::unless(x > 0.0 && x.is_finite(), name, x, "positive");
         positive("dual rate", self.rate.unwrap_or(1.0))?;
         positive("penalty", self.penalty)?;
@@ -245,47 +250,39 @@ impl<M: Model> Strategy<M> for Exact {
         Ok(())
     }
 
-    fn duals(&self, problem: &Problem) -> Vec<Dual> {
+    pub(crate) fn duals(&self, problem: &Problem) -> Vec<Dual> {
         let dual = Dual::algorithm1(self.rate.unwrap_or(1.0));
         vec![dual; problem.requirements().len()]
     }
 
-    fn optimiser_slots(&self) -> usize {
-        0
-    }
-
-    fn first_penalty(&self) -> f64 {
-        self.penalty
-    }
-
-    fn epoch(&self, mut desk: Desk<'_, '_, M>) -> Option<Moved> {
-        if desk.is_interrupted() {
+    pub(crate) fn epoch<M: Model>(&self, mut context: StepContext<'_, M>) -> Option<EpochOutcome> {
+        if context.is_interrupted() {
             return None;
         }
-        let problem = desk.lagrangian.problem();
+        let problem = &context.lagrangian.problem().clone();
         let primal = Instant::now();
-        let sizes = match desk.sizes.take() {
+        let sizes = match context.sizes.take() {
             Some(sizes) => sizes,
-            None => Sizes::new(desk.lagrangian, desk.state.seed, desk.interrupt)?,
+            None => Sizes::new(context.lagrangian, context.state.seed, context.interrupt)?,
         };
-        if desk.state.epoch == 0 && self.rate.is_none() {
-            sizes.temper(problem, &mut desk.state.multipliers);
+        if context.state.epoch == 0 && self.rate.is_none() {
+            sizes.temper(problem, &mut context.state.multipliers);
         }
-        let offsets = self.offsets(&mut desk, &sizes);
+        let offsets = self.offsets(&mut context, &sizes);
         let penalties: Option<Vec<f64>> = match self.rate {
             Some(_) => None,
             None => {
-                let factors = &mut desk.state.progress.settling.factors;
+                let factors = &mut context.state.progress.settling.factors;
                 factors.resize(sizes.penalties.len(), 1.0);
                 let pairs = sizes.penalties.iter().zip(factors);
-                Some(pairs.map(|(r, factor)| desk.state.penalty * r * *factor).collect())
+                Some(pairs.map(|(r, factor)| context.state.penalty * r * *factor).collect())
             }
         };
-        let inner = self.minimise(&mut desk, &sizes, penalties.as_deref(), &offsets)?;
+        let inner = self.minimise(&mut context, &sizes, penalties.as_deref(), &offsets)?;
         let primal_time = primal.elapsed();
         let dual = Instant::now();
-        let measurement = desk.lagrangian.measure(&desk.state.theta);
-        let steps = desk.state.epoch + 1;
+        let measurement = context.lagrangian.measure(&context.state.theta);
+        let steps = context.state.epoch + 1;
         let mut against = None;
         let mut residual = f64::INFINITY;
         let mut infeasible = None;
@@ -295,41 +292,41 @@ impl<M: Model> Strategy<M> for Exact {
                 inner.gradient_norm / (2.0 * sizes.of_objective(&measurement)).sqrt();
             match &penalties {
                 Some(r) => {
-                    Self::step(&mut desk, &sizes, r, &offsets, &measurement, stationarity);
+                    Self::step(&mut context, &sizes, r, &offsets, &measurement, stationarity);
                 }
                 None => {
-                    against = Some(desk.state.multipliers.clone());
-                    let duals = Strategy::<M>::duals(self, problem);
-                    move_all_duals(problem, &duals, desk.state, 0.0, &measurement);
+                    against = Some(context.state.multipliers.clone());
+                    let duals = self.duals(problem);
+                    move_all_duals(problem, &duals, context.state, 0.0, &measurement);
                 }
             }
-            let pair = against.as_ref().unwrap_or(&desk.state.multipliers);
-            let limit = desk.rules.kkt.unwrap_or(f64::MIN_POSITIVE);
+            let pair = against.as_ref().unwrap_or(&context.state.multipliers);
+            let limit = context.rules.kkt.unwrap_or(f64::MIN_POSITIVE);
             // What rounding leaves is not asked for.
             let gradient = stationarity / (sizes.rounding / limit).max(1.0);
             residual = relative(&measurement, pair, &offsets, &sizes, limit).max(gradient);
-            let settling = &mut desk.state.progress.settling;
+            let settling = &mut context.state.progress.settling;
             settling.note(residual, steps);
             let (least, waited) =
                 (settling.residual.unwrap_or(f64::INFINITY), settling.idle(steps));
             // Residuals of rates stay where they are while levels of surrogates move.
             let unmoved = u64::from(settling.since_offsets);
             let waited = if problem.has_surrogates() { waited.min(unmoved) } else { waited };
-            idle = desk.rules.kkt.is_some()
+            idle = context.rules.kkt.is_some()
                 && self.rate.is_none()
                 && (waited >= IDLE || (waited >= IDLE_AT_THE_END && least <= limit));
-            let look = desk.rules.look_for_infeasibility
+            let look = context.rules.look_for_infeasibility
                 && (idle || (steps >= 4 && steps.is_power_of_two()))
-                && !measurement.is_feasible_within(problem, desk.tolerances);
+                && !measurement.is_feasible_within(problem, context.tolerances);
             if look {
-                infeasible = Self::look(&mut desk, &sizes, idle);
-                idle &= infeasible.is_some() || desk.state.progress.settling.residual.is_some();
+                infeasible = Self::look(&mut context, &sizes, idle);
+                idle &= infeasible.is_some() || context.state.progress.settling.residual.is_some();
             }
         }
         let dual_time = dual.elapsed();
-        let all_count = desk.state.progress.settling.left_out == LeftOut::Nobody;
-        *desk.sizes = Some(sizes);
-        Some(Moved {
+        let all_count = context.state.progress.settling.left_out == LeftOut::Nobody;
+        *context.sizes = Some(sizes);
+        Some(EpochOutcome {
             measurement,
             against,
             rho: Some(inner.rho),

@@ -72,14 +72,14 @@ fn is_convex(requirement: &Requirement, width: usize) -> bool {
 /// Looks for a θ that meets the requirements for which `counts` holds, from `theta`; `Some` if there is
 /// none near. `tolerances` are one for each requirement.
 pub(crate) fn infeasibility<M: Model>(
-    lagrangian: &mut Lagrangian<'_, M>,
+    lagrangian: &mut Lagrangian<M>,
     sizes: &Sizes,
     theta: &[M::Real],
     tolerances: &[f64],
     effort: Effort,
     counts: impl Fn(&Requirement) -> bool,
 ) -> Option<Outcome> {
-    let (problem, metric) = (lagrangian.problem(), &sizes.metric);
+    let (problem, metric) = (&lagrangian.problem().clone(), &sizes.metric);
     let requirements = problem.requirements();
     if !requirements.iter().any(&counts) {
         return None;

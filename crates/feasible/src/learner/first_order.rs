@@ -13,6 +13,7 @@
 //! - simultaneous: a dual step with every `period` batches on the slacks the batch showed; only
 //!   multipliers of samples seen in it move.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::dual::Dual;
@@ -21,10 +22,11 @@ use crate::lagrangian::Selection;
 use crate::learner::feasibility::{Effort, infeasibility, is_plain, total_violation};
 use crate::learner::sizes::Sizes;
 use crate::learner::state::State;
-use crate::learner::strategy::{Desk, Moved, Strategy, move_all_duals};
+use crate::learner::strategy::{EpochOutcome, StepContext, move_all_duals};
 use crate::model::Model;
 use crate::optimiser::Optimiser;
 use crate::problem::Problem;
+use crate::real::Real;
 use crate::source::Source;
 use crate::stream::{Purpose, Stream};
 
@@ -42,8 +44,8 @@ pub enum Cadence {
 
 /// A first-order primal-dual strategy. See the [module](self).
 #[derive(Clone, Debug)]
-pub struct FirstOrder<O> {
-    pub(crate) optimiser: O,
+pub(crate) struct FirstOrder<R> {
+    pub(crate) optimiser: Arc<dyn Optimiser<R>>,
     pub(crate) batch_size: usize,
     pub(crate) cadence: Cadence,
     pub(crate) dual: Dual,
@@ -52,8 +54,9 @@ pub struct FirstOrder<O> {
     pub(crate) survey: Option<usize>,
 }
 
-impl<O> FirstOrder<O> {
-    pub(crate) fn new(optimiser: O, cadence: Cadence) -> Self {
+impl<R: Real> FirstOrder<R> {
+    pub(crate) fn new(optimiser: impl Optimiser<R> + 'static, cadence: Cadence) -> Self {
+        let optimiser = Arc::new(optimiser);
         let (dual, dual_for) = (Dual::adam(0.01), Vec::new());
         Self { optimiser, batch_size: 128, cadence, dual, dual_for, survey: None }
     }
@@ -80,8 +83,8 @@ fn move_duals<T>(
     }
 }
 
-impl<M: Model, O: Optimiser<M::Real>> Strategy<M> for FirstOrder<O> {
-    fn check(&self, problem: &Problem) -> Result<()> {
+impl<R: Real> FirstOrder<R> {
+    pub(crate) fn check(&self, problem: &Problem) -> Result<()> {
         self.optimiser.check()?;
         self.dual.check()?;
         Error::unless(self.batch_size > 0, "batch size", 0.0, "at least 1")?;
@@ -101,7 +104,7 @@ impl<M: Model, O: Optimiser<M::Real>> Strategy<M> for FirstOrder<O> {
         Ok(())
     }
 
-    fn duals(&self, problem: &Problem) -> Vec<Dual> {
+    pub(crate) fn duals(&self, problem: &Problem) -> Vec<Dual> {
         let of = |name: &str| {
             let own = self.dual_for.iter().rev().find(|(n, _)| n == name);
             own.map_or(self.dual, |(_, dual)| *dual)
@@ -109,32 +112,31 @@ impl<M: Model, O: Optimiser<M::Real>> Strategy<M> for FirstOrder<O> {
         problem.requirements().iter().map(|r| of(r.name())).collect()
     }
 
-    fn optimiser_slots(&self) -> usize {
-        self.optimiser.slots()
-    }
-
-    fn epoch(&self, desk: Desk<'_, '_, M>) -> Option<Moved> {
-        let problem = desk.lagrangian.problem();
+    pub(crate) fn epoch<M: Model<Real = R>>(
+        &self,
+        context: StepContext<'_, M>,
+    ) -> Option<EpochOutcome> {
+        let problem = &context.lagrangian.problem().clone();
         let sources = problem.sources();
-        let duals = Strategy::<M>::duals(self, problem);
+        let duals = self.duals(problem);
         let steps = self.steps(problem);
-        let trainable = desk.lagrangian.model().trainable_count();
+        let trainable = context.lagrangian.model().trainable_count();
         let primal = Instant::now();
-        desk.orders.resize_with(sources.len(), Vec::new);
-        for (s, (source, order)) in sources.iter().zip(desk.orders.iter_mut()).enumerate() {
+        context.orders.resize_with(sources.len(), Vec::new);
+        for (s, (source, order)) in sources.iter().zip(context.orders.iter_mut()).enumerate() {
             let batch = self.batch_size.min(source.rows.len());
-            deal(source, order, batch * steps as usize, desk.state, s);
+            deal(source, order, batch * steps as usize, context.state, s);
         }
         let mut slacks = Vec::new();
         let mut selections = Vec::with_capacity(sources.len());
-        while desk.state.batch < steps {
-            if desk.is_interrupted() {
+        while context.state.batch < steps {
+            if context.is_interrupted() {
                 return None;
             }
-            let batch = desk.state.batch;
-            let done = desk.state.epoch as f64 + batch as f64 / steps as f64;
+            let batch = context.state.batch;
+            let done = context.state.epoch as f64 + batch as f64 / steps as f64;
             selections.clear();
-            for (source, order) in sources.iter().zip(desk.orders.iter()) {
+            for (source, order) in sources.iter().zip(context.orders.iter()) {
                 let cut = |b: u64| (b as usize) * order.len() / steps as usize;
                 let rows = &order[cut(batch)..cut(batch + 1)];
                 let scale = source.rows.len() as f64 / rows.len() as f64;
@@ -143,58 +145,67 @@ impl<M: Model, O: Optimiser<M::Real>> Strategy<M> for FirstOrder<O> {
             let moves_duals = match self.cadence {
                 Cadence::Epochs(_) => false,
                 Cadence::Batches(period) => {
-                    let before = u128::from(desk.state.epoch) * u128::from(steps);
+                    let before = u128::from(context.state.epoch) * u128::from(steps);
                     (before + u128::from(batch) + 1).is_multiple_of(u128::from(period))
                 }
             };
-            let state = &mut *desk.state;
+            let state = &mut *context.state;
             let gradient = if moves_duals {
-                desk.lagrangian.gradient_and_slacks(
+                context.lagrangian.gradient_and_slacks(
                     &state.theta,
                     &selections,
                     &state.multipliers,
                     &mut slacks,
                 )
             } else {
-                desk.lagrangian.gradient(&state.theta, &selections, &state.multipliers)
+                context.lagrangian.gradient(&state.theta, &selections, &state.multipliers)
             };
             let (theta, gradient) = (&mut state.theta[..trainable], &gradient[..trainable]);
             self.optimiser.step(done, &mut state.optimiser, theta, gradient);
-            desk.lagrangian.absorb(&mut state.theta);
+            context.lagrangian.absorb(&mut state.theta);
             if moves_duals {
                 move_duals(problem, &duals, state, done, &slacks);
             }
-            desk.state.batch += 1;
+            context.state.batch += 1;
         }
         let primal_time = primal.elapsed();
         let dual = Instant::now();
         let measurement = match (self.cadence, self.survey) {
-            (Cadence::Batches(_), Some(rows)) => desk.lagrangian.survey(&desk.state.theta, rows),
-            _ => desk.lagrangian.measure(&desk.state.theta),
+            (Cadence::Batches(_), Some(rows)) => {
+                context.lagrangian.survey(&context.state.theta, rows)
+            }
+            _ => context.lagrangian.measure(&context.state.theta),
         };
         let mut against = None;
         if let Cadence::Epochs(period) = self.cadence
-            && (desk.state.epoch + 1).is_multiple_of(period)
+            && (context.state.epoch + 1).is_multiple_of(period)
             && measurement.is_finite()
         {
-            against = Some(desk.state.multipliers.clone());
-            let epoch = desk.state.epoch as f64;
-            move_all_duals(problem, &duals, desk.state, epoch, &measurement);
+            against = Some(context.state.multipliers.clone());
+            let epoch = context.state.epoch as f64;
+            move_all_duals(problem, &duals, context.state, epoch, &measurement);
         }
         let dual_time = dual.elapsed();
-        desk.state.batch = 0;
+        context.state.batch = 0;
         let violation = total_violation(&measurement);
-        let stuck =
-            desk.rules.look_for_infeasibility && desk.state.progress.is_stuck(violation, STUCK);
+        let stuck = context.rules.look_for_infeasibility
+            && context.state.progress.is_stuck(violation, STUCK);
         let infeasible = stuck
             .then(|| {
                 let effort = Effort { iterations: 200, hopeful: 0.5 };
-                let (theta, seed) = (&desk.state.theta, desk.state.seed);
-                let sizes = Sizes::of_levels(desk.lagrangian, seed, desk.interrupt)?;
-                infeasibility(desk.lagrangian, &sizes, theta, desk.tolerances, effort, is_plain)
+                let (theta, seed) = (&context.state.theta, context.state.seed);
+                let sizes = Sizes::of_levels(context.lagrangian, seed, context.interrupt)?;
+                infeasibility(
+                    context.lagrangian,
+                    &sizes,
+                    theta,
+                    context.tolerances,
+                    effort,
+                    is_plain,
+                )
             })
             .flatten();
-        Some(Moved {
+        Some(EpochOutcome {
             measurement,
             against,
             rho: None,

@@ -63,11 +63,11 @@ impl CustomLoss for HalfSquare {
 impl Metric {
     /// The metric of a problem around `start`; `None` if interrupted.
     pub(crate) fn new<M: Model>(
-        lagrangian: &mut Lagrangian<'_, M>,
+        lagrangian: &mut Lagrangian<M>,
         start: &[M::Real],
         interrupt: &AtomicBool,
     ) -> Option<Self> {
-        let (problem, model) = (lagrangian.problem(), lagrangian.model());
+        let (problem, model) = (&lagrangian.problem().clone(), lagrangian.model());
         let p = model.parameter_count();
         if !model.is_linear() || p > LARGEST || problem.has_adaptive_views() {
             return Some(Self::default());
@@ -158,7 +158,7 @@ pub(crate) fn norm(x: &[f64]) -> f64 {
 /// G, whole; `None` if interrupted, `Some(None)` if there is no such problem.
 fn gram<M: Model>(
     problem: &Problem,
-    model: &M,
+    model: &Arc<M>,
     interrupt: &AtomicBool,
 ) -> Option<Option<Vec<f64>>> {
     let p = model.parameter_count();
@@ -171,7 +171,7 @@ fn gram<M: Model>(
         draft = draft.subject_to(of.at_most(0.0));
     }
     let Ok(squares) = draft.check() else { return Some(None) };
-    let Ok(lagrangian) = Lagrangian::new(&squares, model, 1, 0) else { return Some(None) };
+    let Ok(lagrangian) = Lagrangian::new(&squares, model.clone(), 1, 0) else { return Some(None) };
     let mut lagrangian = lagrangian.sharing();
     let ones = Multipliers::constant(&squares, 1.0);
     let mut theta = vec![M::Real::ZERO; p];
@@ -193,10 +193,10 @@ fn gram<M: Model>(
 }
 
 /// κ: the curvature of the objective by outputs of mean square 1, along its gradient at `start`.
-fn curvature<M: Model>(lagrangian: &mut Lagrangian<'_, M>, start: &[M::Real], gram: &[f64]) -> f64 {
-    let (problem, p) = (lagrangian.problem(), start.len());
+fn curvature<M: Model>(lagrangian: &mut Lagrangian<M>, start: &[M::Real], gram: &[f64]) -> f64 {
+    let (problem, p) = (&lagrangian.problem().clone(), start.len());
     let none = Multipliers::constant(problem, 0.0);
-    let at = |lagrangian: &mut Lagrangian<'_, M>, theta: &[M::Real]| -> Vec<f64> {
+    let at = |lagrangian: &mut Lagrangian<M>, theta: &[M::Real]| -> Vec<f64> {
         let gradient = lagrangian.full_gradient(theta, &none).iter();
         gradient.zip(theta).map(|(g, t)| g.to_f64() - problem.decay() * t.to_f64()).collect()
     };

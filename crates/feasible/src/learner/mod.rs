@@ -6,6 +6,12 @@
 //! | [`Learner::alternating`] | one epoch of a first-order optimiser | then one step |
 //! | [`Learner::simultaneous`] | one batch | a step with every batch |
 //!
+//! [`Learner`] is one type for all three: a learner can be chosen at run time, kept in a list and given any
+//! [`Optimiser`]. These three move a flat θ by the gradient of the Lagrangian. A learner that has no θ and wants
+//! the output gradients only (boosted trees fit each new tree to them) is not a variant of `Learner`: it stands beside it,
+//! in a crate of its own, and shares what is free of θ here: [`Problem`], [`Multipliers`](crate::Multipliers),
+//! [`Dual`] with its [`DualState`](crate::dual::DualState), [`Outcome`](crate::Outcome).
+//!
 //! Settings, with their defaults:
 //!
 //! | setting | default | purpose |
@@ -26,13 +32,17 @@
 //! | `look_for_infeasibility` | on | name a problem that cannot be solved |
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use crate::dual::Dual;
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::optimiser::Optimiser;
 use crate::problem::Problem;
+use crate::real::Real;
 use crate::solution::Solution;
+use exact::Exact;
+use first_order::FirstOrder;
+use strategy::Strategy;
 use tolerance::Tolerance;
 
 mod augmented;
@@ -52,20 +62,22 @@ mod tolerance;
 mod training;
 mod trim;
 
-pub use exact::Exact;
-pub use first_order::{Cadence, FirstOrder};
+pub use first_order::Cadence;
 pub use progress::{Merit, Progress, Settling};
 pub use proxy::{Bracket, Brackets};
 pub use report::{EpochReport, Rho as InnerTolerance, ValidationReport};
 pub use shortfall::{Remedy, Shortfall};
 pub use state::{Best, State};
-pub use strategy::Strategy;
 pub use training::Training;
 
-/// A learner: a strategy and when to stop. See the [module](self).
+/// A learner: how θ moves, and when to stop. See the [module](self).
+///
+/// `R` is the scalar of the models it trains, which is inferred where it is given one.
 #[derive(Clone, Debug)]
-pub struct Learner<S> {
-    strategy: S,
+pub struct Learner<R = f32> {
+    strategy: Strategy<R>,
+    /// A setting that this kind of learner does not have.
+    misplaced: Option<(&'static str, f64)>,
     epochs: u64,
     seed: u64,
     threads: usize,
@@ -92,13 +104,14 @@ enum Keep {
     /// The best feasible one on the training populations.
     Best,
     /// The best feasible one on validation populations.
-    BestOn(Arc<Problem>),
+    BestOn(Problem),
 }
 
-impl<S> Learner<S> {
-    fn new(strategy: S) -> Self {
+impl<R: Real> Learner<R> {
+    fn new(strategy: Strategy<R>) -> Self {
         Self {
             strategy,
+            misplaced: None,
             epochs: 100,
             seed: 0,
             threads: 1,
@@ -186,8 +199,8 @@ impl<S> Learner<S> {
 
     /// Returns the best feasible iterate on validation populations: the same objective and
     /// requirements, other samples.
-    pub fn keep_best_on(mut self, validation: impl Into<Arc<Problem>>) -> Self {
-        self.keep = Keep::BestOn(validation.into());
+    pub fn keep_best_on(mut self, validation: Problem) -> Self {
+        self.keep = Keep::BestOn(validation);
         self
     }
 
@@ -197,16 +210,20 @@ impl<S> Learner<S> {
         self
     }
 
-    fn check<M: Model>(&self, problem: &Problem) -> Result<()>
-    where
-        S: Strategy<M>,
-    {
+    fn check(&self, problem: &Problem) -> Result<()> {
         let not_negative = |name, x: f64| {
             Error::unless(x >= 0.0 && x.is_finite(), name, x, "at least 0 and finite")
         };
         not_negative("tolerance", self.tolerance.value())?;
         not_negative("stop_at_gap", self.stop.gap.unwrap_or(0.0))?;
         not_negative("stop_at_kkt", self.stop.kkt.unwrap_or(0.0))?;
+        if let Some((setting, value)) = self.misplaced {
+            let allowed = match &self.strategy {
+                Strategy::FirstOrder(_) => "a setting of the exact learner only",
+                Strategy::Exact(_) => "a setting of alternating and simultaneous learners only",
+            };
+            Error::unless(false, setting, value, allowed)?;
+        }
         self.strategy.check(problem)
     }
 
@@ -215,10 +232,7 @@ impl<S> Learner<S> {
     /// # Errors
     /// Settings outside their range; a model that does not fit. How training ended is not an
     /// error: see [`Solution::outcome`].
-    pub fn solve<M: Model>(&self, problem: &Problem, model: &M) -> Result<Solution<M::Real>>
-    where
-        S: Strategy<M>,
-    {
+    pub fn solve<M: Model<Real = R>>(&self, problem: &Problem, model: M) -> Result<Solution<R>> {
         self.solve_observed(problem, model, |_| ControlFlow::Continue(()))
     }
 
@@ -226,15 +240,12 @@ impl<S> Learner<S> {
     ///
     /// # Errors
     /// As [`Learner::solve`].
-    pub fn solve_observed<M: Model>(
+    pub fn solve_observed<M: Model<Real = R>>(
         &self,
         problem: &Problem,
-        model: &M,
+        model: M,
         mut observer: impl FnMut(&EpochReport) -> ControlFlow<()>,
-    ) -> Result<Solution<M::Real>>
-    where
-        S: Strategy<M>,
-    {
+    ) -> Result<Solution<R>> {
         let mut training = self.begin(problem, model)?;
         while let Some(report) = training.advance() {
             if observer(&report).is_break() {
@@ -245,122 +256,133 @@ impl<S> Learner<S> {
         Ok(training.finish())
     }
 
-    /// Starts a training that the caller advances.
+    /// Starts a training that the caller advances. It owns what it needs: given a model by value it can be kept
+    /// and sent to another thread; given a reference, as long as that lives.
     ///
     /// # Errors
     /// As [`Learner::solve`].
-    pub fn begin<'a, M: Model>(
-        &'a self,
-        problem: &'a Problem,
-        model: &'a M,
-    ) -> Result<Training<'a, M, S>>
-    where
-        S: Strategy<M>,
-    {
-        Training::new(self, problem, model, None)
+    pub fn begin<M: Model<Real = R>>(&self, problem: &Problem, model: M) -> Result<Training<M>> {
+        Training::new(self.clone(), problem, model, None)
     }
 
     /// Goes on from a saved state.
     ///
     /// # Errors
     /// As [`Learner::solve`]; and a state of another problem, model or learner.
-    pub fn resume<'a, M: Model>(
-        &'a self,
-        problem: &'a Problem,
-        model: &'a M,
-        state: State<M::Real>,
-    ) -> Result<Training<'a, M, S>>
-    where
-        S: Strategy<M>,
-    {
-        Training::new(self, problem, model, Some(state))
+    pub fn resume<M: Model<Real = R>>(
+        &self,
+        problem: &Problem,
+        model: M,
+        state: State<R>,
+    ) -> Result<Training<M>> {
+        Training::new(self.clone(), problem, model, Some(state))
     }
 }
 
-impl<O> Learner<FirstOrder<O>> {
+/// Learners with a first-order optimiser, and their settings. On an exact learner these are refused when it
+/// begins.
+impl<R: Real> Learner<R> {
     /// A primal epoch, then a dual step on the slacks of the whole populations: what the
     /// paper's experiments do.
-    pub fn alternating(optimiser: O) -> Self {
-        Self::new(FirstOrder::new(optimiser, Cadence::Epochs(1)))
+    pub fn alternating(optimiser: impl Optimiser<R> + 'static) -> Self {
+        Self::new(Strategy::FirstOrder(FirstOrder::new(optimiser, Cadence::Epochs(1))))
     }
 
     /// A dual step with every batch, for the multipliers of what the batch showed.
-    pub fn simultaneous(optimiser: O) -> Self {
-        Self::new(FirstOrder::new(optimiser, Cadence::Batches(1)))
+    pub fn simultaneous(optimiser: impl Optimiser<R> + 'static) -> Self {
+        Self::new(Strategy::FirstOrder(FirstOrder::new(optimiser, Cadence::Batches(1))))
+    }
+
+    fn first_order(
+        mut self,
+        setting: &'static str,
+        value: f64,
+        set: impl FnOnce(&mut FirstOrder<R>),
+    ) -> Self {
+        match &mut self.strategy {
+            Strategy::FirstOrder(strategy) => set(strategy),
+            Strategy::Exact(_) => self.misplaced = Some((setting, value)),
+        }
+        self
     }
 
     /// Rows per batch.
-    pub fn batch_size(mut self, rows: usize) -> Self {
-        self.strategy.batch_size = rows;
-        self
+    pub fn batch_size(self, rows: usize) -> Self {
+        self.first_order("batch_size", rows as f64, |s| s.batch_size = rows)
     }
 
     /// Measures an epoch of the simultaneous learner on at most so many rows of each data set, the same
     /// ones every time, instead of on everyone: for populations whose views cost more to measure than
     /// to train on, adversaries for instance. The multipliers do not depend on it; the solution is measured
     /// on everyone.
-    pub fn survey(mut self, rows: usize) -> Self {
-        self.strategy.survey = Some(rows);
-        self
+    pub fn survey(self, rows: usize) -> Self {
+        self.first_order("survey", rows as f64, |s| s.survey = Some(rows))
     }
 
     /// The dual optimiser of all requirements.
-    pub fn dual(mut self, dual: Dual) -> Self {
-        self.strategy.dual = dual;
-        self
+    pub fn dual(self, dual: Dual) -> Self {
+        self.first_order("dual", dual.rate(), |s| s.dual = dual)
     }
 
     /// Another dual optimiser for one requirement.
-    pub fn dual_for(mut self, requirement: impl Into<String>, dual: Dual) -> Self {
-        self.strategy.dual_for.push((requirement.into(), dual));
-        self
+    pub fn dual_for(self, requirement: impl Into<String>, dual: Dual) -> Self {
+        self.first_order("dual_for", dual.rate(), |s| s.dual_for.push((requirement.into(), dual)))
     }
 
-    /// When the multipliers move.
-    pub fn cadence(&self) -> Cadence {
-        self.strategy.cadence
+    /// When the multipliers move; `None` for the exact learner, whose multipliers move whenever θ is found.
+    pub fn cadence(&self) -> Option<Cadence> {
+        match &self.strategy {
+            Strategy::FirstOrder(strategy) => Some(strategy.cadence),
+            Strategy::Exact(_) => None,
+        }
     }
 
     /// Epochs (alternating) or batches (simultaneous) between dual steps.
-    pub fn dual_period(mut self, period: u64) -> Self {
-        self.strategy.cadence = match self.strategy.cadence {
-            Cadence::Epochs(_) => Cadence::Epochs(period),
-            Cadence::Batches(_) => Cadence::Batches(period),
-        };
-        self
+    pub fn dual_period(self, period: u64) -> Self {
+        self.first_order("dual_period", period as f64, |s| {
+            s.cadence = match s.cadence {
+                Cadence::Epochs(_) => Cadence::Epochs(period),
+                Cadence::Batches(_) => Cadence::Batches(period),
+            }
+        })
     }
 }
 
-impl Learner<Exact> {
-    /// Algorithm 1: minimise the Lagrangian, then one dual step. See [`Exact`].
+/// The exact learner and its settings. On another learner these are refused when it begins.
+impl<R: Real> Learner<R> {
+    /// Algorithm 1: minimise the Lagrangian, then one dual step. See the [module](exact).
     pub fn exact() -> Self {
         let tolerance = Tolerance::Relative(1e-6);
-        Self { tolerance, ..Self::new(Exact::default()) }.stop_at_kkt(1e-8)
+        Self { tolerance, ..Self::new(Strategy::Exact(Exact::default())) }.stop_at_kkt(1e-8)
+    }
+
+    fn of_exact(mut self, setting: &'static str, value: f64, set: impl FnOnce(&mut Exact)) -> Self {
+        match &mut self.strategy {
+            Strategy::Exact(strategy) => set(strategy),
+            Strategy::FirstOrder(_) => self.misplaced = Some((setting, value)),
+        }
+        self
     }
 
     /// The paper's dual ascent at rate η (η/N for pointwise requirements) instead of the
     /// proximal steps.
-    pub fn ascent(mut self, rate: f64) -> Self {
-        self.strategy.rate = Some(rate);
-        self
+    pub fn ascent(self, rate: f64) -> Self {
+        self.of_exact("ascent", rate, |s| s.rate = Some(rate))
     }
 
     /// Where the penalty of the proximal steps starts, 1 being the one that balances the curvature of the
     /// objective; 10 by default.
-    pub fn penalty(mut self, penalty: f64) -> Self {
-        self.strategy.penalty = penalty;
-        self
+    pub fn penalty(self, penalty: f64) -> Self {
+        self.of_exact("penalty", penalty, |s| s.penalty = penalty)
     }
 
     /// The largest inner tolerance ρ, beside the size of the objective; 1e-10 by default.
-    pub fn rho(mut self, rho: f64) -> Self {
-        self.strategy.rho = rho;
-        self
+    pub fn rho(self, rho: f64) -> Self {
+        self.of_exact("rho", rho, |s| s.rho = rho)
     }
 
     /// The largest number of inner iterations; 1000 by default.
-    pub fn inner_iterations(mut self, iterations: usize) -> Self {
-        self.strategy.iterations = iterations;
-        self
+    pub fn inner_iterations(self, iterations: usize) -> Self {
+        self.of_exact("inner_iterations", iterations as f64, |s| s.iterations = iterations)
     }
 }

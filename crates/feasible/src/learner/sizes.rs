@@ -55,11 +55,11 @@ pub(crate) struct Sizes {
 impl Sizes {
     /// Of the requirements alone, by their levels: enough for phase one. `None` if interrupted.
     pub(crate) fn of_levels<M: Model>(
-        lagrangian: &mut Lagrangian<'_, M>,
+        lagrangian: &mut Lagrangian<M>,
         seed: u64,
         interrupt: &AtomicBool,
     ) -> Option<Self> {
-        let (problem, start) = (lagrangian.problem(), lagrangian.model().initial(seed));
+        let (problem, start) = (&lagrangian.problem().clone(), lagrangian.model().initial(seed));
         let metric = Metric::new(lagrangian, &start, interrupt)?;
         let measurement = lagrangian.measure(&start);
         let size = |(requirement, slacks): (&Requirement, &Slacks)| {
@@ -84,11 +84,11 @@ impl Sizes {
 
     /// `None` if interrupted.
     pub(crate) fn new<M: Model>(
-        lagrangian: &mut Lagrangian<'_, M>,
+        lagrangian: &mut Lagrangian<M>,
         seed: u64,
         interrupt: &AtomicBool,
     ) -> Option<Self> {
-        let (problem, start) = (lagrangian.problem(), lagrangian.model().initial(seed));
+        let (problem, start) = (&lagrangian.problem().clone(), lagrangian.model().initial(seed));
         let metric = Metric::new(lagrangian, &start, interrupt)?;
         let first = lagrangian.measure(&start).minimised().abs();
         let none = Multipliers::constant(problem, 0.0);
@@ -152,12 +152,12 @@ impl Sizes {
     /// which what is violated falls fastest.
     fn slope<M: Model>(
         &self,
-        lagrangian: &mut Lagrangian<'_, M>,
+        lagrangian: &mut Lagrangian<M>,
         z: &[f64],
         measurement: &Measurement,
         i: usize,
     ) -> Option<f64> {
-        let problem = lagrangian.problem();
+        let problem = &lagrangian.problem().clone();
         let slacks = &measurement.slacks[i];
         let violated = slacks.primal().any(|s| s > 0.0);
         let mut weights = Multipliers::constant(problem, 0.0);

@@ -65,11 +65,11 @@ pub struct Best<T> {
 impl<T: Real> State<T> {
     /// # Errors
     /// A state of another problem, model or learner, or one with numbers that are not finite.
-    pub fn check<M: Model<Real = T>>(
+    pub(crate) fn check<M: Model<Real = T>>(
         &self,
         problem: &Problem,
         model: &M,
-        strategy: &impl Strategy<M>,
+        strategy: &Strategy<T>,
     ) -> Result<()> {
         let state = |reason: String| Err(Error::State { reason });
         check_pair(&self.theta, &self.multipliers, problem, model)?;

@@ -6,6 +6,8 @@ use std::time::Duration;
 use crate::dual::Dual;
 use crate::error::Result;
 use crate::lagrangian::Lagrangian;
+use crate::learner::exact::Exact;
+use crate::learner::first_order::FirstOrder;
 use crate::learner::report::Rho;
 use crate::learner::sizes::Sizes;
 use crate::learner::state::State;
@@ -14,36 +16,66 @@ use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::outcome::Outcome;
 use crate::problem::Problem;
+use crate::real::Real;
 
-/// How a learner moves; implemented by [`FirstOrder`](crate::FirstOrder) and
-/// [`Exact`](crate::Exact).
-pub trait Strategy<M: Model>: Send + Sync {
+/// How a learner moves. Another way to move θ is another variant here; a learner without a θ (see the
+/// [module](crate::learner)) is none of these.
+#[derive(Clone, Debug)]
+pub(crate) enum Strategy<R> {
+    FirstOrder(FirstOrder<R>),
+    Exact(Exact),
+}
+
+impl<R: Real> Strategy<R> {
     /// # Errors
     /// A setting outside its range, or a requirement it names that does not exist.
-    fn check(&self, problem: &Problem) -> Result<()>;
+    pub(crate) fn check(&self, problem: &Problem) -> Result<()> {
+        match self {
+            Self::FirstOrder(strategy) => strategy.check(problem),
+            Self::Exact(strategy) => strategy.check(problem),
+        }
+    }
 
     /// The dual optimiser of each requirement.
-    fn duals(&self, problem: &Problem) -> Vec<Dual>;
+    pub(crate) fn duals(&self, problem: &Problem) -> Vec<Dual> {
+        match self {
+            Self::FirstOrder(strategy) => strategy.duals(problem),
+            Self::Exact(strategy) => strategy.duals(problem),
+        }
+    }
 
     /// How many vectors the primal optimiser remembers.
-    fn optimiser_slots(&self) -> usize;
+    pub(crate) fn optimiser_slots(&self) -> usize {
+        match self {
+            Self::FirstOrder(strategy) => strategy.optimiser.slots(),
+            Self::Exact(_) => 0,
+        }
+    }
 
     /// Where the penalty of the augmented Lagrangian starts; 0 if there is none.
-    fn first_penalty(&self) -> f64 {
-        0.0
+    pub(crate) fn first_penalty(&self) -> f64 {
+        match self {
+            Self::FirstOrder(_) => 0.0,
+            Self::Exact(strategy) => strategy.penalty,
+        }
     }
 
     /// One epoch: moves θ, measures, moves the multipliers. `None` if interrupted on the way,
     /// in which case the state is where it stopped and can go on from there.
-    #[doc(hidden)]
-    fn epoch(&self, at: Desk<'_, '_, M>) -> Option<Moved>;
+    pub(crate) fn epoch<M: Model<Real = R>>(
+        &self,
+        context: StepContext<'_, M>,
+    ) -> Option<EpochOutcome> {
+        match self {
+            Self::FirstOrder(strategy) => strategy.epoch(context),
+            Self::Exact(strategy) => strategy.epoch(context),
+        }
+    }
 }
 
 /// What a strategy works with.
-#[doc(hidden)]
-#[allow(missing_debug_implementations)]
-pub struct Desk<'d, 'a, M: Model> {
-    pub(crate) lagrangian: &'d mut Lagrangian<'a, M>,
+pub(crate) struct StepContext<'d, M: Model> {
+    pub(crate) lagrangian: &'d mut Lagrangian<M>,
     pub(crate) state: &'d mut State<M::Real>,
     pub(crate) orders: &'d mut Vec<Vec<u32>>,
     pub(crate) interrupt: &'d AtomicBool,
@@ -61,16 +93,15 @@ pub(crate) struct Rules {
     pub(crate) look_for_infeasibility: bool,
 }
 
-impl<M: Model> Desk<'_, '_, M> {
+impl<M: Model> StepContext<'_, M> {
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupt.load(Ordering::Relaxed)
     }
 }
 
 /// What came of an epoch.
-#[doc(hidden)]
 #[derive(Clone, Debug)]
-pub struct Moved {
+pub(crate) struct EpochOutcome {
     /// θ, measured on the whole populations.
     pub(crate) measurement: Measurement,
     /// The multipliers θ was trained against, if the state's have moved on since.

@@ -20,11 +20,7 @@ impl Tolerance {
     }
 
     /// One for each requirement.
-    pub(crate) fn of_each<M: Model>(
-        self,
-        lagrangian: &mut Lagrangian<'_, M>,
-        seed: u64,
-    ) -> Vec<f64> {
+    pub(crate) fn of_each<M: Model>(self, lagrangian: &mut Lagrangian<M>, seed: u64) -> Vec<f64> {
         let requirements = lagrangian.problem().requirements();
         let share = match self {
             Self::Absolute(tolerance) => return vec![tolerance; requirements.len()],

@@ -12,7 +12,7 @@ use crate::learner::report::{EpochReport, ValidationReport};
 use crate::learner::shortfall::shortfalls;
 use crate::learner::sizes::Sizes;
 use crate::learner::state::{Best, State};
-use crate::learner::strategy::{Desk, Moved, Rules, Strategy};
+use crate::learner::strategy::{EpochOutcome, Rules, StepContext};
 use crate::learner::{Keep, Learner};
 use crate::measurement::Measurement;
 use crate::model::Model;
@@ -44,10 +44,10 @@ use crate::solution::Solution;
 /// # Ok::<(), feasible::Error>(())
 /// ```
 #[allow(missing_debug_implementations)]
-pub struct Training<'a, M: Model, S> {
-    learner: &'a Learner<S>,
-    lagrangian: Lagrangian<'a, M>,
-    validation: Option<Lagrangian<'a, M>>,
+pub struct Training<M: Model> {
+    learner: Learner<M::Real>,
+    lagrangian: Lagrangian<M>,
+    validation: Option<Lagrangian<M>>,
     state: State<M::Real>,
     /// The last θ and multipliers known to be finite.
     sound: (Vec<M::Real>, Multipliers),
@@ -61,26 +61,29 @@ pub struct Training<'a, M: Model, S> {
     sizes: Option<Sizes>,
 }
 
-impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
+impl<M: Model> Training<M> {
     pub(crate) fn new(
-        learner: &'a Learner<S>,
-        problem: &'a Problem,
-        model: &'a M,
+        learner: Learner<M::Real>,
+        problem: &Problem,
+        model: M,
         state: Option<State<M::Real>>,
     ) -> Result<Self> {
         learner.check(problem)?;
+        let model = Arc::new(model);
         let mut lagrangian =
-            Lagrangian::new(problem, model, learner.threads, learner.seed)?.sharing();
+            Lagrangian::new(problem, model.clone(), learner.threads, learner.seed)?.sharing();
         let validation = match &learner.keep {
             Keep::BestOn(validation) => {
                 validation.check_same_shape(problem)?;
-                Some(Lagrangian::new(validation, model, learner.threads, learner.seed)?.sharing())
+                let validation =
+                    Lagrangian::new(validation, model.clone(), learner.threads, learner.seed)?;
+                Some(validation.sharing())
             }
             Keep::Last | Keep::Best => None,
         };
         let state = match state {
             Some(state) => {
-                state.check(problem, model, &learner.strategy)?;
+                state.check(problem, &*model, &learner.strategy)?;
                 state
             }
             None => State {
@@ -104,6 +107,7 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
         let rounding = 64.0 * M::Real::EPSILON.to_f64();
         let tolerances = learner.tolerance.of_each(&mut lagrangian, state.seed);
         Ok(Self {
+            kkt_limit: learner.stop.kkt.map(|limit| limit.max(rounding)),
             learner,
             lagrangian,
             validation,
@@ -111,7 +115,6 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
             sound,
             orders: Vec::new(),
             interrupt: Arc::default(),
-            kkt_limit: learner.stop.kkt.map(|limit| limit.max(rounding)),
             tolerances,
             sizes: None,
         })
@@ -130,7 +133,7 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
         let state =
             State { theta: theta.to_vec(), multipliers: multipliers.clone(), ..self.state.clone() };
         let (problem, model) = (self.lagrangian.problem(), self.lagrangian.model());
-        state.check(problem, model, &self.learner.strategy)?;
+        state.check(problem, &**model, &self.learner.strategy)?;
         self.sound = (state.theta.clone(), state.multipliers.clone());
         self.state = state;
         Ok(())
@@ -154,8 +157,8 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
             return None;
         }
         let _flush = FlushDenormals::new();
-        let learner = self.learner;
-        let desk = Desk {
+        let learner = &self.learner;
+        let context = StepContext {
             lagrangian: &mut self.lagrangian,
             state: &mut self.state,
             orders: &mut self.orders,
@@ -167,7 +170,7 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
             tolerances: &self.tolerances,
             sizes: &mut self.sizes,
         };
-        let Some(moved) = learner.strategy.epoch(desk) else {
+        let Some(moved) = learner.strategy.epoch(context) else {
             self.state.outcome = Some(Outcome::Interrupted);
             return None;
         };
@@ -196,12 +199,20 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
     }
 
     /// Keeps the best iterate, applies the stopping rules and reports.
-    fn conclude(&mut self, moved: Moved) -> EpochReport {
-        let Moved { measurement, against, rho, residual, infeasible, primal_time, dual_time } =
-            moved;
-        let (learner, problem) = (self.learner, self.lagrangian.problem());
+    fn conclude(&mut self, moved: EpochOutcome) -> EpochReport {
+        let EpochOutcome {
+            measurement,
+            against,
+            rho,
+            residual,
+            infeasible,
+            primal_time,
+            dual_time,
+        } = moved;
+        let (learner, problem) = (&self.learner, &self.lagrangian.problem().clone());
         let (epoch, tolerances) = (self.state.epoch, &self.tolerances);
-        let judged = self.validation.as_mut().map(|v| (v.problem(), v.measure(&self.state.theta)));
+        let judged =
+            self.validation.as_mut().map(|v| (v.problem().clone(), v.measure(&self.state.theta)));
         let merit = match &judged {
             Some((problem, measurement)) => Merit::within(problem, measurement, tolerances),
             None => Merit::within(problem, &measurement, tolerances),
@@ -294,7 +305,7 @@ impl<'a, M: Model, S: Strategy<M>> Training<'a, M, S> {
             validation: judged.map(|(problem, measurement)| ValidationReport {
                 objective: measurement.objective,
                 requirements: measurement.standings_within(
-                    problem,
+                    &problem,
                     &self.state.multipliers,
                     &self.tolerances,
                 ),

@@ -82,13 +82,13 @@ fn furthest(measurement: &Measurement, i: usize, share: f64, offsets: &[f64]) ->
 
 /// θ and the points to leave out there. `None` if interrupted.
 pub(crate) fn trim<M: Model>(
-    lagrangian: &mut Lagrangian<'_, M>,
+    lagrangian: &mut Lagrangian<M>,
     sizes: &Sizes,
     theta: &[M::Real],
     seed: u64,
     interrupt: &AtomicBool,
 ) -> Option<(Vec<M::Real>, LeftOut)> {
-    let problem = lagrangian.problem();
+    let problem = &lagrangian.problem().clone();
     let metric = &sizes.metric;
     let mut here: Vec<f64> = theta.iter().map(|t| t.to_f64()).collect();
     metric.coordinates(&mut here);
@@ -169,7 +169,7 @@ fn few_points(problem: &Problem, count: usize, seed: u64, start: u64) -> Vec<Vec
 
 /// Minimises the total violation beyond the offsets, from z; returns it.
 fn least_violation<M: Model>(
-    lagrangian: &mut Lagrangian<'_, M>,
+    lagrangian: &mut Lagrangian<M>,
     sizes: &Sizes,
     z: &mut [f64],
     offsets: &[Vec<f64>],

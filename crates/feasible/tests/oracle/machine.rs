@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use feasible::{EpochReport, Exact, Inputs, Learner, Loss, Problem, Solution};
+use feasible::{EpochReport, Inputs, Learner, Loss, Problem, Solution};
 use feasible_nn::{Affine, Kernel, KernelExpansion};
 
 use super::Features;
@@ -80,7 +80,7 @@ impl Machine {
     /// Solves a problem in `f64`.
     pub fn solve(
         &self,
-        learner: &Learner<Exact>,
+        learner: &Learner<f64>,
         problem: &Problem,
         observer: impl FnMut(&EpochReport) -> ControlFlow<()>,
     ) -> Solution<f64> {
