@@ -104,10 +104,14 @@ fn train(
     how: &Reproduction,
     observer: Observer<'_>,
 ) -> Result<Vec<SeedsSummary>> {
-    let plans = problems
-        .iter()
-        .map(|name| Plan::check(&Source::open(name)?.with_overrides(&how.overrides)))
-        .collect::<Result<Vec<Plan>, _>>()?;
+    let mut plans: Vec<Plan> = Vec::new();
+    for name in problems {
+        let source = Source::open(name)?.with_overrides(&how.overrides);
+        plans.push(match plans.first() {
+            Some(first) => first.variant(&source)?,
+            None => Plan::check(&source)?,
+        });
+    }
     let jobs: Vec<(usize, u64)> =
         (0..plans.len()).flat_map(|p| how.seeds.iter().map(move |&seed| (p, seed))).collect();
     let job = |(p, seed): (usize, u64)| -> Result<Summary> {

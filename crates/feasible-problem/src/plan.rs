@@ -28,12 +28,14 @@ use crate::network::{Network, output_width};
 use crate::recipe;
 use crate::room;
 use crate::settings::{self, own_duals};
-use crate::spec::{CertifySpec, Keep, ModelKind, RequirementSpec, Source, Spec, effect};
+use crate::spec::{CertifySpec, DataSpec, Keep, ModelKind, RequirementSpec, Source, Spec, effect};
 
 /// A checked plan. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Plan {
     name: String,
+    /// `[data]` as the file gives it.
+    given: Arc<DataSpec>,
     spec: Spec,
     /// Shared: a plan is copied for every seed, a table of a million rows is not.
     data: Arc<Data>,
@@ -63,12 +65,91 @@ struct Taken {
     repeated: Option<(String, String)>,
 }
 
+impl Taken {
+    fn of(draft: &Draft, spec: &Spec, spoken: &BTreeSet<String>) -> Self {
+        let Draft { table, split, encoder, target, images, .. } = draft;
+        let prints = fingerprints(table, split, encoder, target, images.is_some(), spoken);
+        let once = |rows| prints.once(table, rows);
+        let (reserve, test) = (once(&draft.reserve_rows), once(&split.test));
+        let refused = |compared: Result<()>| match compared {
+            Err(Error::Unfit { what, reason }) => Some((what, reason)),
+            _ => None,
+        };
+        let used = prints.compare_rows(table, &test.rows, TEST_ROWS).map(|_| ());
+        let pool = pool(split, &draft.reserve_rows, is_drawn(spec));
+        let repeated = prints.refuse_repeated(table, &pool);
+        let (used, repeated) = (refused(used), refused(repeated));
+        Self { reserve, test, used, repeated, fingerprints: prints }
+    }
+}
+
+/// Data on their way, or those of another plan.
+enum Loaded<'a> {
+    Now(Box<Draft>),
+    Before(&'a Plan),
+}
+
+impl Loaded<'_> {
+    fn parts(&self) -> (&Table, &Encoder, &TargetEncoder) {
+        match self {
+            Self::Now(draft) => (&draft.table, &draft.encoder, &draft.target),
+            Self::Before(plan) => (&plan.data.table, &plan.data.encoder, &plan.data.target),
+        }
+    }
+}
+
 impl Plan {
     /// Reads a problem file and holds it against its data.
     ///
     /// # Errors
     /// Whatever is wrong with the file or the data, with its place.
     pub fn check(source: &Source) -> Result<Self> {
+        Self::build(source, None)
+    }
+
+    /// As [`Plan::check`], with a table in memory in place of `[data] file`. What is written about the data is the name
+    /// of the table and the SHA-256 of it as CSV.
+    ///
+    /// ```
+    /// use feasible_data::{Format, Table};
+    /// use feasible_problem::{Plan, Source};
+    /// let csv = "age,rich\n25,no\n31,no\n42,yes\n56,yes\n";
+    /// let table = Table::from_bytes("people", csv.as_bytes(), &Format::default())?;
+    /// let source = Source::new("people.toml", "[data]\ntarget = \"rich\"\nsplit = { test = 0.0 }\n");
+    /// assert_eq!(Plan::with_table(&source, table)?.data().train.len(), 4);
+    /// # Ok::<(), feasible_problem::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Plan::check`]; a file that names other data.
+    pub fn with_table(source: &Source, table: Table) -> Result<Self> {
+        Self::check(&source.clone().with_table(table))
+    }
+
+    /// The plan of another problem file on the data of this one, which are shared; they are read only if the file asks
+    /// for other ones.
+    ///
+    /// # Errors
+    /// As [`Plan::check`].
+    pub fn variant(&self, source: &Source) -> Result<Self> {
+        Self::build(source, Some(self))
+    }
+
+    /// Whether a problem, filled in but for its data, has the same data, columns of a large table included.
+    fn shares(&self, spec: &Spec) -> bool {
+        let reserve = |certify: &Option<CertifySpec>| {
+            certify.as_ref().map(|c| (c.reserve, c.seed, c.unit.clone()))
+        };
+        let columns = |spec: &Spec| -> Vec<_> {
+            let of = |r: &RequirementSpec| (r.filter.clone(), r.against.clone(), r.groups.clone());
+            spec.requirements.iter().map(of).collect()
+        };
+        (spec.data == *self.given || spec.data == self.spec.data)
+            && reserve(&spec.certify) == reserve(&self.spec.certify)
+            && (self.data.table.taken().is_empty() || columns(spec) == columns(&self.spec))
+    }
+
+    fn build(source: &Source, known: Option<&Self>) -> Result<Self> {
         // What is available is asked before the tables take some of it.
         let _ = memory::limit();
         let mut spec = source.parse(&[])?;
@@ -83,33 +164,34 @@ impl Plan {
             certify.check(source)?;
             *certify = certify.filled();
         }
-        let draft = Draft::load(source, &mut spec.data, spec.certify.as_ref())?;
-        let expanded = expand(source, &spec.requirements, &draft.table, &draft.encoder)?;
+        let given = Arc::new(spec.data.clone());
+        let loaded = match known.filter(|plan| plan.shares(&spec)) {
+            Some(plan) => {
+                spec.data = plan.spec.data.clone();
+                Loaded::Before(plan)
+            }
+            None => {
+                let draft = Draft::load(source, &mut spec.data, spec.certify.as_ref())?;
+                Loaded::Now(Box::new(draft))
+            }
+        };
+        let (table, encoder, target) = loaded.parts();
+        let expanded = expand(source, &spec.requirements, table, encoder)?;
         let mut clauses = Vec::new();
         for (from, requirement) in &expanded {
-            let Draft { encoder, target, .. } = &draft;
             let attack = spec.evaluation.attack.clone().unwrap_or_default();
             clauses.extend(Clause::of(source, *from, requirement, encoder, target, &attack)?);
         }
-        let mut spoken: BTreeSet<String> =
-            clauses.iter().flat_map(Clause::columns).map(String::from).collect();
-        let fingerprints = draft.large.then(|| {
-            let Draft { table, split, encoder, target, images, .. } = &draft;
-            let prints = fingerprints(table, split, encoder, target, images.is_some(), &spoken);
-            let once = |rows| prints.once(table, rows);
-            let (reserve, test) = (once(&draft.reserve_rows), once(&split.test));
-            let refused = |compared: Result<()>| match compared {
-                Err(Error::Unfit { what, reason }) => Some((what, reason)),
-                _ => None,
-            };
-            let used = prints.compare_rows(table, &test.rows, TEST_ROWS).map(|_| ());
-            let pool = pool(split, &draft.reserve_rows, is_drawn(&spec));
-            let repeated = prints.refuse_repeated(table, &pool);
-            let (used, repeated) = (refused(used), refused(repeated));
-            Arc::new(Taken { reserve, test, used, repeated, fingerprints: prints })
-        });
-        spoken.extend(spec.certify.iter().filter_map(|certify| certify.unit.clone()));
-        let data = draft.encode(&spoken)?;
+        let (data, fingerprints) = match loaded {
+            Loaded::Before(plan) => (plan.data.clone(), plan.fingerprints.clone()),
+            Loaded::Now(draft) => {
+                let mut spoken: BTreeSet<String> =
+                    clauses.iter().flat_map(Clause::columns).map(String::from).collect();
+                let taken = draft.large.then(|| Arc::new(Taken::of(&draft, &spec, &spoken)));
+                spoken.extend(spec.certify.iter().filter_map(|certify| certify.unit.clone()));
+                (Arc::new(draft.encode(&spoken)?), taken)
+            }
+        };
         for clause in &mut clauses {
             let own = spec.requirements[clause.from].start;
             clause.start = own.or(spec.training.start).unwrap_or(1.0);
@@ -193,9 +275,9 @@ impl Plan {
         }
         let changes = reported(source, &spec, &data, &clauses)?;
         let name = source.name().to_string();
-        let data = Arc::new(data);
         let plan = Self {
             name,
+            given,
             spec,
             data,
             model,

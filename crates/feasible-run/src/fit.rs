@@ -109,9 +109,11 @@ pub fn fit_from(
     drive(plan, problem.as_bytes(), from, storage, interrupt, observer)
 }
 
-/// The plan of a run directory, and the bytes of its problem file; the data are checked to be the same.
+/// The plan of a run directory, and the bytes of its problem file; the data are those of `known` where they can be, and
+/// are checked to be the same as then.
 pub(crate) fn reopen(
     location: &str,
+    known: Option<&Plan>,
     read: &dyn Fn(&str) -> Result<Option<Vec<u8>>>,
 ) -> Result<(Plan, Vec<u8>)> {
     let path = |name: &str| format!("{location}/{name}");
@@ -122,7 +124,12 @@ pub(crate) fn reopen(
     let info = parse::run_info(&path(RUN), &needed(RUN)?)?;
     let text = String::from_utf8(problem.clone())
         .map_err(|error| Error::Damaged { path: path(PROBLEM), reason: error.to_string() })?;
-    let plan = Plan::check(&Source::new(path(PROBLEM), text))?.called(&info.problem);
+    let source = Source::new(path(PROBLEM), text);
+    let plan = match known {
+        Some(known) => known.variant(&source)?,
+        None => Plan::check(&source)?,
+    };
+    let plan = plan.called(&info.problem);
     for (then, now) in info.tables.iter().zip(&plan.data().hashes) {
         if then.sha256 != now.sha256 {
             return Err(Error::DataChanged {
@@ -145,7 +152,20 @@ pub fn resume_in(
     interrupt: &Interrupt,
     observer: Observer<'_>,
 ) -> Result<Fitted> {
-    let (plan, problem, checkpoint) = reopen_in(storage)?;
+    resume_on(None, storage, interrupt, observer)
+}
+
+/// As [`resume_in`], on the data of a plan where they are the run's.
+///
+/// # Errors
+/// As [`resume_in`].
+pub fn resume_on(
+    known: Option<&Plan>,
+    storage: &dyn Storage,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Fitted> {
+    let (plan, problem, checkpoint) = reopen_in(storage, known)?;
     let from = checkpoint.map_or(Beginning::Scratch, Beginning::Checkpoint);
     drive(&plan, &problem, from, storage, interrupt, observer)
 }
@@ -160,7 +180,7 @@ pub fn finish_in(
     interrupt: &Interrupt,
     observer: Observer<'_>,
 ) -> Result<Fitted> {
-    let (plan, problem, checkpoint) = reopen_in(storage)?;
+    let (plan, problem, checkpoint) = reopen_in(storage, None)?;
     let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.state.epoch > 0) else {
         return Err(Error::NotTrained { location: storage.location() });
     };
@@ -168,8 +188,11 @@ pub fn finish_in(
 }
 
 /// Plan, problem and last checkpoint of a run.
-fn reopen_in(storage: &dyn Storage) -> Result<(Plan, Vec<u8>, Option<Box<Checkpoint>>)> {
-    let (plan, problem) = reopen(&storage.location(), &|name| read(storage, name))?;
+fn reopen_in(
+    storage: &dyn Storage,
+    known: Option<&Plan>,
+) -> Result<(Plan, Vec<u8>, Option<Box<Checkpoint>>)> {
+    let (plan, problem) = reopen(&storage.location(), known, &|name| read(storage, name))?;
     let path = |name: &str| format!("{}/{name}", storage.location());
     let wrong = |reason| Error::Checkpoint { path: path(CHECKPOINT), reason };
     let checkpoint = match read(storage, CHECKPOINT)? {

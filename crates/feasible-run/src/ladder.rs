@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::files::{
     FINGERPRINTS, LADDER, MODEL, PROBLEM, README, ROWS, RUN, Rows, RunInfo, SUMMARY, json,
 };
-use crate::fit::{Fitted, Observer, fit_in, resume_in};
+use crate::fit::{Fitted, Observer, fit_in, resume_on};
 use crate::interrupt::Interrupt;
 use crate::parse;
 use crate::saved_model::SavedModel;
@@ -65,7 +65,7 @@ fn rung(plan: &Plan, room: f64) -> Result<Plan> {
         (certify.ladder, certify.room) = (None, Some(room));
     }
     let name = format!("{}, room {room}", plan.name());
-    Ok(Plan::check(&Source::new(name, spec.to_toml()))?.called(plan.name()))
+    Ok(plan.variant(&Source::new(name, spec.to_toml()))?.called(plan.name()))
 }
 
 /// Trains every rung and takes the best certified model.
@@ -97,7 +97,7 @@ pub(crate) fn resume(
     interrupt: &Interrupt,
     observer: Observer<'_>,
 ) -> Result<Fitted> {
-    let (plan, _) = crate::fit::reopen(&top.location(), &|name| read(&top, name))?;
+    let (plan, _) = crate::fit::reopen(&top.location(), None, &|name| read(&top, name))?;
     let listed = read(&top, LADDER)?.unwrap_or_default();
     let listed = parse::ladder(&path.join(LADDER).display().to_string(), &listed)?;
     climb(&plan, &listed.rooms, Some((path, top)), interrupt, observer)
@@ -122,7 +122,7 @@ fn climb(
                     false => Directory::replace(&inner, crate::files::is_ours)?,
                 };
                 let fitted = match begun {
-                    true => resume_in(&storage, interrupt, observer)?,
+                    true => resume_on(Some(plan), &storage, interrupt, observer)?,
                     false => fit_in(&rung(plan, room)?, &storage, interrupt, observer)?,
                 };
                 (fitted, read(&storage, MODEL)?)

@@ -117,7 +117,7 @@ pub fn check_prices(
         return Err(Error::unfit(location, reason));
     }
     let read = |name: &str| read_from(directory, name);
-    let (plan, _) = reopen(&location, &read)?;
+    let (plan, _) = reopen(&location, None, &read)?;
     let start = Start::open(directory, plan.train(), "this run")?;
     let model = sha256(&read(MODEL)?.unwrap_or_default());
     let measurement = plan.train().measure(plan.model(), &start.theta)?;

@@ -5,14 +5,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use feasible::Outcome;
-use feasible_problem::memory;
 use feasible_problem::plan::Plan;
 use feasible_problem::spec::Source;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::files::{LADDER, PROBLEM, README, SEEDS, SUMMARY, is_ours, json};
-use crate::fit::{Fitted, Observer, finish_in, fit_in, resume_in};
+use crate::fit::{Fitted, Observer, finish_in, fit_in, resume_in, resume_on};
 use crate::interrupt::Interrupt;
 use crate::ladder;
 use crate::parse;
@@ -190,25 +189,19 @@ pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
     let Some(bytes) = read(&top, SEEDS)? else {
         return Ok(Fit { runs: vec![resume_in(&top, interrupt, observer)?] });
     };
-    let damaged = |name: &str, reason: String| Error::Damaged {
-        path: path.join(name).display().to_string(),
-        reason,
-    };
     let listed = parse::seeds(&path.join(SEEDS).display().to_string(), &bytes)?;
     let fresh = || -> Result<Plan> {
-        let bytes = read(&top, PROBLEM)?.unwrap_or_default();
+        let bytes = read(&top, PROBLEM)?.ok_or_else(|| Error::Damaged {
+            path: path.join(PROBLEM).display().to_string(),
+            reason: "it is missing".into(),
+        })?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let source = Source::new(path.join(PROBLEM).display().to_string(), text);
         Ok(Plan::check(&source)?.called(&listed.problem))
     };
-    let mut workers = listed.workers;
-    // Every run that is resumed reads its own table. What is wrong with one, it says itself.
-    if workers > 1
-        && let Ok(plan) = fresh()
-    {
-        workers = memory::at_once(0, plan.estimate().total(1), workers);
-    }
-    let plan = Mutex::new(None);
+    // All seeds share its data. What is wrong with it, every run that was begun says of its own file.
+    let plan = fresh().ok();
+    let workers = plan.as_ref().map_or(listed.workers, |plan| plan.at_once(listed.workers));
     let train = |seed| {
         if interrupt.is_raised() {
             return Ok(Fitted::not_begun(seed));
@@ -216,20 +209,11 @@ pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
         let inner = path.join(seed_directory(seed));
         no_link(&inner)?;
         if inner.join(PROBLEM).is_file() {
-            return resume_in(&Directory::open(&inner)?, interrupt, observer);
+            return resume_on(plan.as_ref(), &Directory::open(&inner)?, interrupt, observer);
         }
         // Killed before this seed was begun.
-        let mut cached = plan.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if cached.is_none() {
-            *cached = Some(fresh()?);
-        }
-        let fresh = cached.clone();
-        drop(cached);
-        let directory = Directory::replace(&inner, is_ours)?;
-        match fresh {
-            Some(fresh) => fit_in(&fresh.with_seed(seed), &directory, interrupt, observer),
-            None => Err(damaged(PROBLEM, "it is missing".into())),
-        }
+        let plan = plan.clone().map_or_else(fresh, Ok)?.with_seed(seed);
+        fit_in(&plan, &Directory::replace(&inner, is_ours)?, interrupt, observer)
     };
     let runs = at_once(&listed.seeds, workers, train)?;
     sum_up(&top, Fit { runs })

@@ -133,10 +133,10 @@ impl RobustExperiment {
         observer: Observer<'_>,
         progress: &mut (dyn FnMut(&str) + Send),
     ) -> Result<RobustTable> {
-        let mut rows = Vec::new();
+        let (mut rows, mut known) = (Vec::new(), None);
         for variant in self.variants {
             progress(variant.problem);
-            rows.push(self.row(variant, how, observer)?);
+            rows.push(self.row(variant, how, observer, &mut known)?);
         }
         let claims = (self.claims)(&rows);
         Ok(RobustTable {
@@ -182,15 +182,21 @@ impl RobustExperiment {
         variant: &Variant,
         how: &RobustReproduction,
         observer: Observer<'_>,
+        known: &mut Option<Plan>,
     ) -> Result<RobustRow> {
         let directory = how.directory.join(variant.problem);
         let mut overrides = self.overrides(variant, how.budget);
         overrides.extend_from_slice(&how.overrides);
         overrides.push(format!("training.threads={}", how.threads));
-        let plan = Plan::check(&Source::open(variant.problem)?.with_overrides(&overrides))?;
-        train(&plan, &directory, how, observer)?;
+        let source = Source::open(variant.problem)?.with_overrides(&overrides);
+        let plan = match &*known {
+            Some(known) => known.variant(&source)?,
+            None => Plan::check(&source)?,
+        };
+        let plan = known.insert(plan);
+        train(plan, &directory, how, observer)?;
         let model = SavedModel::open(&directory)?;
-        let curve = attacked(&model, &plan, &directory, how, self.attack(how.budget))?;
+        let curve = attacked(&model, plan, &directory, how, self.attack(how.budget))?;
         let adversary = plan.clauses().iter().find_map(|clause| clause.adversary.as_ref());
         Ok(RobustRow {
             problem: variant.problem.to_string(),

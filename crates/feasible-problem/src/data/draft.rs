@@ -47,6 +47,17 @@ impl Draft {
         spec: &mut DataSpec,
         certify: Option<&CertifySpec>,
     ) -> Result<Self> {
+        let in_memory = source.tables().in_memory();
+        if let Some(name) = in_memory {
+            let DataSpec { source: set, folder, train, validation, test, .. } = &*spec;
+            let files = [folder, train, validation, test];
+            if set.is_some() || files.iter().any(|path| path.is_some()) {
+                let message = "the table is in memory and stands for `file`: leave out `source`, `folder`, \
+                               `train`, `validation` and `test`";
+                return Err(source.at("data", message));
+            }
+            spec.file.get_or_insert_with(|| name.to_path_buf());
+        }
         if spec.is_images() {
             return Self::load_images(source, spec, certify);
         }
@@ -99,7 +110,8 @@ impl Draft {
             .map_err(|e| source.about("data", e))?;
         spec.set_preprocessing(&preprocessing);
         let set = set.cloned();
-        let (images, large) = (None, table.bytes() > KEPT_WHOLE);
+        // What is let go is read again where it is asked for, which memory cannot be.
+        let (images, large) = (None, table.bytes() > KEPT_WHOLE && in_memory.is_none());
         Ok(Self { table, split, reserve_rows, encoder, target, hashes, format, set, images, large })
     }
 

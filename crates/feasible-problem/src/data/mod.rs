@@ -4,6 +4,7 @@ mod draft;
 mod hash;
 mod images;
 mod parts;
+mod tables;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,8 +17,9 @@ use feasible_data::{DataSet, Encoder, Format, Split, Table, TargetEncoder};
 use crate::error::{Error, Result};
 
 pub(crate) use draft::Draft;
-pub use hash::sha256_of_file;
-pub use hash::{TableHash, sha256};
+pub use hash::{TableHash, sha256, sha256_of_file};
+pub(crate) use tables::InMemory;
+pub use tables::{Files, Tables};
 
 /// The data of a problem, ready to be learned from.
 #[derive(Clone, Debug)]

@@ -63,9 +63,8 @@ pub(super) fn read(
             stack(set.name, kinds.iter().copied().zip(tables).collect(), hashes)
         }
         (None, Some(path), false) => {
-            let hash =
-                TableHash { table: path.display().to_string(), sha256: sha256_of_file(path)? };
-            let table = Table::read(path, format)?;
+            let (table, sha256) = source.tables().read(path, format)?;
+            let hash = TableHash { table: path.display().to_string(), sha256 };
             stack(&hash.table.clone(), vec![(Part::All, table)], vec![hash])
         }
         (None, None, true) => {
@@ -76,9 +75,9 @@ pub(super) fn read(
             let mut hashes = Vec::new();
             for (part, path) in by_file {
                 if let Some(path) = path {
-                    let table = path.display().to_string();
-                    hashes.push(TableHash { table, sha256: sha256_of_file(path)? });
-                    tables.push((part, Table::read(path, format)?));
+                    let (table, sha256) = source.tables().read(path, format)?;
+                    hashes.push(TableHash { table: path.display().to_string(), sha256 });
+                    tables.push((part, table));
                 }
             }
             stack("the tables", tables, hashes)

@@ -2,13 +2,15 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use feasible_data::disk;
+use feasible_data::{Table, disk};
 use serde::Deserialize;
 
 use super::Spec;
 use super::locate::{Places, line_and_column};
 use super::overrides;
+use crate::data::{Files, InMemory, Tables};
 use crate::embedded;
 use crate::error::{Error, Place, Result};
 
@@ -23,6 +25,7 @@ pub struct Source {
     directory: PathBuf,
     places: Places,
     overrides: Vec<String>,
+    tables: Arc<dyn Tables>,
 }
 
 impl Source {
@@ -31,7 +34,8 @@ impl Source {
         let text = text.into();
         let places = Places::of(&text);
         let directory = PathBuf::from(".");
-        Self { name: name.into(), text, directory, places, overrides: Vec::new() }
+        let (overrides, tables) = (Vec::new(), Arc::new(Files));
+        Self { name: name.into(), text, directory, places, overrides, tables }
     }
 
     /// From a file, or from the embedded problem of that name.
@@ -51,6 +55,24 @@ impl Source {
             return Ok(opened);
         }
         embedded::problem(name).map(|problem| Self::new(problem.name, problem.text))
+    }
+
+    /// With tables read in another way than from files.
+    #[must_use]
+    pub fn with_tables(mut self, tables: Arc<dyn Tables>) -> Self {
+        self.tables = tables;
+        self
+    }
+
+    /// With a table in memory in place of `[data] file`.
+    #[must_use]
+    pub fn with_table(self, table: Table) -> Self {
+        self.with_tables(Arc::new(InMemory::new(table)))
+    }
+
+    /// How its tables are read.
+    pub fn tables(&self) -> &dyn Tables {
+        &*self.tables
     }
 
     /// The name in messages.

@@ -203,7 +203,7 @@ impl RunRecord {
 
     fn reopen(&self) -> Result<(Plan, Vec<u8>)> {
         let location = self.directory.display().to_string();
-        reopen(&location, &|name| read_from(&self.directory, name))
+        reopen(&location, None, &|name| read_from(&self.directory, name))
     }
 
     /// The run directory.

@@ -35,7 +35,6 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use feasible_problem::clause::Clause;
 use feasible_problem::data::{TableHash, sha256};
-use feasible_problem::memory;
 use feasible_problem::plan::Plan;
 use feasible_problem::spec::{LearnerName, RequirementSpec, Source};
 use serde::{Deserialize, Serialize};
@@ -233,6 +232,8 @@ struct Sweep<'a> {
     design: Design,
     /// The problem, as it stands in the file.
     toml: String,
+    /// A plan of one of the levels: all others share its data.
+    first: Plan,
     /// Plans that are in use, one for each level: seeds at the same level share one.
     plans: Mutex<Vec<(f64, Weak<Plan>)>>,
 }
@@ -258,31 +259,36 @@ impl<'a> Sweep<'a> {
         let mut levels = options.levels.clone();
         levels.sort_unstable_by(f64::total_cmp);
         levels.dedup();
-        if levels.is_empty() {
+        let (Some(&strictest), Some(&loosest)) = (levels.first(), levels.last()) else {
             return Err(Error::unfit("--levels", "there is none"));
-        }
+        };
         // Every level is checked before any is trained; the strictest first, to fail early.
-        let (mut tables, mut seed, mut title) = (Vec::new(), 0, String::new());
         for &level in &levels {
             let checked = source.clone().with_overrides(&[setting(at, key, level)]);
             checked.parse(&[])?;
         }
-        for &level in levels.first().into_iter().chain(levels.last().filter(|_| levels.len() > 1)) {
-            let plan = Plan::check(&source.clone().with_overrides(&[setting(at, key, level)]));
-            let plan = plan.map_err(|error| match error {
+        let planned = |level: f64, known: Option<&Plan>| {
+            let source = source.clone().with_overrides(&[setting(at, key, level)]);
+            let plan = match known {
+                Some(known) => known.variant(&source),
+                None => Plan::check(&source),
+            };
+            plan.map_err(|error| match error {
                 feasible_problem::Error::Problem { place, message }
                     if place.key == format!("requirement[{at}].{}", key.name()) =>
                 {
                     Error::unfit("--levels", message)
                 }
                 other => other.into(),
-            })?;
-            (tables, seed, title) =
-                (plan.data().hashes.clone(), plan.seed(), plan.name().to_string());
+            })
+        };
+        let first = planned(strictest, None)?;
+        if loosest > strictest {
+            planned(loosest, Some(&first))?;
         }
         let mut seeds = options.seeds.clone();
         if seeds.is_empty() {
-            seeds.push(seed);
+            seeds.push(first.seed());
         }
         seeds.sort_unstable();
         seeds.dedup();
@@ -294,20 +300,21 @@ impl<'a> Sweep<'a> {
         let exact = spec.training.learner == Some(LearnerName::Exact);
         let design = Design {
             problem: sha256(bare.to_toml().as_bytes()),
-            tables,
+            tables: first.data().hashes.clone(),
             requirement: name.clone(),
             levels,
             starts: Starts::of(options.start, exact),
         };
         Ok(Self {
             source,
-            name: title,
+            name: first.name().to_string(),
             at,
             key,
             kind,
             seeds,
             design,
             toml: spec.to_toml(),
+            first,
             plans: Mutex::new(Vec::new()),
         })
     }
@@ -364,7 +371,7 @@ impl<'a> Sweep<'a> {
             return Ok(plan);
         }
         let source = self.source.clone().with_overrides(&[setting(self.at, self.key, level)]);
-        let plan = Arc::new(Plan::check(&source)?.called(&self.name));
+        let plan = Arc::new(self.first.variant(&source)?.called(&self.name));
         plans.push((level, Arc::downgrade(&plan)));
         Ok(plan)
     }
@@ -379,16 +386,11 @@ impl<'a> Sweep<'a> {
         let pairs: Vec<(usize, f64)> =
             levels.iter().flat_map(|&l| (0..self.seeds.len()).map(move |s| (s, l))).collect();
         let (threads, seeds) = (options.threads.max(1), self.seeds.len());
-        // Every level has a plan of its own, with its own table.
-        let whole = match levels.first() {
-            Some(&level) => self.plan(level)?.estimate().total(1),
-            None => 0,
-        };
         // Cores that trainings at the same time leave over go to each of them.
         let work = |jobs: usize| Work {
             options,
             observer,
-            workers: memory::at_once(0, whole, threads.min(jobs)),
+            workers: self.first.at_once(threads.min(jobs)),
             threads: (threads / threads.min(jobs)).max(1),
         };
         match self.design.starts {
