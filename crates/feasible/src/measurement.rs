@@ -49,11 +49,29 @@ impl Slacks {
         largest(&self.measured)
     }
 
+    /// The largest slack if the points with the largest ones, up to this share, do not count; NaN if one is.
+    pub(crate) fn worst_but(&self, share: f64) -> f64 {
+        if self.measured.iter().any(|s| s.is_nan()) {
+            return f64::NAN;
+        }
+        if share == 0.0 {
+            return self.worst();
+        }
+        let mut slacks = self.measured.clone();
+        let but = allowed(share, slacks.len()).min(slacks.len() - 1);
+        *slacks.select_nth_unstable_by(but, |a, b| b.total_cmp(a)).1
+    }
+
     /// The share of points whose slack exceeds `tolerance`.
     pub fn violated(&self, tolerance: f64) -> f64 {
         let above = self.measured.iter().filter(|&&s| above(s, tolerance)).count();
         above as f64 / self.measured.len() as f64
     }
+}
+
+/// How many of `points` a share allows to violate a requirement.
+pub(crate) fn allowed(share: f64, points: usize) -> usize {
+    (share * points as f64 + 1e-9).floor() as usize
 }
 
 /// NaN counts as above.

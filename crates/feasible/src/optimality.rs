@@ -65,7 +65,7 @@ pub struct Kkt {
     /// ‖∇_θ L̂‖ in the maximum norm.
     #[serde(deserialize_with = "or_nan")]
     pub stationarity: f64,
-    /// max(0, largest slack), margins included.
+    /// max(0, largest slack), margins included, of the points that may not violate their requirement.
     #[serde(deserialize_with = "or_nan")]
     pub violation: f64,
     /// max over requirements of |μ s|, or of (1/N) Σ |λ(n) s(n)|.
@@ -94,10 +94,12 @@ impl Kkt {
         let stationarity = gradient.iter().map(|g| g.to_f64().abs()).fold(0.0, larger);
         let mut violation: f64 = 0.0;
         let mut complementarity: f64 = 0.0;
-        for (Slacks { measured, margin, .. }, m) in
-            measurement.slacks.iter().zip(multipliers.iter())
+        let requirements = lagrangian.problem().requirements().iter();
+        for ((slacks, m), requirement) in
+            measurement.slacks.iter().zip(multipliers.iter()).zip(requirements)
         {
-            violation = measured.iter().map(|s| s + margin).fold(violation, larger);
+            let Slacks { measured, margin, .. } = slacks;
+            violation = larger(violation, slacks.worst_but(requirement.all_but) + margin);
             complementarity = larger(complementarity, weighted(measured, *margin, m, f64::abs));
         }
         Self { stationarity, violation, complementarity }

@@ -174,6 +174,11 @@ impl Problem {
             && self.0.requirements.iter().all(requirement)
     }
 
+    /// Whether a requirement allows a share of its points to violate it.
+    pub(crate) fn may_leave_out(&self) -> bool {
+        self.requirements().iter().any(|r| r.all_but > 0.0)
+    }
+
     /// Whether any requirement is measured by another loss than the one θ follows.
     pub(crate) fn has_surrogates(&self) -> bool {
         self.0.requirements.iter().flat_map(|r| &r.terms).any(|term| term.measure.is_some())

@@ -108,6 +108,107 @@ fn all_but_a_share_is_met_although_the_outliers_are_nearest_where_all_are_asked(
     }
 }
 
+/// Classes of two overlapping groups, with an error rate required of some of them if `rate` is given.
+fn overlapping(share: f64, limit: f64, rate: Option<f64>) -> (Problem, Problem) {
+    let people = people(400, 9);
+    let draft = || Problem::minimise(&people, Loss::CrossEntropy).weight_decay(1e-3);
+    let mut problem = draft().subject_to(
+        Requirement::pointwise("nearly all", &people, Loss::CrossEntropy)
+            .at_most(limit)
+            .all_but(share),
+    );
+    if let Some(rate) = rate {
+        let group = people.filter(|s| s.inputs()[0] == 1.0);
+        let error = Requirement::average("error", &group, Loss::CrossEntropy);
+        problem = problem.subject_to(error.measured_by(Loss::Error).at_most(rate));
+    }
+    (problem.check().unwrap(), draft().check().unwrap())
+}
+
+#[test]
+fn what_a_share_may_exceed_costs_nothing_where_the_minimum_is_within_that_share() {
+    let model = Affine::new(6, 2).unwrap().double();
+    let (limit, share) = (1.6, 0.05);
+    let (problem, free) = overlapping(share, limit, None);
+    let least = Learner::exact().solve(&free, &model).unwrap();
+    let there = problem.measure(&model, &least.theta).unwrap();
+    let exceed = there.slacks[0].violated(0.0);
+    assert!(exceed > 0.0 && exceed <= share, "{exceed}");
+    let solution = Learner::exact().solve(&problem, &model).unwrap();
+    assert_eq!(solution.outcome, Outcome::Converged, "{:?}", solution.kkt);
+    assert!(solution.is_feasible());
+    let (found, least) = (solution.objective(), least.objective());
+    assert!((found - least).abs() <= 1e-8 * least, "{found} is not {least}");
+    assert!(solution.multipliers.of(0).iter().all(|&m| m == 0.0), "nothing binds");
+    assert!(solution.kkt.residual() < 1e-6, "{:?}", solution.kkt);
+}
+
+#[test]
+fn a_rate_that_is_met_with_room_has_no_price_beside_what_a_share_may_exceed() {
+    let model = Affine::new(6, 2).unwrap().double();
+    for (limit, rate) in [(1.6, 0.45), (1.2, 0.45), (1.2, 0.32), (1.2, 0.28), (1.1, 0.27)] {
+        let (problem, free) = overlapping(0.05, limit, Some(rate));
+        let least = Learner::exact().solve(&free, &model).unwrap().objective();
+        let solution = Learner::exact().solve(&problem, &model).unwrap();
+        let what = format!("{limit}, {rate}: {} {:?}", solution.outcome, solution.requirements);
+        assert!(solution.is_feasible(), "{what}");
+        assert!(solution.objective() >= least - 1e-9, "{what}");
+        let (room, price) =
+            (-solution.measurement.slacks[1].measured[0], solution.multipliers.of(1)[0]);
+        // A rate moves in steps of one in about two hundred.
+        assert!(room < 0.02 || price < 1e-9, "room {room} at the price {price}; {what}");
+    }
+}
+
+#[test]
+fn all_but_a_share_ends_where_its_own_choice_of_points_is_best_and_near_the_best_choice() {
+    let rows = 10;
+    let model = Affine::new(1, 1).unwrap().double();
+    let (mut best_of_all, mut solved) = (0, 0);
+    for seed in 0..30 {
+        let mut random = Stream::new(seed, Purpose::View, 0, 0);
+        let x: Vec<f32> = (0..rows).map(|_| random.uniform() as f32).collect();
+        let y: Vec<f32> = x.iter().map(|x| x + 4.0 * random.uniform().powi(3) as f32).collect();
+        let everyone = numbers(x, 1, y);
+        let limit = 0.5 + 0.1 * (seed % 5) as f64;
+        let objective = || Problem::minimise(&everyone, Loss::Squared).weight_decay(1e-3);
+        let near =
+            |of: &Population| Requirement::pointwise("near", of, Loss::Squared).at_most(limit);
+        let solve = |problem: &Problem| Learner::exact().solve(problem, &model).unwrap();
+        let (mut best, mut own) = (f64::INFINITY, f64::INFINITY);
+        let stated = objective().subject_to(near(&everyone).all_but(0.2)).check().unwrap();
+        let solution = solve(&stated);
+        let exceed: Vec<bool> =
+            solution.measurement.slacks[0].measured.iter().map(|&s| s > 1e-6).collect();
+        for a in 0..rows {
+            for b in 0..a {
+                let kept: Vec<bool> = (0..rows).map(|n| n != a && n != b).collect();
+                let problem = objective().subject_to(near(&everyone.subset(&kept).unwrap()));
+                let one = solve(&problem.check().unwrap());
+                if one.is_feasible() {
+                    best = best.min(one.objective());
+                    if (0..rows).all(|n| !(kept[n] && exceed[n])) {
+                        own = own.min(one.objective());
+                    }
+                }
+            }
+        }
+        assert_eq!(solution.is_feasible(), best.is_finite(), "{seed}: {}", solution.outcome);
+        assert!(!matches!(solution.outcome, Outcome::Infeasible { .. }), "{seed}");
+        if !best.is_finite() {
+            continue;
+        }
+        solved += 1;
+        let found = solution.objective();
+        assert!((found - own).abs() <= 1e-5 * own, "{seed}: {found} is not {own}");
+        let is_best = found <= best * (1.0 + 1e-5);
+        assert!(is_best || solution.outcome == Outcome::Feasible, "{seed}: {found}, {best}");
+        best_of_all += usize::from(is_best);
+    }
+    println!("{best_of_all} of {solved} are the best choice of all");
+    assert!(solved >= 15 && 10 * best_of_all >= 7 * solved, "{best_of_all} of {solved}");
+}
+
 #[test]
 fn an_objective_measured_by_another_loss_is_minimised_all_the_same() {
     let people = people(400, 3);

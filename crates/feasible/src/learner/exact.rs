@@ -20,9 +20,7 @@
 //! halved for a while, nothing improves and the learner stops.
 //!
 //! A requirement that is measured by another loss is met by moving the level of its surrogate: see
-//! `proxy`. If a requirement allows a share of its points to violate it and not all can meet it,
-//! those that are furthest from it are left out, up to that share; if that does not lead to a feasible model,
-//! those that concentration steps (`trim`) find.
+//! `proxy`. Which points are left out where a requirement allows a share to violate it: see `trim`.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -30,15 +28,15 @@ use std::time::Instant;
 use crate::dual::Dual;
 use crate::error::{Error, Result};
 use crate::learner::augmented::{Augmented, Offsets, shifted, stepped};
-use crate::learner::feasibility::{Effort, infeasibility, is_followed, is_plain};
+use crate::learner::feasibility::{Effort, infeasibility, is_plain};
 use crate::learner::lbfgs::{Limits, Minimum, minimise};
 use crate::learner::progress::Settling;
 use crate::learner::proxy::Brackets;
 use crate::learner::report::Rho;
 use crate::learner::sizes::{Sizes, parameters};
 use crate::learner::strategy::{EpochOutcome, Residual, StepContext, move_all_duals};
-use crate::learner::trim::{LeftOut, trim};
-use crate::measurement::{Measurement, weighted};
+use crate::learner::trim::{LeftOut, is_hopeless, trim};
+use crate::measurement::{Measurement, Slacks};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::outcome::Outcome;
@@ -57,6 +55,12 @@ const INNER: f64 = 0.2;
 const IDLE: u64 = 16;
 /// The same once the residual is small enough.
 const IDLE_AT_THE_END: u64 = 3;
+/// A pair with a residual below this, beside the limits that surrogates have at present, belongs together.
+const SETTLED: f64 = 1e-4;
+/// Steps after which, beside surrogates, the requirements that some points may violate are added.
+const LOOSE: u64 = 12;
+/// How often other points are left out than before.
+const EXCHANGES: u32 = 20;
 /// The largest number of steps between two moves of surrogates' levels.
 const PATIENT: u32 = 12;
 
@@ -145,13 +149,10 @@ impl Exact {
         let settling = &mut context.state.progress.settling;
         let brackets = settling.brackets.get_or_insert_with(|| Brackets::new(sizes));
         let mut offsets = brackets.offsets();
-        if settling.left_out != LeftOut::Nobody {
-            let measurement = context.lagrangian.measure(&context.state.theta);
-            settling.left_out.apply(problem, &measurement, &mut offsets);
-            for (i, offsets) in offsets.iter().enumerate() {
-                for (m, offset) in context.state.multipliers.of_mut(i).iter_mut().zip(offsets) {
-                    *m = if offset.is_finite() { *m } else { 0.0 };
-                }
+        settling.left_out.apply(problem, &mut offsets);
+        for (i, offsets) in offsets.iter().enumerate() {
+            for (m, offset) in context.state.multipliers.of_mut(i).iter_mut().zip(offsets) {
+                *m = if offset.is_finite() { *m } else { 0.0 };
             }
         }
         offsets
@@ -200,37 +201,63 @@ impl Exact {
         }
     }
 
-    /// Looks after 4, 8, 16, … steps that have not led to feasibility, and at the end (`idle`).
-    fn look<M: Model>(
-        context: &mut StepContext<'_, M>,
-        sizes: &Sizes,
-        idle: bool,
-    ) -> Option<Outcome> {
+    /// Looks after 4, 8, 16, … steps that have not led to feasibility, and at the end.
+    fn look<M: Model>(context: &mut StepContext<'_, M>, sizes: &Sizes) -> Option<Outcome> {
         let effort = Effort { iterations: 2000, hopeful: 0.0 };
         let (theta, tolerances) = (&context.state.theta, context.tolerances);
-        let found = infeasibility(context.lagrangian, sizes, theta, tolerances, effort, is_plain);
-        let problem = &context.lagrangian.problem().clone();
-        if found.is_some() || problem.requirements().iter().all(|r| r.all_but == 0.0) {
-            return found;
-        }
-        let left_out = match &context.state.progress.settling.left_out {
-            LeftOut::Nobody => {
-                infeasibility(context.lagrangian, sizes, theta, tolerances, effort, is_followed)?;
-                LeftOut::Furthest
-            }
-            LeftOut::Furthest if idle => {
-                let seed = context.state.seed;
-                let (theta, chosen) =
-                    trim(context.lagrangian, sizes, theta, seed, context.interrupt)?;
-                context.state.theta = theta;
-                chosen
-            }
-            LeftOut::Furthest | LeftOut::Chosen(_) => return None,
-        };
-        context.state.progress.settling = Settling { left_out, ..Settling::default() };
-        context.state.multipliers = Multipliers::start(problem);
-        None
+        infeasibility(context.lagrangian, sizes, theta, tolerances, effort, is_plain)
     }
+
+    /// Leaves out other points than those so far, if that may help; whether it did.
+    fn leave_out<M: Model>(context: &mut StepContext<'_, M>, sizes: &Sizes, at: &Here<'_>) -> bool {
+        let problem = &context.lagrangian.problem().clone();
+        let Settling { left_out, brackets, exchanges, .. } = &context.state.progress.settling;
+        let (before, exchanges) = (left_out.clone(), *exchanges);
+        // Beyond the limits of the surrogates, whoever is left out.
+        let offsets = brackets.as_ref().map_or_else(Vec::new, Brackets::offsets);
+        let left_out = match &before {
+            LeftOut::Everybody if at.ended && !at.feasible => {
+                Some(LeftOut::furthest(problem, at.measurement, &offsets))
+            }
+            LeftOut::Chosen(_) if !at.feasible => {
+                let theta = context.state.theta.clone();
+                let mut hopeless =
+                    || is_hopeless(context.lagrangian, sizes, &theta, &before, context.interrupt);
+                if at.ended || hopeless() {
+                    let seed = context.state.seed;
+                    let found = trim(context.lagrangian, sizes, &theta, seed, context.interrupt);
+                    found.map(|(theta, left_out)| {
+                        context.state.theta = theta;
+                        context.state.multipliers = Multipliers::start(problem);
+                        sizes.temper(problem, &mut context.state.multipliers);
+                        left_out
+                    })
+                } else {
+                    None
+                }
+            }
+            LeftOut::Chosen(_) | LeftOut::Trimmed(_)
+                if at.ended && at.feasible && exchanges < EXCHANGES =>
+            {
+                before.exchanged(problem, at.measurement, &context.state.multipliers, &offsets)
+            }
+            _ => None,
+        };
+        let Some(left_out) = left_out else { return false };
+        let brackets = context.state.progress.settling.brackets.take();
+        let exchanges = exchanges + 1;
+        context.state.progress.settling =
+            Settling { left_out, brackets, exchanges, ..Settling::default() };
+        true
+    }
+}
+
+/// Where a step has led.
+struct Here<'m> {
+    measurement: &'m Measurement,
+    feasible: bool,
+    /// Whether the residual is small enough, or does not improve any more.
+    ended: bool,
 }
 
 impl Exact {
@@ -267,6 +294,7 @@ impl Exact {
         };
         if context.state.epoch == 0 && self.rate.is_none() {
             sizes.temper(problem, &mut context.state.multipliers);
+            context.state.progress.settling.left_out = LeftOut::first(problem);
         }
         let offsets = self.offsets(&mut context, &sizes);
         let penalties: Option<Vec<f64>> = match self.rate {
@@ -286,7 +314,7 @@ impl Exact {
         let mut against = None;
         let mut residual = f64::INFINITY;
         let mut infeasible = None;
-        let mut idle = false;
+        let (mut idle, mut settled) = (false, false);
         if measurement.is_finite() {
             let stationarity =
                 inner.gradient_norm / (2.0 * sizes.of_objective(&measurement)).sqrt();
@@ -304,7 +332,14 @@ impl Exact {
             let limit = context.rules.kkt.unwrap_or(f64::MIN_POSITIVE);
             // What rounding leaves is not asked for.
             let gradient = stationarity / (sizes.rounding / limit).max(1.0);
-            residual = relative(&measurement, pair, &offsets, &sizes, limit).max(gradient);
+            let measured = |slacks: &Slacks, _: &[f64]| {
+                slacks.measured.iter().map(|s| s + slacks.margin).collect()
+            };
+            residual =
+                relative(&measurement, pair, &offsets, &sizes, limit, measured).max(gradient);
+            let moved = |slacks: &Slacks, offsets: &[f64]| shifted(slacks, offsets).collect();
+            let beside = relative(&measurement, pair, &offsets, &sizes, limit, moved);
+            settled = beside.max(gradient) <= SETTLED.max(limit);
             let settling = &mut context.state.progress.settling;
             settling.note(residual, steps);
             let (least, waited) =
@@ -315,22 +350,30 @@ impl Exact {
             idle = context.rules.kkt.is_some()
                 && self.rate.is_none()
                 && (waited >= IDLE || (waited >= IDLE_AT_THE_END && least <= limit));
-            let look = context.rules.look_for_infeasibility
-                && (idle || (steps >= 4 && steps.is_power_of_two()))
-                && !measurement.is_feasible_within(problem, context.tolerances);
-            if look {
-                infeasible = Self::look(&mut context, &sizes, idle);
-                idle &= infeasible.is_some() || context.state.progress.settling.residual.is_some();
+            let feasible = measurement.is_feasible_within(problem, context.tolerances);
+            let moment = idle || (steps >= 4 && steps.is_power_of_two());
+            if context.rules.look_for_infeasibility && moment && !feasible {
+                infeasible = Self::look(&mut context, &sizes);
+            }
+            let mut ended = idle || residual <= limit;
+            // While limits of surrogates move, nothing ends; which points to leave out can be told before.
+            if problem.has_surrogates()
+                && context.state.progress.settling.left_out == LeftOut::Everybody
+            {
+                ended |= steps >= 2 * LOOSE || (steps >= LOOSE && settled);
+            }
+            if infeasible.is_none() && (moment || ended) {
+                let here = Here { measurement: &measurement, feasible, ended };
+                idle &= !Self::leave_out(&mut context, &sizes, &here);
             }
         }
         let dual_time = dual.elapsed();
-        let all_count = context.state.progress.settling.left_out == LeftOut::Nobody;
         *context.sizes = Some(sizes);
         Some(EpochOutcome {
             measurement,
             against,
             rho: Some(inner.rho),
-            residual: Some(Residual { value: residual, idle, optimal: all_count }),
+            residual: Some(Residual { value: residual, settled, idle }),
             infeasible,
             primal_time,
             dual_time,
@@ -363,16 +406,19 @@ fn relative(
     offsets: &Offsets,
     sizes: &Sizes,
     limit: f64,
+    slacks: impl Fn(&Slacks, &[f64]) -> Vec<f64>,
 ) -> f64 {
     let objective = sizes.of_objective(measurement);
     let mut residual = 0.0f64;
-    for (i, (slacks, m)) in measurement.slacks.iter().zip(multipliers.iter()).enumerate() {
+    for (i, (of, m)) in measurement.slacks.iter().zip(multipliers.iter()).enumerate() {
         let (size, rounding) = (sizes.requirements[i], sizes.slack_rounding(i));
         let counts = |n: &usize| offsets[i].get(*n).is_none_or(|offset| offset.is_finite());
-        let worst = (0..m.len()).filter(counts).map(|n| slacks.measured[n] + slacks.margin);
+        let slacks = slacks(of, &offsets[i]);
+        let worst = (0..m.len()).filter(counts).map(|n| slacks[n]);
         let violation = worst.fold(0.0, f64::max) / size;
         residual = residual.max(violation / (rounding / (size * limit)).max(1.0));
-        let product = weighted(&slacks.measured, slacks.margin, m, f64::abs) / objective;
+        let term = |n: usize| if m[n] == 0.0 { 0.0 } else { m[n] * slacks[n].abs() };
+        let product = Compensated::of((0..m.len()).map(term)) / (m.len() as f64 * objective);
         let mean = Compensated::of(m.iter().copied()) / m.len() as f64;
         residual = residual.max(product / (mean * rounding / (objective * limit)).max(1.0));
     }

@@ -91,8 +91,11 @@ pub struct Settling {
     pub since_offsets: u32,
     /// Where the levels of surrogates stand.
     pub brackets: Option<Brackets>,
-    /// The points that requirements leave out, because not all can meet them.
+    /// The points that requirements leave out, because a share may violate them.
     pub left_out: LeftOut,
+    /// How often others were left out in their place.
+    #[serde(default)]
+    pub exchanges: u32,
 }
 
 impl Settling {
@@ -113,14 +116,16 @@ impl Settling {
 impl Progress {
     /// Whether it is the progress of a training of this problem, with counters that can still count.
     pub(crate) fn fits(&self, problem: &Problem) -> bool {
-        let Settling { factors, unsettled, lowered, since_offsets, brackets, .. } = &self.settling;
+        let Settling { factors, unsettled, lowered, since_offsets, brackets, left_out, .. } =
+            &self.settling;
         let most = problem.requirements().len();
-        let counters = [self.checks, *lowered, *since_offsets];
+        let counters = [self.checks, *lowered, *since_offsets, self.settling.exchanges];
         self.stuck < 1 << 60
             && counters.into_iter().all(|counter| counter < 1 << 31)
             && [self.least_slacks.len(), factors.len(), unsettled.len()]
                 .into_iter()
                 .all(|n| n <= most)
+            && left_out.fits(problem)
             && brackets.as_ref().is_none_or(|brackets| brackets.fits(problem))
     }
 

@@ -60,6 +60,12 @@ pub struct Best<T> {
     /// Its KKT residual beside the sizes of the problem, where the learner measures it.
     #[serde(default)]
     pub residual: Option<f64>,
+    /// Whether the learner had found the multipliers that belong to it, where it can tell.
+    #[serde(default)]
+    pub settled: bool,
+    /// Its objective, weight decay included.
+    #[serde(default)]
+    pub value: f64,
 }
 
 impl<T: Real> State<T> {

@@ -119,8 +119,9 @@ pub(crate) struct Residual {
     pub(crate) value: f64,
     /// Whether nothing improves any more.
     pub(crate) idle: bool,
-    /// Whether a small residual is that of the problem as stated.
-    pub(crate) optimal: bool,
+    /// Whether the multipliers are those of θ: of the limits that surrogates have at present, and of the points that
+    /// are not left out.
+    pub(crate) settled: bool,
 }
 
 /// A dual step of every requirement on the slacks of its whole population.

@@ -12,7 +12,7 @@ use crate::learner::report::{EpochReport, ValidationReport};
 use crate::learner::shortfall::shortfalls;
 use crate::learner::sizes::Sizes;
 use crate::learner::state::{Best, State};
-use crate::learner::strategy::{EpochOutcome, Rules, StepContext};
+use crate::learner::strategy::{EpochOutcome, Residual, Rules, StepContext};
 use crate::learner::{Keep, Learner};
 use crate::measurement::Measurement;
 use crate::model::Model;
@@ -227,21 +227,32 @@ impl<M: Model> Training<M> {
         let gap = Gap::new(&measurement, pair, rho.map_or(0.0, |r| r.value));
         let lagrangian = measurement.lagrangian(pair);
         let feasible = measurement.is_feasible_within(problem, tolerances);
-        let this = |residual| Best {
+        let this = |residual: Option<Residual>| Best {
             epoch,
             theta: self.state.theta.clone(),
             multipliers: pair.clone(),
             feasible: merit.feasible,
-            residual,
+            residual: residual.map(|r| r.value),
+            settled: residual.is_some_and(|r| r.settled),
+            value: measurement.value(),
         };
         // The exact learner's last pair need not be its best one.
         let keep = match (&learner.keep, residual) {
             (Keep::Last, None) => false,
-            (Keep::Last, Some(residual)) if !self.lagrangian.problem().has_surrogates() => {
-                let order = |feasible: bool, residual: f64| (!feasible, residual);
+            (Keep::Last, Some(residual)) => {
+                // Limits of surrogates, and the points that are left out, change on the way: of two pairs that
+                // belong together the one with the lower objective is better.
+                let changes = problem.has_surrogates() || problem.may_leave_out();
+                let order = |feasible: bool, settled: bool, value: f64, residual: f64| match changes
+                {
+                    false => (!feasible, false, residual),
+                    true if feasible => (false, !settled, value),
+                    true => (true, false, residual),
+                };
                 let of = |best: &Best<M::Real>| {
-                    let before = order(best.feasible, best.residual.unwrap_or(f64::INFINITY));
-                    order(merit.feasible, residual.value) < before
+                    let before = best.residual.unwrap_or(f64::INFINITY);
+                    order(merit.feasible, residual.settled, measurement.value(), residual.value)
+                        < order(best.feasible, best.settled, best.value, before)
                 };
                 self.state.best.as_ref().is_none_or(of)
             }
@@ -249,7 +260,7 @@ impl<M: Model> Training<M> {
         };
         if keep {
             // A first-order learner keeps the multipliers that the next epoch starts with.
-            let mut kept = this(residual.map(|r| r.value));
+            let mut kept = this(residual);
             if residual.is_none() {
                 kept.multipliers = self.state.multipliers.clone();
             }
@@ -262,23 +273,30 @@ impl<M: Model> Training<M> {
         let small = |residual: f64| self.kkt_limit.is_some_and(|limit| residual <= limit);
         let absolute = kkt.is_some_and(|kkt| small(kkt.residual()));
         let idle = residual.is_some_and(|r| r.idle);
-        let (converged, settled) = match residual {
+        // Multipliers of points that may violate their requirement are those of a stricter problem.
+        let stated = |pair: &Multipliers| !is_stricter(problem, pair);
+        let (reached, settled) = match residual {
             None => (at_gap || absolute, false),
             Some(r) => {
                 // Beside the sizes of the problem, and as far as it goes in plain numbers.
-                let now = feasible && r.optimal && small(r.value);
-                let kept = self.state.best.as_ref().filter(|kept| kept.feasible && r.optimal);
+                let now = feasible && stated(pair) && small(r.value);
+                let kept = self.state.best.as_ref();
+                let kept = kept.filter(|kept| kept.feasible && stated(&kept.multipliers));
                 let before = kept.and_then(|kept| kept.residual).is_some_and(small);
                 (at_gap || (now && absolute), idle && before)
             }
         };
+        let converged = reached && stated(pair);
         let met_before = feasible || self.state.best.as_ref().is_some_and(|best| best.feasible);
         if converged {
             // The pair that converged is what is returned.
-            self.state.best = Some(this(residual.map(|r| r.value)));
+            self.state.best = Some(this(residual));
             self.state.outcome = Some(Outcome::Converged);
         } else if settled {
             self.state.outcome = Some(Outcome::Converged);
+        } else if reached && residual.is_none() {
+            self.state.best = Some(this(None));
+            self.state.outcome = Some(self.at_the_end(Outcome::Stalled));
         } else if infeasible.is_some() && !met_before {
             self.state.outcome = infeasible;
         } else if stop.feasible && merit.feasible {
@@ -371,4 +389,11 @@ impl<M: Model> Training<M> {
             kept_epoch,
         }
     }
+}
+
+/// Whether a point that may violate its requirement has a multiplier all the same. The pair is then one of a problem
+/// that is stricter than the one stated.
+fn is_stricter(problem: &Problem, multipliers: &Multipliers) -> bool {
+    let mut requirements = problem.requirements().iter().zip(multipliers.iter());
+    requirements.any(|(r, m)| r.all_but > 0.0 && m.iter().any(|&m| m > 0.0))
 }

@@ -1,7 +1,12 @@
-//! Which points to leave out, where a requirement allows a share of them to violate it (`all_but`) and not all
-//! can meet it.
+//! Which points to leave out, where a requirement allows a share of them to violate it (`all_but`).
 //!
-//! The points furthest from the limit are not always the right ones: with two outliers of high leverage among ten
+//! The search begins without these requirements. If they are met at what is best then, nothing is better. If not,
+//! the points that are furthest from the limit there are left out, up to the share, and the best without them is
+//! found. Those of them that meet the limit now need not be left out: in their place go the points that
+//! cost most, as their multipliers say, until none is left. That only improves the result; it is not claimed to be the
+//! best choice of all, which is a combinatorial question.
+//!
+//! If the other points cannot meet the requirement, the choice was wrong. The points furthest from the limit are not always the right ones: with two outliers of high leverage among ten
 //! points, the eight others are furthest where everybody's violation is least. As for least trimmed squares, which
 //! is the same question, concentration steps are taken from several starts (Rousseeuw and Van Driessen 2006,
 //! FAST-LTS): minimise the violation of the points that are kept, keep the points that are nearest to the limit
@@ -17,12 +22,12 @@ use crate::learner::augmented::{Augmented, shifted};
 use crate::learner::feasibility::is_followed;
 use crate::learner::lbfgs::{Limits, Minimum, minimise};
 use crate::learner::sizes::{Sizes, parameters};
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, allowed};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
-
 use crate::real::Real;
+use crate::requirement::Requirement;
 use crate::stream::{Purpose, Stream};
 
 /// Starts from a few random points.
@@ -37,35 +42,98 @@ const NONE: f64 = 1e-9;
 /// The points that requirements leave out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LeftOut {
-    /// None: all are asked to meet their requirements.
+    /// None: no requirement allows any.
     #[default]
     Nobody,
-    /// Those that are furthest from the limit at each step.
-    Furthest,
-    /// These, per requirement.
+    /// All points of the requirements that allow a share: what is best without these requirements.
+    Everybody,
+    /// These, per requirement: the furthest from the limit at that best, and what was exchanged for them since.
     Chosen(Vec<Vec<usize>>),
+    /// These, per requirement: what concentration steps found, and what was exchanged for them since.
+    Trimmed(Vec<Vec<usize>>),
 }
 
 impl LeftOut {
+    /// Where a search begins.
+    pub(crate) fn first(problem: &Problem) -> Self {
+        if problem.may_leave_out() { Self::Everybody } else { Self::Nobody }
+    }
+
+    /// Whether it is of these requirements.
+    pub(crate) fn fits(&self, problem: &Problem) -> bool {
+        let (Self::Chosen(points) | Self::Trimmed(points)) = self else { return true };
+        let fits = |(points, r): (&Vec<usize>, &Requirement)| {
+            points.iter().all(|&n| r.all_but > 0.0 && n < r.multipliers())
+        };
+        let requirements = problem.requirements();
+        points.len() == requirements.len() && points.iter().zip(requirements).all(fits)
+    }
+
     /// Puts the offsets of the points that are left out at +∞.
-    pub(crate) fn apply(
-        &self,
-        problem: &Problem,
-        measurement: &Measurement,
-        offsets: &mut [Vec<f64>],
-    ) {
+    pub(crate) fn apply(&self, problem: &Problem, offsets: &mut [Vec<f64>]) {
         for (i, requirement) in problem.requirements().iter().enumerate() {
+            let everybody: Vec<usize>;
             let points = match self {
                 Self::Nobody => continue,
-                Self::Furthest => furthest(measurement, i, requirement.all_but, &offsets[i]),
-                Self::Chosen(points) => points[i].clone(),
+                Self::Everybody if requirement.all_but == 0.0 => continue,
+                Self::Everybody => {
+                    everybody = (0..requirement.multipliers()).collect();
+                    &everybody
+                }
+                Self::Chosen(points) | Self::Trimmed(points) => &points[i],
             };
             if !points.is_empty() {
                 offsets[i].resize(requirement.multipliers(), 0.0);
             }
-            for n in points {
+            for &n in points {
                 offsets[i][n] = f64::INFINITY;
             }
+        }
+    }
+
+    /// The points furthest from their limits, beyond these offsets.
+    pub(crate) fn furthest(
+        problem: &Problem,
+        measurement: &Measurement,
+        offsets: &[Vec<f64>],
+    ) -> Self {
+        let of = |(i, r): (usize, &Requirement)| furthest(measurement, i, r.all_but, &offsets[i]);
+        Self::Chosen(problem.requirements().iter().enumerate().map(of).collect())
+    }
+
+    /// Where some points that are left out meet their limit all the same, others can be left out instead: those that
+    /// cost most, by their multipliers. `None` if nothing is gained. The best without the new ones is no worse
+    /// than the best without the old ones.
+    pub(crate) fn exchanged(
+        &self,
+        problem: &Problem,
+        measurement: &Measurement,
+        multipliers: &Multipliers,
+        offsets: &[Vec<f64>],
+    ) -> Option<Self> {
+        let (Self::Chosen(points) | Self::Trimmed(points)) = self else { return None };
+        let mut gained = false;
+        let mut of = |(i, requirement): (usize, &Requirement)| {
+            let (slacks, m) = (&measurement.slacks[i], multipliers.of(i));
+            let beyond: Vec<f64> = shifted(slacks, &offsets[i]).collect();
+            let mut next: Vec<usize> =
+                points[i].iter().copied().filter(|&n| beyond[n] > 0.0).collect();
+            let free = allowed(requirement.all_but, m.len()).saturating_sub(next.len());
+            let left_out = |n: usize| points[i].binary_search(&n).is_ok();
+            let mut costly: Vec<usize> =
+                (0..m.len()).filter(|&n| m[n] > 0.0 && !left_out(n)).collect();
+            costly.sort_by(|&a, &b| m[b].total_cmp(&m[a]).then(a.cmp(&b)));
+            costly.truncate(free);
+            gained |= !costly.is_empty();
+            next.append(&mut costly);
+            next.sort_unstable();
+            next
+        };
+        let next = problem.requirements().iter().enumerate().map(&mut of).collect();
+        match self {
+            _ if !gained => None,
+            Self::Trimmed(_) => Some(Self::Trimmed(next)),
+            _ => Some(Self::Chosen(next)),
         }
     }
 }
@@ -73,10 +141,11 @@ impl LeftOut {
 /// The points with the largest violations, up to a share of all.
 fn furthest(measurement: &Measurement, i: usize, share: f64, offsets: &[f64]) -> Vec<usize> {
     let slacks: Vec<f64> = shifted(&measurement.slacks[i], offsets).collect();
-    let count = (share * slacks.len() as f64 + 1e-9).floor() as usize;
+    let count = allowed(share, slacks.len());
     let mut order: Vec<usize> = (0..slacks.len()).filter(|&n| slacks[n] > 0.0).collect();
     order.sort_by(|&a, &b| slacks[b].total_cmp(&slacks[a]).then(a.cmp(&b)));
     order.truncate(count);
+    order.sort_unstable();
     order
 }
 
@@ -108,8 +177,8 @@ pub(crate) fn trim<M: Model>(
         for _ in 0..STEPS {
             let measurement = lagrangian.measure(&parameters::<M>(metric, &z));
             let mut offsets = unfollowed_ignored(problem);
-            LeftOut::Furthest.apply(problem, &measurement, &mut offsets);
-            let chosen = chosen(problem, &offsets);
+            let chosen = LeftOut::furthest(problem, &measurement, &offsets);
+            chosen.apply(problem, &mut offsets);
             if chosen == left_out {
                 break;
             }
@@ -131,7 +200,13 @@ pub(crate) fn trim<M: Model>(
         }
     }
     lagrangian.set_scope(Scope::Everything);
-    best.map(|(_, z, left_out)| (parameters::<M>(metric, &z), left_out))
+    best.map(|(_, z, left_out)| {
+        let left_out = match left_out {
+            LeftOut::Chosen(points) => LeftOut::Trimmed(points),
+            other => other,
+        };
+        (parameters::<M>(metric, &z), left_out)
+    })
 }
 
 /// No offset for requirements that θ follows, +∞ for those that are measured by another loss.
@@ -139,16 +214,6 @@ fn unfollowed_ignored(problem: &Problem) -> Vec<Vec<f64>> {
     let offset = |followed: bool| if followed { 0.0 } else { f64::INFINITY };
     let requirements = problem.requirements().iter();
     requirements.map(|r| vec![offset(is_followed(r)); r.multipliers()]).collect()
-}
-
-/// The points at +∞ of the requirements that may leave some out.
-fn chosen(problem: &Problem, offsets: &[Vec<f64>]) -> LeftOut {
-    let of = |(i, offsets): (usize, &Vec<f64>)| {
-        let requirement = &problem.requirements()[i];
-        let may = requirement.all_but > 0.0 && is_followed(requirement);
-        (0..offsets.len()).filter(|&n| may && offsets[n].is_infinite()).collect()
-    };
-    LeftOut::Chosen(offsets.iter().enumerate().map(of).collect())
 }
 
 /// Offsets at which all but `count` random points of the requirements with `all_but` are left out.
@@ -165,6 +230,25 @@ fn few_points(problem: &Problem, count: usize, seed: u64, start: u64) -> Vec<Vec
         }
     }
     offsets
+}
+
+/// Whether no θ near meets the requirements for all points but those that are left out, beyond their margins.
+pub(crate) fn is_hopeless<M: Model>(
+    lagrangian: &mut Lagrangian<M>,
+    sizes: &Sizes,
+    theta: &[M::Real],
+    left_out: &LeftOut,
+    interrupt: &AtomicBool,
+) -> bool {
+    let problem = lagrangian.problem();
+    let mut offsets = unfollowed_ignored(problem);
+    left_out.apply(problem, &mut offsets);
+    let mut z: Vec<f64> = theta.iter().map(|t| t.to_f64()).collect();
+    sizes.metric.coordinates(&mut z);
+    lagrangian.set_scope(Scope::RequirementsOnly);
+    let violation = least_violation(lagrangian, sizes, &mut z, &offsets, interrupt);
+    lagrangian.set_scope(Scope::Everything);
+    violation > NONE * NONE
 }
 
 /// Minimises the total violation beyond the offsets, from z; returns it.

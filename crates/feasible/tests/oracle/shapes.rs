@@ -35,7 +35,7 @@ pub enum Shape {
     Equalities,
     /// Levels of their own for every point.
     Levels,
-    /// A share that may violate a requirement which all can meet.
+    /// A share of the points that may violate a requirement.
     AllBut,
 }
 
