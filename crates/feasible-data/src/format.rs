@@ -35,8 +35,8 @@
 //! # Ok::<(), feasible_data::Error>(())
 //! ```
 //!
-//! Blank lines are skipped, everywhere. Quotes are double quotes, doubled inside; a quoted cell
-//! may hold delimiters and line breaks.
+//! Blank lines are skipped, everywhere; an empty cell of a table of one column is written `""`. Quotes are
+//! double quotes, doubled inside; a quoted cell may hold delimiters and line breaks.
 
 use std::collections::BTreeMap;
 

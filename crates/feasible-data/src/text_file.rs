@@ -141,8 +141,9 @@ impl<'a> Rows<'a> {
         if self.format.trim { cell.trim_ascii() } else { cell }
     }
 
-    /// Reads the next row that is not blank and gives its line.
-    fn advance(&mut self) -> Result<Option<u64>> {
+    /// Reads the next row that is not blank and gives its line. A record of one cell with nothing in it is a row
+    /// only of a table of one column, and only as `""`, or as spaces that are not trimmed.
+    fn advance(&mut self, one_column: bool) -> Result<Option<u64>> {
         loop {
             self.of_row.set(0);
             let begins = self.skipped + self.reader.position().line();
@@ -162,7 +163,11 @@ impl<'a> Rows<'a> {
                 return Ok(None);
             }
             if self.record.len() == 1 && self.record[0].trim_ascii().is_empty() {
-                continue;
+                // The reader itself passes over lines of no bytes: an empty cell was quoted.
+                let written = self.record[0].is_empty() || !self.format.trim;
+                if !(one_column && written) {
+                    continue;
+                }
             }
             // The reader stands on the line after the row.
             let after = self.reader.position().line();
@@ -173,7 +178,7 @@ impl<'a> Rows<'a> {
 
     /// Reads the next row of a table of `width` columns and gives its line.
     fn next(&mut self, width: usize) -> Result<Option<u64>> {
-        let Some(line) = self.advance()? else { return Ok(None) };
+        let Some(line) = self.advance(width == 1)? else { return Ok(None) };
         let found = self.record.len();
         if found == width {
             return Ok(Some(line));
@@ -189,7 +194,8 @@ impl<'a> Rows<'a> {
 
     /// Names of the columns, and the line of the first row if that had to be read for them.
     fn names(&mut self) -> Result<(Vec<String>, Option<u64>)> {
-        let Some(line) = self.advance()? else {
+        let one_column = !self.format.header && self.format.names.len() <= 1;
+        let Some(line) = self.advance(one_column)? else {
             return Err(Error::Empty { file: self.file.clone() });
         };
         let width = self.record.len();

@@ -223,3 +223,37 @@ fn rows_can_be_read_by_their_lines() {
         assert_eq!(some.origin(at).1, whole.origin(row).1);
     }
 }
+
+#[test]
+fn an_empty_cell_of_the_only_column_is_a_row_when_it_is_quoted() {
+    let cells = |bytes: &[u8], format: &Format| -> Vec<Option<String>> {
+        let table = Table::from_bytes("t", bytes, format).unwrap();
+        (0..table.rows()).map(|row| table.columns()[0].text(row)).collect()
+    };
+    let text = |cells: &[&str]| -> Vec<Option<String>> {
+        cells.iter().map(|cell| Some(cell.to_string()).filter(|cell| !cell.is_empty())).collect()
+    };
+    let default = Format::default();
+    assert_eq!(cells(b"x\n1\n\"\"\n\n  \n3\n\"\"\n", &default), text(&["1", "", "3", ""]));
+    assert_eq!(cells(b"x\r\n\"\"\r\n\r\nb\r\n", &default), text(&["", "b"]));
+    let bare = Format { header: false, ..Format::default() };
+    assert_eq!(cells(b"\"\"\nb\n", &bare), text(&["", "b"]));
+    // Without trimming, spaces are what a cell holds.
+    let spaces = Format { trim: false, ..Format::default() };
+    assert_eq!(cells(b"\n  \nx\na\n  \n\n\"\"\n", &spaces), text(&["a", "  ", ""]));
+    // Where there are more columns it is a line with nothing on it, as before.
+    assert_eq!(cells(b"\"\"\nx,y\n\"\"\n1,2\n \n", &default), text(&["1"]));
+}
+
+#[test]
+fn a_table_of_one_column_keeps_its_rows_when_it_is_written_and_read() {
+    let cells = [Some("a"), None, Some("b"), None, None];
+    let table = Table::new("t", vec![feasible_data::Column::levels("x", cells)]).unwrap();
+    let mut csv = Vec::new();
+    table.write_csv(&mut csv).unwrap();
+    let again = read(&csv).unwrap();
+    let text =
+        |table: &Table| -> Vec<_> { (0..5).map(|row| table.columns()[0].text(row)).collect() };
+    assert_eq!(again.rows(), 5, "{:?}", String::from_utf8_lossy(&csv));
+    assert_eq!(text(&again), text(&table));
+}
