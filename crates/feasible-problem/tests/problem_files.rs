@@ -137,6 +137,18 @@ fn errors_in_other_sections_are_placed_too() {
             "problem.toml:7:2: modle: unknown key 'modle': did you mean 'model'?",
         ),
         ("validation = 0.2", "validation = 0.9", "problem.toml:5:9: data.split: split: "),
+        (
+            "validation = 0.2, test = 0.2",
+            "train = 1.0",
+            "problem.toml:5:9: data.split: `test` is 0.2 by default, and the other parts take 1 of the rows: \
+             give `test` as well, for instance test = 0",
+        ),
+        (
+            "validation = 0.2, test = 0.2",
+            "validation = 0.9",
+            "problem.toml:5:9: data.split: `test` is 0.2 by default, and the other parts take 0.9 of the rows: \
+             give `test` as well, for instance test = 0.1",
+        ),
         ("file = \"people.csv\"\n", "", "problem.toml:1:1: data: no data: give `source`"),
         ("epochs = 2", "rate = -1", "problem.toml:17:1: training: rate = -1: must be"),
         ("hidden = [4]", "hidden = [0]", "problem.toml:7:1: model: "),

@@ -142,6 +142,16 @@ pub(super) fn split(
         let validation = given.validation.unwrap_or(0.0);
         let test = given.test.unwrap_or(default.test);
         let train = given.train.unwrap_or(round(1.0 - validation - test));
+        let others = given.train.unwrap_or(0.0) + validation;
+        if given.test.is_none() && others <= 1.0 + 1e-9 && others + test > 1.0 + 1e-9 {
+            let message = format!(
+                "`test` is {test} by default, and the other parts take {} of the rows: give `test` \
+                 as well, for instance test = {}",
+                round(others),
+                round((1.0 - others).max(0.0))
+            );
+            return Err(source.at("data.split", message));
+        }
         let fractions = Fractions {
             train,
             validation,
