@@ -13,7 +13,7 @@
 //! | [`checkpoints`] | a checkpoint, fingerprints | written and read again it is the same |
 //! | [`images`] | PNG, JPEG, IDX, CIFAR batches and archives | pixels and labels fit the shape and the classes |
 //! | [`runs`] | a file of a run that is resumed | the run ends or is refused; the model that is left can be read |
-//! | [`reports`] | a file of a run that is reported on | a page without scripts, or a refusal |
+//! | [`reports`] | a file of a run that is reported on, or of a sweep that continues | a page without scripts, or a refusal |
 
 pub mod checkpoints;
 pub mod expressions;
@@ -22,6 +22,7 @@ pub mod memory;
 pub mod models;
 pub mod mutation;
 pub mod people;
+pub mod pictures;
 pub mod problems;
 pub mod reports;
 pub mod runs;

@@ -3,8 +3,15 @@
 //! The bytes are a file as it is, or its parts, so that mutations reach beyond the lengths and offsets of the
 //! container: the manifest, a zero byte, the tensors' header, a zero byte, the tensors' numbers.
 
-use feasible_data::{Kind, Table, Unseen};
+use feasible_data::{Kind, Limits, Table, Unseen};
+use feasible_problem::Gallery;
 use feasible_run::{Predictions, SavedModel};
+
+use crate::pictures;
+
+thread_local! {
+    static PICTURES: Gallery = gallery();
+}
 
 /// A model that is accepted has finite weights, is the same when saved and read again, and predicts finite numbers.
 ///
@@ -31,10 +38,27 @@ pub fn run(bytes: &[u8]) -> bool {
         }
         Err(error) => panic!("saved as a model that cannot be read: {error}"),
     }
-    if model.manifest().image.is_none() {
-        used(&model);
+    match model.manifest().image {
+        None => used(&model),
+        Some(_) => PICTURES.with(|gallery| {
+            if let Ok(predictions) = model.predict_images(gallery, &[0, 1, 2, 3], 1) {
+                finite(&predictions);
+            }
+        }),
     }
     true
+}
+
+fn gallery() -> Gallery {
+    let made = || -> Result<Gallery, Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        pictures::write(folder.path())?;
+        Ok(Gallery::folder(folder.path(), &Limits::default())?)
+    };
+    match made() {
+        Ok(gallery) => gallery,
+        Err(error) => panic!("the pictures cannot be read: {error}"),
+    }
 }
 
 /// The file with these parts.

@@ -5,11 +5,13 @@
 
 use std::path::Path;
 
-use feasible_problem::spec::ModelSpec;
-use feasible_problem::{Plan, Source};
+use feasible_problem::{Plan, Source, memory};
 use tempfile::TempDir;
 
 use crate::people;
+
+/// What a training may take, in bytes.
+const MEMORY: u64 = 64 << 20;
 
 thread_local! {
     static PLACE: Option<TempDir> = place();
@@ -29,17 +31,12 @@ fn place() -> Option<TempDir> {
 /// If it is not, or if there is no temporary directory.
 pub fn run(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    // The same on every machine.
+    memory::set_limit(MEMORY);
     PLACE.with(|place| match place {
         Some(directory) => read(directory.path(), text),
         None => panic!("no temporary directory"),
     })
-}
-
-/// Whether a network fits some machines and not others. What fits none is refused everywhere.
-fn is_large(model: &ModelSpec) -> bool {
-    let sizes = model.hidden.iter().flatten().chain(&model.centres).chain(&model.width);
-    let mut large = sizes.filter(|size| **size > 1 << 10).peekable();
-    large.peek().is_some() && large.all(|size| *size < 1 << 40)
 }
 
 fn read(directory: &Path, text: &str) -> bool {
@@ -65,7 +62,6 @@ fn read(directory: &Path, text: &str) -> bool {
     if data.source.is_some()
         || elsewhere.iter().any(|path| path.is_some())
         || data.file.as_deref() != Some(&people)
-        || is_large(&spec.model)
     {
         return true;
     }

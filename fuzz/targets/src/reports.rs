@@ -1,12 +1,16 @@
-//! A run directory in which one file has been exchanged, and which is reported on, certified and monitored.
+//! A run directory in which one file has been exchanged, and which is reported on, certified and monitored; and a
+//! sweep that finds a `sweep.json` in its directory.
 //!
-//! The bytes are those of [`runs`](crate::runs), with a finished run; the lines of a ledger are chained anew.
+//! The bytes are those of [`runs`](crate::runs), with a finished run; the lines of a ledger are chained anew, and in
+//! `sweep.json` `{problem}` stands for the hash of the problem, which names the path of the table.
 
 use std::path::Path;
 
+use feasible_problem::Source;
 use feasible_report::Report;
 use feasible_run::monitor::Standing;
-use feasible_run::{RunRecord, files};
+use feasible_run::sweep::SWEEP;
+use feasible_run::{RunRecord, SweepOptions, files, sweep};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
@@ -28,6 +32,8 @@ pub const FILES: [&str; 10] = [
 
 thread_local! {
     static DONE: Option<(Begun, TempDir)> = done();
+    static PROBLEM: Option<String> =
+        DONE.with(|done| hash_of(&sweep_file(&done.as_ref()?.0).ok()?));
 }
 
 fn done() -> Option<(Begun, TempDir)> {
@@ -38,7 +44,7 @@ fn done() -> Option<(Begun, TempDir)> {
     Some((begun, directory))
 }
 
-/// A run that is accepted gives a page and a card without scripts.
+/// A run that is accepted gives a page and a card without scripts; a sweep ends, or leaves the file as it was.
 ///
 /// # Panics
 /// If it does not, or if there is no temporary directory.
@@ -46,6 +52,9 @@ pub fn run(bytes: &[u8]) -> bool {
     DONE.with(|done| {
         let Some((begun, directory)) = done else { panic!("no temporary directory") };
         let Some((name, content)) = begun.file(bytes) else { return false };
+        if name == SWEEP {
+            return swept(begun, &content);
+        }
         if !FILES.contains(&name) {
             return false;
         }
@@ -64,6 +73,60 @@ pub fn run(bytes: &[u8]) -> bool {
         }
         accepted
     })
+}
+
+/// A sweep of one level, in a directory that has this file.
+fn swept(begun: &Begun, found: &[u8]) -> bool {
+    let Some(hash) = PROBLEM.with(Clone::clone) else { panic!("a sweep cannot be made") };
+    let found = String::from_utf8_lossy(found).replace("{problem}", &hash).into_bytes();
+    let Ok(directory) = tempfile::tempdir() else { panic!("no temporary directory") };
+    let file = directory.path().join(SWEEP);
+    let left = || std::fs::read(&file).unwrap_or_default();
+    assert!(std::fs::write(&file, &found).is_ok(), "it is written");
+    match solved(begun, directory.path()) {
+        Ok(()) => {
+            let saved: Result<serde_json::Value, _> = serde_json::from_slice(&left());
+            assert!(saved.is_ok_and(|saved| saved["frontier"].is_object()), "what is left of it");
+            true
+        }
+        Err(error) => {
+            assert!(left() == found, "refused ({error}), and the file is another");
+            false
+        }
+    }
+}
+
+fn solved(begun: &Begun, directory: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    let source = Source::open(&begun.problem().display().to_string())?;
+    let source = source.with_overrides(&["training.epochs=1".to_string()]);
+    let directory = Some(directory.to_path_buf());
+    let options = SweepOptions { levels: vec![0.4], directory, ..SweepOptions::new("older") };
+    sweep(&source, &options, &|_| {})?;
+    Ok(())
+}
+
+/// What a sweep of this run leaves.
+fn sweep_file(begun: &Begun) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let directory = tempfile::tempdir()?;
+    solved(begun, directory.path())?;
+    Ok(std::fs::read(directory.path().join(SWEEP))?)
+}
+
+fn hash_of(sweep: &[u8]) -> Option<String> {
+    let saved: serde_json::Value = serde_json::from_slice(sweep).ok()?;
+    Some(saved["design"]["problem"].as_str()?.to_string())
+}
+
+/// The bytes that stand for the file of a sweep that has ended.
+///
+/// # Errors
+/// What the program or the system says.
+pub fn sweep_seed() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let mut begun = begun(false);
+    let file = sweep_file(&begun)?;
+    let hash = hash_of(&file).ok_or("a sweep without the hash of its problem")?;
+    begun.add(SWEEP, String::from_utf8(file)?.replace(&hash, "{problem}").into_bytes());
+    Ok(begun.seed(SWEEP))
 }
 
 fn reported(directory: &Path) -> bool {

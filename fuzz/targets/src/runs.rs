@@ -101,6 +101,16 @@ impl Begun {
         &self.files
     }
 
+    /// Its problem file.
+    pub fn problem(&self) -> std::path::PathBuf {
+        self.directory.path().join("problem.toml")
+    }
+
+    /// Adds a file.
+    pub fn add(&mut self, name: &str, bytes: Vec<u8>) {
+        self.files.insert(name.to_string(), bytes);
+    }
+
     /// The bytes that stand for a file of this run.
     pub fn seed(&self, name: &str) -> Vec<u8> {
         let bytes = self.files.get(name).map(Vec::as_slice).unwrap_or_default();

@@ -3,11 +3,15 @@
 use std::error::Error;
 use std::path::Path;
 
+use feasible_data::{Format, Table};
+use feasible_problem::spec::CertifySpec;
 use feasible_problem::{Plan, Source};
-use feasible_run::{Interrupt, Memory, Storage, files, fit_in};
+use feasible_run::{
+    AttackOptions, Interrupt, Memory, Monitor, SavedModel, Storage, check_prices, files, fit_in,
+};
 
-use crate::runs::{self, begun};
-use crate::{checkpoints, models, people, reports};
+use crate::runs::{self, Begun, begun};
+use crate::{checkpoints, models, people, pictures, reports};
 
 /// Writes them into the folders of a corpus.
 ///
@@ -24,6 +28,7 @@ pub fn write(corpus: &Path) -> Result<(), Box<dyn Error>> {
         ("mlp-number", "\n"),
         ("linear", "kind = \"linear\"\n"),
         ("kernel", "kind = \"kernel\"\ncentres = 4\n"),
+        ("resnet18", "kind = \"resnet18\"\nwidth = 1\n"),
     ] {
         let file = trained(kind, more)?;
         write("models", &format!("valid-{kind}.safetensors"), &file)?;
@@ -40,11 +45,42 @@ pub fn write(corpus: &Path) -> Result<(), Box<dyn Error>> {
     for name in runs::FILES {
         write("runs", &format!("valid-{name}"), &run.seed(name))?;
     }
-    let run = begun(false);
+    let mut run = begun(false);
+    used(&mut run)?;
     for name in reports::FILES {
         if run.files().contains_key(name) {
             write("reports", &format!("valid-{name}"), &run.seed(name))?;
         }
+    }
+    write("reports", "valid-sweep.json", &reports::sweep_seed()?)?;
+    Ok(())
+}
+
+/// Adds what is in the directory of a run that was attacked and monitored, and whose prices were verified.
+fn used(run: &mut Begun) -> Result<(), Box<dyn Error>> {
+    let directory = tempfile::tempdir()?;
+    for (name, bytes) in run.files() {
+        std::fs::write(directory.path().join(name), bytes)?;
+    }
+    let file = directory.path().join(files::MODEL);
+    let table = people::table();
+    let epsilons = vec![0.0, 0.1, 0.5];
+    let options = AttackOptions { epsilons, steps: 2, restarts: 1, ..AttackOptions::default() };
+    let curve = SavedModel::open(&file)?.attack_table(&table, &options, 1, &mut |_, _| true)?;
+    run.add(files::ATTACK[0], serde_json::to_vec_pretty(&curve)?);
+    check_prices(directory.path(), 0.1, 1, &Interrupt::new(), &|_| {})?;
+    let mut monitor = Monitor::open(directory.path(), &CertifySpec::default(), None)?;
+    // Half a year later: no row is one that was trained on.
+    let csv = people::csv();
+    let row = |(at, row): (usize, &str)| match at {
+        0 => format!("{row}\n"),
+        _ => row.replacen(',', ".5,", 1) + "\n",
+    };
+    let later: String = csv.lines().enumerate().map(row).collect();
+    monitor.add(&Table::from_bytes("later", later.as_bytes(), &Format::default())?, None, "May")?;
+    monitor.commit()?;
+    for name in [files::SENSITIVITY, files::MONITOR] {
+        run.add(name, std::fs::read(directory.path().join(name))?);
     }
     Ok(())
 }
@@ -62,6 +98,11 @@ fn trained(kind: &str, model: &str) -> Result<Vec<u8>, Box<dyn Error>> {
             "[data]\nfile = \"people.csv\"\ntarget = \"age\"\nmissing = \"level\"\n\
              [model]\nhidden = [2]\n[training]\nepochs = 2\n",
         );
+    }
+    if kind == "resnet18" {
+        pictures::write(&directory.path().join("pictures"))?;
+        problem =
+            format!("[data]\nfolder = \"pictures\"\n[model]\n{model}[training]\nepochs = 1\n");
     }
     let file = directory.path().join("problem.toml");
     std::fs::write(&file, problem)?;
