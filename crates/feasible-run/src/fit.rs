@@ -19,6 +19,7 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use feasible::learner::Phase;
 use feasible::{Outcome, Samples, Solution, State, Training};
 use feasible_data::UnknownLevels;
 use feasible_problem::clause::Ground;
@@ -317,6 +318,24 @@ fn cut_half_a_line(storage: &dyn Storage, name: &str) -> Result<()> {
     storage.truncate(name, whole as u64).map_err(failed("truncate", storage, name))
 }
 
+/// How long the phases of an epoch take.
+#[derive(Default)]
+struct PhaseTimes {
+    now: Option<(Phase, Instant)>,
+    primal: Duration,
+    dual: Duration,
+}
+
+impl PhaseTimes {
+    fn enter(&mut self, phase: Phase) {
+        match self.now.replace((phase, Instant::now())) {
+            Some((Phase::Primal, since)) => self.primal += since.elapsed(),
+            Some((Phase::Dual, since)) => self.dual += since.elapsed(),
+            Some((Phase::Judging, _)) | None => {}
+        }
+    }
+}
+
 /// A training on its way.
 struct Journey<'a> {
     plan: &'a Plan,
@@ -355,12 +374,14 @@ impl Journey<'_> {
         (self.observer)(&Event::Started { seed, epoch: run.state().epoch, epochs });
         let start = Instant::now();
         let (mut saved_at, mut unsaved) = (start, 0);
-        while let Some(report) = run.advance() {
+        loop {
+            let mut times = PhaseTimes::default();
+            let Some(report) = run.advance_observed(&mut |phase| times.enter(phase)) else { break };
             let metrics = EpochMetrics::new(&report);
             let timing = EpochTiming {
                 epoch: report.epoch,
-                primal: report.primal_time.as_secs_f64(),
-                dual: report.dual_time.as_secs_f64(),
+                primal: times.primal.as_secs_f64(),
+                dual: times.dual.as_secs_f64(),
                 elapsed: start.elapsed().as_secs_f64(),
             };
             self.append(METRICS, &json_line(&metrics))?;

@@ -119,6 +119,7 @@ pub mod multiplier;
 pub mod optimality;
 pub mod optimiser;
 pub mod outcome;
+mod point_losses;
 pub mod population;
 pub mod price;
 pub mod problem;

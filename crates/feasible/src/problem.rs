@@ -124,13 +124,7 @@ impl Problem {
     /// # Errors
     /// A model that does not fit, or a θ of another length.
     pub fn measure<M: Model>(&self, model: &M, theta: &[M::Real]) -> Result<Measurement> {
-        if theta.len() != model.parameter_count() {
-            return Err(Error::Shape {
-                what: "theta".into(),
-                expected: format!("the model's {} parameters", model.parameter_count()),
-                found: theta.len(),
-            });
-        }
+        check_theta(model, theta)?;
         Ok(Lagrangian::new(self, Arc::new(model), 1, 0)?.measure(theta))
     }
 
@@ -216,29 +210,25 @@ impl Problem {
     /// # Errors
     /// The first misfit, with the requirement's name.
     pub fn check_model<M: Model + ?Sized>(&self, model: &M) -> Result<()> {
-        let check = |who: &str, term: &Term| {
-            let data = term.population.samples().inputs().width();
-            if data != model.input_width() {
-                let population = format!("the population of {who}");
-                return Err(Error::InputWidth { model: model.input_width(), data, population });
-            }
-            term.check_outputs(who, model.output_width())
-        };
-        if self.has_adaptive_views() && !model.has_input_gradient() {
-            return Err(Error::Setting {
-                setting: "populations whose view depends on the model".into(),
-                value: 1.0,
-                allowed: "none for this model, which has no gradient with respect to its inputs"
-                    .into(),
-            });
-        }
-        check("the objective", &self.0.objective)?;
+        self.0.objective.check_model("the objective", model)?;
         for requirement in &self.0.requirements {
             for term in &requirement.terms {
-                check(&requirement.who(), term)?;
+                term.check_model(&requirement.who(), model)?;
             }
             requirement.check_limit(Some(model.output_width()))?;
         }
         Ok(())
     }
+}
+
+/// Whether θ is one of this model.
+pub(crate) fn check_theta<M: Model>(model: &M, theta: &[M::Real]) -> Result<()> {
+    if theta.len() == model.parameter_count() {
+        return Ok(());
+    }
+    Err(Error::Shape {
+        what: "theta".into(),
+        expected: format!("the model's {} parameters", model.parameter_count()),
+        found: theta.len(),
+    })
 }

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::limit::suggestion;
 use crate::loss::Loss;
+use crate::model::Model;
 use crate::population::{Population, View};
 
 /// On average over the population, or for each of its points.
@@ -106,40 +107,58 @@ impl Term {
     }
 
     pub(crate) fn check(&self, who: &str) -> Result<()> {
-        let mismatch = |loss: &Loss, reason: &str| {
-            Err(Error::LossMismatch {
-                requirement: who.into(),
-                loss: loss.to_string(),
-                reason: reason.into(),
-            })
-        };
         if self.population.is_empty() {
             return Err(Error::EmptyPopulation { requirement: who.into() });
         }
         if !self.loss.is_differentiable() {
             let reason =
                 "has no useful gradient: give a smooth loss and pass this one to `measured_by`";
-            return mismatch(&self.loss, reason);
+            return Err(mismatch(who, &self.loss, reason.into()));
         }
-        for loss in [&self.loss, self.measure()] {
-            if loss.compares_views() && matches!(self.population.view(), View::Identity) {
-                let reason = "compares two views of a sample, but the population has only x: \
-                              give it a counterfactual";
-                return mismatch(loss, reason);
-            }
+        self.check_views(who, &self.loss)?;
+        self.check_views(who, self.measure())
+    }
+
+    /// Whether the population has the views that a loss compares.
+    pub(crate) fn check_views(&self, who: &str, loss: &Loss) -> Result<()> {
+        if loss.compares_views() && matches!(self.population.view(), View::Identity) {
+            let reason = "compares two views of a sample, but the population has only x: \
+                          give it a counterfactual";
+            return Err(mismatch(who, loss, reason.into()));
         }
         Ok(())
     }
 
+    /// Whether a model fits the population's inputs, its view, and both losses.
+    pub(crate) fn check_model<M: Model + ?Sized>(&self, who: &str, model: &M) -> Result<()> {
+        let data = self.population.samples().inputs().width();
+        if data != model.input_width() {
+            let population = format!("the population of {who}");
+            return Err(Error::InputWidth { model: model.input_width(), data, population });
+        }
+        if matches!(self.population.view(), View::Adaptive(_)) && !model.has_input_gradient() {
+            return Err(Error::Setting {
+                setting: "populations whose view depends on the model".into(),
+                value: 1.0,
+                allowed: "none for this model, which has no gradient with respect to its inputs"
+                    .into(),
+            });
+        }
+        self.check_outputs(who, model.output_width())
+    }
+
     /// Whether both losses fit `width` outputs and the population's targets.
-    pub(crate) fn check_outputs(&self, who: &str, width: usize) -> Result<()> {
+    fn check_outputs(&self, who: &str, width: usize) -> Result<()> {
         for loss in [&self.loss, self.measure()] {
-            loss.check(width, self.population.samples().targets()).map_err(|reason| {
-                Error::LossMismatch { requirement: who.into(), loss: loss.to_string(), reason }
-            })?;
+            let fits = loss.check(width, self.population.samples().targets());
+            fits.map_err(|reason| mismatch(who, loss, reason))?;
         }
         Ok(())
     }
+}
+
+fn mismatch(who: &str, loss: &Loss, reason: String) -> Error {
+    Error::LossMismatch { requirement: who.into(), loss: loss.to_string(), reason }
 }
 
 /// A requirement, as the user states it.
@@ -205,6 +224,18 @@ impl Requirement {
         self
     }
 
+    /// Subtracts another loss averaged over another population.
+    pub fn minus_loss(self, population: &Population, loss: Loss) -> Self {
+        self.plus_loss(-1.0, population, loss)
+    }
+
+    /// Adds `coefficient` times another loss averaged over another population. A
+    /// [`Requirement::measured_by`] before this is of the terms before it, one after it of all.
+    pub fn plus_loss(mut self, coefficient: f64, population: &Population, loss: Loss) -> Self {
+        self.terms.push(Term { coefficient, ..Term::new(population, loss) });
+        self
+    }
+
     /// Measures the slack, which moves the multiplier, with another loss than the one whose
     /// gradient moves θ: the true rate beside its smooth surrogate.
     pub fn measured_by(mut self, loss: Loss) -> Self {
@@ -229,6 +260,12 @@ impl Requirement {
     /// … ≤ a level of its own for each point (pointwise requirements).
     pub fn at_most_each(mut self, levels: Vec<f64>) -> Self {
         (self.sense, self.level) = (Sense::AtMost, Level::PerPoint(levels));
+        self
+    }
+
+    /// … ≥ a level of its own for each point (pointwise requirements).
+    pub fn at_least_each(mut self, levels: Vec<f64>) -> Self {
+        (self.sense, self.level) = (Sense::AtLeast, Level::PerPoint(levels));
         self
     }
 

@@ -90,8 +90,18 @@ impl SourceTerm {
 impl Source {
     /// All sources of a problem; the objective's comes first.
     pub(crate) fn of(objective: &Term, requirements: &[Requirement]) -> Vec<Self> {
+        let of = |(i, requirement)| {
+            let of: &Requirement = requirement;
+            of.terms.iter().map(move |term| (Owner::Requirement(i), of.sense.sign(), term))
+        };
+        let objective = std::iter::once((Owner::Objective, 1.0, objective));
+        Self::of_terms(objective.chain(requirements.iter().enumerate().flat_map(of)))
+    }
+
+    /// The sources of terms, with their owner and sign.
+    pub(crate) fn of_terms<'t>(terms: impl Iterator<Item = (Owner, f64, &'t Term)>) -> Vec<Self> {
         let mut sources: Vec<Self> = Vec::new();
-        let mut add = |owner: Owner, sign: f64, term: &Term| {
+        for (owner, sign, term) in terms {
             let samples = term.population.samples();
             let at = match sources.iter().position(|s| Arc::ptr_eq(&s.samples, samples)) {
                 Some(at) => at,
@@ -101,12 +111,6 @@ impl Source {
                 }
             };
             sources[at].add(owner, sign, term);
-        };
-        add(Owner::Objective, 1.0, objective);
-        for (i, requirement) in requirements.iter().enumerate() {
-            for term in &requirement.terms {
-                add(Owner::Requirement(i), requirement.sense.sign(), term);
-            }
         }
         for source in &mut sources {
             source.collect_rows();

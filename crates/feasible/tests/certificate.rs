@@ -471,6 +471,23 @@ fn claims_count_rows_of_the_problem() {
 }
 
 #[test]
+fn two_rates_of_different_losses_are_certified_apart() {
+    let (everyone, model, theta) = identity();
+    let positive = everyone.filter(|s| s.inputs()[0] > 0.0);
+    let smooth = Requirement::average("both", &positive, Loss::SmoothedError);
+    let requirement = smooth
+        .measured_by(Loss::Error)
+        .minus_loss(&positive, Loss::Probability { class: 1 })
+        .at_most(0.1);
+    let problem = Problem::minimise(&everyone, Loss::Logistic).subject_to(requirement);
+    let problem = problem.check().unwrap();
+    let claims = Design::new(delta(0.05)).claims(&problem, &model, &theta).unwrap();
+    assert!(matches!(&claims[0].evidence, Some(Evidence::Sum(terms)) if terms.len() == 2));
+    let subject = &claims[0].subject;
+    assert!(subject.starts_with("the error rate minus the expected "), "{subject}");
+}
+
+#[test]
 fn rows_of_one_unit_are_one_number() {
     let (everyone, model, theta) = identity();
     let positive = everyone.filter(|s| s.inputs()[0] > 0.0);

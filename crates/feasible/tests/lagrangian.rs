@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use common::people;
 use feasible::{
-    Adaptive, Loss, Multipliers, Place, Population, Probe, Problem, Requirement, Shift, rho,
+    Adaptive, Kind, Loss, Multipliers, Place, Population, Probe, Problem, Requirement, Shift, rho,
 };
 use feasible_nn::{Activation, Mlp};
 
@@ -22,6 +22,7 @@ fn everything(people: &Population, others: &Population) -> Problem {
         [(1, 2), (1, 3)].map(|(a, b)| Arc::new(Shift::new(inputs, rho::swap(a, b)).unwrap()));
     let swapped = group.counterfactuals(swaps.to_vec()).unwrap();
     let levels = (0..people.len()).map(|n| 0.1 + n as f64 * 1e-3).collect();
+    let floors = (0..people.len()).map(|n| 0.1 / (1.0 + n as f64)).collect();
     Problem::minimise(people, Loss::CrossEntropy)
         .weight_decay(0.01)
         .subject_to(Requirement::average("ace", &flipped, Loss::Kl).at_most(0.01))
@@ -40,6 +41,16 @@ fn everything(people: &Population, others: &Population) -> Problem {
             Requirement::average("floor", &group, Loss::Probability { class: 1 }).at_least(0.4),
         )
         .subject_to(Requirement::pointwise("low", &rest, Loss::SmoothedError).at_least(0.1))
+        .subject_to(
+            Requirement::pointwise("low each", people, Loss::SmoothedError).at_least_each(floors),
+        )
+        .subject_to(
+            Requirement::average("two losses", &group, Loss::Probability { class: 1 })
+                .measured_by(Loss::Selected { class: 1 })
+                .minus_loss(&rest, Loss::Brier)
+                .plus_loss(0.5, others, Loss::CrossEntropy)
+                .at_most(0.1),
+        )
         .check()
         .unwrap()
 }
@@ -49,6 +60,43 @@ fn multipliers(problem: &Problem) -> Multipliers {
     let rows = problem.requirements().iter().enumerate();
     let values = rows.map(|(i, r)| (0..r.multipliers()).map(|n| of(i, n)).collect()).collect();
     Multipliers::new(problem, values).unwrap()
+}
+
+#[test]
+fn slacks_are_the_losses_of_populations_less_their_levels() {
+    let problem = everything(&people(700, 1), &people(25, 2));
+    let model = Mlp::new(&[6, 5, 2], Activation::Tanh).unwrap().double();
+    let theta = feasible::Model::initial(&model, 3);
+    let measured = problem.measure(&model, &theta).unwrap();
+    for (requirement, slacks) in problem.requirements().iter().zip(&measured.slacks) {
+        let sign = requirement.sense().sign();
+        let losses = requirement.terms().iter().map(|term| {
+            let losses = term.population().losses(term.measure(), &model, &theta).unwrap();
+            assert_eq!(losses.len(), term.population().points());
+            losses
+        });
+        let losses: Vec<Vec<f64>> = losses.collect();
+        let found: Vec<f64> = match requirement.kind() {
+            Kind::Pointwise => {
+                let level = requirement.level();
+                losses[0].iter().enumerate().map(|(n, l)| sign * (l - level.of(n))).collect()
+            }
+            Kind::Average => {
+                let mean = |l: &Vec<f64>| l.iter().sum::<f64>() / l.len() as f64;
+                let terms = requirement.terms().iter().zip(&losses);
+                let value: f64 = terms.map(|(term, l)| term.coefficient() * mean(l)).sum();
+                vec![sign * (value - requirement.level().of(0))]
+            }
+        };
+        assert_eq!(found.len(), slacks.measured.len());
+        for (a, b) in found.iter().zip(&slacks.measured) {
+            assert!((a - b).abs() < 1e-12, "{}: {a} {b}", requirement.name());
+        }
+    }
+    let width = people(3, 1).losses(&Loss::Kl, &model, &theta).unwrap_err().to_string();
+    assert!(width.contains("counterfactual"), "{width}");
+    let short = people(3, 1).losses(&Loss::Brier, &model, &theta[1..]).unwrap_err().to_string();
+    assert!(short.contains("theta"), "{short}");
 }
 
 #[test]

@@ -25,6 +25,7 @@ use super::values::{Method, Values};
 use crate::error::{Error, Result};
 use crate::loss::Loss;
 use crate::model::Model;
+use crate::point_losses::losses;
 use crate::population::Population;
 use crate::problem::Problem;
 use crate::requirement::{Kind, Level, Requirement, Sense, Term};
@@ -87,17 +88,10 @@ impl Design {
         theta: &[M::Real],
         units: Option<&[u32]>,
     ) -> Result<Vec<Claim>> {
-        // Every term as a pointwise requirement at level 0: its slacks are the losses of the rows.
-        let mut probes = Vec::new();
-        for (i, requirement) in problem.requirements().iter().enumerate() {
-            for (t, term) in requirement.terms().iter().enumerate() {
-                let name = format!("{i}.{t}");
-                let probe = Requirement::pointwise(name, term.population(), term.loss().clone());
-                probes.push(probe.measured_by(term.measure().clone()).at_most(0.0));
-            }
-        }
-        let measured = problem.with_requirements(probes)?.measure(model, theta)?;
-        let mut losses = measured.slacks.iter().map(|slacks| &slacks.measured[..]);
+        let requirements = problem.requirements().iter();
+        let terms = requirements.flat_map(|r| r.terms().iter().map(|term| (r.who(), term.clone())));
+        let losses = losses(&terms.collect::<Vec<_>>(), model, theta)?;
+        let mut losses = losses.iter().map(Vec::as_slice);
         let mut claims = Vec::new();
         for requirement in problem.requirements() {
             let terms = requirement.terms().iter();
@@ -154,12 +148,21 @@ impl Design {
             }
         };
         let subject = match terms {
-            [one] if one.is_indicator() => format!("the {}", rate_name(one.measure())),
-            [one] => format!("the expected {}", one.measure()),
+            [one] => one.number(),
+            [one, other] if !one.has_measure_of(other) => {
+                let (a, b) = (one.number(), other.number());
+                match (one.term.coefficient(), other.term.coefficient()) {
+                    (1.0, -1.0) => format!("{a} minus {b}"),
+                    (x, y) => format!("{x} times {a} plus {y} times {b}"),
+                }
+            }
             [one, _] if one.is_indicator() => {
                 format!("the difference of the {}s", rate_name(one.measure()))
             }
-            [one, ..] => format!("the difference of the expected {}", one.measure()),
+            [one, rest @ ..] if rest.iter().all(|other| one.has_measure_of(other)) => {
+                format!("the difference of the expected {}", one.measure())
+            }
+            [_, ..] => "the weighted sum of expected losses".into(),
             [] => String::new(),
         };
         Ok(Claim { name, subject, sense, level, evidence: Some(evidence) })
@@ -215,6 +218,19 @@ impl Seen<'_> {
         (row..self.losses.len()).step_by(rows).map(|point| (point, self.losses[point]))
     }
 
+    /// Whether both are measured by the same loss.
+    fn has_measure_of(&self, other: &Self) -> bool {
+        self.measure().is_same(other.measure())
+    }
+
+    /// The number of the population that it estimates.
+    fn number(&self) -> String {
+        match self.is_indicator() {
+            true => format!("the {}", rate_name(self.measure())),
+            false => format!("the expected {}", self.measure()),
+        }
+    }
+
     /// Whether a row's loss can only be 0 or 1.
     fn is_indicator(&self) -> bool {
         let counts = matches!(self.measure(), Loss::Error | Loss::Selected { .. } | Loss::Flip);
@@ -239,7 +255,10 @@ fn rate_name(loss: &Loss) -> &'static str {
 fn is_difference(one: &Seen<'_>, other: &Seen<'_>) -> bool {
     // A unit may have rows of both.
     let rates = one.units.is_none() && one.is_indicator() && other.is_indicator();
-    rates && one.term.coefficient() == 1.0 && other.term.coefficient() == -1.0
+    rates
+        && one.has_measure_of(other)
+        && one.term.coefficient() == 1.0
+        && other.term.coefficient() == -1.0
 }
 
 /// How the rows of two rates lie to each other, and what was counted.

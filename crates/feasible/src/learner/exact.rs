@@ -23,7 +23,6 @@
 //! `proxy`. Which points are left out where a requirement allows a share to violate it: see `trim`.
 
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use crate::dual::Dual;
 use crate::error::{Error, Result};
@@ -32,7 +31,7 @@ use crate::learner::feasibility::{Effort, infeasibility, is_plain};
 use crate::learner::lbfgs::{Limits, Minimum, minimise};
 use crate::learner::progress::Settling;
 use crate::learner::proxy::Brackets;
-use crate::learner::report::Rho;
+use crate::learner::report::{Phase, Rho};
 use crate::learner::sizes::{Sizes, parameters};
 use crate::learner::strategy::{EpochOutcome, Residual, StepContext, move_all_duals};
 use crate::learner::trim::{LeftOut, is_hopeless, trim};
@@ -287,7 +286,7 @@ impl Exact {
             return None;
         }
         let problem = &context.lagrangian.problem().clone();
-        let primal = Instant::now();
+        (context.observer)(Phase::Primal);
         let sizes = match context.sizes.take() {
             Some(sizes) => sizes,
             None => Sizes::new(context.lagrangian, context.state.seed, context.interrupt)?,
@@ -307,8 +306,7 @@ impl Exact {
             }
         };
         let inner = self.minimise(&mut context, &sizes, penalties.as_deref(), &offsets)?;
-        let primal_time = primal.elapsed();
-        let dual = Instant::now();
+        (context.observer)(Phase::Dual);
         let measurement = context.lagrangian.measure(&context.state.theta);
         let steps = context.state.epoch + 1;
         let mut against = None;
@@ -367,7 +365,7 @@ impl Exact {
                 idle &= !Self::leave_out(&mut context, &sizes, &here);
             }
         }
-        let dual_time = dual.elapsed();
+        (context.observer)(Phase::Judging);
         *context.sizes = Some(sizes);
         Some(EpochOutcome {
             measurement,
@@ -375,8 +373,6 @@ impl Exact {
             rho: Some(inner.rho),
             residual: Some(Residual { value: residual, settled, idle }),
             infeasible,
-            primal_time,
-            dual_time,
         })
     }
 }

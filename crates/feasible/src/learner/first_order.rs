@@ -14,12 +14,12 @@
 //!   multipliers of samples seen in it move.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::dual::Dual;
 use crate::error::{Error, Result};
 use crate::lagrangian::Selection;
 use crate::learner::feasibility::{Effort, infeasibility, is_plain, total_violation};
+use crate::learner::report::Phase;
 use crate::learner::sizes::Sizes;
 use crate::learner::state::State;
 use crate::learner::strategy::{EpochOutcome, StepContext, move_all_duals};
@@ -121,7 +121,7 @@ impl<R: Real> FirstOrder<R> {
         let duals = self.duals(problem);
         let steps = self.steps(problem);
         let trainable = context.lagrangian.model().trainable_count();
-        let primal = Instant::now();
+        (context.observer)(Phase::Primal);
         context.orders.resize_with(sources.len(), Vec::new);
         for (s, (source, order)) in sources.iter().zip(context.orders.iter_mut()).enumerate() {
             let batch = self.batch_size.min(source.rows.len());
@@ -168,8 +168,7 @@ impl<R: Real> FirstOrder<R> {
             }
             context.state.batch += 1;
         }
-        let primal_time = primal.elapsed();
-        let dual = Instant::now();
+        (context.observer)(Phase::Dual);
         let measurement = match (self.cadence, self.survey) {
             (Cadence::Batches(_), Some(rows)) => {
                 context.lagrangian.survey(&context.state.theta, rows)
@@ -185,7 +184,7 @@ impl<R: Real> FirstOrder<R> {
             let epoch = context.state.epoch as f64;
             move_all_duals(problem, &duals, context.state, epoch, &measurement);
         }
-        let dual_time = dual.elapsed();
+        (context.observer)(Phase::Judging);
         context.state.batch = 0;
         let violation = total_violation(&measurement);
         let stuck = context.rules.look_for_infeasibility
@@ -205,15 +204,7 @@ impl<R: Real> FirstOrder<R> {
                 )
             })
             .flatten();
-        Some(EpochOutcome {
-            measurement,
-            against,
-            rho: None,
-            residual: None,
-            infeasible,
-            primal_time,
-            dual_time,
-        })
+        Some(EpochOutcome { measurement, against, rho: None, residual: None, infeasible })
     }
 }
 

@@ -1,7 +1,5 @@
 //! What an observer sees of an epoch.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
 use crate::measurement::Standing;
@@ -30,10 +28,18 @@ pub struct EpochReport {
     pub validation: Option<ValidationReport>,
     /// Whether this is the best iterate so far.
     pub best: bool,
-    /// Time spent moving θ.
-    pub primal_time: Duration,
-    /// Time spent measuring slacks and moving multipliers.
-    pub dual_time: Duration,
+}
+
+/// What an epoch is about to do, in this order: [`Training::advance_observed`](crate::Training::advance_observed)
+/// tells. There is no clock in here: who wants to know how long a phase takes looks at one when it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Moving θ.
+    Primal,
+    /// Measuring slacks and moving multipliers.
+    Dual,
+    /// All that comes after: looking for infeasibility, validation, rules for stopping.
+    Judging,
 }
 
 /// Objective and requirements on the validation populations.

@@ -1,14 +1,13 @@
 //! The one thing learners differ in: how θ and the multipliers move in an epoch.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use crate::dual::Dual;
 use crate::error::Result;
 use crate::lagrangian::Lagrangian;
 use crate::learner::exact::Exact;
 use crate::learner::first_order::FirstOrder;
-use crate::learner::report::Rho;
+use crate::learner::report::{Phase, Rho};
 use crate::learner::sizes::Sizes;
 use crate::learner::state::State;
 use crate::measurement::Measurement;
@@ -84,6 +83,8 @@ pub(crate) struct StepContext<'d, M: Model> {
     pub(crate) tolerances: &'d [f64],
     /// What the exact learner found out before its first step.
     pub(crate) sizes: &'d mut Option<Sizes>,
+    /// Is told what comes next.
+    pub(crate) observer: &'d mut dyn FnMut(Phase),
 }
 
 /// What of the learner's settings a strategy needs to know.
@@ -109,8 +110,6 @@ pub(crate) struct EpochOutcome {
     pub(crate) rho: Option<Rho>,
     pub(crate) residual: Option<Residual>,
     pub(crate) infeasible: Option<Outcome>,
-    pub(crate) primal_time: Duration,
-    pub(crate) dual_time: Duration,
 }
 
 /// The KKT residual of a pair, beside the sizes of the problem.

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::flush::FlushDenormals;
 use crate::lagrangian::Lagrangian;
 use crate::learner::progress::Merit;
-use crate::learner::report::{EpochReport, ValidationReport};
+use crate::learner::report::{EpochReport, Phase, ValidationReport};
 use crate::learner::shortfall::shortfalls;
 use crate::learner::sizes::Sizes;
 use crate::learner::state::{Best, State};
@@ -146,6 +146,11 @@ impl<M: Model> Training<M> {
 
     /// One epoch; `None` once the training has ended or was interrupted.
     pub fn advance(&mut self) -> Option<EpochReport> {
+        self.advance_observed(&mut |_| {})
+    }
+
+    /// As [`Training::advance`]; `observer` is told when each phase of the epoch begins.
+    pub fn advance_observed(&mut self, observer: &mut dyn FnMut(Phase)) -> Option<EpochReport> {
         match self.state.outcome {
             None => {}
             Some(Outcome::Interrupted) => self.state.outcome = None,
@@ -169,6 +174,7 @@ impl<M: Model> Training<M> {
             },
             tolerances: &self.tolerances,
             sizes: &mut self.sizes,
+            observer,
         };
         let Some(moved) = learner.strategy.epoch(context) else {
             self.state.outcome = Some(Outcome::Interrupted);
@@ -200,15 +206,7 @@ impl<M: Model> Training<M> {
 
     /// Keeps the best iterate, applies the stopping rules and reports.
     fn conclude(&mut self, moved: EpochOutcome) -> EpochReport {
-        let EpochOutcome {
-            measurement,
-            against,
-            rho,
-            residual,
-            infeasible,
-            primal_time,
-            dual_time,
-        } = moved;
+        let EpochOutcome { measurement, against, rho, residual, infeasible } = moved;
         let (learner, problem) = (&self.learner, &self.lagrangian.problem().clone());
         let (epoch, tolerances) = (self.state.epoch, &self.tolerances);
         let judged =
@@ -329,8 +327,6 @@ impl<M: Model> Training<M> {
                 ),
             }),
             best,
-            primal_time,
-            dual_time,
         }
     }
 
