@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
 use crate::requirement::{Kind, Level, Requirement, Sense};
-use crate::total::{largest, sum, sum_of, sum_of_pairs};
+use crate::sums::{largest, sum, sum_of, sum_of_pairs};
 
 /// The objective and the slacks of a θ on a problem's populations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

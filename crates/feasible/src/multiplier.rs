@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::problem::Problem;
-use crate::total::{sum, sum_of};
+use crate::sums::{sum, sum_of};
 
 /// All multipliers of a problem, in the order of its requirements: one entry for an average
 /// requirement, one per point for a pointwise one.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::inputs::Inputs;
 use crate::loss::Loss;
-use crate::model::Batch;
+use crate::model::{Batch, Pass};
 use crate::population::Population;
 use crate::requirement::Requirement;
 use crate::rho;
@@ -123,8 +123,8 @@ fn agree(problem: &Problem, pooled: bool) {
     let multipliers = Multipliers::new(problem, values).unwrap();
     let mut plain = Lagrangian::new(problem, model.clone(), 1, 0).unwrap();
     let mut sharing = Lagrangian::new(problem, model.clone(), 1, 0).unwrap().sharing();
-    assert!(sharing.ground.alike[0].is_some());
-    assert_eq!(sharing.ground.pooled(0).is_some(), pooled);
+    assert!(sharing.passes.dedup(0).is_some());
+    assert_eq!(sharing.passes.dedup(0).is_some_and(|d| d.pool.is_some()), pooled);
     let (a, b) = (plain.measure(&theta), sharing.measure(&theta));
     close(a.objective, b.objective);
     for (a, b) in a.slacks.iter().zip(&b.slacks) {

@@ -16,7 +16,7 @@ use crate::measurement::{Measurement, Slacks};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::real::Real;
-use crate::total::Compensated;
+use crate::sums::Compensated;
 
 /// What is subtracted from each slack, per requirement and multiplier; an empty list is 0.
 pub(crate) type Offsets = [Vec<f64>];

@@ -41,7 +41,7 @@ use crate::multiplier::Multipliers;
 use crate::outcome::Outcome;
 use crate::problem::Problem;
 use crate::real::Real;
-use crate::total::Compensated;
+use crate::sums::Compensated;
 
 /// Where the penalty of the augmented Lagrangian starts, unless told.
 const FIRST_PENALTY: f64 = 10.0;

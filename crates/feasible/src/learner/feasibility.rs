@@ -27,7 +27,7 @@ use crate::outcome::Outcome;
 use crate::population::View;
 use crate::real::Real;
 use crate::requirement::Requirement;
-use crate::total::sum_of;
+use crate::sums::sum_of;
 
 /// How far from the start, in sizes of θ, a feasible point must be for a verdict.
 const FAR: f64 = 1000.0;

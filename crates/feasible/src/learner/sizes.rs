@@ -24,7 +24,7 @@ use crate::multiplier::Multipliers;
 use crate::problem::Problem;
 use crate::real::Real;
 use crate::requirement::{Level, Requirement};
-use crate::total::Compensated;
+use crate::sums::Compensated;
 
 /// Below this share of what the objective was at the start it is rounding.
 const ROUNDING: f64 = 1e-12;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::denormals::FlushDenormals;
 use crate::dual::DualState;
 use crate::error::Result;
-use crate::flush::FlushDenormals;
 use crate::lagrangian::Lagrangian;
 use crate::learner::progress::Merit;
 use crate::learner::report::{EpochReport, Phase, ValidationReport};
@@ -156,7 +156,7 @@ impl<M: Model> Training<M> {
             Some(Outcome::Interrupted) => self.state.outcome = None,
             Some(_) => return None,
         }
-        self.lagrangian.place.epoch = self.state.epoch;
+        self.lagrangian.set_epoch(self.state.epoch);
         if self.state.epoch >= self.learner.epochs {
             self.state.outcome = Some(self.at_the_end(Outcome::MaxEpochs));
             return None;
@@ -345,7 +345,7 @@ impl<M: Model> Training<M> {
     /// Ends the training where it stands, as if it had no more epochs.
     pub fn end_here(&mut self) {
         if matches!(self.state.outcome, None | Some(Outcome::Interrupted)) {
-            self.lagrangian.place.epoch = self.state.epoch;
+            self.lagrangian.set_epoch(self.state.epoch);
             self.state.outcome = Some(self.at_the_end(Outcome::MaxEpochs));
         }
     }
@@ -361,7 +361,7 @@ impl<M: Model> Training<M> {
     pub fn finish(mut self) -> Solution<M::Real> {
         let State { epoch, theta, multipliers, best, outcome, progress, .. } = self.state;
         // Whether this process trained the last epoch or only found it done, adversaries draw the same.
-        self.lagrangian.place.epoch = epoch;
+        self.lagrangian.set_epoch(epoch);
         let (kept_epoch, theta, multipliers) = match best {
             Some(best) => (best.epoch, best.theta, best.multipliers),
             None => (epoch, theta, multipliers),

@@ -5,14 +5,12 @@
 //! consequence. As a training goes on and requirements are met, that becomes most of the rows; these
 //! are set apart and get no views.
 
-use crate::lagrangian::Ask;
-use crate::lagrangian::chunk::{Ground, Weigh};
-use crate::model::Model;
+use crate::lagrangian::terms::{Ask, Terms, Weight};
 use crate::source::NOT_A_MEMBER;
 
 /// The rows of a pass over one source, those first that get no views.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Still {
+pub(super) struct InactiveRows {
     pub(super) rows: Vec<u32>,
     /// How many they are; if 0, `rows` is of no meaning.
     pub(super) count: usize,
@@ -22,46 +20,45 @@ pub(super) struct Still {
 /// Fewer than one row in so many are not worth a chunk of their own.
 const ONE_IN: usize = 3;
 
-impl Still {
+impl InactiveRows {
     /// Finds them.
-    pub(super) fn set_apart<M: Model>(
+    pub(super) fn set_apart(
         &mut self,
-        ground: &Ground<M>,
+        terms: &Terms,
         source: usize,
         rows: &[u32],
         scale: f64,
         ask: Ask<'_>,
     ) {
         self.count = 0;
-        let of = &ground.problem.sources()[source];
+        let of = &terms.problem.sources()[source];
         if of.views.is_empty() {
             return;
         }
         self.moves.clear();
         self.moves.resize(rows.len(), false);
         for term in &of.terms {
-            let factor = scale * term.coefficient / term.points() as f64;
-            let weigh = ask.multipliers().map(|m| Weigh::of(term.owner, ground, m, factor));
+            let weight = ask.multipliers().map(|m| Weight::of(term, terms, m, scale));
             // A value is wanted whatever it weighs.
-            let weigh = weigh.as_ref().filter(|_| !ask.wants_values());
-            if weigh.is_some_and(Weigh::is_zero) {
+            let weight = weight.as_ref().filter(|_| !ask.wants_values());
+            if weight.is_some_and(Weight::is_zero) {
                 continue;
             }
             for (q, _) in term.slots.iter().enumerate().filter(|(_, slot)| **slot > 0) {
                 let rows = self.moves.iter_mut().zip(rows);
-                match (&term.member_of_row, weigh) {
-                    (None, Some(Weigh::PerPoint { multipliers, .. })) => {
+                match (&term.member_of_row, weight) {
+                    (None, Some(Weight::PerPoint { multipliers, .. })) => {
                         let of_view = &multipliers[q * term.members..][..term.members];
                         for (moves, &row) in rows {
                             *moves |= of_view[row as usize] != 0.0;
                         }
                     }
-                    (member_of_row, weigh) => {
+                    (member_of_row, weight) => {
                         for (moves, &row) in rows {
                             let member = member_of_row.as_ref().map_or(row, |of| of[row as usize]);
                             let weighs =
-                                |w: &Weigh<'_>| w.at(q * term.members + member as usize) != 0.0;
-                            *moves |= member != NOT_A_MEMBER && weigh.is_none_or(weighs);
+                                |w: &Weight<'_>| w.at(q * term.members + member as usize) != 0.0;
+                            *moves |= member != NOT_A_MEMBER && weight.is_none_or(weighs);
                         }
                     }
                 }

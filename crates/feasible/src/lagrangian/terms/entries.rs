@@ -1,13 +1,13 @@
 //! What the losses of a group of terms are evaluated at, laid out as a loss wants it.
 
-use crate::alike::Pool;
-use crate::lagrangian::distinct::Task;
-use crate::lagrangian::kinds::{Kinds, Mark};
+use crate::dedup::Pool;
+use crate::lagrangian::terms::distinct::Task;
+use crate::lagrangian::terms::kinds::{Kinds, Mark};
 use crate::real::Real;
 
 /// What the losses of a group of terms are evaluated at, laid out as a loss wants it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Entries<T> {
+pub(in crate::lagrangian) struct Entries<T> {
     /// Per pair of inputs: the group that last saw it, and its entry.
     pub(super) mark: Vec<Mark>,
     pub(super) group: u32,
@@ -201,7 +201,7 @@ impl<T: Real> Entries<T> {
             let at = if pair { 0 } else { slot };
             self.of_term.push(self.rows.len() as u32);
             self.rows.push((output(at), output(slot)));
-            self.samples.push(task.alike.representative[kind as usize]);
+            self.samples.push(task.dedup.representative[kind as usize]);
             self.weights.push(weight);
         }
     }

@@ -1,130 +1,93 @@
-//! A chunk of a pass over rows many of which are alike: each kind of row is worked on once.
+//! The terms of a source on rows many of which are alike: each kind of row is worked on once.
 //!
 //! The rows' weights are added up by kind, the losses evaluated once for each kind that has a weight
-//! or whose value is wanted, and their values counted as often as there are rows. The model sees each
-//! kind once with all its views; or, where the inputs of views are shared, each distinct input once,
-//! and a loss each distinct pair of them once for all the terms it serves.
+//! or whose value is wanted, and their values counted as often as there are rows. There are outputs of each
+//! kind once, with all its views; or, where the inputs of views are shared, of each distinct input once,
+//! and a loss is evaluated at each distinct pair of them once for all the terms it serves.
 
 use std::ops::Range;
 
-use crate::alike::{Alike, Pool};
-use crate::lagrangian::Ask;
-use crate::lagrangian::chunk::{Ground, ViewShifts, Weigh};
-use crate::lagrangian::entries::{Entries, NONE};
-use crate::lagrangian::kinds::Kinds;
-use crate::lagrangian::lane::{Lane, Seen, SeenKinds, TermSums};
+use crate::dedup::{Dedup, Pool};
+use crate::lagrangian::terms::entries::{Entries, NONE};
+use crate::lagrangian::terms::kinds::Kinds;
+use crate::lagrangian::terms::{
+    At, Found, Outputs, Seen, SeenKinds, TermSums, Terms, Weight, Work,
+};
 use crate::loss::Rows;
-use crate::model::{Batch, Model};
 use crate::real::Real;
 use crate::requirement::{Kind, Level};
 use crate::source::{NOT_A_MEMBER, Owner, Source, SourceTerm};
 
 /// What the rows of a source have in common.
 #[derive(Clone, Debug)]
-pub(super) struct Shared<'s> {
-    pub(super) alike: &'s Alike,
+pub(in crate::lagrangian) struct Shared<'s> {
+    pub(in crate::lagrangian) dedup: &'s Dedup,
     /// The inputs this pass asks about, and the number of times they were chosen.
-    pub(super) pool: Option<&'s Pool>,
-    pub(super) version: u32,
-    /// Which of [`Alike::rows`] the chunk is, if its rows come kind by kind.
-    pub(super) sorted: Option<Range<usize>>,
+    pub(in crate::lagrangian) pool: Option<&'s Pool>,
+    pub(in crate::lagrangian) version: u32,
+    /// Which of [`Dedup::rows`] these are, if they come kind by kind.
+    pub(in crate::lagrangian) sorted: Option<Range<usize>>,
 }
 
-/// What a chunk is evaluated with.
+/// What a group of terms is evaluated with.
 pub(super) struct Task<'t> {
     pub(super) of: &'t Source,
-    pub(super) alike: &'t Alike,
+    pub(super) dedup: &'t Dedup,
     pub(super) pool: Option<&'t Pool>,
-    pub(super) version: u32,
-    pub(super) rows: &'t [u32],
-    pub(super) scale: f64,
-    pub(super) ask: Ask<'t>,
+    version: u32,
+    at: At<'t>,
     /// The number of the source's first term.
-    pub(super) first_term: usize,
+    first_term: usize,
 }
 
-impl<M: Model> Ground<M> {
-    /// As [`Ground::chunk`], for a source whose rows repeat.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn distinct_chunk(
+impl Terms {
+    /// As [`Terms::on_rows`], for rows that repeat. There are outputs for `asked`: one row of each kind, or the distinct
+    /// inputs that they show ([`Kinds::ask`]).
+    pub(in crate::lagrangian) fn on_kinds<T: Real>(
         &self,
-        lane: &mut Lane<M>,
-        theta: &[M::Real],
-        source: usize,
-        Shared { alike, pool, version, sorted }: Shared<'_>,
-        rows: &[u32],
-        scale: f64,
-        ask: Ask<'_>,
-    ) {
-        let of = &self.problem.sources()[source];
-        let mut asked = std::mem::take(&mut lane.asked);
-        match &sorted {
-            Some(part) => lane.kinds.collect_sorted(alike, part.clone()),
-            None => lane.kinds.collect(alike, rows),
-        }
-        lane.kinds.ask(alike, pool, &mut asked);
-        let views;
-        let batch = match pool {
-            Some(pool) => Batch { inputs: &pool.inputs, rows: &asked, shifts: &[] },
-            None => {
-                views = ViewShifts::new(&of.views, |_| &[]);
-                Batch { inputs: of.samples.inputs(), rows: &asked, shifts: views.as_slice() }
-            }
-        };
-        self.forward(lane, theta, &batch);
-        if ask.multipliers().is_some() {
-            lane.seeds.clear();
-            lane.seeds.resize(lane.outputs.len(), M::Real::ZERO);
-        }
-        let task = Task {
-            of,
-            alike,
-            pool,
-            version,
-            rows,
-            scale,
-            ask,
-            first_term: self.first_term[source],
-        };
-        let mut wanted = false;
-        let mut start = 0;
+        work: &mut Work<T>,
+        at: At<'_>,
+        shared: &Shared<'_>,
+        asked: &[u32],
+        mut outputs: Outputs<'_, T>,
+    ) -> bool {
+        let of = &self.problem.sources()[at.source];
+        let &Shared { dedup, pool, version, .. } = shared;
+        let task = Task { of, dedup, pool, version, at, first_term: self.first[at.source] };
         let everyone = of.terms.iter().all(|term| term.member_of_row.is_none());
-        if let Some(part) = sorted
+        if let Some(part) = &shared.sorted
             && pool.is_none()
-            && ask.multipliers().is_none()
+            && at.ask.multipliers().is_none()
             && everyone
         {
-            self.values_of_kinds(lane, &task, source, part, &asked);
-            lane.asked = asked;
-            return;
+            self.values_of_kinds(work, &task, part, asked, &mut outputs);
+            return false;
         }
+        let (mut wanted, mut start) = (false, 0);
         for group in of.terms.chunk_by(SourceTerm::is_evaluated_as) {
-            wanted |= self.group(lane, &task, start, group);
+            wanted |= self.group(work, &task, start, group, &mut outputs);
             start += group.len();
         }
-        if wanted {
-            let Lane { tape, seeds, gradient, .. } = lane;
-            self.model.backward(theta, &batch, tape, seeds, gradient);
-        }
-        lane.asked = asked;
+        wanted
     }
 
     /// The values of all terms at every kind, in the order in which the model was asked about them.
-    fn values_of_kinds(
+    fn values_of_kinds<T: Real>(
         &self,
-        lane: &mut Lane<M>,
+        work: &mut Work<T>,
         task: &Task<'_>,
-        source: usize,
-        part: Range<usize>,
+        part: &Range<usize>,
         asked: &[u32],
+        outputs: &mut Outputs<'_, T>,
     ) {
-        lane.positions.clear();
-        lane.positions.extend(0..asked.len() as u32);
-        lane.values.resize(asked.len(), M::Real::ZERO);
+        work.positions.clear();
+        work.positions.extend(0..asked.len() as u32);
+        work.values.resize(asked.len(), T::ZERO);
         for (t, term) in task.of.terms.iter().enumerate() {
             for (q, &slot) in term.slots.iter().enumerate() {
-                self.losses(lane, task.of, term, slot, asked, false, true);
-                let Lane { kinds, sums, seen, seen_kinds, of_kinds, values, measured, .. } = lane;
+                work.losses(task.of, term, slot, asked, false, true, outputs);
+                let Work { kinds, found, values, measured, .. } = work;
+                let Found { sums, seen, seen_kinds, of_kinds } = found;
                 let measured = if term.measure.is_some() { &*measured } else { &*values };
                 let sums = &mut sums[task.first_term + t];
                 let Kinds { counts, place_of_row, .. } = &*kinds;
@@ -135,14 +98,14 @@ impl<M: Model> Ground<M> {
                     continue;
                 };
                 add_values(term, &all, sums);
-                let mut keep = |values: &[M::Real]| {
-                    let slack = |v: &M::Real| term.coefficient * (v.to_f64() - level);
+                let mut keep = |values: &[T]| {
+                    let slack = |v: &T| term.coefficient * (v.to_f64() - level);
                     of_kinds.extend(values.iter().map(slack));
                     of_kinds.len() - values.len()
                 };
                 seen_kinds.push(SeenKinds {
                     requirement,
-                    source,
+                    source: task.at.source,
                     point: point(0),
                     rows: part.clone(),
                     first_kind: kinds.kinds.first().copied().unwrap_or(0),
@@ -164,45 +127,45 @@ impl<M: Model> Ground<M> {
     }
 
     /// Some terms with the same loss; true if they put anything into the seeds.
-    fn group(
+    fn group<T: Real>(
         &self,
-        lane: &mut Lane<M>,
+        work: &mut Work<T>,
         task: &Task<'_>,
         start: usize,
         group: &[SourceTerm],
+        outputs: &mut Outputs<'_, T>,
     ) -> bool {
-        let wants_values = task.ask.wants_values();
-        let Lane { kinds, entries, .. } = lane;
+        let wants_values = task.at.ask.wants_values();
+        let Work { kinds, entries, values, measured, by_at, by_against, .. } = &mut *work;
         let (loss, measure) = (&group[0].loss, &group[0].measure);
         let (vanishes, pair) = (loss.vanishes_between_equals(), loss.compares_views());
         let pool = task.pool.filter(|_| vanishes);
         let weigh = |term: &SourceTerm, scale: f64| {
-            let factor = scale * term.coefficient / term.points() as f64;
-            task.ask.multipliers().map(|m| Weigh::of(term.owner, self, m, factor))
+            task.at.ask.multipliers().map(|m| Weight::of(term, self, m, scale))
         };
         entries.begin(1 + task.of.views.len());
         let mut uniform = 0;
         if let Some(pool) = pool {
             for term in group {
-                if let (None, Some(Weigh::Uniform(weight))) =
+                if let (None, Some(Weight::Uniform(weight))) =
                     (&term.member_of_row, weigh(term, 1.0))
                 {
                     uniform += 1;
                     for &slot in &term.slots {
-                        entries.of_view[slot] += M::Real::from_f64(weight);
+                        entries.of_view[slot] += T::from_f64(weight);
                     }
                 }
             }
             let keep = wants_values || uniform < group.len();
-            let scale = M::Real::from_f64(task.scale);
+            let scale = T::from_f64(task.at.scale);
             entries.add_pairs(kinds, (pool, task.version), task.first_term + start, scale, keep);
         }
         for term in group.iter().filter(|_| uniform < group.len()) {
-            let weigh = weigh(term, task.scale);
-            if !wants_values && weigh.as_ref().is_none_or(Weigh::is_zero) {
+            let weigh = weigh(term, task.at.scale);
+            if !wants_values && weigh.as_ref().is_none_or(Weight::is_zero) {
                 continue;
             }
-            if let (Some(_), None, Some(Weigh::Uniform(_))) = (pool, &term.member_of_row, &weigh) {
+            if let (Some(_), None, Some(Weight::Uniform(_))) = (pool, &term.member_of_row, &weigh) {
                 continue;
             }
             for (q, &slot) in term.slots.iter().enumerate() {
@@ -210,66 +173,58 @@ impl<M: Model> Ground<M> {
                 match pool {
                     Some(pool) => {
                         if weigh.is_some() {
-                            kinds.weigh(term, weigh.as_ref(), task.rows, point);
+                            kinds.weigh(term, weigh.as_ref(), task.at.rows, point);
                             entries.weigh_pairs(kinds, pool, slot);
                         }
                     }
                     None => {
-                        kinds.weigh(term, weigh.as_ref(), task.rows, point);
+                        kinds.weigh(term, weigh.as_ref(), task.at.rows, point);
                         entries.add_kinds(kinds, task, slot, wants_values, pair);
                     }
                 }
             }
         }
         let moves =
-            task.ask.multipliers().is_some() && entries.weights.iter().any(|&w| w != M::Real::ZERO);
+            task.at.ask.multipliers().is_some() && entries.weights.iter().any(|&w| w != T::ZERO);
         if !moves && !wants_values {
             return false;
         }
-        let width = self.model.output_width();
-        entries.read(&lane.outputs, width, pair);
+        let width = outputs.width;
+        entries.read(outputs.outputs, width, pair);
         let Entries { samples, positions, weights, at, against, .. } = &*entries;
         let targets = task.of.samples.targets();
         let rows = Rows { width, at, against, targets, samples, positions };
-        let mut values = std::mem::take(&mut lane.values);
-        values.resize(if wants_values { positions.len() } else { 0 }, M::Real::ZERO);
+        values.resize(if wants_values { positions.len() } else { 0 }, T::ZERO);
         if moves {
-            let mut by_at = std::mem::take(&mut lane.by_at);
-            let mut by_against = std::mem::take(&mut lane.by_against);
             by_at.clear();
-            by_at.resize(at.len(), M::Real::ZERO);
+            by_at.resize(at.len(), T::ZERO);
             by_against.clear();
-            by_against.resize(against.len(), M::Real::ZERO);
-            loss.seeds(rows, weights, &mut values, &mut by_at, &mut by_against);
-            entries.scatter(&by_at, &by_against, width, pair, &mut lane.seeds);
-            (lane.by_at, lane.by_against) = (by_at, by_against);
+            by_against.resize(against.len(), T::ZERO);
+            loss.seeds(rows, weights, values, by_at, by_against);
+            entries.scatter(by_at, by_against, width, pair, outputs.seeds);
         } else {
-            loss.values(rows, &mut values);
+            loss.values(rows, values);
         }
         if wants_values {
-            let mut measured = std::mem::take(&mut lane.measured);
             if let Some(measure) = measure {
-                measured.resize(positions.len(), M::Real::ZERO);
-                measure.values(rows, &mut measured);
+                measured.resize(positions.len(), T::ZERO);
+                measure.values(rows, measured);
             }
-            self.record_group(lane, task, start, group, &values, &measured);
-            lane.measured = measured;
+            self.record_group(work, task, start, group);
         }
-        lane.values = values;
         moves
     }
 
-    /// As [`Lane::record`] for the terms of a group, each kind's value counted for all its rows.
-    fn record_group(
+    /// As [`Terms::record`] for the terms of a group, each kind's value counted for all its rows.
+    fn record_group<T: Real>(
         &self,
-        lane: &mut Lane<M>,
+        work: &mut Work<T>,
         task: &Task<'_>,
         start: usize,
         group: &[SourceTerm],
-        values: &[M::Real],
-        measured: &[M::Real],
     ) {
-        let Lane { kinds, entries, sums, seen, .. } = lane;
+        let Work { kinds, entries, values, measured, found, .. } = work;
+        let Found { sums, seen, .. } = found;
         let pool = task.pool.filter(|_| group[0].loss.vanishes_between_equals());
         let count = kinds.kinds.len();
         let mut of_term = entries.of_term.chunks_exact(count.max(1));
@@ -282,7 +237,7 @@ impl<M: Model> Ground<M> {
                     None => entry_of.extend(of_term.next().into_iter().flatten()),
                 }
                 let point = |member: u32| q * term.members + member as usize;
-                kinds.weigh(term, None, task.rows, point);
+                kinds.weigh(term, None, task.at.rows, point);
                 spread(&entry_of, values, &mut kinds.values);
                 if term.measure.is_some() {
                     spread(&entry_of, measured, &mut kinds.measured);
@@ -298,11 +253,11 @@ impl<M: Model> Ground<M> {
     }
 
     /// Keeps the values of one view of a term: sums, and the points of a pointwise requirement.
-    fn record_kinds(
+    fn record_kinds<T: Real>(
         &self,
         task: &Task<'_>,
         term: &SourceTerm,
-        of_kinds: OfKinds<'_, M::Real>,
+        of_kinds: OfKinds<'_, T>,
         point: impl Fn(u32) -> usize,
         sums: &mut TermSums,
         seen: &mut Vec<Seen>,
@@ -314,15 +269,14 @@ impl<M: Model> Ground<M> {
         if requirement.kind() != Kind::Pointwise {
             return;
         }
-        seen.reserve(task.rows.len());
-        for (&row, &place) in task.rows.iter().zip(place_of_row) {
+        seen.reserve(task.at.rows.len());
+        for (&row, &place) in task.at.rows.iter().zip(place_of_row) {
             let member = term.member_of_row.as_ref().map_or(row, |of| of[row as usize]);
             if member != NOT_A_MEMBER {
                 let point = point(member);
                 let level = requirement.level().of(point);
-                let slack = |values: &[M::Real]| {
-                    term.coefficient * (values[place as usize].to_f64() - level)
-                };
+                let slack =
+                    |values: &[T]| term.coefficient * (values[place as usize].to_f64() - level);
                 seen.push(Seen {
                     requirement: i as u32,
                     point: point as u32,

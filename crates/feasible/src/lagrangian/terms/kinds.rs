@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use crate::alike::{Alike, Pool};
-use crate::lagrangian::chunk::Weigh;
+use crate::dedup::{Dedup, Pool};
+use crate::lagrangian::terms::Weight;
 use crate::real::Real;
 use crate::source::{NOT_A_MEMBER, SourceTerm};
 
 /// The kinds in a chunk, and memory that is reused from chunk to chunk.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kinds<T> {
+pub(in crate::lagrangian) struct Kinds<T> {
     /// Per kind of the source: the chunk that last saw it, and its place there.
     pub(super) mark: Vec<Mark>,
     pub(super) chunk: u32,
@@ -36,14 +36,14 @@ pub(super) struct Mark {
 
 impl<T: Real> Kinds<T> {
     /// Finds the kinds among `rows`.
-    pub(super) fn collect(&mut self, alike: &Alike, rows: &[u32]) {
-        self.mark.resize(alike.representative.len(), Mark::default());
+    pub(in crate::lagrangian) fn collect(&mut self, dedup: &Dedup, rows: &[u32]) {
+        self.mark.resize(dedup.representative.len(), Mark::default());
         self.chunk += 1;
         self.kinds.clear();
         self.counts.clear();
         self.place_of_row.clear();
         for &row in rows {
-            let kind = alike.kind_of_row[row as usize];
+            let kind = dedup.kind_of_row[row as usize];
             let mark = &mut self.mark[kind as usize];
             if mark.seen != self.chunk {
                 *mark = Mark { seen: self.chunk, place: self.kinds.len() as u32 };
@@ -55,24 +55,29 @@ impl<T: Real> Kinds<T> {
         }
     }
 
-    /// The same for a part of [`Alike::rows`], which come kind by kind, the kinds consecutive.
-    pub(super) fn collect_sorted(&mut self, alike: &Alike, part: Range<usize>) {
+    /// The same for a part of [`Dedup::rows`], which come kind by kind, the kinds consecutive.
+    pub(in crate::lagrangian) fn collect_sorted(&mut self, dedup: &Dedup, part: Range<usize>) {
         self.chunk += 1;
         self.kinds.clear();
         self.counts.clear();
         self.place_of_row.clear();
-        let of_rows = &alike.kinds[part];
+        let of_rows = &dedup.kinds[part];
         let (Some(&first), Some(&last)) = (of_rows.first(), of_rows.last()) else { return };
         self.place_of_row.extend(of_rows.iter().map(|kind| kind - first));
         self.kinds.extend(first..=last);
-        self.counts.extend_from_slice(&alike.counts[first as usize..=last as usize]);
+        self.counts.extend_from_slice(&dedup.counts[first as usize..=last as usize]);
     }
 
     /// The rows the model is asked about: one of each kind, or the distinct inputs they show.
-    pub(super) fn ask(&mut self, alike: &Alike, pool: Option<&Pool>, asked: &mut Vec<u32>) {
+    pub(in crate::lagrangian) fn ask(
+        &mut self,
+        dedup: &Dedup,
+        pool: Option<&Pool>,
+        asked: &mut Vec<u32>,
+    ) {
         asked.clear();
         let Some(pool) = pool else {
-            asked.extend(self.kinds.iter().map(|&k| alike.representative[k as usize]));
+            asked.extend(self.kinds.iter().map(|&k| dedup.representative[k as usize]));
             return;
         };
         self.input_mark.resize(pool.inputs.rows(), Mark::default());
@@ -91,19 +96,19 @@ impl<T: Real> Kinds<T> {
     pub(super) fn weigh(
         &mut self,
         term: &SourceTerm,
-        weigh: Option<&Weigh<'_>>,
+        weight: Option<&Weight<'_>>,
         rows: &[u32],
         point: impl Fn(u32) -> usize,
     ) {
         let kinds = self.kinds.len();
         self.weights.clear();
         self.members.clear();
-        match (&term.member_of_row, weigh) {
-            (None, None | Some(Weigh::Uniform(_))) => {
+        match (&term.member_of_row, weight) {
+            (None, None | Some(Weight::Uniform(_))) => {
                 self.members.extend_from_slice(&self.counts);
-                let one = weigh.map_or(0.0, |weigh| weigh.at(0));
-                let weight = |&count: &u32| T::from_f64(one * f64::from(count));
-                self.weights.extend(self.counts.iter().map(weight));
+                let one = weight.map_or(0.0, |weight| weight.at(0));
+                let of = |&count: &u32| T::from_f64(one * f64::from(count));
+                self.weights.extend(self.counts.iter().map(of));
             }
             (member_of_row, _) => {
                 self.weights.resize(kinds, T::ZERO);
@@ -112,8 +117,8 @@ impl<T: Real> Kinds<T> {
                     let member = member_of_row.as_ref().map_or(row, |of| of[row as usize]);
                     if member != NOT_A_MEMBER {
                         self.members[place as usize] += 1;
-                        if let Some(weigh) = weigh {
-                            self.weights[place as usize] += T::from_f64(weigh.at(point(member)));
+                        if let Some(weight) = weight {
+                            self.weights[place as usize] += T::from_f64(weight.at(point(member)));
                         }
                     }
                 }

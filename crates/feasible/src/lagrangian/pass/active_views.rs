@@ -1,20 +1,18 @@
 //! The pool of a pass that asks about some views only.
 //!
-//! What [`still`](super::still) is for rows, this is for views: one whose requirements all have μ = 0
+//! What [`inactive_rows`](super::inactive_rows) is for rows, this is for views: one whose requirements all have μ = 0
 //! weighs nothing in a step, for anyone. Where inputs are shared, the model is not asked about what only such
 //! views show. The pool without them is kept from step to step, and may show too much for a while.
 
-use crate::alike::Pool;
-use crate::lagrangian::Ask;
-use crate::lagrangian::chunk::{Ground, Weigh};
-use crate::model::Model;
+use crate::dedup::Pool;
+use crate::lagrangian::terms::{Ask, Terms, Weight};
 
 /// Passes after which a pool that shows too much is made again.
 const LIFETIME: u32 = 16;
 
 /// What a source shows in steps of training.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Narrow {
+pub(super) struct ActiveViews {
     /// For the slots that were asked about when it was made.
     made: Option<(Vec<bool>, Pool)>,
     asked: Vec<bool>,
@@ -25,22 +23,16 @@ pub(super) struct Narrow {
     applies: bool,
 }
 
-impl Narrow {
+impl ActiveViews {
     /// Sees to it that the pool fits the pass.
-    pub(super) fn fit<M: Model>(
-        &mut self,
-        ground: &Ground<M>,
-        source: usize,
-        pool: &Pool,
-        ask: Ask<'_>,
-    ) {
+    pub(super) fn fit(&mut self, terms: &Terms, source: usize, pool: &Pool, ask: Ask<'_>) {
         self.applies = false;
         let Some(multipliers) = ask.multipliers().filter(|_| !ask.wants_values()) else { return };
         self.asked.clear();
         self.asked.resize(pool.slots, false);
         self.asked[0] = true;
-        for term in &ground.problem.sources()[source].terms {
-            if !Weigh::of(term.owner, ground, multipliers, 1.0).is_zero() {
+        for term in &terms.problem.sources()[source].terms {
+            if !Weight::of(term, terms, multipliers, 1.0).is_zero() {
                 for &slot in &term.slots {
                     self.asked[slot] = true;
                 }

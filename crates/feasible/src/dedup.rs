@@ -25,7 +25,7 @@ const POOLED_KINDS: usize = 4096;
 
 /// The kinds of rows of a source.
 #[derive(Clone, Debug)]
-pub(crate) struct Alike {
+pub(crate) struct Dedup {
     /// The kind of each row of the data set; meaningless for rows that are not in the source.
     pub(crate) kind_of_row: Vec<u32>,
     /// One row of each kind.
@@ -60,7 +60,7 @@ pub(crate) struct Pool {
     pub(crate) pairs: usize,
 }
 
-impl Alike {
+impl Dedup {
     /// The kinds among `rows`, if there are at most three fourths as many; `kinds_per_chunk` of them
     /// go into a chunk.
     pub(crate) fn of(
@@ -318,7 +318,7 @@ mod tests {
     fn rows_of_a_kind_agree_in_inputs_and_target_and_lie_together() {
         let samples = samples();
         let flip = Shift::new(samples.inputs(), rho::flip(0)).unwrap();
-        let alike = Alike::of(&samples, &[0, 1, 2, 3, 4, 5], &[&flip], 2).unwrap();
+        let alike = Dedup::of(&samples, &[0, 1, 2, 3, 4, 5], &[&flip], 2).unwrap();
         assert_eq!(alike.kind_of_row, [0, 1, 0, 2, 1, 0]);
         assert_eq!(alike.representative, [0, 1, 3]);
         assert_eq!(alike.rows, [0, 2, 5, 1, 4, 3]);
@@ -332,7 +332,7 @@ mod tests {
         let samples = samples();
         let swap = Shift::new(samples.inputs(), rho::swap(0, 1)).unwrap();
         let shifts = [&swap, &swap, &swap];
-        let alike = Alike::of(&samples, &[0, 1, 2, 3, 4, 5], &shifts, 2).unwrap();
+        let alike = Dedup::of(&samples, &[0, 1, 2, 3, 4, 5], &shifts, 2).unwrap();
         let pool = alike.pool.unwrap();
         assert_eq!(pool.inputs.rows(), 2);
         assert_eq!((pool.shown, pool.starts), (vec![0, 1, 1, 0, 0, 1], vec![0, 2, 4, 6]));
@@ -348,7 +348,7 @@ mod tests {
         let swap = Shift::new(samples.inputs(), rho::swap(0, 1)).unwrap();
         let same = Shift::new(samples.inputs(), rho::swap(0, 0)).unwrap();
         let shifts = [&swap, &same, &same, &swap];
-        let alike = Alike::of(&samples, &[0, 1, 2, 3, 4, 5], &shifts, 2).unwrap();
+        let alike = Dedup::of(&samples, &[0, 1, 2, 3, 4, 5], &shifts, 2).unwrap();
         let pool = alike.pool.unwrap();
         let none = pool.restricted(&[true, false, true, true, false]);
         assert_eq!((none.shown, none.starts), (vec![0, 1, 0], vec![0, 1, 2, 3]));
@@ -364,6 +364,6 @@ mod tests {
     fn rows_that_do_not_repeat_have_no_kinds() {
         let inputs = Inputs::new((0..8).map(|i| i as f32).collect(), 1).unwrap();
         let samples = Samples::new(inputs, Targets::Classes(vec![0; 8])).unwrap();
-        assert!(Alike::of(&samples, &[0, 1, 2, 3, 4, 5, 6, 7], &[], 4).is_none());
+        assert!(Dedup::of(&samples, &[0, 1, 2, 3, 4, 5, 6, 7], &[], 4).is_none());
     }
 }

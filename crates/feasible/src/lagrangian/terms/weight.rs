@@ -1,0 +1,52 @@
+//! What a point weighs in the gradient of the Lagrangian.
+
+use crate::lagrangian::terms::{Scope, Terms};
+use crate::multiplier::Multipliers;
+use crate::requirement::Kind;
+use crate::source::{Owner, SourceTerm};
+
+/// The factor on each point's loss gradient in the Lagrangian.
+pub(in crate::lagrangian) enum Weight<'m> {
+    /// The same for all points: of the objective, or of an average requirement.
+    Uniform(f64),
+    /// Each point its own: of a pointwise requirement.
+    PerPoint { factor: f64, multipliers: &'m [f64] },
+}
+
+impl<'m> Weight<'m> {
+    /// Of the points of a term, each of which stands for `scale` points of its population.
+    pub(in crate::lagrangian) fn of(
+        term: &SourceTerm,
+        terms: &Terms,
+        multipliers: &'m Multipliers,
+        scale: f64,
+    ) -> Self {
+        let factor = scale * term.coefficient / term.points() as f64;
+        match term.owner {
+            Owner::Objective if terms.scope == Scope::RequirementsOnly => Self::Uniform(0.0),
+            Owner::Objective => Self::Uniform(factor),
+            Owner::Requirement(i) => match terms.problem.requirements()[i].kind() {
+                Kind::Average => Self::Uniform(factor * multipliers.of(i)[0]),
+                Kind::Pointwise => Self::PerPoint { factor, multipliers: multipliers.of(i) },
+            },
+        }
+    }
+
+    #[inline(always)]
+    pub(in crate::lagrangian) fn at(&self, point: usize) -> f64 {
+        match self {
+            Self::Uniform(weight) => *weight,
+            Self::PerPoint { factor, multipliers } => factor * multipliers[point],
+        }
+    }
+
+    /// Whether every point has the same weight, and one that counts.
+    pub(super) fn is_uniform(&self) -> bool {
+        matches!(self, Self::Uniform(w) if *w != 0.0)
+    }
+
+    /// Whether no point weighs anything.
+    pub(in crate::lagrangian) fn is_zero(&self) -> bool {
+        matches!(self, Self::Uniform(0.0))
+    }
+}
