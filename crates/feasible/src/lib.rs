@@ -141,6 +141,7 @@ pub use denormals::FlushDenormals;
 pub use dual::{Dual, DualMethod, Scaling};
 pub use error::{Error, Result};
 pub use inputs::{Inputs, InputsBuilder};
+pub use lagrangian::OutputLagrangian;
 pub use learner::{EpochReport, Learner, State, Training};
 pub use loss::Loss;
 pub use measurement::{Measurement, Standing};

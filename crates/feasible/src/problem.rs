@@ -215,7 +215,18 @@ impl Problem {
             for term in &requirement.terms {
                 term.check_model(&requirement.who(), model)?;
             }
-            requirement.check_limit(Some(model.output_width()))?;
+        }
+        self.check_outputs(model.output_width())
+    }
+
+    /// Checks that losses and limits can be of outputs with so many numbers.
+    pub(crate) fn check_outputs(&self, width: usize) -> Result<()> {
+        self.0.objective.check_outputs("the objective", width)?;
+        for requirement in &self.0.requirements {
+            for term in &requirement.terms {
+                term.check_outputs(&requirement.who(), width)?;
+            }
+            requirement.check_limit(Some(width))?;
         }
         Ok(())
     }

@@ -148,7 +148,7 @@ impl Term {
     }
 
     /// Whether both losses fit `width` outputs and the population's targets.
-    fn check_outputs(&self, who: &str, width: usize) -> Result<()> {
+    pub(crate) fn check_outputs(&self, who: &str, width: usize) -> Result<()> {
         for loss in [&self.loss, self.measure()] {
             let fits = loss.check(width, self.population.samples().targets());
             fits.map_err(|reason| mismatch(who, loss, reason))?;

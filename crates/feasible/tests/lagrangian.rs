@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use common::people;
 use feasible::{
-    Adaptive, Kind, Loss, Multipliers, Place, Population, Probe, Problem, Requirement, Shift, rho,
+    Adaptive, Kind, Loss, Multipliers, OutputLagrangian, Place, Population, Probe, Problem,
+    Purpose, Requirement, Shift, Stream, rho,
 };
 use feasible_nn::{Activation, Mlp};
 
@@ -119,6 +120,69 @@ fn its_gradient_agrees_with_finite_differences_to_a_millionth() {
         let numeric = (at(h) - at(-h)) / (2.0 * h);
         assert!((numeric - gradient[p]).abs() <= 1e-6 * size, "{p}: {numeric} {}", gradient[p]);
     }
+}
+
+#[test]
+fn at_the_outputs_it_is_the_same_function_without_a_model() {
+    let problem = everything(&people(40, 1), &people(25, 2));
+    let multipliers = multipliers(&problem);
+    let mut lagrangian = OutputLagrangian::<f64>::new(&problem, 2).unwrap();
+    assert_eq!(lagrangian.data_sets(), 2);
+    let mut random = Stream::new(4, Purpose::View, 0, 0);
+    let outputs: Vec<Vec<f64>> = (0..2)
+        .map(|d| {
+            let (rows, views) = (lagrangian.rows(d).len(), lagrangian.views(d));
+            assert_eq!(views, [4, 1][d], "x, flipped and two swaps");
+            assert_eq!(
+                lagrangian.inputs(d, lagrangian.rows(d)).unwrap().len(),
+                rows * views * 6,
+                "an input for each output"
+            );
+            (0..2 * rows * views).map(|_| 2.0 * random.uniform() - 1.0).collect()
+        })
+        .collect();
+    let h = 1e-6;
+    for d in 0..2 {
+        let rows = lagrangian.rows(d).to_vec();
+        let mut seeds = vec![0.0; outputs[d].len()];
+        lagrangian.gradient(d, &rows, &outputs[d], &multipliers, &mut seeds).unwrap();
+        let size = seeds.iter().fold(0.0f64, |a, s| a.max(s.abs()));
+        for o in 0..outputs[d].len() {
+            let mut at = |step: f64| {
+                let mut moved = outputs.clone();
+                moved[d][o] += step;
+                lagrangian.measure(&moved).unwrap().lagrangian(&multipliers)
+            };
+            let numeric = (at(h) - at(-h)) / (2.0 * h);
+            assert!((numeric - seeds[o]).abs() <= 1e-6 * size, "{d} {o}: {numeric} {}", seeds[o]);
+        }
+        // The mean of the estimates on two halves is the whole.
+        let (half, views) = (rows.len() / 2, lagrangian.views(d));
+        for (part, range) in [(0, 0..half), (1, half..2 * half)] {
+            let some =
+                |v: usize| 2 * (v * rows.len() + range.start)..2 * (v * rows.len() + range.end);
+            let of: Vec<f64> = (0..views).flat_map(|v| outputs[d][some(v)].to_vec()).collect();
+            let mut estimate = vec![0.0; of.len()];
+            let result =
+                lagrangian.gradient(d, &rows[range.clone()], &of, &multipliers, &mut estimate);
+            result.unwrap();
+            let scale = rows.len() as f64 / half as f64;
+            for v in 0..views {
+                for (o, at) in some(v).enumerate() {
+                    let found = estimate[v * 2 * half + o];
+                    assert!((found - scale * seeds[at]).abs() <= 1e-12, "{d} {part} {v} {o}");
+                }
+            }
+        }
+    }
+    let error = lagrangian.measure(&outputs[..1]).unwrap_err().to_string();
+    assert!(error.contains("one list for each of 2 data sets"), "{error}");
+    let mut seeds = vec![0.0; 4];
+    let error = lagrangian.gradient(1, &[0, 99], &[0.0; 4], &multipliers, &mut seeds).unwrap_err();
+    assert!(error.to_string().contains("99"), "{error}");
+    let error = lagrangian.gradient(1, &[0, 1], &[0.0; 3], &multipliers, &mut seeds).unwrap_err();
+    assert!(error.to_string().contains("1 views × 2 rows × 2 numbers"), "{error}");
+    assert!(OutputLagrangian::<f64>::new(&problem, 1).is_err(), "classes need two outputs here");
 }
 
 #[test]

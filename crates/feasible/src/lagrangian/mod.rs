@@ -10,21 +10,23 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::measurement::{Measurement, Slacks};
+use crate::measurement::Measurement;
 use crate::model::{Mode, Model};
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
 use crate::real::Real;
 use crate::requirement::Kind;
-use crate::source::{Owner, Source};
+use crate::source::Source;
 use crate::stream::{Purpose, Stream};
 
+mod outputs;
 mod pass;
 mod terms;
 
 use pass::Passes;
-use terms::{Ask, Found, Terms};
+use terms::{Ask, Terms};
 
+pub use outputs::OutputLagrangian;
 pub(crate) use pass::Selection;
 pub(crate) use terms::Scope;
 
@@ -111,7 +113,7 @@ impl<M: Model> Lagrangian<M> {
         slacks.clear();
         for (i, requirement) in self.terms.problem.requirements().iter().enumerate() {
             if requirement.kind() == Kind::Average
-                && let Some(slack) = self.average_slack(i)
+                && let Some(slack) = self.terms.average_slack(self.passes.found(), i)
             {
                 slacks.push((i, 0, slack.measured + requirement.margin));
             }
@@ -180,89 +182,10 @@ impl<M: Model> Lagrangian<M> {
     }
 
     fn measurement(&self, theta: &[M::Real]) -> Measurement {
-        let problem = &self.terms.problem;
-        let total = self.total(Owner::Objective).unwrap_or(Total::UNKNOWN);
-        let surrogate = problem.objective().measure.as_ref().map(|_| total.primal);
         let trainable = &theta[..self.passes.model.trainable_count()];
         let square: f64 = trainable.iter().map(|t| t.to_f64() * t.to_f64()).sum();
-        let mut slacks: Vec<Slacks> = problem
-            .requirements()
-            .iter()
-            .enumerate()
-            .map(|(i, requirement)| {
-                let differs = requirement.terms()[0].measure.is_some();
-                let margin = requirement.margin;
-                match requirement.kind() {
-                    Kind::Average => {
-                        let slack = self.average_slack(i).unwrap_or(Total::UNKNOWN);
-                        let surrogate = differs.then(|| vec![slack.primal]);
-                        Slacks { measured: vec![slack.measured], surrogate, margin }
-                    }
-                    Kind::Pointwise => {
-                        let empty = vec![f64::NAN; requirement.multipliers()];
-                        Slacks {
-                            surrogate: differs.then(|| empty.clone()),
-                            measured: empty,
-                            margin,
-                        }
-                    }
-                }
-            })
-            .collect();
-        for seen in &self.passes.found().seen {
-            let of = &mut slacks[seen.requirement as usize];
-            of.measured[seen.point as usize] = seen.measured;
-            if let Some(surrogate) = &mut of.surrogate {
-                surrogate[seen.point as usize] = seen.primal;
-            }
-        }
-        self.deal_out(&mut slacks);
-        let penalty = 0.5 * problem.decay() * square;
-        Measurement { objective: total.measured, surrogate, penalty, slacks }
-    }
-
-    /// Gives every row the slacks of its kind.
-    fn deal_out(&self, slacks: &mut [Slacks]) {
-        let Found { seen_kinds, of_kinds, .. } = self.passes.found();
-        for seen in seen_kinds {
-            let Some(dedup) = self.passes.dedup(seen.source) else { continue };
-            let (rows, kinds) = (&dedup.rows[seen.rows.clone()], &dedup.kinds[seen.rows.clone()]);
-            let deal = |from: usize, to: &mut [f64]| {
-                for (&row, &kind) in rows.iter().zip(kinds) {
-                    to[row as usize] = of_kinds[from + (kind - seen.first_kind) as usize];
-                }
-            };
-            let of = &mut slacks[seen.requirement];
-            deal(seen.measured, &mut of.measured[seen.point..]);
-            if let (Some(primal), Some(surrogate)) = (seen.primal, &mut of.surrogate) {
-                deal(primal, &mut surrogate[seen.point..]);
-            }
-        }
-    }
-
-    /// Σ aₜ Ê over 𝔇ₜ of ℓₜ over the terms of one owner, by the means over the points of the
-    /// pass; `None` if a population had no point in it.
-    fn total(&self, owner: Owner) -> Option<Total> {
-        let mut total = Total { primal: 0.0, measured: 0.0 };
-        let terms = self.terms.problem.sources().iter().flat_map(|source| &source.terms);
-        for (term, sums) in terms.zip(&self.passes.found().sums) {
-            if term.owner == owner {
-                if sums.points == 0 {
-                    return None;
-                }
-                let factor = term.coefficient / sums.points as f64;
-                total.primal += factor * sums.primal;
-                total.measured += factor * sums.measured;
-            }
-        }
-        Some(total)
-    }
-
-    fn average_slack(&self, i: usize) -> Option<Total> {
-        let requirement = &self.terms.problem.requirements()[i];
-        let level = requirement.sense().sign() * requirement.level().of(0);
-        let total = self.total(Owner::Requirement(i))?;
-        Some(Total { primal: total.primal - level, measured: total.measured - level })
+        let penalty = 0.5 * self.terms.problem.decay() * square;
+        self.terms.measurement(self.passes.found(), penalty, |source| self.passes.dedup(source))
     }
 }
 
@@ -270,16 +193,4 @@ impl<M: Model> Lagrangian<M> {
 fn everything(problem: &Problem) -> Vec<Selection<'_>> {
     let sources = problem.sources().iter();
     sources.map(|s| Selection { rows: &s.rows, scale: 1.0, whole: true }).collect()
-}
-
-/// A weighted sum of averages, by both losses.
-#[derive(Clone, Copy, Debug)]
-struct Total {
-    primal: f64,
-    measured: f64,
-}
-
-impl Total {
-    /// What a pass that saw nothing knows.
-    const UNKNOWN: Self = Self { primal: f64::NAN, measured: f64::NAN };
 }

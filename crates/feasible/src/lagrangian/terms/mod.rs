@@ -14,6 +14,7 @@ mod entries;
 mod found;
 mod kinds;
 mod rows;
+mod slacks;
 mod weight;
 
 pub(super) use distinct::Shared;

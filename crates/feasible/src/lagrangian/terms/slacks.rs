@@ -1,0 +1,110 @@
+//! From what a pass has found to objective and slacks.
+
+use crate::dedup::Dedup;
+use crate::lagrangian::terms::{Found, Terms};
+use crate::measurement::{Measurement, Slacks};
+use crate::requirement::Kind;
+use crate::source::Owner;
+
+/// A weighted sum of averages, by both losses.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lagrangian) struct Total {
+    primal: f64,
+    pub(in crate::lagrangian) measured: f64,
+}
+
+impl Total {
+    /// What a pass that saw nothing knows.
+    const UNKNOWN: Self = Self { primal: f64::NAN, measured: f64::NAN };
+}
+
+impl Terms {
+    /// Objective and slacks. `dedup` has the rows that repeat, by source.
+    pub(in crate::lagrangian) fn measurement<'d>(
+        &self,
+        found: &Found,
+        penalty: f64,
+        dedup: impl Fn(usize) -> Option<&'d Dedup>,
+    ) -> Measurement {
+        let problem = &self.problem;
+        let total = self.total(found, Owner::Objective).unwrap_or(Total::UNKNOWN);
+        let surrogate = problem.objective().measure.as_ref().map(|_| total.primal);
+        let mut slacks: Vec<Slacks> = problem
+            .requirements()
+            .iter()
+            .enumerate()
+            .map(|(i, requirement)| {
+                let differs = requirement.terms()[0].measure.is_some();
+                let margin = requirement.margin;
+                match requirement.kind() {
+                    Kind::Average => {
+                        let slack = self.average_slack(found, i).unwrap_or(Total::UNKNOWN);
+                        let surrogate = differs.then(|| vec![slack.primal]);
+                        Slacks { measured: vec![slack.measured], surrogate, margin }
+                    }
+                    Kind::Pointwise => {
+                        let empty = vec![f64::NAN; requirement.multipliers()];
+                        Slacks {
+                            surrogate: differs.then(|| empty.clone()),
+                            measured: empty,
+                            margin,
+                        }
+                    }
+                }
+            })
+            .collect();
+        for seen in &found.seen {
+            let of = &mut slacks[seen.requirement as usize];
+            of.measured[seen.point as usize] = seen.measured;
+            if let Some(surrogate) = &mut of.surrogate {
+                surrogate[seen.point as usize] = seen.primal;
+            }
+        }
+        deal_out(found, &mut slacks, dedup);
+        Measurement { objective: total.measured, surrogate, penalty, slacks }
+    }
+
+    /// Σ aₜ Ê over 𝔇ₜ of ℓₜ over the terms of one owner, by the means over the points of the
+    /// pass; `None` if a population had no point in it.
+    fn total(&self, found: &Found, owner: Owner) -> Option<Total> {
+        let mut total = Total { primal: 0.0, measured: 0.0 };
+        let terms = self.problem.sources().iter().flat_map(|source| &source.terms);
+        for (term, sums) in terms.zip(&found.sums) {
+            if term.owner == owner {
+                if sums.points == 0 {
+                    return None;
+                }
+                let factor = term.coefficient / sums.points as f64;
+                total.primal += factor * sums.primal;
+                total.measured += factor * sums.measured;
+            }
+        }
+        Some(total)
+    }
+
+    /// The slack of an average requirement; `None` if a population had no point in the pass.
+    pub(in crate::lagrangian) fn average_slack(&self, found: &Found, i: usize) -> Option<Total> {
+        let requirement = &self.problem.requirements()[i];
+        let level = requirement.sense().sign() * requirement.level().of(0);
+        let total = self.total(found, Owner::Requirement(i))?;
+        Some(Total { primal: total.primal - level, measured: total.measured - level })
+    }
+}
+
+/// Gives every row the slacks of its kind.
+fn deal_out<'d>(found: &Found, slacks: &mut [Slacks], dedup: impl Fn(usize) -> Option<&'d Dedup>) {
+    for seen in &found.seen_kinds {
+        let Some(dedup) = dedup(seen.source) else { continue };
+        let (rows, kinds) = (&dedup.rows[seen.rows.clone()], &dedup.kinds[seen.rows.clone()]);
+        let deal = |from: usize, to: &mut [f64]| {
+            for (&row, &kind) in rows.iter().zip(kinds) {
+                to[row as usize] = found.of_kinds[from + (kind - seen.first_kind) as usize];
+            }
+        };
+        let of = &mut slacks[seen.requirement];
+        deal(seen.measured, &mut of.measured[seen.point..]);
+        if let (Some(primal), Some(surrogate)) = (seen.primal, &mut of.surrogate) {
+            deal(primal, &mut surrogate[seen.point..]);
+        }
+    }
+}
