@@ -2,8 +2,8 @@
 //! certificates count.
 
 use crate::adaptive::{BatchProbe, Place, ProbeScratch};
+use crate::denormals::FlushDenormals;
 use crate::error::Result;
-use crate::flush::FlushDenormals;
 use crate::loss::{Loss, Rows};
 use crate::model::{Batch, Model, Pass, ViewShift};
 use crate::population::Population;
