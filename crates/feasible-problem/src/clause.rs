@@ -20,6 +20,7 @@ use feasible_data::{
 
 use crate::augmented::Augmented;
 use crate::error::{Error, Result};
+use crate::recipe::MULTIPLIERS_START;
 use crate::spec::{Counterfactuals, EvaluationAttackSpec, Kind, Rate, RequirementSpec, Source};
 
 /// A requirement, checked but for the samples it speaks of.
@@ -519,7 +520,7 @@ impl Clause {
                     bound,
                     accuracy_is: accuracy.then_some(one),
                     all_but: spec.all_but.unwrap_or(0.0),
-                    start: spec.start.unwrap_or(1.0),
+                    start: spec.start.unwrap_or(MULTIPLIERS_START),
                     margin: spec.margin.unwrap_or(0.0) * bound.level().abs(),
                     room: 0.0,
                 });

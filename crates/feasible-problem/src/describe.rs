@@ -81,7 +81,7 @@ impl Plan {
 
     fn write_sizes(&self, out: &mut String) -> std::fmt::Result {
         let split = &self.data().split;
-        let training = &self.spec().training;
+        let training = &self.settings().training;
         let (p, m) = (self.parameters(), self.multipliers());
         writeln!(out, "\nsizes")?;
         writeln!(
@@ -94,19 +94,24 @@ impl Plan {
         writeln!(out, "  parameters        {}", grouped(p))?;
         writeln!(out, "  multipliers       {}", grouped(m))?;
         writeln!(out, "  memory, about     {}", bytes(self.memory()))?;
-        let learner = match training.learner {
-            Some(LearnerName::Exact) => "exact (Algorithm 1)",
-            Some(LearnerName::Simultaneous) => "simultaneous",
-            _ => "alternating",
+        let learner = match training.learner.name() {
+            LearnerName::Exact => "exact (Algorithm 1)",
+            LearnerName::Simultaneous => "simultaneous",
+            LearnerName::Alternating => "alternating",
         };
-        let epochs = training.epochs.unwrap_or(0);
-        let work = match training.batch_size {
-            Some(rows) => {
-                format!("{epochs} epochs of {} batches", split.train.len().div_ceil(rows.max(1)))
+        let epochs = training.epochs;
+        let work = match training.learner.first_order() {
+            Some(of) => {
+                let batches = split.train.len().div_ceil(of.batch_size.max(1));
+                format!("{epochs} epochs of {batches} batches")
             }
             None => format!("{epochs} iterations"),
         };
-        writeln!(out, "  training          {learner}, {work}, recipe {:?}", training.recipe)?;
+        writeln!(
+            out,
+            "  training          {learner}, {work}, recipe {:?}",
+            self.spec().training.recipe
+        )?;
         let limits = self.spec().data.limits.as_ref().map(Limits::changed).unwrap_or_default();
         let limits = match limits.is_empty() {
             true => "the usual ones; [data.limits] raises them".to_string(),

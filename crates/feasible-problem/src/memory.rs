@@ -20,7 +20,8 @@ use crate::clause::Clause;
 use crate::data::Data;
 use crate::error::{Error, Result};
 use crate::network::Network;
-use crate::spec::{Keep, LearnerName, OptimiserName, TrainingSpec};
+use crate::settings::{LearnerSettings, OptimiserSettings, TrainingSettings};
+use crate::spec::Keep;
 use crate::text::bytes;
 
 /// The limit that was given; 0 if none was.
@@ -212,7 +213,7 @@ fn of_multipliers(requirement: &Requirement) -> u64 {
 pub(crate) fn estimate(
     data: &Data,
     model: &Network,
-    training: &TrainingSpec,
+    training: &TrainingSettings,
     requirements: &[(&Clause, &Requirement)],
     views: usize,
 ) -> Estimate {
@@ -233,19 +234,21 @@ pub(crate) fn estimate(
     let shared =
         samples.saturating_add(data.table.bytes() as u64).saturating_add(all - multipliers);
     let p = 4 * model.parameter_count() as u64;
-    let exact = training.learner == Some(LearnerName::Exact);
-    let moments = match (exact, training.optimiser.unwrap_or(OptimiserName::Adam)) {
+    let rows = data.train.len();
+    let (moments, batch) = match &training.learner {
         // Twenty pairs of steps and gradients, in double precision.
-        (true, _) => 2 * 2 * 20,
-        (false, OptimiserName::Sgd) => 1,
-        (false, _) => 2,
+        LearnerSettings::Exact(_) => (2 * 2 * 20, rows),
+        LearnerSettings::FirstOrder(of) => match of.optimiser {
+            OptimiserSettings::Sgd { .. } => (1, of.batch_size),
+            OptimiserSettings::Adam | OptimiserSettings::AdamW => (2, of.batch_size),
+        },
     };
-    let best = u64::from(training.keep == Some(Keep::Best) || exact);
+    let exact = training.learner.first_order().is_none();
+    let best = u64::from(training.keep == Keep::Best || exact);
     // θ, the last sound one, a start or solution, and the bytes of the model's file.
     let state = p.saturating_mul(moments + best + 5);
-    let rows = data.train.len();
     let (lanes, output_rows) = if model.needs_whole_batch() {
-        let batch = training.batch_size.unwrap_or(rows).min(rows);
+        let batch = batch.min(rows);
         (1, batch.max(WHOLE.min(rows)).saturating_mul(views))
     } else {
         let chunk = (CHUNK / views).max(32).min(rows.max(1));

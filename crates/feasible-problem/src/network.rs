@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::loss::LossName;
 use crate::memory;
-use crate::spec::{ModelKind, ModelSpec};
+use crate::settings::ModelSettings;
 
 /// A model of one of the kinds a problem file can name, computed in `f32`.
 #[derive(Clone, Debug)]
@@ -123,64 +123,55 @@ pub fn output_width(target: &TargetEncoder, loss: LossName) -> usize {
 }
 
 impl Network {
-    /// The model of a spec for these training inputs, which are images if they have a shape.
+    /// The model of these settings for these training inputs, which are images if they have a shape.
     ///
     /// # Errors
     /// Settings outside their range; a network for images where there are none.
     pub fn new(
-        spec: &ModelSpec,
+        settings: &ModelSettings,
         inputs: &Inputs,
         image: Option<ImageShape>,
         outputs: usize,
     ) -> Result<Self> {
         let width = inputs.width();
-        match spec.kind {
-            ModelKind::Mlp => {
+        let (normalise, wide) = match settings {
+            ModelSettings::Mlp { hidden, activation } => {
                 let mut widths = vec![width];
-                widths.extend(spec.hidden.as_deref().unwrap_or(&[64]));
+                widths.extend(hidden);
                 widths.push(outputs);
-                let activation = spec.activation.unwrap_or(Activation::Sigmoid);
-                Ok(Self::Mlp(Mlp::new(&widths, activation)?))
+                return Ok(Self::Mlp(Mlp::new(&widths, *activation)?));
             }
-            ModelKind::Linear => Ok(Self::Affine(Affine::new(width, outputs)?)),
-            ModelKind::Kernel => {
-                let kernel = match spec.degree {
-                    Some(degree) => {
-                        Kernel::Polynomial { offset: spec.offset.unwrap_or(1.0), degree }
-                    }
-                    None => Kernel::Rbf { gamma: spec.gamma.unwrap_or(1.0 / width as f64) },
-                };
-                let count = spec.centres.unwrap_or(200).min(inputs.rows());
+            ModelSettings::Linear => return Ok(Self::Affine(Affine::new(width, outputs)?)),
+            ModelSettings::Kernel { kernel, centres, seed } => {
+                let count = (*centres).min(inputs.rows());
                 let numbers = (count as u64).saturating_mul(width as u64);
                 if let Some(reason) = memory::too_much(numbers.saturating_mul(4 * 4)) {
                     return Err(Error::unfit("model.centres", reason));
                 }
                 let mut rows: Vec<u32> = (0..inputs.rows() as u32).collect();
-                let mut draw = Stream::new(spec.seed.unwrap_or(0), Purpose::Initial, u64::MAX, 0);
-                draw.shuffle(&mut rows);
+                Stream::new(*seed, Purpose::Initial, u64::MAX, 0).shuffle(&mut rows);
                 rows.truncate(count);
                 rows.sort_unstable();
                 let centres = rows.iter().flat_map(|&row| inputs.row(row as usize)).collect();
-                Self::kernel(centres, width, kernel, outputs)
+                return Self::kernel(centres, width, *kernel, outputs);
             }
-            ModelKind::Cnn | ModelKind::Resnet18 => {
-                let Some(image) = image else {
-                    return Err(Error::unfit(
-                        "model.kind",
-                        "is a network for images, but the data are a table: use \"mlp\", \"linear\" or \
-                         \"kernel\", or a `source` or `folder` of images",
-                    ));
-                };
-                let channels = match spec.normalise.unwrap_or(true) {
-                    true => moments(inputs, image),
-                    false => vec![(0.0, 1.0); image.channels],
-                };
-                let (mean, deviation) = channels.into_iter().unzip();
-                let wide = (spec.kind == ModelKind::Resnet18).then(|| spec.width.unwrap_or(16));
-                let of = Convolutional { image, outputs, width: wide, mean, deviation };
-                Ok(Self::Conv(Box::new(of.network()?), of))
-            }
-        }
+            ModelSettings::Cnn { normalise } => (*normalise, None),
+            ModelSettings::Resnet18 { normalise, width } => (*normalise, Some(*width)),
+        };
+        let Some(image) = image else {
+            return Err(Error::unfit(
+                "model.kind",
+                "is a network for images, but the data are a table: use \"mlp\", \"linear\" or \
+                 \"kernel\", or a `source` or `folder` of images",
+            ));
+        };
+        let channels = match normalise {
+            true => moments(inputs, image),
+            false => vec![(0.0, 1.0); image.channels],
+        };
+        let (mean, deviation) = channels.into_iter().unzip();
+        let of = Convolutional { image, outputs, width: wide, mean, deviation };
+        Ok(Self::Conv(Box::new(of.network()?), of))
     }
 
     fn kernel(centres: Vec<f32>, width: usize, kernel: Kernel, outputs: usize) -> Result<Self> {

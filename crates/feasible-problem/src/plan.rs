@@ -27,7 +27,7 @@ use crate::memory;
 use crate::network::{Network, output_width};
 use crate::recipe;
 use crate::room;
-use crate::settings::{self, own_duals};
+use crate::settings::{DualSettings, Settings};
 use crate::spec::{CertifySpec, DataSpec, Keep, ModelKind, RequirementSpec, Source, Spec, effect};
 
 /// A checked plan. See the [module](self).
@@ -37,6 +37,7 @@ pub struct Plan {
     /// `[data]` as the file gives it.
     given: Arc<DataSpec>,
     spec: Spec,
+    settings: Settings,
     /// Shared: a plan is copied for every seed, a table of a million rows is not.
     data: Arc<Data>,
     model: Network,
@@ -159,7 +160,8 @@ impl Plan {
         for requirement in &mut spec.requirements {
             recipe::fill_requirement(&spec.training, images, requirement);
         }
-        spec.training = recipe::fill(&spec.training, images);
+        let training = recipe::settings(&spec.training, images);
+        spec.training = recipe::fill(&spec.training, &training, images);
         if let Some(certify) = &mut spec.certify {
             certify.check(source)?;
             *certify = certify.filled();
@@ -194,7 +196,7 @@ impl Plan {
         };
         for clause in &mut clauses {
             let own = spec.requirements[clause.from].start;
-            clause.start = own.or(spec.training.start).unwrap_or(1.0);
+            clause.start = own.unwrap_or(training.start);
         }
         let loss = objective_loss(&mut spec, &data);
         if spec.objective.measured_by.is_some()
@@ -209,13 +211,18 @@ impl Plan {
                 "has no effect: flips are of classes, and a number is predicted. Remove it";
             return Err(source.at("evaluation.counterfactual", message));
         }
+        let weight_decay = spec.objective.weight_decay.unwrap_or(0.0);
         let outputs = output_width(&data.target, loss);
-        let model = Network::new(&spec.model, data.train.inputs(), data.image_shape(), outputs)
-            .map_err(|error| match error {
-                Error::Unfit { what, reason } => source.at(&what, reason),
-                other => source.at("model", other.to_string()),
-            })?;
-        fits(source, &spec, &memory::estimate(&data, &model, &spec.training, &[], 1))?;
+        let inputs = data.train.inputs();
+        let shape = spec.model.settings(inputs.width());
+        let model =
+            Network::new(&shape, inputs, data.image_shape(), outputs).map_err(
+                |error| match error {
+                    Error::Unfit { what, reason } => source.at(&what, reason),
+                    other => source.at("model", other.to_string()),
+                },
+            )?;
+        fits(source, &spec, &memory::estimate(&data, &model, &training, &[], 1))?;
         if let (Some(certify), Some(reserve)) = (&spec.certify, &data.reserve) {
             leave_room(source, certify, &data, reserve, &model, &mut clauses)?;
         }
@@ -226,8 +233,7 @@ impl Plan {
                     .augmented(augmentation.filter(|_| part == "training"));
             let everyone = ground.everyone();
             let (loss, _) = loss.losses();
-            let decay = spec.objective.weight_decay.unwrap_or(0.0);
-            let mut draft = Problem::minimise(&everyone, loss).weight_decay(decay);
+            let mut draft = Problem::minimise(&everyone, loss).weight_decay(weight_decay);
             // Where iterates are compared, by the loss that the file says.
             let judged = spec.objective.measured_by.filter(|_| part == "validation");
             if let Some((loss, measure)) = judged.map(LossName::losses) {
@@ -275,10 +281,12 @@ impl Plan {
         }
         let changes = reported(source, &spec, &data, &clauses)?;
         let name = source.name().to_string();
+        let settings = Settings { objective: loss, weight_decay, training };
         let plan = Self {
             name,
             given,
             spec,
+            settings,
             data,
             model,
             clauses,
@@ -297,7 +305,7 @@ impl Plan {
 
     /// What trainings of it take.
     pub fn estimate(&self) -> memory::Estimate {
-        let training = &self.spec.training;
+        let training = &self.settings.training;
         let requirements: Vec<_> = self.clauses.iter().zip(self.train.requirements()).collect();
         let views = 1 + views(&self.clauses);
         memory::estimate(&self.data, &self.model, training, &requirements, views)
@@ -312,12 +320,12 @@ impl Plan {
     /// Settings that only the learner can judge.
     fn check_settings(&self, source: &Source) -> Result<()> {
         let wrong = |error: feasible::Error| source.at("training", error.to_string());
-        let checkpoint = self.spec.training.checkpoint.unwrap_or_default();
-        if checkpoint.seconds.is_some_and(|s| !(0.0..=1e9).contains(&s)) {
+        let checkpoint = self.settings.training.checkpoint;
+        if !(0.0..=1e9).contains(&checkpoint.seconds) {
             let message = "is a number of seconds: at least 0, and at most 1e9";
             return Err(source.at("training.checkpoint.seconds", message));
         }
-        if checkpoint.epochs == Some(0) {
+        if checkpoint.epochs == 0 {
             return Err(source.at("training.checkpoint.epochs", "must be at least 1"));
         }
         self.learner(self.seed()).begin(&self.train, &self.model).map_err(wrong)?;
@@ -339,6 +347,11 @@ impl Plan {
     /// The problem file with every default filled in.
     pub fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    /// The settings: what the file says and what it leaves open.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// The data.
@@ -477,12 +490,13 @@ impl Plan {
 
     /// The seed of the file.
     pub fn seed(&self) -> u64 {
-        self.spec.training.seed.unwrap_or(0)
+        self.settings.training.seed
     }
 
     /// The same plan with another seed.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Self {
+        self.settings.training.seed = seed;
         self.spec.training.seed = Some(seed);
         self
     }
@@ -490,6 +504,7 @@ impl Plan {
     /// The same plan on another number of threads; results do not change.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
+        self.settings.training.threads = threads;
         self.spec.training.threads = Some(threads);
         self
     }
@@ -511,14 +526,14 @@ impl Plan {
 
     /// The learner, started with `seed`.
     pub fn learner(&self, seed: u64) -> Learner {
-        let mut training = self.spec.training.clone();
-        training.seed = Some(seed);
-        let own = own_duals(
-            self.clauses
-                .iter()
-                .map(|clause| (clause.name.as_str(), &self.spec.requirements[clause.from])),
-        );
-        settings::learner(&training, self.spec.data.is_images(), &own, self.validation.as_ref())
+        let (recipe, images) = (self.spec.training.recipe, self.spec.data.is_images());
+        let training = &self.settings.training;
+        let own = |clause: &Clause| {
+            let given = self.spec.requirements[clause.from].dual?;
+            Some((clause.name.clone(), recipe::dual(recipe, images, &given, training.epochs)))
+        };
+        let own: Vec<(String, DualSettings)> = self.clauses.iter().filter_map(own).collect();
+        training.learner(seed, &own, self.validation.as_ref())
     }
 
     /// Number of multipliers.

@@ -7,17 +7,23 @@
 //!   best feasible iterate. Its numbers were chosen among some thirty settings by looking at
 //!   Adult and COMPAS, test rows included. Pointwise invariance is treated apart, see `Invariance`.
 
+use feasible::Schedule;
+
+use crate::settings::{
+    CheckpointSettings, DualMethod, DualSettings, ExactDual, FirstOrderSettings, LearnerSettings,
+    MeasuredOn, OptimiserSettings, TrainingSettings,
+};
 use crate::spec::{
-    DualMethodName, DualSpec, Keep, Kind, LearnerName, OptimiserName, Recipe, RequirementSpec,
-    ScheduleSpec, TrainingSpec,
+    CheckpointSpec, DualMethodName, DualSpec, Keep, Kind, LearnerName, OptimiserName, Recipe,
+    RequirementSpec, ScheduleSpec, TrainingSpec,
 };
 
 /// Seconds between checkpoints, unless told otherwise: a checkpoint of a large table takes a few
 /// hundredths of a second, so this costs less than 1 % of the time and a crash at most ten seconds.
 pub const CHECKPOINT_SECONDS: f64 = 10.0;
 
-/// The settings of a recipe.
-struct Settings {
+/// The numbers of a recipe.
+struct Numbers {
     learner: LearnerName,
     epochs: u64,
     batch_size: usize,
@@ -54,7 +60,7 @@ struct Invariance {
     fall: f64,
 }
 
-const PAPER: Settings = Settings {
+const PAPER: Numbers = Numbers {
     learner: LearnerName::Alternating,
     epochs: 300,
     batch_size: 128,
@@ -74,7 +80,7 @@ const PAPER: Settings = Settings {
     look_for_infeasibility: true,
 };
 
-const FEASIBLE: Settings = Settings {
+const FEASIBLE: Numbers = Numbers {
     learner: LearnerName::Alternating,
     epochs: 80,
     batch_size: 128,
@@ -97,7 +103,7 @@ const FEASIBLE: Settings = Settings {
 /// Images as in the paper: Adam with its authors' settings. The paper gives no dual rate but that it
 /// is "smaller"; with a dual step an epoch a multiplier could hardly move, so it moves with every batch,
 /// by plain ascent, whose steps fall with the slack.
-const PAPER_IMAGES: Settings = Settings {
+const PAPER_IMAGES: Numbers = Numbers {
     learner: LearnerName::Simultaneous,
     epochs: 100,
     rate: 0.001,
@@ -110,7 +116,7 @@ const PAPER_IMAGES: Settings = Settings {
 };
 
 /// Images, in fewer epochs: the rate falls to 0 along a cosine.
-const FEASIBLE_IMAGES: Settings = Settings {
+const FEASIBLE_IMAGES: Numbers = Numbers {
     epochs: 30,
     schedule: ScheduleSpec::Cosine { over: None, floor: 0.0 },
     dual_rate: 0.02,
@@ -121,7 +127,7 @@ const FEASIBLE_IMAGES: Settings = Settings {
 const EXACT_ITERATIONS: u64 = 100;
 
 impl Recipe {
-    fn settings(self, images: bool) -> &'static Settings {
+    fn numbers(self, images: bool) -> &'static Numbers {
         match (self, images) {
             (Self::Paper, false) => &PAPER,
             (Self::Feasible, false) => &FEASIBLE,
@@ -131,44 +137,163 @@ impl Recipe {
     }
 }
 
-/// `spec` with everything that it leaves open filled in, for tables or for images.
-pub fn fill(spec: &TrainingSpec, images: bool) -> TrainingSpec {
-    let recipe = spec.recipe.settings(images);
-    let learner = spec.learner.unwrap_or(recipe.learner);
-    let exact = learner == LearnerName::Exact;
-    // What the exact learner has no use for is not written down as if it had.
-    let first_order = !exact;
-    let given = spec.dual.unwrap_or_default();
+/// Where multipliers start, as in the paper.
+pub const MULTIPLIERS_START: f64 = 1.0;
+
+/// The settings of a training, for tables or for images: what `spec` leaves open is the recipe's.
+pub fn settings(spec: &TrainingSpec, images: bool) -> TrainingSettings {
+    let recipe = spec.recipe.numbers(images);
+    let exact = spec.learner.unwrap_or(recipe.learner) == LearnerName::Exact;
+    let usual_epochs = if exact { EXACT_ITERATIONS } else { recipe.epochs };
+    let epochs = spec.epochs.unwrap_or(usual_epochs);
     let checkpoint = spec.checkpoint.unwrap_or_default();
-    TrainingSpec {
-        recipe: spec.recipe,
-        learner: Some(learner),
-        epochs: Some(spec.epochs.unwrap_or(if exact { EXACT_ITERATIONS } else { recipe.epochs })),
-        batch_size: spec.batch_size.or(first_order.then_some(recipe.batch_size)),
-        optimiser: spec.optimiser.or(first_order.then_some(recipe.optimiser)),
-        rate: spec.rate.or(first_order.then_some(recipe.rate)),
-        momentum: spec.momentum,
-        start: spec.start,
-        seed: Some(spec.seed.unwrap_or(0)),
-        threads: Some(spec.threads.unwrap_or(1)),
-        keep: Some(spec.keep.unwrap_or(if exact { Keep::Last } else { recipe.keep })),
-        patience: Some(spec.patience.unwrap_or(recipe.patience)),
-        stop_when_feasible: Some(spec.stop_when_feasible.unwrap_or(false)),
+    TrainingSettings {
+        seed: spec.seed.unwrap_or(0),
+        threads: spec.threads.unwrap_or(1),
+        epochs,
+        start: spec.start.unwrap_or(MULTIPLIERS_START),
+        keep: spec.keep.unwrap_or(if exact { Keep::Last } else { recipe.keep }),
+        patience: spec.patience.unwrap_or(recipe.patience),
+        stop_when_feasible: spec.stop_when_feasible.unwrap_or(false),
         // What the learner itself goes by, so that training and evaluation agree.
         // What single precision can tell apart.
-        tolerance: spec.tolerance.or(Some(if exact { 1e-5 } else { 0.0 })),
-        survey: spec.survey.or(recipe.survey.filter(|_| learner == LearnerName::Simultaneous)),
-        look_for_infeasibility: Some(
-            spec.look_for_infeasibility.unwrap_or(recipe.look_for_infeasibility),
-        ),
-        schedule: spec.schedule.or(first_order.then_some(recipe.schedule)),
-        // The exact learner's default is the proximal step, which has no rate of its own.
-        dual: if exact { spec.dual } else { Some(fill_dual(spec.recipe, images, &given)) },
-        checkpoint: Some(crate::spec::CheckpointSpec {
-            epochs: checkpoint.epochs,
-            seconds: Some(checkpoint.seconds.unwrap_or(CHECKPOINT_SECONDS)),
+        tolerance: spec.tolerance.unwrap_or(if exact { 1e-5 } else { 0.0 }),
+        look_for_infeasibility: spec
+            .look_for_infeasibility
+            .unwrap_or(recipe.look_for_infeasibility),
+        checkpoint: CheckpointSettings {
+            epochs: checkpoint.epochs.unwrap_or(u64::MAX),
+            seconds: checkpoint.seconds.unwrap_or(CHECKPOINT_SECONDS),
+        },
+        learner: match spec.learner.unwrap_or(recipe.learner) {
+            // Its default is the proximal step, which has no rate of its own.
+            LearnerName::Exact => {
+                let rate = spec.dual.and_then(|dual| dual.rate);
+                let ascent = |rate| ExactDual::Ascent { rate };
+                LearnerSettings::Exact(rate.map_or(ExactDual::Proximal, ascent))
+            }
+            learner => LearnerSettings::FirstOrder(first_order(spec, images, learner, epochs)),
+        },
+    }
+}
+
+fn first_order(
+    spec: &TrainingSpec,
+    images: bool,
+    learner: LearnerName,
+    epochs: u64,
+) -> FirstOrderSettings {
+    let recipe = spec.recipe.numbers(images);
+    let simultaneous = learner == LearnerName::Simultaneous;
+    let survey = spec.survey.or(recipe.survey.filter(|_| simultaneous));
+    FirstOrderSettings {
+        simultaneous,
+        measured_on: survey.map_or(MeasuredOn::All, MeasuredOn::Rows),
+        batch_size: spec.batch_size.unwrap_or(recipe.batch_size),
+        optimiser: match spec.optimiser.unwrap_or(recipe.optimiser) {
+            OptimiserName::Adam => OptimiserSettings::Adam,
+            OptimiserName::Adamw => OptimiserSettings::AdamW,
+            OptimiserName::Sgd => OptimiserSettings::Sgd { momentum: spec.momentum.unwrap_or(0.0) },
+        },
+        rate: spec.rate.unwrap_or(recipe.rate),
+        schedule: schedule(spec.schedule.unwrap_or(recipe.schedule), epochs),
+        dual: dual(spec.recipe, images, &spec.dual.unwrap_or_default(), epochs),
+    }
+}
+
+/// A dual optimiser over so many epochs: what `given` leaves open is the recipe's.
+pub fn dual(recipe: Recipe, images: bool, given: &DualSpec, epochs: u64) -> DualSettings {
+    let recipe = recipe.numbers(images);
+    DualSettings {
+        method: match given.method.unwrap_or(recipe.dual_method) {
+            DualMethodName::Adam => DualMethod::Adam {
+                beta1: given.beta1.unwrap_or(recipe.dual_beta1),
+                beta2: given.beta2.unwrap_or(recipe.dual_beta2),
+            },
+            DualMethodName::Ascent => DualMethod::Ascent,
+            DualMethodName::Algorithm1 => DualMethod::Algorithm1,
+            DualMethodName::NuPi => DualMethod::NuPi {
+                proportional: given.proportional.unwrap_or(1.0),
+                nu: given.nu.unwrap_or(0.0),
+            },
+        },
+        rate: given.rate.unwrap_or(recipe.dual_rate),
+        every: given.every.unwrap_or(1),
+        schedule: schedule(given.schedule.unwrap_or(recipe.dual_schedule), epochs),
+    }
+}
+
+fn schedule(spec: ScheduleSpec, epochs: u64) -> Schedule {
+    match spec {
+        ScheduleSpec::Constant => Schedule::Constant,
+        ScheduleSpec::Step { factor, every } => Schedule::Step { factor, every },
+        ScheduleSpec::Cosine { over, floor } => {
+            Schedule::Cosine { over: over.unwrap_or(epochs.max(1) as f64), floor }
+        }
+    }
+}
+
+/// `spec` with everything that it leaves open written out, as a problem file of these settings has it.
+pub fn fill(spec: &TrainingSpec, settings: &TrainingSettings, images: bool) -> TrainingSpec {
+    let recipe = spec.recipe.numbers(images);
+    // What the exact learner has no use for is not written down as if it had.
+    let first_order = settings.learner.first_order();
+    let survey = first_order.and_then(|of| match of.measured_on {
+        MeasuredOn::Rows(rows) => Some(rows),
+        MeasuredOn::All => None,
+    });
+    TrainingSpec {
+        recipe: spec.recipe,
+        learner: Some(settings.learner.name()),
+        epochs: Some(settings.epochs),
+        batch_size: first_order.map(|of| of.batch_size),
+        optimiser: first_order.map(|of| of.optimiser.name()),
+        rate: first_order.map(|of| of.rate),
+        momentum: spec.momentum,
+        start: spec.start,
+        seed: Some(settings.seed),
+        threads: Some(settings.threads),
+        keep: Some(settings.keep),
+        patience: Some(settings.patience),
+        stop_when_feasible: Some(settings.stop_when_feasible),
+        tolerance: Some(settings.tolerance),
+        survey,
+        look_for_infeasibility: Some(settings.look_for_infeasibility),
+        schedule: first_order.map(|_| spec.schedule.unwrap_or(recipe.schedule)),
+        dual: match first_order {
+            Some(of) => {
+                let given = spec.dual.unwrap_or_default();
+                let schedule = given.schedule.unwrap_or(recipe.dual_schedule);
+                Some(written(&of.dual, schedule))
+            }
+            None => spec.dual,
+        },
+        checkpoint: Some(CheckpointSpec {
+            epochs: spec.checkpoint.and_then(|checkpoint| checkpoint.epochs),
+            seconds: Some(settings.checkpoint.seconds),
         }),
     }
+}
+
+/// A dual optimiser as a problem file has it.
+fn written(dual: &DualSettings, schedule: ScheduleSpec) -> DualSpec {
+    let mut spec = DualSpec {
+        method: Some(dual.method.name()),
+        rate: Some(dual.rate),
+        every: Some(dual.every),
+        schedule: Some(schedule),
+        ..DualSpec::default()
+    };
+    match dual.method {
+        DualMethod::Adam { beta1, beta2 } => {
+            (spec.beta1, spec.beta2) = (Some(beta1), Some(beta2));
+        }
+        DualMethod::NuPi { proportional, nu } => {
+            (spec.proportional, spec.nu) = (Some(proportional), Some(nu));
+        }
+        DualMethod::Ascent | DualMethod::Algorithm1 => {}
+    }
+    spec
 }
 
 /// Fills in what a requirement leaves open. `training` is as the file gives it: a start or a
@@ -176,7 +301,7 @@ pub fn fill(spec: &TrainingSpec, images: bool) -> TrainingSpec {
 pub fn fill_requirement(training: &TrainingSpec, images: bool, requirement: &mut RequirementSpec) {
     let between_views = requirement.loss.is_some_and(|loss| loss.losses().0.compares_views());
     let exact = training.learner == Some(LearnerName::Exact);
-    let recipe = training.recipe.settings(images);
+    let recipe = training.recipe.numbers(images);
     let Some(level) = requirement.at_most.filter(|&c| c > 0.0 && between_views && !exact) else {
         return;
     };
@@ -196,23 +321,5 @@ pub fn fill_requirement(training: &TrainingSpec, images: bool, requirement: &mut
             rate: Some(invariance.fall / ((1.0 - margin) * level)),
             ..DualSpec::default()
         });
-    }
-}
-
-/// `given` with everything that it leaves open filled in.
-pub fn fill_dual(recipe: Recipe, images: bool, given: &DualSpec) -> DualSpec {
-    let recipe = recipe.settings(images);
-    let method = given.method.unwrap_or(recipe.dual_method);
-    let adam = method == DualMethodName::Adam;
-    let pi = method == DualMethodName::NuPi;
-    DualSpec {
-        method: Some(method),
-        rate: Some(given.rate.unwrap_or(recipe.dual_rate)),
-        beta1: given.beta1.or(adam.then_some(recipe.dual_beta1)),
-        beta2: given.beta2.or(adam.then_some(recipe.dual_beta2)),
-        proportional: given.proportional.or(pi.then_some(1.0)),
-        nu: given.nu.or(pi.then_some(0.0)),
-        every: Some(given.every.unwrap_or(1)),
-        schedule: Some(given.schedule.unwrap_or(recipe.dual_schedule)),
     }
 }

@@ -1,108 +1,305 @@
-//! From `[training]` to a learner.
+//! The settings of a plan: every default filled in, nothing left open. The numbers are the [recipe](crate::recipe)'s.
+//!
+//! A [`Spec`](crate::Spec) is what a file says; [`Settings`] are what is done.
 
 use feasible::{Dual, Learner, Optimiser, Problem, Schedule};
-use feasible_nn::{Adam, AdamW, Sgd};
+use feasible_nn::{Activation, Adam, AdamW, Sgd};
 
-use crate::recipe;
-use crate::spec::{
-    DualMethodName, DualSpec, Keep, LearnerName, OptimiserName, RequirementSpec, ScheduleSpec,
-    TrainingSpec,
-};
+use crate::loss::LossName;
+use crate::spec::{DualMethodName, Keep, LearnerName, OptimiserName};
 
-fn schedule(spec: Option<ScheduleSpec>, epochs: u64) -> Schedule {
-    match spec.unwrap_or(ScheduleSpec::Constant) {
-        ScheduleSpec::Constant => Schedule::Constant,
-        ScheduleSpec::Step { factor, every } => Schedule::Step { factor, every },
-        ScheduleSpec::Cosine { over, floor } => {
-            Schedule::Cosine { over: over.unwrap_or(epochs.max(1) as f64), floor }
+/// The settings of a plan. See the [module](self).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The loss that is minimised.
+    pub objective: LossName,
+    /// α of α/2 ‖θ‖².
+    pub weight_decay: f64,
+    /// How it is trained.
+    pub training: TrainingSettings,
+}
+
+/// `[training]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainingSettings {
+    /// Seed of start and shuffles.
+    pub seed: u64,
+    /// Threads; results do not depend on it.
+    pub threads: usize,
+    /// Epochs, or outer iterations of the exact learner.
+    pub epochs: u64,
+    /// Where multipliers start, if a requirement does not say.
+    pub start: f64,
+    /// Which iterate is returned.
+    pub keep: Keep,
+    /// End after so many epochs without a better iterate; 0 for never.
+    pub patience: u64,
+    /// End at the first feasible iterate.
+    pub stop_when_feasible: bool,
+    /// Share of a limit by which it may be exceeded and still count as met; of 1 where the limit is 0.
+    pub tolerance: f64,
+    /// Whether to look for proof that a problem cannot be solved.
+    pub look_for_infeasibility: bool,
+    /// When state is saved.
+    pub checkpoint: CheckpointSettings,
+    /// When and how parameters and multipliers move.
+    pub learner: LearnerSettings,
+}
+
+/// When state is saved: after so many epochs or so many seconds, whichever comes first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CheckpointSettings {
+    /// Epochs; `u64::MAX` for never.
+    pub epochs: u64,
+    /// Seconds.
+    pub seconds: f64,
+}
+
+/// When and how parameters and multipliers move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LearnerSettings {
+    /// Alternating or simultaneous.
+    FirstOrder(FirstOrderSettings),
+    /// Algorithm 1.
+    Exact(ExactDual),
+}
+
+/// How the multipliers of Algorithm 1 move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ExactDual {
+    /// By the proximal step, which has no rate.
+    Proximal,
+    /// By ascent.
+    Ascent {
+        /// The step size η.
+        rate: f64,
+    },
+}
+
+/// A learner that takes batches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FirstOrderSettings {
+    /// Whether multipliers move with every batch, not once an epoch.
+    pub simultaneous: bool,
+    /// Rows that the metrics of an epoch are measured on.
+    pub measured_on: MeasuredOn,
+    /// Rows per batch.
+    pub batch_size: usize,
+    /// The primal optimiser.
+    pub optimiser: OptimiserSettings,
+    /// The primal step size.
+    pub rate: f64,
+    /// How it changes.
+    pub schedule: Schedule,
+    /// The dual optimiser.
+    pub dual: DualSettings,
+}
+
+/// Rows that the metrics of an epoch are measured on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeasuredOn {
+    /// All.
+    All,
+    /// So many.
+    Rows(usize),
+}
+
+/// A primal optimiser.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OptimiserSettings {
+    /// Adam.
+    Adam,
+    /// Adam with decoupled weight decay.
+    AdamW,
+    /// Gradient descent.
+    Sgd {
+        /// Its momentum.
+        momentum: f64,
+    },
+}
+
+/// A dual optimiser.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DualSettings {
+    /// The method.
+    pub method: DualMethod,
+    /// The step size η.
+    pub rate: f64,
+    /// Epochs (or batches, of the simultaneous learner) between dual steps.
+    pub every: u64,
+    /// How the step size changes.
+    pub schedule: Schedule,
+}
+
+/// A dual method.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DualMethod {
+    /// Adam.
+    Adam {
+        /// Decay of the first moment.
+        beta1: f64,
+        /// Decay of the second moment.
+        beta2: f64,
+    },
+    /// Projected ascent on the raw slacks.
+    Ascent,
+    /// Projected ascent as Algorithm 1 writes it: η/N for pointwise requirements.
+    Algorithm1,
+    /// Proportional-integral control.
+    NuPi {
+        /// The proportional gain.
+        proportional: f64,
+        /// The smoothing of the proportional part.
+        nu: f64,
+    },
+}
+
+/// `[model]`, for inputs of some width.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelSettings {
+    /// A multilayer perceptron.
+    Mlp {
+        /// Widths of the hidden layers.
+        hidden: Vec<usize>,
+        /// The nonlinearity.
+        activation: Activation,
+    },
+    /// Linear, logistic or softmax regression.
+    Linear,
+    /// A finite kernel expansion.
+    Kernel {
+        /// The kernel.
+        kernel: feasible_nn::Kernel,
+        /// Number of centres.
+        centres: usize,
+        /// Seed of their draw.
+        seed: u64,
+    },
+    /// A small convolutional network, for images.
+    Cnn {
+        /// Whether the first layer takes pixels to mean 0 and deviation 1, by channel.
+        normalise: bool,
+    },
+    /// A residual network of 18 layers, for images.
+    Resnet18 {
+        /// Whether the first layer takes pixels to mean 0 and deviation 1, by channel.
+        normalise: bool,
+        /// Channels of the first stage.
+        width: usize,
+    },
+}
+
+impl LearnerSettings {
+    /// What a problem file calls it.
+    pub fn name(&self) -> LearnerName {
+        match self {
+            Self::FirstOrder(of) if of.simultaneous => LearnerName::Simultaneous,
+            Self::FirstOrder(_) => LearnerName::Alternating,
+            Self::Exact(_) => LearnerName::Exact,
+        }
+    }
+
+    /// The settings of a learner that takes batches.
+    pub fn first_order(&self) -> Option<&FirstOrderSettings> {
+        match self {
+            Self::FirstOrder(of) => Some(of),
+            Self::Exact(_) => None,
         }
     }
 }
 
-fn dual(spec: &DualSpec, epochs: u64) -> Dual {
-    let rate = spec.rate.unwrap_or(0.01);
-    let dual = match spec.method.unwrap_or(DualMethodName::Adam) {
-        DualMethodName::Adam => {
-            Dual::adam_with(rate, spec.beta1.unwrap_or(0.9), spec.beta2.unwrap_or(0.999))
+impl OptimiserSettings {
+    /// What a problem file calls it.
+    pub fn name(self) -> OptimiserName {
+        match self {
+            Self::Adam => OptimiserName::Adam,
+            Self::AdamW => OptimiserName::Adamw,
+            Self::Sgd { .. } => OptimiserName::Sgd,
         }
-        DualMethodName::Ascent => Dual::ascent(rate),
-        DualMethodName::Algorithm1 => Dual::algorithm1(rate),
-        DualMethodName::NuPi => {
-            Dual::nu_pi(rate, spec.proportional.unwrap_or(1.0), spec.nu.unwrap_or(0.0))
-        }
-    };
-    dual.schedule(schedule(spec.schedule, epochs))
-}
-
-/// What applies to every learner.
-fn common(mut learner: Learner, spec: &TrainingSpec, validation: Option<&Problem>) -> Learner {
-    learner = learner
-        .epochs(spec.epochs.unwrap_or(100))
-        .seed(spec.seed.unwrap_or(0))
-        .threads(spec.threads.unwrap_or(1))
-        .look_for_infeasibility(spec.look_for_infeasibility.unwrap_or(true));
-    if let Some(tolerance) = spec.tolerance {
-        learner = learner.relative_tolerance(tolerance);
-    }
-    if let Some(patience) = spec.patience.filter(|&epochs| epochs > 0) {
-        learner = learner.patience(patience);
-    }
-    if spec.stop_when_feasible == Some(true) {
-        learner = learner.stop_when_feasible();
-    }
-    match (spec.keep, validation) {
-        (Some(Keep::Best), Some(validation)) => learner.keep_best_on(validation.clone()),
-        (Some(Keep::Best), None) => learner.keep_best(),
-        _ => learner.keep_last(),
     }
 }
 
-/// The learner of a complete `[training]` (see [`recipe::fill`]) for tables or for images; `own` are the duals of
-/// single requirements, by the name of the core's requirement.
-pub(crate) fn learner(
-    spec: &TrainingSpec,
-    images: bool,
-    own: &[(String, DualSpec)],
-    validation: Option<&Problem>,
-) -> Learner {
-    let epochs = spec.epochs.unwrap_or(100);
-    let rate = spec.rate.unwrap_or(0.01);
-    let primal = schedule(spec.schedule, epochs);
-    let optimiser: Box<dyn Optimiser<f32>> = match spec.optimiser.unwrap_or(OptimiserName::Adam) {
-        OptimiserName::Adam => Box::new(Adam::new(rate).schedule(primal)),
-        OptimiserName::Adamw => Box::new(AdamW::new(rate).schedule(primal)),
-        OptimiserName::Sgd => {
-            let momentum = spec.momentum.unwrap_or(0.0);
-            Box::new(Sgd::new(rate).schedule(primal).momentum(momentum))
+impl DualMethod {
+    /// What a problem file calls it.
+    pub fn name(self) -> DualMethodName {
+        match self {
+            Self::Adam { .. } => DualMethodName::Adam,
+            Self::Ascent => DualMethodName::Ascent,
+            Self::Algorithm1 => DualMethodName::Algorithm1,
+            Self::NuPi { .. } => DualMethodName::NuPi,
         }
-    };
-    let learner = match spec.learner.unwrap_or(LearnerName::Alternating) {
-        LearnerName::Alternating => Learner::alternating(optimiser),
-        LearnerName::Simultaneous => Learner::simultaneous(optimiser),
-        LearnerName::Exact => {
-            let learner = common(Learner::exact(), spec, validation);
-            let rate = spec.dual.and_then(|dual| dual.rate);
-            return rate.into_iter().fold(learner, Learner::ascent);
-        }
-    };
-    let given = spec.dual.unwrap_or_default();
-    let mut learner = common(learner, spec, validation)
-        .batch_size(spec.batch_size.unwrap_or(128))
-        .dual(dual(&given, epochs))
-        .dual_period(given.every.unwrap_or(1));
-    if let Some(rows) = spec.survey {
-        learner = learner.survey(rows);
     }
-    for (name, own) in own {
-        let own = recipe::fill_dual(spec.recipe, images, own);
-        learner = learner.dual_for(name, dual(&own, epochs));
-    }
-    learner
 }
 
-/// The duals that single requirements have of their own.
-pub(crate) fn own_duals<'a>(
-    clauses: impl Iterator<Item = (&'a str, &'a RequirementSpec)>,
-) -> Vec<(String, DualSpec)> {
-    clauses.filter_map(|(name, spec)| Some((name.to_string(), spec.dual?))).collect()
+impl DualSettings {
+    fn dual(&self) -> Dual {
+        let rate = self.rate;
+        let dual = match self.method {
+            DualMethod::Adam { beta1, beta2 } => Dual::adam_with(rate, beta1, beta2),
+            DualMethod::Ascent => Dual::ascent(rate),
+            DualMethod::Algorithm1 => Dual::algorithm1(rate),
+            DualMethod::NuPi { proportional, nu } => Dual::nu_pi(rate, proportional, nu),
+        };
+        dual.schedule(self.schedule)
+    }
+}
+
+impl TrainingSettings {
+    /// The learner, started with `seed`; `own` are the duals of single requirements, by the name of the core's
+    /// requirement.
+    pub(crate) fn learner(
+        &self,
+        seed: u64,
+        own: &[(String, DualSettings)],
+        validation: Option<&Problem>,
+    ) -> Learner {
+        let mut learner = match &self.learner {
+            LearnerSettings::Exact(ExactDual::Proximal) => Learner::exact(),
+            LearnerSettings::Exact(ExactDual::Ascent { rate }) => Learner::exact().ascent(*rate),
+            LearnerSettings::FirstOrder(of) => of.learner(own),
+        };
+        learner = learner
+            .epochs(self.epochs)
+            .seed(seed)
+            .threads(self.threads)
+            .look_for_infeasibility(self.look_for_infeasibility)
+            .relative_tolerance(self.tolerance);
+        if self.patience > 0 {
+            learner = learner.patience(self.patience);
+        }
+        if self.stop_when_feasible {
+            learner = learner.stop_when_feasible();
+        }
+        match (self.keep, validation) {
+            (Keep::Best, Some(validation)) => learner.keep_best_on(validation.clone()),
+            (Keep::Best, None) => learner.keep_best(),
+            (Keep::Last, _) => learner.keep_last(),
+        }
+    }
+}
+
+impl FirstOrderSettings {
+    fn learner(&self, own: &[(String, DualSettings)]) -> Learner {
+        let (rate, schedule) = (self.rate, self.schedule);
+        let optimiser: Box<dyn Optimiser<f32>> = match self.optimiser {
+            OptimiserSettings::Adam => Box::new(Adam::new(rate).schedule(schedule)),
+            OptimiserSettings::AdamW => Box::new(AdamW::new(rate).schedule(schedule)),
+            OptimiserSettings::Sgd { momentum } => {
+                Box::new(Sgd::new(rate).schedule(schedule).momentum(momentum))
+            }
+        };
+        let mut learner = match self.simultaneous {
+            true => Learner::simultaneous(optimiser),
+            false => Learner::alternating(optimiser),
+        };
+        learner =
+            learner.batch_size(self.batch_size).dual(self.dual.dual()).dual_period(self.dual.every);
+        if let MeasuredOn::Rows(rows) = self.measured_on {
+            learner = learner.survey(rows);
+        }
+        for (name, own) in own {
+            learner = learner.dual_for(name, own.dual());
+        }
+        learner
+    }
 }

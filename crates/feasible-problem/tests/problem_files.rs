@@ -166,6 +166,31 @@ fn errors_in_other_sections_are_placed_too() {
 }
 
 #[test]
+fn a_problem_file_with_every_default_written_out_has_the_same_settings() {
+    let directory = tempfile::tempdir().unwrap();
+    for (training, epochs) in [
+        ("", 80),
+        ("recipe = \"paper\"\n", 300),
+        ("learner = \"exact\"\n", 100),
+        ("learner = \"exact\"\ndual = { rate = 0.5 }\nepochs = 7\n", 7),
+        ("learner = \"simultaneous\"\nsurvey = 50\noptimiser = \"sgd\"\nmomentum = 0.9\n", 80),
+        ("dual = { method = \"nu-pi\", rate = 0.2, every = 3 }\npatience = 4\n", 80),
+        ("dual = { beta2 = 0.5 }\nschedule = { step = { factor = 0.5, every = 9.0 } }\n", 80),
+        ("checkpoint = { epochs = 3, seconds = 0.5 }\nkeep = \"last\"\nthreads = 2\n", 80),
+    ] {
+        let plan = common::plan(directory.path(), GENDER, training);
+        assert_eq!(plan.settings().training.epochs, epochs, "{training}");
+        let written = Source::new("written.toml", plan.spec().to_toml());
+        let again = plan.variant(&written).unwrap();
+        assert_eq!(again.settings(), plan.settings(), "{training}");
+        assert_eq!(again.spec(), plan.spec(), "{training}");
+        let (seeded, threads) = (plan.clone().with_seed(9), plan.with_threads(5));
+        assert_eq!((seeded.seed(), seeded.spec().training.seed), (9, Some(9)));
+        assert_eq!(threads.settings().training.threads, 5);
+    }
+}
+
+#[test]
 fn overrides_are_applied_and_blamed() {
     let directory = tempfile::tempdir().unwrap();
     let d = directory.path();

@@ -26,7 +26,7 @@ const MOST: usize = 5;
 /// where training was stricter than the requirements as stated, to leave
 /// room for a certificate, that no model meets its limits says nothing about theirs.
 pub(crate) fn outcome(plan: &Plan, solution: &Solution<f32>, train: &Evaluation) -> Outcome {
-    let all_epochs = plan.spec().training.epochs.is_some_and(|n| solution.epochs >= n);
+    let all_epochs = solution.epochs >= plan.settings().training.epochs;
     let stricter = plan.clauses().iter().any(|clause| clause.room > 0.0);
     let ended = &solution.outcome;
     match ended {
@@ -225,7 +225,7 @@ fn outward(x: f64, up: bool) -> String {
 
 fn next_steps(plan: &Plan, summary: &Summary) -> String {
     let spec = plan.spec();
-    let learner = spec.training.learner.unwrap_or(LearnerName::Alternating);
+    let learner = plan.settings().training.learner.name();
     let mut steps = vec!["relax a limit".to_string()];
     steps.push(match spec.model.kind {
         ModelKind::Linear | ModelKind::Kernel => {

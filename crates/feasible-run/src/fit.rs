@@ -23,7 +23,6 @@ use feasible::learner::Phase;
 use feasible::{Outcome, Samples, Solution, State, Training};
 use feasible_data::UnknownLevels;
 use feasible_problem::clause::Ground;
-use feasible_problem::loss::LossName;
 use feasible_problem::network::Network;
 use feasible_problem::plan::Plan;
 use feasible_problem::spec::Source;
@@ -202,7 +201,7 @@ fn reopen_in(
             if checkpoint.problem[..] != Sha256::digest(&problem)[..] {
                 return Err(wrong(CheckpointError::OtherProblem));
             }
-            checkpoint.check_epochs(plan.spec().training.epochs.unwrap_or(0)).map_err(wrong)?;
+            checkpoint.check_epochs(plan.settings().training.epochs).map_err(wrong)?;
             Some(Box::new(checkpoint))
         }
         // Stopped before the first checkpoint: the start is as good.
@@ -353,11 +352,10 @@ impl Journey<'_> {
         let plan = self.plan;
         let seed = plan.seed();
         let learner = plan.learner(seed);
-        let training = &plan.spec().training;
-        let epochs = training.epochs.unwrap_or(0);
-        let cadence = training.checkpoint.unwrap_or_default();
-        let seconds = cadence.seconds.filter(|s| *s >= 0.0 && s.is_finite());
-        let seconds = seconds.map(|s| Duration::from_secs_f64(s.min(1e9)));
+        let training = &plan.settings().training;
+        let epochs = training.epochs;
+        let cadence = training.checkpoint;
+        let seconds = Duration::from_secs_f64(cadence.seconds);
         let mut run = match state {
             Some(state) => learner.resume(plan.train(), plan.model(), state)?,
             None => learner.begin(plan.train(), plan.model())?,
@@ -388,8 +386,7 @@ impl Journey<'_> {
             self.append(TIMINGS, &json_line(&timing))?;
             (self.observer)(&Event::Epoch { seed, epochs, metrics: Box::new(metrics) });
             unsaved += 1;
-            let due = cadence.epochs.is_some_and(|epochs| unsaved >= epochs.max(1))
-                || seconds.is_some_and(|seconds| saved_at.elapsed() >= seconds);
+            let due = unsaved >= cadence.epochs || saved_at.elapsed() >= seconds;
             if due {
                 self.save(run.state())?;
                 (saved_at, unsaved) = (Instant::now(), 0);
@@ -438,7 +435,7 @@ impl Journey<'_> {
     /// it is resumed, and until then its model can be used and certified.
     fn arrive(&self, run: Training<&Network>) -> Result<Option<Summary>> {
         let plan = self.plan;
-        let count = plan.spec().training.threads.unwrap_or(1);
+        let count = plan.settings().training.threads;
         let stopped = || self.interrupt.is_raised();
         if stopped() {
             return Ok(None);
@@ -475,12 +472,12 @@ pub fn summarise(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
 /// How a solution does on every part of the plan's data; nothing is certified yet.
 fn evaluate(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
     let data = plan.data();
-    let loss = plan.spec().objective.loss.unwrap_or(LossName::CrossEntropy);
+    let loss = plan.settings().objective;
     let standard = |multipliers| Standard {
         loss: loss.losses().0,
         clauses: plan.clauses(),
         changes: plan.changes(),
-        tolerance: plan.spec().training.tolerance.unwrap_or(0.0),
+        tolerance: plan.settings().training.tolerance,
         classes: data.target.classes().map(<[String]>::len),
         multipliers,
     };
@@ -531,7 +528,7 @@ fn certified(plan: &Plan, solution: &Solution<f32>, summary: Summary) -> Summary
 
 /// What the reserve, or else the test rows, certify; an error says why nothing does.
 fn certificate(plan: &Plan, solution: &Solution<f32>) -> Result<Certification> {
-    let loss = plan.spec().objective.loss.unwrap_or(LossName::CrossEntropy);
+    let loss = plan.settings().objective;
     let judged = Judged {
         loss: loss.losses().0,
         clauses: plan.clauses(),
@@ -542,7 +539,7 @@ fn certificate(plan: &Plan, solution: &Solution<f32>) -> Result<Certification> {
     let design = plan.design()?;
     let mut certification = judged.certify_own(&design, plan)?;
     certification.theory = Some(Theory::of(plan, solution, design.delta));
-    let tolerance = plan.spec().training.tolerance.unwrap_or(0.0);
+    let tolerance = plan.settings().training.tolerance;
     certification.notes.extend(Certification::about_tolerance(tolerance));
     Ok(certification)
 }

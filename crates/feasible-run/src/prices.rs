@@ -168,7 +168,7 @@ fn objective(
 ) -> Result<f64> {
     let seed = plan.seed();
     let plan = if job.by == 0.0 { plan.clone() } else { plan.relaxed(job.clause, job.by)? };
-    let epochs = plan.spec().training.epochs.unwrap_or(0);
+    let epochs = plan.settings().training.epochs;
     observer(&Event::Started { seed, epoch: 0, epochs });
     let start = (&from.theta[..], &from.multipliers);
     let learner = plan.learner(seed);

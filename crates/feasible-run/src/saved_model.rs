@@ -261,11 +261,11 @@ impl SavedModel {
             image: data.image_shape(),
             format,
             expression_columns,
-            objective: spec.objective.loss.unwrap_or(LossName::CrossEntropy),
+            objective: plan.settings().objective,
             requirements: plan.expanded(),
             counterfactuals,
             attack: spec.evaluation.attack.clone(),
-            tolerance: spec.training.tolerance.unwrap_or(0.0),
+            tolerance: plan.settings().training.tolerance,
             training,
         };
         Self::assemble("the plan", manifest, plan.model().clone(), theta)

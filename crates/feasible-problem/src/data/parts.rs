@@ -6,7 +6,7 @@ use super::TableHash;
 use super::hash::{sha256, sha256_of_file};
 use crate::error::{Error, Result};
 use crate::held_out::fingerprints::units;
-use crate::spec::{CertifySpec, DataSpec, Source, SplitSpec};
+use crate::spec::{CertifySettings, CertifySpec, DataSpec, Source, SplitSpec};
 
 /// Tables, one below the other.
 pub(super) struct Read {
@@ -208,14 +208,9 @@ pub(super) fn keep_back(
     table: &Table,
     split: &mut Split,
 ) -> Result<Vec<u32>> {
-    let share = certify.reserve.unwrap_or(0.2);
-    let fractions = Fractions {
-        train: round(1.0 - share),
-        validation: share,
-        test: 0.0,
-        seed: certify.seed.unwrap_or(0),
-        stratify: None,
-    };
+    let CertifySettings { reserve: share, seed, .. } = certify.settings();
+    let fractions =
+        Fractions { train: round(1.0 - share), validation: share, test: 0.0, seed, stratify: None };
     let inner = drawn(table, &split.train, &fractions, certify.unit.as_deref())
         .map_err(|error| placed(source, "certify.reserve", error))?;
     if inner.train.is_empty() || inner.validation.is_empty() {

@@ -69,6 +69,25 @@ pub struct CertifySpec {
     pub ladder: Option<Vec<f64>>,
 }
 
+/// `[certify]` with every default filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CertifySettings {
+    /// 1 − δ.
+    pub confidence: f64,
+    /// The share of the training rows that is kept back.
+    pub reserve: f64,
+    /// Seed of the draw of them.
+    pub seed: u64,
+    /// ε of pointwise requirements that allow no violation.
+    pub all_but: f64,
+    /// How requirements share δ.
+    pub simultaneous: SimultaneousName,
+    /// The bound for averages of losses.
+    pub method: MethodName,
+    /// How many times the computed margin training leaves room for: of each rung of a ladder, or one.
+    pub rooms: Vec<f64>,
+}
+
 /// How requirements share δ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -197,18 +216,35 @@ impl<'de> Deserialize<'de> for CertifySpec {
 }
 
 impl CertifySpec {
-    /// Every default filled in.
+    /// The settings, every default filled in.
+    pub fn settings(&self) -> CertifySettings {
+        CertifySettings {
+            confidence: self.confidence.unwrap_or(0.95),
+            reserve: self.reserve.unwrap_or(0.2),
+            seed: self.seed.unwrap_or(0),
+            all_but: self.all_but.unwrap_or(0.01),
+            simultaneous: self.simultaneous.unwrap_or_default(),
+            method: self.method.unwrap_or_default(),
+            rooms: match &self.ladder {
+                Some(ladder) => ladder.clone(),
+                None => vec![self.room.unwrap_or(1.0)],
+            },
+        }
+    }
+
+    /// Every default written out.
     #[must_use]
     pub fn filled(&self) -> Self {
+        let settings = self.settings();
         Self {
-            confidence: self.confidence.or(Some(0.95)),
-            reserve: self.reserve.or(Some(0.2)),
-            seed: self.seed.or(Some(0)),
-            all_but: self.all_but.or(Some(0.01)),
-            simultaneous: Some(self.simultaneous.unwrap_or_default()),
-            method: Some(self.method.unwrap_or_default()),
+            confidence: Some(settings.confidence),
+            reserve: Some(settings.reserve),
+            seed: Some(settings.seed),
+            all_but: Some(settings.all_but),
+            simultaneous: Some(settings.simultaneous),
+            method: Some(settings.method),
             // A ladder has its own.
-            room: self.room.or(self.ladder.is_none().then_some(1.0)),
+            room: self.room.or(settings.rooms.first().copied().filter(|_| self.ladder.is_none())),
             unit: self.unit.clone(),
             ladder: self.ladder.clone(),
         }
@@ -219,18 +255,18 @@ impl CertifySpec {
     /// # Errors
     /// A confidence or a share outside (0, 1).
     pub fn design(&self) -> Result<Design, feasible::Error> {
-        let spec = self.filled();
-        let delta = Delta::confidence(spec.confidence.unwrap_or(0.95))?;
-        let all_but = spec.all_but.unwrap_or(0.01);
+        let CertifySettings { confidence, all_but, simultaneous, method, seed, .. } =
+            self.settings();
+        let delta = Delta::confidence(confidence)?;
         let inside = all_but > 0.0 && all_but < 1.0;
         let allowed = "between 0 and 1, both excluded: no number of rows shows that something \
                        never happens";
         feasible::Error::unless(inside, "all_but", all_but, allowed)?;
         Ok(Design {
-            simultaneous: spec.simultaneous.unwrap_or_default().into(),
-            method: spec.method.unwrap_or_default().into(),
+            simultaneous: simultaneous.into(),
+            method: method.into(),
             all_but,
-            order: spec.seed.unwrap_or(0),
+            order: seed,
             ..Design::new(delta)
         })
     }

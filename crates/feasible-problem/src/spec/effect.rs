@@ -103,28 +103,32 @@ fn model(source: &Source, spec: &mut Spec) -> Result<()> {
 
 fn training(source: &Source, spec: &mut Spec) -> Result<()> {
     let images = spec.data.is_images();
-    let complete = recipe::fill(&spec.training, images);
+    let settings = recipe::settings(&spec.training, images);
     let training = &mut spec.training;
     let chosen = Some("training.learner");
     let section = "training";
-    if complete.learner == Some(LearnerName::Exact) {
+    let first_order = settings.learner.first_order();
+    if first_order.is_none() {
         let reason = "the exact learner minimises over all rows by a method of its own";
         without_effect(source, (section, "batch_size"), &mut training.batch_size, chosen, reason)?;
         without_effect(source, (section, "optimiser"), &mut training.optimiser, chosen, reason)?;
         without_effect(source, (section, "rate"), &mut training.rate, chosen, reason)?;
         without_effect(source, (section, "momentum"), &mut training.momentum, chosen, reason)?;
         without_effect(source, (section, "schedule"), &mut training.schedule, chosen, reason)?;
-    } else if complete.optimiser != Some(OptimiserName::Sgd) {
+    } else if first_order.map(|of| of.optimiser.name()) != Some(OptimiserName::Sgd) {
         let reason = "momentum is of optimiser = \"sgd\"";
         let chosen = Some("training.optimiser");
         without_effect(source, (section, "momentum"), &mut training.momentum, chosen, reason)?;
     }
-    if complete.learner != Some(LearnerName::Simultaneous) {
+    if !first_order.is_some_and(|of| of.simultaneous) {
         let reason = "every epoch of another learner than \"simultaneous\" is measured on all rows";
         without_effect(source, (section, "survey"), &mut training.survey, chosen, reason)?;
     }
     if let Some(given) = &mut training.dual {
-        let method = complete.dual.and_then(|dual| dual.method);
+        let method = match first_order {
+            Some(of) => Some(of.dual.method.name()),
+            None => given.method,
+        };
         dual(source, "training.dual", given, method)?;
     }
     Ok(())
@@ -154,7 +158,8 @@ fn dual(
 
 fn requirements(source: &Source, spec: &mut Spec) -> Result<()> {
     let images = spec.data.is_images();
-    let exact = recipe::fill(&spec.training, images).learner == Some(LearnerName::Exact);
+    let settings = recipe::settings(&spec.training, images);
+    let exact = settings.learner.name() == LearnerName::Exact;
     let (recipe, chosen) = (spec.training.recipe, Some("training.learner"));
     if let Some(given) = spec.training.dual.as_mut().filter(|_| exact) {
         let reason = "of a dual optimiser the exact learner takes the rate alone (Algorithm 1), and \
@@ -175,8 +180,8 @@ fn requirements(source: &Source, spec: &mut Spec) -> Result<()> {
         }
         let section = format!("{section}.dual");
         if let Some(given) = &mut requirement.dual {
-            let method = recipe::fill_dual(recipe, images, given).method;
-            dual(source, &section, given, method)?;
+            let method = recipe::dual(recipe, images, given, settings.epochs).method.name();
+            dual(source, &section, given, Some(method))?;
             let reason = "all multipliers move at once, as often as training.dual says";
             without_effect(source, (&section, "every"), &mut given.every, None, reason)?;
         }

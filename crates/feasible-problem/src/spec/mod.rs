@@ -49,7 +49,7 @@ use serde::{Deserialize, Serialize};
 pub use adversary::{
     AdversarySpec, AttackLossName, DrawName, EpsilonSpec, NormName, PriorSpec, Share,
 };
-pub use certify::{CertifySpec, MethodName, SimultaneousName};
+pub use certify::{CertifySettings, CertifySpec, MethodName, SimultaneousName};
 pub use data::{DataSpec, PerClassSpec, SplitSpec};
 pub use model::{ModelKind, ModelSpec};
 pub use objective::{EvaluationAttackSpec, EvaluationSpec, ObjectiveSpec};

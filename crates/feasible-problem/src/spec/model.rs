@@ -12,11 +12,12 @@
 //! | `normalise` | true | `cnn`, `resnet18`: pixels to mean 0 and deviation 1, by channel, as the first layer |
 //! | `seed` | 0 | `kernel`: of the draw of the centres |
 
-use feasible_nn::Activation;
+use feasible_nn::{Activation, Kernel};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::schema;
+use crate::settings::ModelSettings;
 
 /// `[model]`. See the [module](self).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,11 +57,36 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
-    /// What the kind of model leaves open, filled in.
+    /// The settings for so many inputs, every default filled in.
+    pub fn settings(&self, inputs: usize) -> ModelSettings {
+        let normalise = self.normalise.unwrap_or(true);
+        match self.kind {
+            ModelKind::Mlp => ModelSettings::Mlp {
+                hidden: self.hidden.clone().unwrap_or_else(|| vec![64]),
+                activation: self.activation.unwrap_or(Activation::Sigmoid),
+            },
+            ModelKind::Linear => ModelSettings::Linear,
+            ModelKind::Kernel => ModelSettings::Kernel {
+                kernel: match self.degree {
+                    Some(degree) => {
+                        Kernel::Polynomial { offset: self.offset.unwrap_or(1.0), degree }
+                    }
+                    None => Kernel::Rbf { gamma: self.gamma.unwrap_or(1.0 / inputs as f64) },
+                },
+                centres: self.centres.unwrap_or(200),
+                seed: self.seed.unwrap_or(0),
+            },
+            ModelKind::Cnn => ModelSettings::Cnn { normalise },
+            ModelKind::Resnet18 => {
+                ModelSettings::Resnet18 { normalise, width: self.width.unwrap_or(16) }
+            }
+        }
+    }
+
+    /// What a problem file says of a network, written out.
     pub(crate) fn fill(&mut self) {
-        if self.kind == ModelKind::Mlp {
-            self.hidden.get_or_insert_with(|| vec![64]);
-            self.activation.get_or_insert(Activation::Sigmoid);
+        if let ModelSettings::Mlp { hidden, activation } = self.settings(1) {
+            (self.hidden, self.activation) = (Some(hidden), Some(activation));
         }
     }
 }

@@ -8,7 +8,7 @@ use feasible::{Kind, Loss, Model, Multipliers, Solution, View};
 use feasible_nn::Activation;
 use feasible_problem::network::{Network, Shape};
 use feasible_problem::plan::Plan;
-use feasible_problem::spec::LearnerName;
+use feasible_problem::settings::{ExactDual, LearnerSettings};
 use feasible_problem::text::{grouped, short};
 use serde::{Deserialize, Serialize};
 
@@ -251,9 +251,8 @@ fn bounds(plan: &Plan, delta: Delta) -> Vec<UniformBound> {
 
 /// What Theorem 3 assumes and is not so, or not known.
 fn theorem_3_missing(plan: &Plan) -> Vec<String> {
-    let training = &plan.spec().training;
-    let exact = training.learner == Some(LearnerName::Exact);
-    if !exact || training.dual.and_then(|dual| dual.rate).is_none() {
+    let learner = &plan.settings().training.learner;
+    if !matches!(learner, LearnerSettings::Exact(ExactDual::Ascent { .. })) {
         return Vec::new();
     }
     let (problem, width) = (plan.train(), plan.model().output_width());

@@ -297,7 +297,7 @@ impl<'a> Sweep<'a> {
         (requirement.at_most, requirement.at_least, requirement.within) = (None, None, None);
         (bare.training.seed, bare.training.threads) = (None, None);
         let kind = spec.requirements[at].kind;
-        let exact = spec.training.learner == Some(LearnerName::Exact);
+        let exact = first.settings().training.learner.name() == LearnerName::Exact;
         let design = Design {
             problem: sha256(bare.to_toml().as_bytes()),
             tables: first.data().hashes.clone(),
