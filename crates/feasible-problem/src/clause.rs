@@ -554,13 +554,31 @@ impl Clause {
         judges.then(|| Judge::new(&self.loss, measure, sense))
     }
 
+    /// An error about one of its keys.
+    fn wrong(&self, key: &'static str) -> impl Fn(Error) -> Error {
+        let (index, name) = (self.from, self.name.clone());
+        move |error| Error::Requirement { index, name: name.clone(), key, error: Box::new(error) }
+    }
+
+    /// The key that speaks of no sample, if one does.
+    ///
+    /// # Errors
+    /// As [`Clause::on`].
+    pub(crate) fn empty_key(&self, ground: &Ground<'_>) -> Result<&'static str> {
+        let here = ground.population(self.filter.as_ref(), self.class);
+        let empty = here.map_err(self.wrong("where"))?.is_empty();
+        Ok(if empty || self.against.is_none() { "where" } else { "against" })
+    }
+
     /// The requirement on these samples; `None` if no sample is spoken of.
     ///
     /// # Errors
-    /// Expressions or changes that do not fit the table.
+    /// [`Error::Requirement`]: expressions or changes that do not fit the table.
     pub fn on(&self, ground: &mut Ground<'_>) -> Result<Option<Requirement>> {
-        let population = ground.population(self.filter.as_ref(), self.class)?;
-        let population = ground.seen(population, self)?;
+        let view = if self.change.is_some() { "counterfactual" } else { "adversary" };
+        let population = ground.population(self.filter.as_ref(), self.class);
+        let population = population.map_err(self.wrong("where"))?;
+        let population = ground.seen(population, self).map_err(self.wrong(view))?;
         if population.is_empty() {
             return Ok(None);
         }
@@ -573,8 +591,8 @@ impl Clause {
                 Against::Everyone => None,
                 Against::Where(expression) => Some(expression),
             };
-            let other = ground.population(filter, self.class)?;
-            let other = ground.seen(other, self)?;
+            let other = ground.population(filter, self.class).map_err(self.wrong("against"))?;
+            let other = ground.seen(other, self).map_err(self.wrong(view))?;
             if other.is_empty() {
                 return Ok(None);
             }

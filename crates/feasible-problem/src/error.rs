@@ -59,6 +59,18 @@ pub enum Error {
         /// The nearest embedded name, or all of them.
         hint: String,
     },
+    /// A requirement that does not fit the rows it speaks of.
+    #[error("{error} (`{key}` of requirement '{}')", visible(.name))]
+    Requirement {
+        /// The number of its `[[requirement]]`, from 0.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// The key at fault: `where`, `against`, `counterfactual` or `adversary`.
+        key: &'static str,
+        /// What is wrong.
+        error: Box<Error>,
+    },
     /// Data that cannot be used.
     #[error(transparent)]
     Data(#[from] feasible_data::Error),
@@ -111,12 +123,16 @@ impl Error {
             Self::Storage { source, .. } | Self::Data(feasible_data::Error::Io { source, .. }) => {
                 Some(source)
             }
+            Self::Requirement { error, .. } => error.system(),
             _ => None,
         }
     }
 
     /// Whether the user's input is at fault (exit code 2) rather than the machine or the program.
     pub fn is_input(&self) -> bool {
-        !matches!(self, Self::Storage { .. } | Self::Memory { .. })
+        match self {
+            Self::Requirement { error, .. } => error.is_input(),
+            other => !matches!(other, Self::Storage { .. } | Self::Memory { .. }),
+        }
     }
 }

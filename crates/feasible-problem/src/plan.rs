@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use feasible::certificate::Design;
-use feasible::{Learner, Model, Problem, Samples};
+use feasible::{Draft as ProblemDraft, Learner, Model, Problem, Samples};
 use feasible_data::{Change, Encoder, Split, Table, TargetEncoder, UnknownLevels};
 
 use crate::clause::{Clause, Ground, changes, expand};
@@ -239,17 +239,18 @@ impl Plan {
             if let Some((loss, measure)) = judged.map(LossName::losses) {
                 draft = draft.measured_by(measure.unwrap_or(loss));
             }
+            let objective = draft.clone();
             let mut lists = 0_u64;
             for clause in &clauses {
-                let place = |error: Error| at_clause(source, clause, error);
                 let requirement = clause.tightened().on(&mut ground);
-                let requirement = requirement.map_err(place)?.ok_or_else(|| {
+                let Some(requirement) = requirement.map_err(|e| at_clause(source, e))? else {
+                    let key = clause.empty_key(&ground).map_err(|e| at_clause(source, e))?;
                     let message = format!(
-                        "'{}' speaks of no {part} row: check `where`, or the split",
+                        "'{}' speaks of no {part} row: check `{key}`, or the split",
                         clause.name
                     );
-                    source.at(&format!("requirement[{}].where", clause.from), message)
-                })?;
+                    return Err(source.at(&format!("requirement[{}].{key}", clause.from), message));
+                };
                 lists =
                     lists.saturating_add(memory::of_requirement(clause, &requirement, rows.len()));
                 if let Some(message) = memory::too_much(lists) {
@@ -257,9 +258,12 @@ impl Plan {
                 }
                 draft = draft.subject_to(requirement);
             }
-            let problem = draft.check().map_err(|error| at_core(source, &clauses, error))?;
-            problem.check_model(&model).map_err(|error| at_core(source, &clauses, error))?;
-            Ok::<Problem, Error>(problem)
+            let checked = draft.check().and_then(|problem| {
+                problem.check_model(&model)?;
+                Ok(problem)
+            });
+            checked
+                .map_err(|error| at_core(source, &clauses, &mut ground, &objective, &model, error))
         };
         let train = build(&data.train, &data.split.train, "training")?;
         let validation = match &data.validation {
@@ -276,7 +280,7 @@ impl Plan {
                 UnknownLevels::MatchNothing,
             );
             for clause in &clauses {
-                clause.on(&mut ground)?;
+                clause.on(&mut ground).map_err(|error| at_clause(source, error))?;
             }
         }
         let changes = reported(source, &spec, &data, &clauses)?;
@@ -638,7 +642,8 @@ fn leave_room(
         UnknownLevels::MatchNothing,
     );
     for clause in clauses {
-        let requirement = clause.on(&mut ground)?.ok_or_else(|| {
+        let requirement = clause.on(&mut ground).map_err(|error| at_clause(source, error))?;
+        let requirement = requirement.ok_or_else(|| {
             let message = format!("'{}' speaks of no reserved row: keep more back", clause.name);
             source.at("certify.reserve", message)
         })?;
@@ -688,32 +693,52 @@ fn reported(source: &Source, spec: &Spec, data: &Data, clauses: &[Clause]) -> Re
     Ok(all)
 }
 
-fn at_clause(source: &Source, clause: &Clause, error: Error) -> Error {
-    let section = format!("requirement[{}]", clause.from);
-    match error {
-        Error::Data(feasible_data::Error::Expression(error)) => {
-            // Which of the two expressions it is, its text says.
-            let given = clause.filter.as_ref().is_some_and(|f| f.to_string() == error.text);
-            let key = if given || clause.against.is_none() { "where" } else { "against" };
-            source.at(&format!("{section}.{key}"), error.to_string())
-        }
-        Error::Data(error) => source.about(&section, error),
-        other => other,
+/// An error of a requirement on its rows, at the key it names.
+fn at_clause(source: &Source, error: Error) -> Error {
+    let Error::Requirement { index, key, error, .. } = error else { return error };
+    let at = format!("requirement[{index}].{key}");
+    match *error {
+        Error::Data(error) => source.about(&at, error),
+        other => source.at(&at, other.to_string()),
     }
 }
 
-/// An error of the core, placed at the requirement it names.
-fn at_core(source: &Source, clauses: &[Clause], error: feasible::Error) -> Error {
-    let text = error.to_string();
-    let named = |clause: &&Clause| text.contains(&format!("'{}'", clause.name));
-    let mut found: Vec<&Clause> = clauses.iter().filter(named).collect();
-    match found.pop() {
-        Some(clause) => {
-            let key = if text.contains(": margin = ") { ".margin" } else { "" };
-            source.at(&format!("requirement[{}]{key}", clause.from), text)
-        }
-        None if text.starts_with("weight decay") => source.at("objective.weight_decay", text),
-        None if text.contains("objective") => source.at("objective", text),
-        None => Error::Core(error),
+/// An error of the core, at its cause: the objective, or the first requirement that fails without the others.
+fn at_core(
+    source: &Source,
+    clauses: &[Clause],
+    ground: &mut Ground<'_>,
+    objective: &ProblemDraft,
+    model: &Network,
+    error: feasible::Error,
+) -> Error {
+    let fails = |draft: ProblemDraft| match draft.check() {
+        Ok(problem) => problem.check_model(model).is_err(),
+        Err(_) => true,
+    };
+    let setting = match &error {
+        feasible::Error::Setting { setting, .. } => setting.rsplit(": ").next().unwrap_or(setting),
+        _ => "",
+    };
+    if let feasible::Error::DuplicateName { name } = &error
+        && let Some(clause) = clauses.iter().rev().find(|clause| clause.name == *name)
+    {
+        return source.at(&format!("requirement[{}].name", clause.from), error.to_string());
     }
+    if fails(objective.clone()) {
+        let key = if setting == "weight decay" { "objective.weight_decay" } else { "objective" };
+        return source.at(key, error.to_string());
+    }
+    for clause in clauses {
+        let Ok(Some(requirement)) = clause.tightened().on(ground) else { continue };
+        if fails(objective.clone().subject_to(requirement)) {
+            let section = format!("requirement[{}]", clause.from);
+            let key = match setting {
+                "margin" | "start" | "all_but" => format!("{section}.{setting}"),
+                _ => section,
+            };
+            return source.at(&key, error.to_string());
+        }
+    }
+    Error::Core(error)
 }

@@ -112,6 +112,63 @@ fn errors_name_file_line_key_and_the_nearest_name() {
 }
 
 #[test]
+fn of_two_expressions_the_one_with_the_mistake_is_blamed() {
+    let directory = tempfile::tempdir().unwrap();
+    let d = directory.path();
+    let parity = |here: &str, there: &str| {
+        let text = format!(
+            "[[requirement]]\nname = \"errors\"\nrate = \"error\"\nat_most = 0.9\n\n\
+             [[requirement]]\nname = \"parity\"\nrate = \"selection\"\nwhere = \"{here}\"\n\
+             against = \"{there}\"\nwithin = 0.5\n"
+        );
+        refused(d, &problem(d, &text, "epochs = 2\n"))
+    };
+    for (here, there, expected) in [
+        (
+            "cty  == 'A'",
+            "gender=='Male'",
+            "problem.toml:18:9: requirement[1].where: at character 1: ",
+        ),
+        (
+            "city == 'A'",
+            "gendr=='Male'",
+            "problem.toml:19:11: requirement[1].against: at character 1: ",
+        ),
+        (
+            "age > 200",
+            "age > 30",
+            "problem.toml:18:9: requirement[1].where: 'parity (not above)' speaks of no training row: check `where`",
+        ),
+        (
+            "age > 30",
+            "age > 200",
+            "problem.toml:19:11: requirement[1].against: 'parity (not above)' speaks of no training row: check `against`",
+        ),
+    ] {
+        let error = parity(here, there);
+        assert!(error.starts_with(expected), "{error}\nexpected\n{expected}");
+    }
+}
+
+#[test]
+fn an_error_of_the_core_is_placed_by_its_cause_and_not_by_its_words() {
+    let directory = tempfile::tempdir().unwrap();
+    let d = directory.path();
+    // The message holds 'b', which is also what the sound requirement is called.
+    let sound = "[[requirement]]\nname = \"b\"\nrate = \"error\"\nat_most = 0.9\n\n";
+    let text =
+        format!("{sound}[[requirement]]\nname = \"a 'b'\"\nloss = \"squared\"\nat_most = 0.5\n");
+    let error = refused(d, &problem(d, &text, "epochs = 2\n"));
+    assert!(error.starts_with("problem.toml:15:1: requirement[1]: requirement 'a 'b''"), "{error}");
+    let text = format!("{sound}{}", sound.replace("0.9", "0.8"));
+    let error = refused(d, &problem(d, &text, "epochs = 2\n"));
+    assert!(error.starts_with("problem.toml:16:8: requirement[1].name: two req"), "{error}");
+    let text = format!("{sound}[objective]\nweight_decay = -1.0\n");
+    let error = refused(d, &problem(d, &text, "epochs = 2\n"));
+    assert!(error.contains("objective.weight_decay: weight decay = -1"), "{error}");
+}
+
+#[test]
 fn errors_in_other_sections_are_placed_too() {
     let directory = tempfile::tempdir().unwrap();
     let d = directory.path();
