@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use feasible_problem::memory;
 use feasible_problem::plan::Plan;
-use feasible_problem::spec::Source;
+use feasible_problem::spec::{Override, Source};
 use feasible_run::Interrupt;
 use feasible_run::error::{Error, Result};
 use feasible_run::files::{FIGURES, PROBLEM, REPORT, SUMMARY, is_ours};
@@ -35,8 +35,8 @@ pub struct Reproduction {
     pub seeds: Vec<u64>,
     /// Trainings at the same time; 2 by default.
     pub workers: usize,
-    /// Overrides on every problem file: `training.epochs=10`.
-    pub overrides: Vec<String>,
+    /// What is put on top of every problem file.
+    pub overrides: Vec<Override>,
     /// Where every run is kept, as `PROBLEM/seed-N`; `None` leaves nothing behind.
     pub directory: Option<PathBuf>,
     /// Stops it.
@@ -106,7 +106,7 @@ fn train(
 ) -> Result<Vec<SeedsSummary>> {
     let mut plans: Vec<Plan> = Vec::new();
     for name in problems {
-        let source = Source::open(name)?.with_overrides(&how.overrides);
+        let source = Source::open(name)?.with(&how.overrides);
         plans.push(match plans.first() {
             Some(first) => first.variant(&source)?,
             None => Plan::check(&source)?,

@@ -18,6 +18,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use feasible_paper::{Reproduction, compas};
+use feasible_problem::spec::Override;
 use feasible_problem::{Plan, Source};
 use feasible_report::Report;
 use feasible_run::{FitOptions, SweepOptions, fit, sweep};
@@ -261,8 +262,11 @@ fn the_pages_of_sweeps_and_reproductions_open_too() {
     assert_eq!(browser.evaluate("document.querySelectorAll('tbody tr').length"), 3);
     let text = browser.hover(&page, "#frontier ~ .figures figure:first-child");
     assert!(text.contains("level of") && text.contains("training rows0."), "{text}");
-    let how =
-        Reproduction { seeds: vec![1, 2], overrides: quick.to_vec(), ..Reproduction::default() };
+    let how = Reproduction {
+        seeds: vec![1, 2],
+        overrides: quick.map(Override::Text).to_vec(),
+        ..Reproduction::default()
+    };
     let table = compas(&how, &|_| {}).unwrap();
     let page = scratch.path().join("compas.html");
     table.report("feasible reproduce compas").unwrap().write(&page).unwrap();

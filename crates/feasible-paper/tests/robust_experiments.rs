@@ -30,7 +30,7 @@ fn reproduced(
         budget: Budget::Small,
         directory: directory.to_path_buf(),
         threads: 1,
-        overrides: TINY.iter().chain(more).map(ToString::to_string).collect(),
+        overrides: TINY.iter().chain(more).map(|text| text.to_string().into()).collect(),
         interrupt: interrupt.clone(),
     };
     let epochs = AtomicU64::new(0);

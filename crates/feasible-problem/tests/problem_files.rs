@@ -3,6 +3,7 @@
 
 mod common;
 
+use feasible_problem::spec::{LimitKey, Override};
 use feasible_problem::{Plan, Source, problem_schema, problems};
 
 use common::{GENDER, problem, refused};
@@ -268,6 +269,39 @@ fn overrides_are_applied_and_blamed() {
     ] {
         let error = refused(d, &with(given));
         assert!(error.starts_with(expected), "{given}:\n{error}");
+    }
+}
+
+#[test]
+fn settings_of_a_program_keep_their_types_and_later_text_wins() {
+    let directory = tempfile::tempdir().unwrap();
+    let d = directory.path();
+    let whole = || problem(d, GENDER, "epochs = 2\n");
+    let limit = |limit| Override::Limit { requirement: 0, key: LimitKey::AtMost, limit };
+    let typed = [Override::Epochs(5), Override::Seed(7), Override::Threads(3), limit(0.25)];
+    let text = ["training.epochs=5", "training.seed=7", "training.threads=3"].map(String::from);
+    let text = whole().with_overrides(&text).with_overrides(&["requirement.0.at_most=0.25".into()]);
+    let (typed, text) = (whole().with(&typed).parse(&[]).unwrap(), text.parse(&[]).unwrap());
+    assert_eq!(typed, text);
+    let both = |first: Override, then: Override| {
+        whole().with(&[first, then]).parse(&[]).unwrap().training.epochs
+    };
+    let text = || Override::from("training.epochs=9".to_string());
+    assert_eq!(both(Override::Epochs(5), text()), Some(9));
+    assert_eq!(both(text(), Override::Epochs(5)), Some(5));
+    for (given, expected) in [
+        (limit(-1.0), "--set requirement.0.at_most=-1.0: requirement[0].at_most: -1 is one"),
+        (
+            Override::Seed(u64::MAX),
+            "--set training.seed=18446744073709551615: a problem file holds",
+        ),
+        (
+            Override::Limit { requirement: 4, key: LimitKey::Within, limit: 0.1 },
+            "--set requirement.4.within=0.1: there is no requirement 4",
+        ),
+    ] {
+        let error = refused(d, &whole().with(&[given]));
+        assert!(error.starts_with(expected), "{error}");
     }
 }
 

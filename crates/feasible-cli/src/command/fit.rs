@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use feasible_problem::Plan;
 use feasible_problem::data::Data;
+use feasible_problem::spec::Override;
 use feasible_run::{Fit, FitOptions, Fitted, files, seed_directory};
 use serde::Serialize;
 
@@ -22,10 +23,10 @@ use crate::terminal::{Terminal, warn};
 pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     let start = Instant::now();
     let mut settings = Vec::new();
-    settings.extend(arguments.seed.map(|seed| format!("training.seed={seed}")));
+    settings.extend(arguments.seed.map(Override::Seed));
     let several = arguments.seeds.is_some_and(|n| n > 1);
     if !several {
-        settings.extend(arguments.threads.map(|n| format!("training.threads={n}")));
+        settings.extend(arguments.threads.map(Override::Threads));
     }
     let count = arguments.seeds.unwrap_or(1);
     let progress = Arc::new(Progress::new(count as usize, terminal));

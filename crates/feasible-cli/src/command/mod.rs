@@ -20,6 +20,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use feasible_data::{Format, ImageSet, Limits, Table};
+use feasible_problem::spec::Override;
 use feasible_problem::{Gallery, Plan, Source, memory, problems};
 use feasible_run::{SavedModel, files};
 
@@ -28,7 +29,7 @@ use crate::exit::{Failure, Result};
 use crate::outputs::refuse_standard_output;
 
 /// A problem file with what the arguments put on top of it; later ones win.
-fn source(problem: &str, first: &[String], overrides: &Overrides) -> Result<Source> {
+fn source(problem: &str, first: &[Override], overrides: &Overrides) -> Result<Source> {
     overrides.memory.apply();
     let mut all = first.to_vec();
     let opened = Source::open(problem)?;
@@ -36,16 +37,14 @@ fn source(problem: &str, first: &[String], overrides: &Overrides) -> Result<Sour
         let embedded = opened.parse(&overrides.set)?.data.source.is_some();
         if embedded {
             let directory = std::path::absolute(&directory).unwrap_or(directory);
-            let quoted = serde_json::Value::from(directory.display().to_string());
-            all.push(format!("data.directory={quoted}"));
+            all.push(Override::DataDirectory(directory));
         } else if overrides.data_dir.is_some() {
             return Err(Failure::input(format!(
                 "--data-dir: {problem} names its own files, not an embedded data set"
             )));
         }
     }
-    all.extend_from_slice(&overrides.set);
-    Ok(opened.with_overrides(&all))
+    Ok(opened.with(&all).with_overrides(&overrides.set))
 }
 
 /// The limit on memory that the environment gives; a flag wins over it.

@@ -9,6 +9,7 @@ use feasible_paper::{
     compas,
 };
 use feasible_problem::problems;
+use feasible_problem::spec::Override;
 use feasible_run::{files, write_whole};
 
 use super::attack;
@@ -22,15 +23,14 @@ use crate::terminal::{Terminal, command_line};
 const GOES_ON: &str = "interrupted: the same command continues from there";
 
 /// What is put on top of every problem file.
-fn overrides(arguments: &ReproduceArguments) -> Vec<String> {
+fn overrides(arguments: &ReproduceArguments) -> Vec<Override> {
     arguments.overrides.memory.apply();
     let mut overrides = Vec::new();
     if let Some(directory) = super::data_dir(&arguments.overrides.data_dir) {
         let directory = std::path::absolute(&directory).unwrap_or(directory);
-        let quoted = serde_json::Value::from(directory.display().to_string());
-        overrides.push(format!("data.directory={quoted}"));
+        overrides.push(Override::DataDirectory(directory));
     }
-    overrides.extend_from_slice(&arguments.overrides.set);
+    overrides.extend(arguments.overrides.set.iter().cloned().map(Override::Text));
     overrides
 }
 

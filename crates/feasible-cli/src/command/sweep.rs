@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use feasible_problem::spec::Override;
 use feasible_report::Report;
 use feasible_run::sweep::{Frontier, Warmth, levels};
 use feasible_run::{SweepOptions, files, sweep as solve};
@@ -30,7 +31,7 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
     let start = Instant::now();
     let levels = levels(&arguments.levels, arguments.points as usize)?;
     let mut settings = Vec::new();
-    settings.extend(arguments.epochs.map(|epochs| format!("training.epochs={epochs}")));
+    settings.extend(arguments.epochs.map(Override::Epochs));
     let source = source(&arguments.problem, &settings, &arguments.overrides)?;
     let spec = source.parse(&[])?;
     let first = arguments.seed.or(spec.training.seed).unwrap_or(0);

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use feasible_data::disk;
 use feasible_problem::gallery::Gallery;
 use feasible_problem::plan::Plan;
-use feasible_problem::spec::Source;
+use feasible_problem::spec::{LimitKey, Override, Source};
 use feasible_run::Interrupt;
 use feasible_run::attack::{AttackOptions, AttackProgress, Curve};
 use feasible_run::error::{Error, Result};
@@ -63,8 +63,8 @@ pub struct RobustReproduction {
     pub directory: PathBuf,
     /// Threads of each training and attack; results do not depend on it.
     pub threads: usize,
-    /// Overrides on every problem file.
-    pub overrides: Vec<String>,
+    /// What is put on top of every problem file.
+    pub overrides: Vec<Override>,
     /// Stops it; calling again goes on.
     pub interrupt: Interrupt,
 }
@@ -149,18 +149,21 @@ impl RobustExperiment {
         })
     }
 
-    fn overrides(&self, variant: &Variant, budget: Budget) -> Vec<String> {
+    fn overrides(&self, variant: &Variant, budget: Budget) -> Vec<Override> {
         if budget == Budget::Paper {
             return Vec::new();
         }
         let Reduced { overrides, margin, .. } = self.small;
-        let mut overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
-        overrides.push(format!("training.epochs={}", variant.small_epochs));
+        let mut overrides: Vec<Override> =
+            overrides.iter().map(|text| text.to_string().into()).collect();
+        overrides.push(Override::Epochs(variant.small_epochs));
         if let Some(level) = variant.small_level {
-            overrides.push(format!("requirement.robust.at_most={level}"));
-            overrides.push(format!("requirement.robust.margin={margin}"));
+            let key = LimitKey::AtMost;
+            overrides.push(Override::Limit { requirement: 0, key, limit: level });
+            overrides.push(format!("requirement.robust.margin={margin}").into());
             // A small budget pays for a fifth of the usual attack on all of its images.
-            overrides.push("evaluation.attack={ steps = 20, restarts = 1 }".into());
+            let attack = "evaluation.attack={ steps = 20, restarts = 1 }";
+            overrides.push(attack.to_string().into());
         }
         overrides
     }
@@ -187,8 +190,8 @@ impl RobustExperiment {
         let directory = how.directory.join(variant.problem);
         let mut overrides = self.overrides(variant, how.budget);
         overrides.extend_from_slice(&how.overrides);
-        overrides.push(format!("training.threads={}", how.threads));
-        let source = Source::open(variant.problem)?.with_overrides(&overrides);
+        overrides.push(Override::Threads(how.threads as u64));
+        let source = Source::open(variant.problem)?.with(&overrides);
         let plan = match &*known {
             Some(known) => known.variant(&source)?,
             None => Plan::check(&source)?,

@@ -53,8 +53,8 @@ pub use certify::{CertifySettings, CertifySpec, MethodName, SimultaneousName};
 pub use data::{DataSpec, PerClassSpec, SplitSpec};
 pub use model::{ModelKind, ModelSpec};
 pub use objective::{EvaluationAttackSpec, EvaluationSpec, ObjectiveSpec};
-pub use overrides::apply as apply_overrides;
-pub use requirement::{Counterfactuals, Fairness, Kind, Rate, RequirementSpec};
+pub use overrides::{Override, apply as apply_overrides};
+pub use requirement::{Counterfactuals, Fairness, Kind, LimitKey, Rate, RequirementSpec};
 pub use source::Source;
 pub use training::{
     CheckpointSpec, DualMethodName, DualSpec, Keep, LearnerName, OptimiserName, Recipe,

@@ -1,4 +1,5 @@
-//! Overrides: `training.epochs=50` edits the file's text before it is read.
+//! What is put on top of a problem file: settings of a program, which have types, and `training.epochs=50`, which edits
+//! the file's text before it is read.
 //!
 //! ```
 //! let text = "[training]\nepochs = 300 # as in the paper\n";
@@ -10,9 +11,101 @@
 //! A value is TOML (`50`, `true`, `[64, 64]`, `{ rate = 2 }`) or else text as it is. A
 //! requirement is named by its name or its number from 0: `requirement.gender.at_most=1e-4`.
 
+use std::fmt;
+use std::path::PathBuf;
+
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
+use super::{LimitKey, Spec};
 use crate::error::{Error, Result};
+
+/// What is put on top of a problem file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Override {
+    /// `key=value`, as `--set` takes it.
+    Text(String),
+    /// `training.epochs`.
+    Epochs(u64),
+    /// `training.seed`.
+    Seed(u64),
+    /// `training.threads`.
+    Threads(u64),
+    /// `data.directory`.
+    DataDirectory(PathBuf),
+    /// The limit of a requirement.
+    Limit {
+        /// The number of its `[[requirement]]`, from 0.
+        requirement: usize,
+        /// The key that holds it.
+        key: LimitKey,
+        /// The limit.
+        limit: f64,
+    },
+}
+
+impl From<String> for Override {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl fmt::Display for Override {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Epochs(n) => write!(f, "training.epochs={n}"),
+            Self::Seed(n) => write!(f, "training.seed={n}"),
+            Self::Threads(n) => write!(f, "training.threads={n}"),
+            Self::DataDirectory(path) => write!(f, "data.directory={}", path.display()),
+            Self::Limit { requirement, key, limit } => {
+                write!(f, "requirement.{requirement}.{}={limit:?}", key.name())
+            }
+        }
+    }
+}
+
+impl Override {
+    /// The path of its key as places name it: `requirement[0].at_most`; `text` is the problem file.
+    pub(crate) fn path(&self, text: &str) -> Option<String> {
+        match self {
+            Self::Text(given) => path_of(given, text),
+            Self::Limit { requirement, key, .. } => {
+                Some(format!("requirement[{requirement}].{}", key.name()))
+            }
+            typed => typed.to_string().split_once('=').map(|(key, _)| key.to_string()),
+        }
+    }
+
+    /// Applies it to what was read; text was applied before.
+    pub(crate) fn apply(&self, spec: &mut Spec) -> Result<()> {
+        let wrong = |reason: String| Error::Override { text: self.to_string(), reason };
+        if let Self::Epochs(n) | Self::Seed(n) | Self::Threads(n) = self
+            && i64::try_from(*n).is_err()
+        {
+            return Err(wrong(format!("a problem file holds numbers up to {}", i64::MAX)));
+        }
+        match self {
+            Self::Text(_) => {}
+            Self::Epochs(epochs) => spec.training.epochs = Some(*epochs),
+            Self::Seed(seed) => spec.training.seed = Some(*seed),
+            Self::Threads(n) => {
+                spec.training.threads = Some(usize::try_from(*n).unwrap_or(usize::MAX))
+            }
+            Self::DataDirectory(path) => spec.data.directory = Some(path.clone()),
+            Self::Limit { requirement, key, limit } => {
+                let of = spec.requirements.get_mut(*requirement);
+                let of =
+                    of.ok_or_else(|| wrong(format!("there is no requirement {requirement}")))?;
+                match key {
+                    LimitKey::AtMost => of.at_most = Some(*limit),
+                    LimitKey::AtLeast => of.at_least = Some(*limit),
+                    LimitKey::Within => of.within = Some(*limit),
+                }
+            }
+        }
+        Ok(())
+    }
+}
 
 /// Keys within each other, more than any problem file has.
 const DEEPEST: usize = 32;
@@ -50,7 +143,7 @@ pub fn apply(text: &str, overrides: &[String]) -> Result<String> {
 }
 
 /// The path of an override as places name it: `requirement[0].at_most`.
-pub(crate) fn path_of(given: &str, text: &str) -> Option<String> {
+fn path_of(given: &str, text: &str) -> Option<String> {
     let (path, _) = given.split_once('=')?;
     let document: DocumentMut = text.parse().ok()?;
     let mut keys = path.trim().split('.').map(str::trim);

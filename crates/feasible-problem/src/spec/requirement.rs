@@ -231,3 +231,41 @@ impl JsonSchema for Counterfactuals {
         schema::counterfactuals()
     }
 }
+
+/// The key that holds a requirement's level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKey {
+    /// Looser upwards.
+    AtMost,
+    /// Looser downwards.
+    AtLeast,
+    /// Looser upwards.
+    Within,
+}
+
+impl LimitKey {
+    /// The key that a requirement gives.
+    pub fn of(spec: &RequirementSpec) -> Option<Self> {
+        match (spec.at_most, spec.at_least, spec.within) {
+            (Some(_), _, _) => Some(Self::AtMost),
+            (_, Some(_), _) => Some(Self::AtLeast),
+            (_, _, Some(_)) => Some(Self::Within),
+            (None, None, None) => None,
+        }
+    }
+
+    /// As the problem file has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AtMost => "at_most",
+            Self::AtLeast => "at_least",
+            Self::Within => "within",
+        }
+    }
+
+    /// `≤` or `≥`.
+    pub fn sign(self) -> &'static str {
+        if self == Self::AtLeast { "≥" } else { "≤" }
+    }
+}

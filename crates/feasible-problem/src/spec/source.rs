@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::Spec;
 use super::locate::{Places, line_and_column};
-use super::overrides;
+use super::overrides::{self, Override};
 use crate::data::{Files, InMemory, Tables};
 use crate::embedded;
 use crate::error::{Error, Place, Result};
@@ -24,7 +24,7 @@ pub struct Source {
     text: String,
     directory: PathBuf,
     places: Places,
-    overrides: Vec<String>,
+    overrides: Vec<Override>,
     tables: Arc<dyn Tables>,
 }
 
@@ -85,11 +85,18 @@ impl Source {
         &self.text
     }
 
-    /// Puts overrides on it; they apply from the next [`Source::parse`] on.
+    /// Puts overrides on it, of which later ones win; they apply from the next [`Source::parse`] on.
     #[must_use]
-    pub fn with_overrides(mut self, overrides: &[String]) -> Self {
+    pub fn with(mut self, overrides: &[Override]) -> Self {
         self.overrides.extend_from_slice(overrides);
         self
+    }
+
+    /// As [`Source::with`], each written as `key=value`.
+    #[must_use]
+    pub fn with_overrides(self, overrides: &[String]) -> Self {
+        let overrides: Vec<Override> = overrides.iter().cloned().map(Override::Text).collect();
+        self.with(&overrides)
     }
 
     /// Reads the file, `overrides` (`training.epochs=50`) applied.
@@ -98,7 +105,13 @@ impl Source {
     /// Text that is not TOML, unknown keys, values of the wrong type: each with line, column,
     /// key, what is allowed and the nearest name.
     pub fn parse(&self, overrides: &[String]) -> Result<Spec> {
-        let all: Vec<String> = self.overrides.iter().chain(overrides).cloned().collect();
+        let given = overrides.iter().cloned().map(Override::Text);
+        let given: Vec<Override> = self.overrides.iter().cloned().chain(given).collect();
+        let text_of = |given: &Override| match given {
+            Override::Text(text) => Some(text.clone()),
+            _ => None,
+        };
+        let all: Vec<String> = given.iter().filter_map(text_of).collect();
         if let Err(error) = toml::de::DeTable::parse(&self.text) {
             return Err(self.wrong("", error.span().map(|s| s.start), error.message().to_string()));
         }
@@ -112,7 +125,7 @@ impl Source {
             let span = span.map(|span| span.start);
             let message = error.message().to_string();
             let set_by = all.iter().find(|given| {
-                overrides::path_of(given, &text).is_some_and(|set| {
+                Override::Text(given.to_string()).path(&text).is_some_and(|set| {
                     set == path || message.contains(&format!("`{}`", last(&set)))
                 })
             });
@@ -130,6 +143,14 @@ impl Source {
                 None => self.wrong(&path, self.places.value_of(&path), friendly(&message)),
             }
         })?;
+        for (at, one) in given.iter().enumerate() {
+            let path = one.path(&self.text);
+            let text = |later: &&Override| matches!(later, Override::Text(_));
+            let mut later = given[at + 1..].iter().filter(text);
+            if !later.any(|later| later.path(&self.text) == path) {
+                one.apply(&mut spec)?;
+            }
+        }
         spec.resolve_paths(&self.directory);
         Ok(spec)
     }
@@ -142,9 +163,13 @@ impl Source {
 
     /// Whether an override sets this very key.
     pub(crate) fn overrides_set(&self, key: &str) -> bool {
-        self.overrides
-            .iter()
-            .any(|given| overrides::path_of(given, &self.text).as_deref() == Some(key))
+        self.set_by(key).is_some()
+    }
+
+    /// The override that sets this very key: the last one.
+    fn set_by(&self, key: &str) -> Option<&Override> {
+        let sets = |given: &&Override| given.path(&self.text).as_deref() == Some(key);
+        self.overrides.iter().rev().find(sets)
     }
 
     /// An error about a key that was read without fault.
@@ -154,13 +179,10 @@ impl Source {
         loop {
             let byte = self.places.value_of(path).or_else(|| self.places.key_of(path));
             if byte.is_some() {
-                let set_by = self
-                    .overrides
-                    .iter()
-                    .find(|given| overrides::path_of(given, &self.text).as_deref() == Some(key));
+                let set_by = self.set_by(key).map(ToString::to_string);
                 let mut error = self.wrong(key, byte, message.into());
                 if let Error::Problem { place, .. } = &mut error {
-                    place.set_by = set_by.cloned();
+                    place.set_by = set_by;
                 }
                 return error;
             }
@@ -189,12 +211,13 @@ impl Source {
         let message = error.to_string();
         // An override that mentions the name comes after the file, and is to blame.
         if let Some(given) = named.as_ref().and_then(|name| {
-            let mentions =
-                |given: &&String| given.split_once('=').is_some_and(|(_, v)| v.contains(name));
+            let mentions = |given: &&Override| {
+                given.to_string().split_once('=').is_some_and(|(_, value)| value.contains(name))
+            };
             self.overrides.iter().rev().find(mentions)
         }) {
-            let key = overrides::path_of(given, &self.text).unwrap_or_else(|| section.to_string());
-            let set_by = Some(given.clone());
+            let key = given.path(&self.text).unwrap_or_else(|| section.to_string());
+            let set_by = Some(given.to_string());
             let place = Place { file: self.name.clone(), at: None, key, set_by };
             return Error::Problem { place, message };
         }

@@ -36,7 +36,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use feasible_problem::clause::Clause;
 use feasible_problem::data::{TableHash, sha256};
 use feasible_problem::plan::Plan;
-use feasible_problem::spec::{LearnerName, RequirementSpec, Source};
+pub use feasible_problem::spec::LimitKey as Key;
+use feasible_problem::spec::{LearnerName, Override, Source};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -122,43 +123,6 @@ impl Starts {
             (Some(Warmth::Warm), false) => Self::Loosest,
             (Some(Warmth::Afresh), _) | (None, false) => Self::Afresh,
         }
-    }
-}
-
-/// The key that holds a requirement's level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Key {
-    /// Looser upwards.
-    AtMost,
-    /// Looser downwards.
-    AtLeast,
-    /// Looser upwards.
-    Within,
-}
-
-impl Key {
-    fn of(spec: &RequirementSpec) -> Option<Self> {
-        match (spec.at_most, spec.at_least, spec.within) {
-            (Some(_), _, _) => Some(Self::AtMost),
-            (_, Some(_), _) => Some(Self::AtLeast),
-            (_, _, Some(_)) => Some(Self::Within),
-            (None, None, None) => None,
-        }
-    }
-
-    /// As the problem file has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AtMost => "at_most",
-            Self::AtLeast => "at_least",
-            Self::Within => "within",
-        }
-    }
-
-    /// `≤` or `≥`.
-    pub fn sign(self) -> &'static str {
-        if self == Self::AtLeast { "≥" } else { "≤" }
     }
 }
 
@@ -264,11 +228,11 @@ impl<'a> Sweep<'a> {
         };
         // Every level is checked before any is trained; the strictest first, to fail early.
         for &level in &levels {
-            let checked = source.clone().with_overrides(&[setting(at, key, level)]);
+            let checked = source.clone().with(&[setting(at, key, level)]);
             checked.parse(&[])?;
         }
         let planned = |level: f64, known: Option<&Plan>| {
-            let source = source.clone().with_overrides(&[setting(at, key, level)]);
+            let source = source.clone().with(&[setting(at, key, level)]);
             let plan = match known {
                 Some(known) => known.variant(&source),
                 None => Plan::check(&source),
@@ -370,7 +334,7 @@ impl<'a> Sweep<'a> {
         if let Some(plan) = known {
             return Ok(plan);
         }
-        let source = self.source.clone().with_overrides(&[setting(self.at, self.key, level)]);
+        let source = self.source.clone().with(&[setting(self.at, self.key, level)]);
         let plan = Arc::new(self.first.variant(&source)?.called(&self.name));
         plans.push((level, Arc::downgrade(&plan)));
         Ok(plan)
@@ -500,8 +464,8 @@ struct Work<'a> {
 const START: &str = "start";
 
 /// Sets the level of a requirement.
-fn setting(at: usize, key: Key, level: f64) -> String {
-    format!("requirement.{at}.{}={level:?}", key.name())
+fn setting(requirement: usize, key: Key, limit: f64) -> Override {
+    Override::Limit { requirement, key, limit }
 }
 
 /// The subdirectory of a level.
