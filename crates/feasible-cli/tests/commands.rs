@@ -10,12 +10,12 @@ fn fit_writes_a_run_and_says_that_requirements_are_met() {
     let scratch = Scratch::new();
     let ran = scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);
     assert!(ran.out.contains("Every requirement is met on the test rows."), "{}", ran.out);
-    assert!(ran.err.contains("the run is in run\n"), "{}", ran.err);
+    assert!(ran.err.contains("Run directory: run\n"), "{}", ran.err);
     for file in ["model.safetensors", "multipliers.csv", "metrics.jsonl", "summary.json"] {
         assert!(scratch.path("run").join(file).is_file(), "{file}");
     }
     assert_eq!(scratch.read("run/metrics.jsonl").lines().count(), 20);
-    assert!(ran.err.contains("on one page: run/report.html\n"), "{}", ran.err);
+    assert!(ran.err.contains("Report: run/report.html\n"), "{}", ran.err);
     assert!(scratch.read("run/report.html").contains("Every requirement is met on the test rows."));
     assert!(scratch.read("run/model-card.md").starts_with("# Model card: People\n"));
     scratch.expect(0, &["fit", "problem.toml", "-o", "bare", "--no-report"]);
@@ -46,7 +46,7 @@ fn fit_without_output_never_touches_an_earlier_run() {
     let scratch = Scratch::new();
     for directory in ["runs/problem", "runs/problem-2", "runs/problem-3"] {
         let ran = scratch.expect(0, &["fit", "problem.toml", "--set", "training.epochs=1"]);
-        assert!(ran.err.ends_with(&format!("the run is in {directory}\n")), "{}", ran.err);
+        assert!(ran.err.ends_with(&format!("Run directory: {directory}\n")), "{}", ran.err);
     }
 }
 

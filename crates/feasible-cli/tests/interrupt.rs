@@ -51,7 +51,7 @@ fn an_interrupted_run_says_how_to_go_on_and_ends_in_the_same_bytes() {
         let ran = end(child, progress);
         assert!(sent.elapsed() < Duration::from_secs(2), "{:?}", sent.elapsed());
         assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
-        assert!(ran.err.contains("`feasible resume run` goes on from there"), "{}", ran.err);
+        assert!(ran.err.contains("`feasible resume run` continues from there"), "{}", ran.err);
         let done = scratch.read("run/metrics.jsonl").lines().count();
         assert!(done < 3000 && scratch.path("run/checkpoint.bin").is_file());
         assert!(!scratch.path("run/model.safetensors").exists());

@@ -133,7 +133,10 @@ fn a_sweep_is_a_table_files_and_a_page() {
         scratch.refuse(&["sweep", "problem.toml", "--requirement", "gendre", "--levels", "1"]);
     assert!(error.contains("no requirement is named 'gendre': did you mean 'gender'?"), "{error}");
     let error = scratch.refuse(&sweep(&["--levels", "low..high"]));
-    assert!(error.contains("--levels low..high: 'low' is no level: write 1e-4..1e-1"), "{error}");
+    assert!(
+        error.contains("--levels low..high: 'low' is not a limit: write 1e-4..1e-1"),
+        "{error}"
+    );
 }
 
 #[test]

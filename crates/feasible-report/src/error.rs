@@ -16,7 +16,7 @@ pub enum Error {
     },
     /// A run that has not ended.
     #[error(
-        "{0} holds a run that was cut short{done}: `feasible resume {0}` goes on with it",
+        "{0} holds a run that was cut short{done}: `feasible resume {0}` continues it",
         .directory.display()
     )]
     Unfinished {

@@ -53,7 +53,7 @@ impl Report {
     /// The report of the run in a directory.
     ///
     /// # Errors
-    /// A directory that is no run, a run cut short, one of a newer format, damaged files.
+    /// A directory that is not a run, a run cut short, one of a newer format, damaged files.
     pub fn of(directory: &Path) -> Result<Self> {
         Self::with(directory, &Options::default())
     }

@@ -100,7 +100,7 @@ impl Run {
     /// Reads a run.
     ///
     /// # Errors
-    /// A directory that is no run, a run cut short, one of a newer format, damaged files.
+    /// A directory that is not a run, a run cut short, one of a newer format, damaged files.
     pub fn open(directory: &Path) -> Result<Self> {
         let path = |name: &str| directory.join(name);
         let shown = |name: &str| path(name).display().to_string();

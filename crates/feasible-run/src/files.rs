@@ -75,7 +75,7 @@ fingerprints.bin    hashes of the rows that were trained and validated on, by wh
 metrics.jsonl       one line per epoch
 timings.jsonl       clock times of the epochs; it, and the page that shows them, are all that differs
                     between equal runs
-checkpoint.bin      the state to go on from: `feasible resume` with this directory
+checkpoint.bin      the state to resume from: `feasible resume` with this directory
 model.safetensors   the trained model with its preprocessing and requirements: the one file to
                     hand over; its metadata entry 'feasible' is readable JSON
 multipliers.csv     the final multipliers: mu of average requirements, lambda of each row of

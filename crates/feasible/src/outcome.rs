@@ -45,7 +45,7 @@ impl fmt::Display for Outcome {
         match self {
             Self::Converged => write!(f, "converged"),
             Self::Feasible => write!(f, "feasible: every requirement is met"),
-            Self::MaxEpochs => write!(f, "epochs over, a requirement is not met"),
+            Self::MaxEpochs => write!(f, "stopped at the last epoch, a requirement is not met"),
             Self::Stalled => write!(f, "no more progress, a requirement is not met"),
             Self::Infeasible { requirement, slack, proven } => {
                 let verdict = if *proven { "infeasible" } else { "no feasible model found" };

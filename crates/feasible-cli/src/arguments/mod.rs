@@ -25,7 +25,7 @@ Exit codes:
   1    trained, audited or certified, but a requirement is not met
   2    the input is wrong
   3    the machine or the program failed
-  130  interrupted; `feasible resume` goes on
+  130  interrupted; `feasible resume` continues
 
 Environment:
   FEASIBLE_THREADS, FEASIBLE_SEED, FEASIBLE_DATA, FEASIBLE_MEMORY stand for --threads, --seed,
@@ -58,10 +58,10 @@ pub struct TerminalArguments {
     /// Print the result as JSON
     #[arg(long, global = true, help_heading = "Output")]
     pub json: bool,
-    /// Say nothing but results and errors
+    /// Suppress progress: print only results and errors
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Output")]
     pub quiet: bool,
-    /// Say more: every epoch, every checkpoint, times
+    /// Print more: every epoch, every checkpoint, times
     #[arg(short, long, global = true, help_heading = "Output")]
     pub verbose: bool,
 }
@@ -73,14 +73,14 @@ pub enum Command {
     ///
     /// Reads the problem file and its data, trains, and writes a run directory: the model, its
     /// multipliers, metrics of every epoch, and a checkpoint to resume from. Prints how the model
-    /// does on training, validation and test rows, and what held-out rows certify. Ctrl-C saves and stops; `feasible resume` goes
-    /// on. Ends with 0 if every requirement is met on the test rows (or validation or training
-    /// rows, if there are no others), with 1 if not; if the problem file has `certify`, with 0 only if every
+    /// does on training, validation and test rows, and what held-out rows certify. Ctrl-C saves and stops; `feasible resume`
+    /// continues. Exits with status 0 if every requirement is met on the test rows (or validation or training
+    /// rows, if there are no others), 1 if not; if the problem file has `certify`, 0 only if every
     /// requirement is certified.
     #[command(after_help = "Example:\n  \
         feasible fit adult --set requirement.gender.at_most=1e-4 --seeds 5 -o runs/strict")]
     Fit(FitArguments),
-    /// Go on with a run that was interrupted or killed
+    /// Resume a run that was interrupted or killed
     ///
     /// Starts from the last checkpoint. The result is the same, byte for byte, as if the run had
     /// never been stopped. A run that is already done is only reported.
@@ -95,30 +95,30 @@ pub enum Command {
     /// predicted).
     #[command(after_help = "Example:\n  feasible predict runs/adult people.csv > predictions.csv")]
     Predict(PredictArguments),
-    /// Hold a trained model against any table
+    /// Evaluate a trained model on a table
     ///
     /// Prints accuracy, every requirement the model was trained for, and how many predictions
     /// change under each counterfactual, on all rows of the table (which must have the target).
-    /// Says what the rows certify, if they were not used in training. Ends with 0 if every requirement is
-    /// met, with 1 if not.
+    /// If the rows were not used in training, also prints what they certify. Exits with status 0 if every requirement
+    /// is met, 1 if not.
     #[command(after_help = "Example:\n  feasible audit runs/adult this-year.csv && ./deploy")]
     Audit(AuditArguments),
     /// Attack a trained model: its accuracy against the size of the perturbation
     ///
     /// Searches, for each sample and each ε of a grid, a perturbation of at most ε that makes the model
     /// err, by projected gradient ascent: 50 steps of ε/30, the worst of 10 restarts, as in the paper. Prints
-    /// the share that stands with its exact interval, and writes it as JSON, CSV and SVG. Pixels stay in
+    /// the share that is still correct, with its exact interval, and writes it as JSON, CSV and SVG. Pixels stay in
     /// [0, 1]; of a table only standardised numbers move, in standard deviations.
     #[command(after_help = "Example:\n  feasible attack runs/robust --images 500 --restarts 3\n  \
         feasible attack model.safetensors fashion-mnist --epsilons 0,0.04,0.1 -o curve/")]
     Attack(AttackArguments),
-    /// Say what is certain about a trained model on data nobody has seen
+    /// Certify requirements on held-out data
     ///
-    /// Holds the model against rows that were not used to train it, and says of each requirement what
-    /// they prove about the population they are drawn from: CERTIFIED, MET (in the rows, which are too few
-    /// to say more), VIOLATED or OPEN, all requirements together at the confidence asked for. Without a
-    /// table, uses the rows that the run itself kept back or tested on. Refuses rows that the record of the
-    /// run knows as used. Ends with 0 if every requirement is certified, with 1 if not.
+    /// Evaluates the model on rows that were not used to train it, and reports what they prove about the
+    /// population they are drawn from. The verdict on each requirement is CERTIFIED, MET (in the sample, which is too
+    /// small to prove more), VIOLATED or OPEN; all verdicts together hold with the chosen confidence. Without a
+    /// table, uses the rows that the run itself kept back or tested on. Rows that were used in training
+    /// are refused. Exits with status 0 if every requirement is certified, 1 if not.
     #[command(after_help = "Example:\n  feasible certify runs/adult this-year.csv && ./deploy")]
     Certify(CertifyArguments),
     /// Monitor a model in use, table by table
@@ -126,43 +126,43 @@ pub enum Command {
     /// Adds tables of new rows to a ledger in the run directory and judges every requirement on all tables so
     /// far: CERTIFIED (the average over all tables meets the limit), DRIFTED (the average over some tables in a
     /// row violates it) or OPEN. However often you look and however many tables follow, all verdicts together
-    /// are right with the confidence asked for. A table counts once: called again with the same one, the
+    /// are right with the chosen confidence. A table counts once: called again with the same one, the
     /// command only shows the verdicts. Tables without the target count for requirements that do not need it, and
     /// for the others once they are given with it. Rows that were trained on, or that are in an earlier table,
     /// are refused. Exits with status 1 if a requirement has drifted.
     #[command(after_help = "Example:\n  feasible monitor runs/adult january.csv --at 2026-01\n  \
         feasible monitor runs/adult")]
     Monitor(MonitorArguments),
-    /// Say how many rows a certificate takes, and what the rows there are would buy
+    /// Plan a certificate: how many rows it takes, and what your rows can certify
     ///
-    /// Answers before anything is trained: the share of a population that N held-out rows certify, the
-    /// rows that certify a level, and what the paper's bounds for all models of a class at once have to
-    /// say. A problem file supplies its rows, requirements and model.
+    /// Computed before anything is trained: the share of a population that N held-out rows can certify, the
+    /// number of rows that a limit takes, and the paper's bounds for all models of a class at once. A problem
+    /// file supplies its rows, requirements and model.
     #[command(after_help = "Example:\n  feasible bound --rows 32561\n  \
         feasible bound --level 0.01 --confidence 0.99\n  feasible bound adult --level 0.001")]
     Bound(BoundArguments),
-    /// Solve a problem over levels of one requirement: what does a stricter level cost?
+    /// Train over a range of limits of one requirement: what does a stricter limit cost?
     ///
-    /// Trains a model for each level and seed; prints objective, accuracy, violation and multiplier against the
-    /// level, and writes them as a table, as JSON and on one page. Every level and seed is a run of its own. A
-    /// sweep that was stopped goes on where it was if it is started again. Ends with 0 when it is done, whatever it
-    /// shows.
+    /// Trains a model for each limit and seed; prints objective, accuracy, violation and multiplier against the
+    /// limit, and writes them as a table, as JSON and as an HTML page. Every limit and seed is a run of its own. A
+    /// sweep that was stopped continues when it is started again. Exits with status 0 when it is done, whatever the
+    /// results.
     #[command(after_help = "Example:\n  \
         feasible sweep adult --requirement gender --levels 1e-4..1e-1 --seeds 3")]
     Sweep(SweepArguments),
-    /// Put a run on one page, or several side by side
+    /// Write an HTML report of a run, or of several side by side
     ///
-    /// Writes one HTML file that needs nothing else: the verdict, what it cost, what made it hard,
+    /// Writes one self-contained HTML file: the verdict, what it cost, what made it hard,
     /// how training went, how to reproduce it; and beside it a model card in Markdown. It is made from the
     /// run and its data alone and can be opened offline, mailed and printed. Several directories, or
-    /// that of several seeds, are compared. Ends with 0 when it is written, whatever it says.
+    /// that of several seeds, are compared. Exits with status 0 when it is written, whatever the verdict.
     #[command(after_help = "Example:\n  feasible report runs/adult --figures figures/\n  \
         feasible report runs/adult runs/strict -o comparison.html")]
     Report(ReportArguments),
-    /// Say what a problem file means, without training
+    /// Validate and explain a problem file, without training
     ///
     /// Reads the problem file and its data and prints the problem in mathematical words, the
-    /// columns the model is fed and the size of everything.
+    /// columns that the model gets, and the size of everything.
     #[command(after_help = "Example:\n  feasible check problem.toml")]
     Check(CheckArguments),
     /// Write a first problem file for a table
@@ -181,10 +181,10 @@ pub enum Command {
     /// Repeat an experiment of the paper, its figures beside ours
     ///
     /// adult and compas train every variant with several seeds, print one table, and write the paper's
-    /// figures from our runs on one page, its claims beside what we find. fashion-mnist and cifar-10 train
+    /// figures from our runs to one HTML page, its claims beside our results. fashion-mnist and cifar-10 train
     /// networks with and without a requirement under attack, attack them, and keep runs, curves and
-    /// figures in a directory: called again after an interruption, they go on. cifar-10 needs its files,
-    /// see `feasible data show cifar-10`. Ends with 0 when the experiment is done, whatever it shows.
+    /// figures in a directory: called again after an interruption, they continue. cifar-10 needs its files,
+    /// see `feasible data show cifar-10`. Exits with status 0 when the experiment is done, whatever the results.
     #[command(after_help = "Example:\n  feasible reproduce adult --seeds 3\n  \
         feasible reproduce fashion-mnist --budget paper --data-dir data/")]
     Reproduce(ReproduceArguments),

@@ -56,7 +56,7 @@ pub struct FitArguments {
     /// The seed of the start and of the shuffles
     #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
     pub seed: Option<u64>,
-    /// Train so many seeds, from --seed on, and report mean ± sd; every run is kept
+    /// Train N seeds, starting at --seed, and report mean ± sd; every run is kept
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub seeds: Option<u64>,
     /// Threads: of one training, or seeds trained at once; results do not depend on it
@@ -166,7 +166,7 @@ pub struct ReproduceArguments {
           value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub threads: Option<u64>,
     /// Where runs, page and figures go; by default runs/reproduce-EXPERIMENT, or …-2 if it exists; for
-    /// images runs/EXPERIMENT-BUDGET, where an interrupted one goes on
+    /// images runs/EXPERIMENT-BUDGET, where an interrupted one continues
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Write nothing

@@ -97,7 +97,7 @@ fn on_pages(fit: &Fit, directory: &Path, data: Option<&Arc<Data>>, terminal: &Te
         one(directory)?.write(&page)
     };
     match written() {
-        Ok(()) => terminal.note(&format!("on one page: {}", page.display())),
+        Ok(()) => terminal.note(&format!("Report: {}", page.display())),
         Err(error) => warn(&format!("no page about it: {error}")),
     }
 }
@@ -181,14 +181,14 @@ fn report(
         }
         let epochs: u64 = fit.runs().iter().map(|run| run.epochs).sum();
         return Err(Failure::interrupted(format!(
-            "interrupted after {epochs} epochs: `feasible resume {shown}` goes on from there"
+            "interrupted after {epochs} epochs: `feasible resume {shown}` continues from there"
         )));
     }
     terminal.result(&report, || format!("{}\n{}\n", fit.to_text(), verdict(fit)))?;
     if let Some(pages) = pages {
         pages(fit);
     }
-    terminal.note(&format!("the run is in {shown}"));
+    terminal.note(&format!("Run directory: {shown}"));
     Ok(Exit::met(met))
 }
 

@@ -115,7 +115,7 @@ fn own_gallery(run: &Path) -> Result<Gallery> {
     let problem = run.join(files::PROBLEM);
     if !problem.is_file() {
         return Err(Failure::input(format!(
-            "{} is no run directory: name the images (`feasible data` lists sets)",
+            "{} is not a run directory: name the images (`feasible data` lists sets)",
             run.display()
         )));
     }
@@ -143,7 +143,7 @@ fn model(path: &Path) -> Result<SavedModel> {
         }
         if path.join(files::PROBLEM).exists() {
             return Err(Failure::input(format!(
-                "{shown} has no model yet: `feasible resume {shown}` goes on with the run"
+                "{shown} has no model yet: `feasible resume {shown}` continues the run"
             )));
         }
         return Err(Failure::input(format!(

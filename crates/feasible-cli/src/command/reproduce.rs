@@ -81,7 +81,7 @@ fn robust(
     let page = directory.join(files::REPORT);
     report.write(&page)?;
     report.write_figures(&directory)?;
-    terminal.note(&format!("on one page: {}", page.display()));
+    terminal.note(&format!("Report: {}", page.display()));
     terminal.note(&format!("runs, curves and figures are in {}", directory.display()));
     terminal.note(&format!("{:.1} s", start.elapsed().as_secs_f64()));
     Ok(Exit::Met)
@@ -150,7 +150,7 @@ pub fn reproduce(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<
         let (report, page) = (report?, directory.join(files::REPORT));
         report.write(&page)?;
         report.write_figures(&directory.join(files::FIGURES))?;
-        terminal.note(&format!("on one page: {}", page.display()));
+        terminal.note(&format!("Report: {}", page.display()));
     }
     Ok(Exit::Met)
 }

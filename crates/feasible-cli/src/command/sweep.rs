@@ -81,7 +81,7 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
         let page = directory.join(files::REPORT);
         report.write(&page)?;
         report.write_figures(&directory.join(files::FIGURES))?;
-        terminal.note(&format!("on one page: {}", page.display()));
+        terminal.note(&format!("Report: {}", page.display()));
     }
     Ok(Exit::Met)
 }

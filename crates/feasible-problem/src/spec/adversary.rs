@@ -14,7 +14,7 @@
 //! | `step` | `"ε/3"` | the length of a step, as a share of ε: a number or such a text |
 //! | `random_start` | true | from a random point of the ball, else from the sample |
 //! | `restarts` | 1 | the worst of so many runs for each sample |
-//! | `loss` | `cross-entropy` | what is climbed; or `margin` |
+//! | `loss` | `cross-entropy` | the loss that the attack maximises; or `margin` |
 //!
 //! Training goes by this attack. Afterwards a requirement is judged by a stronger one in the same ball, see
 //! [`EvaluationAttackSpec`].

@@ -23,7 +23,7 @@ pub fn levels(text: &str, points: usize) -> Result<Vec<f64>> {
         let read: Option<f64> = part.trim().parse().ok().filter(|x: &f64| x.is_finite());
         read.ok_or_else(|| {
             let part = part.trim();
-            wrong(format!("'{part}' is no level: write 1e-4..1e-1, or 1e-4,1e-3,1e-2"))
+            wrong(format!("'{part}' is not a limit: write 1e-4..1e-1, or 1e-4,1e-3,1e-2"))
         })
     };
     let mut levels = match text.split_once("..") {
@@ -79,13 +79,13 @@ mod tests {
     #[test]
     fn what_says_no_levels_is_refused() {
         for (text, points, said) in [
-            ("", 7, "'' is no level"),
-            ("1e-4..", 7, "'' is no level"),
-            ("many", 7, "'many' is no level"),
-            ("1e-4,NaN", 7, "'NaN' is no level"),
+            ("", 7, "'' is not a limit"),
+            ("1e-4..", 7, "'' is not a limit"),
+            ("many", 7, "'many' is not a limit"),
+            ("1e-4,NaN", 7, "'NaN' is not a limit"),
             ("1..1", 7, "both ends are the same"),
             ("1..2", 1, "2 to 1000 points, not 1"),
-            ("1..inf", 7, "'inf' is no level"),
+            ("1..inf", 7, "'inf' is not a limit"),
         ] {
             let error = levels(text, points).unwrap_err().to_string();
             assert!(error.contains(said) && error.contains("--levels"), "{text}: {error}");
