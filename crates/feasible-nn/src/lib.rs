@@ -8,7 +8,7 @@
 //!
 //! | model | f_θ(x) | start |
 //! | --- | --- | --- |
-//! | [`Affine`] | Wᵀx + b | 0 (convex) |
+//! | [`Linear`] | Wᵀx + b | 0 (convex) |
 //! | [`KernelExpansion`] | Σ θ_m κ(x, z_m) + b | 0 (convex) |
 //! | [`ConvNet`] | layers φ(norm(w ∗ x) + shortcut), poolings, linear | He's, seeded |
 //! | [`Mlp`] | W_L φ(… φ(W₁ᵀx + b₁) …) + b_L | uniform ±1/√fan-in, seeded |
@@ -27,14 +27,14 @@
 //!
 //! ```
 //! use feasible::{Batch, Inputs, Model, Optimiser, OptimiserState, Pass};
-//! use feasible_nn::{Adam, Affine};
+//! use feasible_nn::{Adam, Linear};
 //!
 //! // y = 1 exactly when the second column is on.
 //! let x = Inputs::new(vec![0.5, 1.0, -1.0, 0.0, 0.25, 1.0, 2.0, 0.0], 2)?;
 //! let y = [1.0, 0.0, 1.0, 0.0];
 //! let batch = Batch { inputs: &x, rows: &[0, 1, 2, 3], shifts: &[] };
 //!
-//! let model = Affine::new(2, 1)?;
+//! let model = Linear::new(2, 1)?;
 //! let adam = Adam::new(0.1);
 //! let mut theta = model.initial(0);
 //! let mut state = OptimiserState::new(2, theta.len());
@@ -62,13 +62,13 @@
 //! `cargo run --release -p feasible-nn --example step_time` measures them.
 
 mod activation;
-pub mod affine;
 pub mod conv;
 mod first_layer;
 mod initial;
 pub mod kernel;
 pub mod kernel_expansion;
 mod layout;
+pub mod linear;
 #[doc(hidden)]
 pub mod measure;
 pub mod mlp;
@@ -77,10 +77,10 @@ mod shape;
 mod simd;
 
 pub use activation::Activation;
-pub use affine::Affine;
 pub use conv::ConvNet;
 pub use kernel_expansion::{Kernel, KernelExpansion};
 pub use layout::Tensor;
+pub use linear::Linear;
 pub use mlp::Mlp;
 pub use optimiser::{Adam, AdamW, Sgd};
 pub use simd::Level;

@@ -44,7 +44,7 @@ pub struct Mlp<T = f32> {
 }
 
 impl Mlp {
-    /// `widths` are d, h₁, …, k; two of them are a single affine layer. Computed in `f32`.
+    /// `widths` are d, h₁, …, k; two of them are a single linear layer. Computed in `f32`.
     ///
     /// # Errors
     /// Fewer than two widths, a width of 0, or more than 2³¹ parameters.

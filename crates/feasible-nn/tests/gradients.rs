@@ -8,9 +8,10 @@
 
 mod case;
 
-use case::{Case, KINDS, Random, parameters, relative_error, value};
+use case::{Case, KINDS, Random, parameters, relative_error};
+use feasible::check::batch_gradient;
 use feasible::{Batch, Inputs, Mode, Model};
-use feasible_nn::{Activation, Affine, Kernel, KernelExpansion, Mlp};
+use feasible_nn::{Activation, Kernel, KernelExpansion, Linear, Mlp};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -34,22 +35,8 @@ fn check_parameters<M: Model<Real = f64>>(
     seeds: &[f64],
     kind: &str,
 ) {
-    let mut tape = M::Tape::default();
-    case::forward(model, theta, batch, Mode::Evaluation, &mut tape);
-    // The product is *added*.
-    let mut gradient = vec![0.25; theta.len()];
-    model.backward(theta, batch, &mut tape, seeds, &mut gradient);
-    let h = f64::from(H);
-    let difference = |i: usize| {
-        let at = |x: f64| {
-            let mut theta = theta.to_vec();
-            theta[i] = x;
-            value(model, &theta, batch, seeds)
-        };
-        0.25 + (at(theta[i] + h) - at(theta[i] - h)) / (2.0 * h)
-    };
-    let differences: Vec<f64> = (0..theta.len()).map(difference).collect();
-    let error = relative_error(&gradient, &differences, 0.1);
+    let found = batch_gradient(model, theta, batch, seeds, f64::from(H)).unwrap();
+    let error = found.relative_error();
     assert!(error < 1e-6, "views '{kind}': parameters off by {error:e}");
 }
 
@@ -106,12 +93,12 @@ proptest! {
     })]
 
     #[test]
-    fn an_affine_model_has_the_gradient_of_its_outputs(
+    fn a_linear_model_has_the_gradient_of_its_outputs(
         seed: u64, d in 1usize..20, dense in 0usize..20, k in 1usize..4, rows in 0usize..6,
     ) {
         let random = &mut Random(seed);
         let case = Case::new(random, d, dense, rows);
-        check(&Affine::new(d, k).unwrap().double(), &case, random, 1.0);
+        check(&Linear::new(d, k).unwrap().double(), &case, random, 1.0);
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod case;
 
 use case::{Case, KINDS, Random, forward, outputs, parameters, relative_error};
 use feasible::{Batch, Inputs, InputsBuilder, Mode, Model};
-use feasible_nn::{Activation, Affine, Kernel, KernelExpansion, Level, Mlp};
+use feasible_nn::{Activation, Kernel, KernelExpansion, Level, Linear, Mlp};
 use proptest::prelude::*;
 
 /// Outputs and both gradients.
@@ -92,7 +92,7 @@ proptest! {
         for level in Level::available() {
             let random = &mut Random(seed);
             let case = Case::new(random, d, dense, rows);
-            let model = Affine::new(d, k).unwrap();
+            let model = Linear::new(d, k).unwrap();
             let double = model.double();
             compare(&model.with_level(level), &double, &case, random, level.name());
         }
@@ -346,8 +346,8 @@ fn a_parameter_that_is_not_a_number_shows_in_the_outputs() {
 #[test]
 fn wrong_shapes_are_errors_that_name_what_is_wrong() {
     let message = |e: feasible::Error| e.to_string();
-    assert!(message(Affine::new(0, 1).unwrap_err()).contains("inputs"));
-    assert!(message(Affine::new(1, 0).unwrap_err()).contains("outputs"));
+    assert!(message(Linear::new(0, 1).unwrap_err()).contains("inputs"));
+    assert!(message(Linear::new(1, 0).unwrap_err()).contains("outputs"));
     assert!(message(Mlp::new(&[3], Activation::Relu).unwrap_err()).contains("two"));
     let z = Inputs::dense(vec![0.0, 1.0], 2).unwrap();
     let none = Inputs::dense(vec![], 2).unwrap();

@@ -4,7 +4,7 @@ use feasible::{Batch, Inputs, Model, Pass, Purpose, Stream};
 use feasible_data::TargetEncoder;
 use feasible_data::image::Shape as ImageShape;
 use feasible_nn::conv::{self, Builder, ConvNet};
-use feasible_nn::{Activation, Affine, Kernel, KernelExpansion, Mlp, Tensor};
+use feasible_nn::{Activation, Kernel, KernelExpansion, Linear, Mlp, Tensor};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -17,8 +17,8 @@ use crate::settings::ModelSettings;
 pub enum Network {
     /// A multilayer perceptron.
     Mlp(Mlp),
-    /// An affine model.
-    Affine(Affine),
+    /// A linear model.
+    Linear(Linear),
     /// A kernel expansion, with its centres (M × d).
     Kernel(Box<KernelExpansion>, Vec<f32>),
     /// A convolutional network, with what it was made from.
@@ -72,7 +72,7 @@ pub enum Shape {
         /// φ.
         activation: Activation,
     },
-    /// An affine model.
+    /// A linear model.
     Linear {
         /// d.
         inputs: usize,
@@ -141,7 +141,7 @@ impl Network {
                 widths.push(outputs);
                 return Ok(Self::Mlp(Mlp::new(&widths, *activation)?));
             }
-            ModelSettings::Linear => return Ok(Self::Affine(Affine::new(width, outputs)?)),
+            ModelSettings::Linear => return Ok(Self::Linear(Linear::new(width, outputs)?)),
             ModelSettings::Kernel { kernel, centres, seed } => {
                 let count = (*centres).min(inputs.rows());
                 let numbers = (count as u64).saturating_mul(width as u64);
@@ -187,7 +187,7 @@ impl Network {
     pub fn from_shape(shape: &Shape, centres: Option<Vec<f32>>) -> Result<Self> {
         match shape {
             Shape::Mlp { widths, activation } => Ok(Self::Mlp(Mlp::new(widths, *activation)?)),
-            Shape::Linear { inputs, outputs } => Ok(Self::Affine(Affine::new(*inputs, *outputs)?)),
+            Shape::Linear { inputs, outputs } => Ok(Self::Linear(Linear::new(*inputs, *outputs)?)),
             Shape::Kernel { inputs, outputs, kernel } => {
                 let centres =
                     centres.ok_or_else(|| Error::unfit("kernel model", "it has no centres"))?;
@@ -214,7 +214,7 @@ impl Network {
                 let hidden: usize = model.widths()[1..].iter().fold(0, |a, &b| a.saturating_add(b));
                 each(hidden.saturating_mul(4)).saturating_add(model.parameter_count())
             }
-            Self::Affine(_) => each(2 * d.saturating_add(2 * k)),
+            Self::Linear(_) => each(2 * d.saturating_add(2 * k)),
             Self::Kernel(model, _) => each(3 * model.centres() + 2 * k),
             Self::Conv(model, _) => model.scratch(rows),
         }
@@ -233,7 +233,7 @@ impl Network {
             Self::Mlp(model) => {
                 Shape::Mlp { widths: model.widths().to_vec(), activation: model.activation() }
             }
-            Self::Affine(_) => Shape::Linear { inputs, outputs },
+            Self::Linear(_) => Shape::Linear { inputs, outputs },
             Self::Kernel(model, _) => Shape::Kernel { inputs, outputs, kernel: model.kernel() },
             Self::Conv(_, of) if of.width.is_some() => Shape::Resnet18(of.clone()),
             Self::Conv(_, of) => Shape::Cnn(of.clone()),
@@ -244,7 +244,7 @@ impl Network {
     pub fn layout(&self) -> Vec<Tensor> {
         match self {
             Self::Mlp(model) => model.layout(),
-            Self::Affine(model) => model.layout(),
+            Self::Linear(model) => model.layout(),
             Self::Kernel(model, _) => model.layout(),
             Self::Conv(model, _) => model.layout(),
         }
@@ -269,7 +269,7 @@ impl Network {
                 let hidden: String = hidden.iter().map(|h| format!("{h} {name} → ")).collect();
                 format!("multilayer perceptron {d} → {hidden}{k}")
             }
-            Self::Affine(_) => format!("linear {d} → {k}"),
+            Self::Linear(_) => format!("linear {d} → {k}"),
             Self::Kernel(model, _) => {
                 format!(
                     "kernel expansion {d} → {} centres → {k} ({:?})",
@@ -313,7 +313,7 @@ macro_rules! each {
     ($self:ident, $model:ident => $body:expr) => {
         match $self {
             Self::Mlp($model) => $body,
-            Self::Affine($model) => $body,
+            Self::Linear($model) => $body,
             Self::Kernel($model, _) => $body,
             Self::Conv($model, _) => $body,
         }
@@ -324,8 +324,8 @@ macro_rules! each {
                 let $own = &mut $tape.mlp;
                 $body
             }
-            Self::Affine($model) => {
-                let $own = &mut $tape.affine;
+            Self::Linear($model) => {
+                let $own = &mut $tape.linear;
                 $body
             }
             Self::Kernel($model, _) => {
@@ -344,7 +344,7 @@ macro_rules! each {
 #[derive(Debug, Default)]
 pub struct NetworkTape {
     mlp: <Mlp as Model>::Tape,
-    affine: <Affine as Model>::Tape,
+    linear: <Linear as Model>::Tape,
     kernel: <KernelExpansion as Model>::Tape,
     conv: <ConvNet as Model>::Tape,
 }

@@ -22,11 +22,11 @@ impl Population {
     ///
     /// ```
     /// # use feasible::{Inputs, Loss, Population, Samples, Targets};
-    /// # use feasible_nn::Affine;
+    /// # use feasible_nn::Linear;
     /// let x = Inputs::new(vec![1.0, 2.0, -1.0], 1)?;
     /// let everyone = Population::new(Samples::new(x, Targets::Values(vec![2.0, 4.0, 0.0]))?);
     /// // f(x) = 2x.
-    /// let losses = everyone.losses(&Loss::Squared, &Affine::new(1, 1)?, &[2.0, 0.0])?;
+    /// let losses = everyone.losses(&Loss::Squared, &Linear::new(1, 1)?, &[2.0, 0.0])?;
     /// assert_eq!(losses, [0.0, 0.0, 4.0]);
     /// # Ok::<(), feasible::Error>(())
     /// ```

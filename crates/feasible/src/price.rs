@@ -16,7 +16,7 @@
 //! ```
 //! use feasible::price::{Price, solve_from};
 //! # use feasible::{Inputs, Learner, Loss, Population, Problem, Requirement, Samples, Targets};
-//! # use feasible_nn::Affine;
+//! # use feasible_nn::Linear;
 //! # let of = |x: &[f32], y: &[f32]| -> feasible::Result<Population> {
 //! #     let samples = Samples::new(Inputs::dense(x.to_vec(), 1)?, Targets::Values(y.to_vec()))?;
 //! #     Ok(Population::new(samples))
@@ -25,7 +25,7 @@
 //! let near = Requirement::average("near −1", &of(&[1.0], &[-1.0])?, Loss::Squared).at_most(1.0);
 //! let problem = Problem::minimise(&of(&[1.0, -1.0], &[1.0, 0.0])?, Loss::Squared);
 //! let problem = problem.subject_to(near).check()?;
-//! let (learner, model) = (Learner::exact(), Affine::new(1, 1)?.double());
+//! let (learner, model) = (Learner::exact(), Linear::new(1, 1)?.double());
 //! let solution = learner.solve(&problem, &model)?;
 //! let again = |by: f64| -> feasible::Result<f64> {
 //!     let problem = problem.relaxed(0, by)?;

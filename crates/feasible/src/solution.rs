@@ -59,13 +59,13 @@ impl<T> Solution<T> {
     ///
     /// ```
     /// # use feasible::{Inputs, Learner, Loss, Population, Problem, Requirement, Samples, Targets};
-    /// # use feasible_nn::{Affine, Adam};
+    /// # use feasible_nn::{Linear, Adam};
     /// # let x = Inputs::new(vec![0.5, 0.25, -0.5, 0.125], 1)?;
     /// # let y = Targets::Classes(vec![1, 1, 0, 0]);
     /// let everyone = Population::new(Samples::with_ids(x, y, vec![70, 71, 72, 73])?);
     /// let each = Requirement::pointwise("each", &everyone, Loss::Logistic).at_most(0.6);
     /// let problem = Problem::minimise(&everyone, Loss::Logistic).subject_to(each).check()?;
-    /// let solution = Learner::alternating(Adam::new(0.1)).solve(&problem, Affine::new(1, 1)?)?;
+    /// let solution = Learner::alternating(Adam::new(0.1)).solve(&problem, Linear::new(1, 1)?)?;
     /// let all = solution.multipliers_of("each").unwrap();
     /// assert_eq!(solution.multipliers_of_sample(&problem, "each", 73), Some(vec![all[3]]));
     /// assert_eq!(solution.multipliers_of_sample(&problem, "each", 7), None);

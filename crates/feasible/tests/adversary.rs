@@ -215,7 +215,7 @@ fn the_worst_of_all_points_is_at_least_as_bad_as_x_the_start_and_the_last() {
 #[test]
 fn one_step_in_a_linear_model_is_the_closed_form() {
     // Two logits (0, w·x): the worst δ of the l∞ ball is −ε sign(w) for class 1.
-    let model = feasible_nn::Affine::new(3, 1).unwrap();
+    let model = feasible_nn::Linear::new(3, 1).unwrap();
     let theta = [0.5, -2.0, 0.0, 0.1];
     let x = Inputs::dense(vec![0.5, 0.5, 0.5, 0.05, 0.5, 0.5], 3).unwrap();
     let samples = Samples::new(x, Targets::Classes(vec![1, 0])).unwrap();

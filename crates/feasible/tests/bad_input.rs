@@ -15,7 +15,7 @@ use feasible::{
     Requirement, Samples, Schedule, Shift, ShiftBuilder, State, Targets, rho,
 };
 use feasible_nn::conv::{Builder, ConvNet, Layer, Pooling, Shape, Window};
-use feasible_nn::{Activation, Adam, Affine, Kernel, KernelExpansion, Mlp, Sgd};
+use feasible_nn::{Activation, Adam, Kernel, KernelExpansion, Linear, Mlp, Sgd};
 
 fn message<T>(result: Result<T, Error>) -> String {
     result.err().expect("an error").to_string()
@@ -77,7 +77,7 @@ fn a_loss_that_does_not_fit_the_outputs_names_the_requirement_before_training() 
     let problem = Problem::minimise(&people, Loss::CrossEntropy).subject_to(requirement);
     let problem = problem.check().unwrap();
     let learner = Learner::alternating(Adam::new(0.1));
-    let error = message(learner.solve(&problem, &Affine::new(6, 2).unwrap()));
+    let error = message(learner.solve(&problem, &Linear::new(6, 2).unwrap()));
     assert!(error.contains("'calm'") && error.contains("logistic"), "{error}");
 }
 
@@ -87,7 +87,7 @@ fn targets_that_do_not_fit_the_loss_are_refused() {
     let numbers = Samples::new(inputs(), Targets::Values(vec![0.0, 1.0, 2.0])).unwrap();
     let classes = Samples::new(inputs(), Targets::Classes(vec![0, 1, 7])).unwrap();
     let learner = Learner::alternating(Adam::new(0.1));
-    let model = Affine::new(1, 2).unwrap();
+    let model = Linear::new(1, 2).unwrap();
     for samples in [numbers, classes] {
         let problem = Problem::minimise(&Population::new(samples), Loss::CrossEntropy);
         let error = message(learner.solve(&problem.check().unwrap(), &model));
@@ -122,7 +122,7 @@ fn lengths_that_do_not_fit_together_are_refused() {
 fn a_model_of_another_width_is_refused() {
     let problem = Problem::minimise(&people(20, 1), Loss::CrossEntropy).check().unwrap();
     let learner = Learner::alternating(Adam::new(0.1));
-    let error = message(learner.solve(&problem, &Affine::new(5, 2).unwrap()));
+    let error = message(learner.solve(&problem, &Linear::new(5, 2).unwrap()));
     assert!(error.contains("5 input columns") && error.contains('6'), "{error}");
 }
 
@@ -196,7 +196,7 @@ fn a_validation_problem_with_other_requirements_is_refused() {
     let requirement = Requirement::average("r", &people, Loss::CrossEntropy).at_most(0.5);
     let constrained = plain.with_requirements(vec![requirement]).unwrap();
     let learner = Learner::alternating(Adam::new(0.1)).keep_best_on(plain);
-    let error = message(learner.solve(&constrained, &Affine::new(6, 2).unwrap()));
+    let error = message(learner.solve(&constrained, &Linear::new(6, 2).unwrap()));
     assert!(error.contains("'r'"), "{error}");
 }
 
@@ -212,7 +212,7 @@ fn constrained(rows: usize) -> Problem {
 }
 
 fn state_of(learner: &Learner, problem: &Problem) -> State<f32> {
-    let model = Affine::new(6, 2).unwrap();
+    let model = Linear::new(6, 2).unwrap();
     let mut training = learner.begin(problem, &model).unwrap();
     training.advance();
     training.state().clone()
@@ -220,7 +220,7 @@ fn state_of(learner: &Learner, problem: &Problem) -> State<f32> {
 
 #[test]
 fn a_state_of_another_optimiser_dual_method_or_learner_is_refused() {
-    let (problem, model) = (constrained(20), Affine::new(6, 2).unwrap());
+    let (problem, model) = (constrained(20), Linear::new(6, 2).unwrap());
     let adam = Learner::alternating(Adam::new(0.1)).epochs(3);
     let momentum = Learner::alternating(Sgd::new(0.1).momentum(0.9)).epochs(3);
     let plain = Learner::alternating(Sgd::new(0.1)).epochs(3);
@@ -251,7 +251,7 @@ fn a_state_of_another_optimiser_dual_method_or_learner_is_refused() {
 
 #[test]
 fn a_damaged_state_is_refused_before_it_is_used() {
-    let (problem, model) = (constrained(20), Affine::new(6, 2).unwrap());
+    let (problem, model) = (constrained(20), Linear::new(6, 2).unwrap());
     let learner = Learner::alternating(Adam::new(0.1)).epochs(3).keep_best();
     let state = state_of(&learner, &problem);
     let refused = |damage: fn(&mut State<f32>)| {
@@ -275,7 +275,7 @@ fn a_damaged_state_is_refused_before_it_is_used() {
 
 #[test]
 fn a_start_that_is_no_number_or_of_another_problem_is_refused() {
-    let (problem, other, model) = (constrained(20), constrained(30), Affine::new(6, 2).unwrap());
+    let (problem, other, model) = (constrained(20), constrained(30), Linear::new(6, 2).unwrap());
     let learner = Learner::alternating(Adam::new(0.1));
     let mut training = learner.begin(&problem, &model).unwrap();
     let (own, theta) = (Multipliers::start(&problem), vec![0.0; 14]);
@@ -294,7 +294,7 @@ fn a_start_that_is_no_number_or_of_another_problem_is_refused() {
 
 #[test]
 fn optimality_is_asked_of_the_problems_own_multipliers() {
-    let (problem, model) = (constrained(20), Affine::new(6, 2).unwrap());
+    let (problem, model) = (constrained(20), Linear::new(6, 2).unwrap());
     let theta = vec![0.0; 14];
     let plain = Problem::minimise(&people(20, 1), Loss::CrossEntropy).check().unwrap();
     for other in [&constrained(30), &plain] {
@@ -313,7 +313,7 @@ fn a_batch_is_at_most_the_rows_there_are() {
         .subject_to(Requirement::pointwise("each", &few, Loss::CrossEntropy).at_most(0.9))
         .check()
         .unwrap();
-    let model = Affine::new(6, 2).unwrap();
+    let model = Linear::new(6, 2).unwrap();
     for make in [Learner::alternating, Learner::simultaneous] {
         let solve = |rows: usize| {
             let learner = make(Sgd::new(0.1)).batch_size(rows).epochs(5).dual(Dual::ascent(0.1));
@@ -330,7 +330,7 @@ fn a_batch_is_at_most_the_rows_there_are() {
 
 #[test]
 fn threads_beyond_any_machine_are_refused() {
-    let (problem, model) = (constrained(20), Affine::new(6, 2).unwrap());
+    let (problem, model) = (constrained(20), Linear::new(6, 2).unwrap());
     for threads in [1025, 1_000_000, usize::MAX] {
         let learner = Learner::alternating(Adam::new(0.1)).threads(threads);
         let error = message(learner.solve(&problem, &model));
@@ -340,7 +340,7 @@ fn threads_beyond_any_machine_are_refused() {
 
 #[test]
 fn a_patience_without_end_never_ends_a_training() {
-    let (problem, model) = (constrained(20), Affine::new(6, 2).unwrap());
+    let (problem, model) = (constrained(20), Linear::new(6, 2).unwrap());
     let learner = Learner::alternating(Adam::new(0.1)).epochs(8).patience(u64::MAX);
     assert_eq!(learner.solve(&problem, &model).unwrap().epochs, 8);
 }
@@ -351,7 +351,7 @@ fn models_beyond_memory_are_refused_and_not_allocated() {
     for (inputs, outputs) in
         [(half, 3), (usize::MAX, 1), (1, usize::MAX), (1 << 40, 1), (1 << 16, 1 << 16)]
     {
-        assert!(message(Affine::new(inputs, outputs)).contains("parameters"));
+        assert!(message(Linear::new(inputs, outputs)).contains("parameters"));
         let widths = [inputs, outputs, 2];
         assert!(message(Mlp::new(&widths, Activation::Relu)).contains("parameters"));
     }
@@ -440,7 +440,7 @@ fn an_attack_without_bounds_is_refused() {
     }
     assert!(refused(Attack::pgd(Norm::Linf, Budget::fixed(8.0))).contains("did you mean 0.08?"));
     assert!(refused(Attack::pgd(Norm::L2, Budget::fixed(f64::MAX))).contains("1e30"));
-    let model = Affine::new(6, 2).unwrap();
+    let model = Linear::new(6, 2).unwrap();
     let mut go_on = |_: usize, _: usize| true;
     let curve = robustness(&model, &[0.0; 3], &people(20, 1), &usual(), &[0.1], 0, 1, &mut go_on);
     assert!(message(curve).contains("14 parameters"));

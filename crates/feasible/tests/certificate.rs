@@ -7,7 +7,7 @@ use feasible::certificate::{
 };
 use feasible::requirement::Sense;
 use feasible::{Inputs, Loss, Model, Population, Problem, Requirement, Samples, Targets, rho};
-use feasible_nn::Affine;
+use feasible_nn::Linear;
 use proptest::prelude::*;
 
 fn delta(x: f64) -> Delta {
@@ -420,10 +420,10 @@ fn a_reserve_leaves_room_for_a_certificate_or_says_how_large_it_must_be() {
 }
 
 /// Four samples with one input; the model's logit is the input.
-fn identity() -> (Population, Affine, Vec<f32>) {
+fn identity() -> (Population, Linear, Vec<f32>) {
     let x = Inputs::new(vec![2.0, 1.0, -1.0, -2.0, 0.5], 1).unwrap();
     let everyone = Population::new(Samples::new(x, Targets::Classes(vec![1, 0, 0, 1, 1])).unwrap());
-    let model = Affine::new(1, 1).unwrap();
+    let model = Linear::new(1, 1).unwrap();
     let mut theta = vec![0.0; model.parameter_count()];
     theta[0] = 1.0;
     (everyone, model, theta)

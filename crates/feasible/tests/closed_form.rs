@@ -12,7 +12,7 @@
 use feasible::{
     Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets,
 };
-use feasible_nn::Affine;
+use feasible_nn::Linear;
 
 fn population(x: &[f32], y: &[f32]) -> Population {
     let inputs = Inputs::dense(x.to_vec(), 1).unwrap();
@@ -35,7 +35,7 @@ fn with_level(level: f64) -> Problem {
 
 #[test]
 fn primal_dual_and_multiplier_are_those_found_by_hand() {
-    let model = Affine::new(1, 1).unwrap().double();
+    let model = Linear::new(1, 1).unwrap().double();
     let solution = Learner::exact().solve(&problem(), &model).unwrap();
     assert_eq!(solution.outcome, Outcome::Converged, "{solution:?}");
     let (w, b) = (solution.theta[0], solution.theta[1]);
@@ -47,7 +47,7 @@ fn primal_dual_and_multiplier_are_those_found_by_hand() {
 
 #[test]
 fn the_papers_dual_ascent_finds_the_same_pair() {
-    let model = Affine::new(1, 1).unwrap().double();
+    let model = Linear::new(1, 1).unwrap().double();
     let learner = Learner::exact().ascent(0.2).epochs(500);
     let solution = learner.solve(&problem(), &model).unwrap();
     assert_eq!(solution.outcome, Outcome::Converged, "{solution:?}");
@@ -58,7 +58,7 @@ fn the_papers_dual_ascent_finds_the_same_pair() {
 #[test]
 fn the_multiplier_is_the_price_of_the_level() {
     // P(c) = ½(√c − 2)², so the slope at 1 is −½ = −μ*. Central differences of re-solved problems.
-    let model = Affine::new(1, 1).unwrap().double();
+    let model = Linear::new(1, 1).unwrap().double();
     let optimum = |level| Learner::exact().solve(&with_level(level), &model).unwrap().objective();
     let slope = (optimum(1.01) - optimum(0.99)) / 0.02;
     // Truncation: h²/6 times a third derivative of order 1 is 2e-5.

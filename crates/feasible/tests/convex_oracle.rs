@@ -1,7 +1,7 @@
 //! 360 random convex problems, solved by [`Learner::exact`] and, from the same raw numbers, by
 //! Clarabel. `oracle/` says how; nothing of the crate's losses, models or Lagrangian is used there.
 //!
-//! Six kinds of model (affine and kernel; squared, logistic, softmax objective) times six
+//! Six kinds of model (linear and kernel; squared, logistic, softmax objective) times six
 //! families of requirements times ten; and beside them problems that are hard in one way each (units,
 //! conditioning, degenerate data, linear losses, measures). A summary is printed by
 //!
@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use feasible::{
     Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets,
 };
-use feasible_nn::Affine;
+use feasible_nn::Linear;
 use oracle::{Family, Instance, Regression, Shape, Verdict};
 
 /// Problems per model and family.
@@ -250,7 +250,7 @@ fn contradictions_are_proven_in_every_unit() {
             .subject_to(Requirement::pointwise("high", &high, Loss::Squared).at_most(0.5 * square))
             .check()
             .unwrap();
-        let model = Affine::new(1, 1).unwrap().double();
+        let model = Linear::new(1, 1).unwrap().double();
         let outcome = Learner::exact().solve(&problem, &model).unwrap().outcome;
         assert!(matches!(outcome, Outcome::Infeasible { proven: true, .. }), "{unit}: {outcome}");
         assert!(outcome.to_string().starts_with("infeasible: "), "{outcome}");
@@ -301,7 +301,7 @@ fn inputs_in_small_units_are_not_called_infeasible() {
             .subject_to(Requirement::average("fit", &everyone, Loss::Logistic).at_most(0.1))
             .check()
             .unwrap();
-        let model = Affine::new(1, 1).unwrap().double();
+        let model = Linear::new(1, 1).unwrap().double();
         let solution = Learner::exact().epochs(40).solve(&problem, &model).unwrap();
         let verdict = matches!(solution.outcome, Outcome::Infeasible { .. });
         assert!(!verdict, "unit {unit}: {}", solution.outcome);

@@ -8,7 +8,7 @@ use feasible::requirement::Sense;
 use feasible::{
     Inputs, Loss, Model, Population, Problem, Purpose, Requirement, Samples, Stream, Targets,
 };
-use feasible_nn::{Activation, Affine, Mlp};
+use feasible_nn::{Activation, Linear, Mlp};
 
 const EPSILON: f64 = 0.3;
 
@@ -46,7 +46,7 @@ fn mean<M: Model>(
 
 #[test]
 fn in_a_linear_model_the_verdict_is_the_worst_corner_of_the_ball() {
-    let (model, samples) = (Affine::new(3, 2).unwrap(), samples(2));
+    let (model, samples) = (Linear::new(3, 2).unwrap(), samples(2));
     let theta = [0.7, -0.4, 0.1, 0.9, -0.8, 0.2, 0.3, -0.1];
     // Two logits are a contrast c(x) = w·x + b, which a corner moves by ±ε‖w‖₁.
     let w: Vec<f64> =
@@ -112,7 +112,7 @@ fn an_attack_that_takes_its_last_point_judges_nothing() {
 #[test]
 fn a_prior_is_drawn_from_for_each_sample_and_the_verdict_repeats() {
     let samples = samples(2);
-    let (model, theta) = (Affine::new(3, 2).unwrap(), [0.7, -0.4, 0.1, 0.9, -0.8, 0.2, 0.3, -0.1]);
+    let (model, theta) = (Linear::new(3, 2).unwrap(), [0.7, -0.4, 0.1, 0.9, -0.8, 0.2, 0.3, -0.1]);
     let budget = Budget::from(Prior::Uniform { low: 0.0, high: 0.5 });
     let drawn = Attack { budget, ..attack(20, 2, Select::Worst) };
     let losses = || (Loss::CrossEntropy, Loss::CrossEntropy, Sense::AtMost);

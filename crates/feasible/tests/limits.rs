@@ -8,7 +8,7 @@ use std::sync::Arc;
 use common::people;
 use feasible::loss::{CustomLoss, Properties};
 use feasible::{Learner, Loss, Problem, Requirement, Target, rho};
-use feasible_nn::{Adam, Affine};
+use feasible_nn::{Adam, Linear};
 
 /// The error of a requirement, if it is refused.
 fn refused(requirement: Requirement) -> Option<String> {
@@ -17,7 +17,7 @@ fn refused(requirement: Requirement) -> Option<String> {
         Ok(problem) => problem,
         Err(error) => return Some(error.to_string()),
     };
-    problem.check_model(&Affine::new(6, 2).unwrap()).err().map(|error| error.to_string())
+    problem.check_model(&Linear::new(6, 2).unwrap()).err().map(|error| error.to_string())
 }
 
 fn rate(name: &str) -> Requirement {
@@ -170,7 +170,7 @@ fn a_limit_at_the_edge_is_taken_at_its_word_and_known_to_be_always_met() {
 fn prices_may_be_asked_for_on_both_sides_of_the_edge() {
     let problem = Problem::minimise(&people(20, 1), Loss::CrossEntropy);
     let problem = problem.subject_to(rate("r").at_most(0.95)).check().unwrap();
-    let model = Affine::new(6, 2).unwrap();
+    let model = Linear::new(6, 2).unwrap();
     for by in [0.1, -0.1, -1.0] {
         let moved = problem.relaxed(0, by).unwrap();
         assert!(Learner::alternating(Adam::new(0.1)).epochs(1).solve(&moved, &model).is_ok());

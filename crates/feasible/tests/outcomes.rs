@@ -10,7 +10,7 @@ use feasible::learner::Remedy;
 use feasible::{
     Dual, Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets, rho,
 };
-use feasible_nn::{Activation, Adam, Affine, Mlp, Sgd};
+use feasible_nn::{Activation, Adam, Linear, Mlp, Sgd};
 
 fn invariance(people: &Population, level: f64) -> Problem {
     let flipped = people.counterfactual(rho::flip(0)).unwrap();
@@ -36,7 +36,7 @@ fn contradiction() -> Problem {
 
 #[test]
 fn a_contradiction_ends_as_infeasible_with_the_requirement_named() {
-    let model = Affine::new(1, 1).unwrap();
+    let model = Linear::new(1, 1).unwrap();
     let exact = Learner::exact().solve(&contradiction(), &model.double()).unwrap();
     let alternating = Learner::alternating(Adam::new(0.01)).epochs(1000).dual(Dual::ascent(0.1));
     let alternating = alternating.solve(&contradiction(), &model.double()).unwrap();
@@ -82,7 +82,7 @@ fn a_training_that_falls_short_says_what_was_reached_and_what_would_help() {
     let learner = Learner::alternating(Adam::new(0.02)).epochs(150).dual(Dual::adam(0.02));
     let mut least = [f64::INFINITY; 2];
     let solution = learner
-        .solve_observed(&problem, &Affine::new(6, 2).unwrap(), |report| {
+        .solve_observed(&problem, &Linear::new(6, 2).unwrap(), |report| {
             for (least, standing) in least.iter_mut().zip(&report.requirements) {
                 *least = least.min(standing.worst_slack);
             }
@@ -101,7 +101,7 @@ fn a_training_that_falls_short_says_what_was_reached_and_what_would_help() {
         assert!(remedy == expected || remedy == Remedy::MoreEpochs, "{shortfall:?}");
     }
     let easy = Problem::minimise(&people, Loss::CrossEntropy).check().unwrap();
-    let met = learner.epochs(3).solve(&easy, &Affine::new(6, 2).unwrap()).unwrap();
+    let met = learner.epochs(3).solve(&easy, &Linear::new(6, 2).unwrap()).unwrap();
     assert!(met.shortfalls.is_empty());
 }
 
@@ -121,7 +121,7 @@ fn divergence_is_named_and_the_last_finite_parameters_are_returned() {
     let everyone = Population::new(Samples::new(x, Targets::Values(vec![1.0; 4])).unwrap());
     let problem = Problem::minimise(&everyone, Loss::Squared).check().unwrap();
     let learner = Learner::alternating(Sgd::new(10.0)).batch_size(1).epochs(1000);
-    let solution = learner.solve(&problem, &Affine::new(1, 1).unwrap()).unwrap();
+    let solution = learner.solve(&problem, &Linear::new(1, 1).unwrap()).unwrap();
     assert!(matches!(solution.outcome, Outcome::Diverged { .. }), "{:?}", solution.outcome);
     assert!(solution.epochs < 1000);
     assert!(solution.theta.iter().all(|t| t.is_finite()));
@@ -149,7 +149,7 @@ fn stopping_when_feasible_stops_at_the_first_feasible_epoch() {
 #[test]
 fn a_small_gap_ends_a_convex_problem_as_converged() {
     let problem = invariance(&people(200, 2), 0.05);
-    let model = Affine::new(6, 2).unwrap().double();
+    let model = Linear::new(6, 2).unwrap().double();
     let learner = Learner::exact().never_stop_early().stop_at_gap(1e-3);
     let solution = learner.solve(&problem, &model).unwrap();
     assert_eq!(solution.outcome, Outcome::Converged);
@@ -159,7 +159,7 @@ fn a_small_gap_ends_a_convex_problem_as_converged() {
 #[test]
 fn patience_ends_a_training_that_no_longer_improves() {
     let problem = invariance(&people(300, 2), 10.0);
-    let model = Affine::new(6, 2).unwrap();
+    let model = Linear::new(6, 2).unwrap();
     let learner = Learner::alternating(Adam::new(0.5)).epochs(5000).patience(20);
     let solution = learner.solve(&problem, &model).unwrap();
     assert_eq!(solution.outcome, Outcome::Feasible);
@@ -174,7 +174,7 @@ fn an_observer_can_stop_a_training() {
         if report.epoch == 7 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let solution =
-        learner.solve_observed(&problem, &Affine::new(6, 2).unwrap(), stop_at_7).unwrap();
+        learner.solve_observed(&problem, &Linear::new(6, 2).unwrap(), stop_at_7).unwrap();
     assert_eq!((solution.outcome, solution.epochs), (Outcome::Interrupted, 7));
 }
 
@@ -235,7 +235,7 @@ fn a_rate_is_constrained_through_its_surrogate_and_measured_as_it_is() {
     let plain = Problem::minimise(&people, Loss::CrossEntropy).check().unwrap();
     let both = vec![parity(&group, &rest, "more"), parity(&rest, &group, "less")];
     let fair = plain.with_requirements(both).unwrap();
-    let model = Affine::new(6, 2).unwrap();
+    let model = Linear::new(6, 2).unwrap();
     let learner = Learner::alternating(Adam::new(0.02)).epochs(150).dual(Dual::adam(0.05));
     let learner = learner.keep_best();
     let unconstrained = learner.solve(&plain, &model).unwrap();
@@ -249,7 +249,7 @@ fn a_rate_is_constrained_through_its_surrogate_and_measured_as_it_is() {
     assert!(accuracy > 0.68, "{accuracy}");
 }
 
-fn accuracy(people: &Population, model: &Affine, theta: &[f32]) -> f64 {
+fn accuracy(people: &Population, model: &Linear, theta: &[f32]) -> f64 {
     let error = Requirement::average("error", people, Loss::SmoothedError).measured_by(Loss::Error);
     let audit = Problem::minimise(people, Loss::CrossEntropy).subject_to(error.at_most(1.0));
     let audit = audit.check().unwrap();

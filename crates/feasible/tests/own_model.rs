@@ -8,7 +8,7 @@ use std::sync::Arc;
 use common::people;
 use feasible::adversary::{Attack, Budget, Norm};
 use feasible::{Batch, Error, Learner, Loss, Model, Outcome, Pass, Problem, Requirement};
-use feasible_nn::{Adam, Affine};
+use feasible_nn::{Adam, Linear};
 
 /// f(x) = Wx + b with θ row by row, [w, b] for each output, in the plainest way.
 struct Plain {
@@ -92,7 +92,7 @@ fn a_model_in_a_few_lines_finds_the_optimum_that_the_engine_finds() {
         .check()
         .unwrap();
     let plain = Plain { inputs: 6, outputs: 2 };
-    let engine = Learner::exact().solve(&problem, &Affine::new(6, 2).unwrap().double()).unwrap();
+    let engine = Learner::exact().solve(&problem, &Linear::new(6, 2).unwrap().double()).unwrap();
     let own = Learner::exact().solve(&problem, &plain).unwrap();
     assert_eq!((&own.outcome, &engine.outcome), (&Outcome::Converged, &Outcome::Converged));
     // Both are within the learner's tolerance of one optimum.

@@ -5,7 +5,7 @@ use feasible::price::{Price, solve_from};
 use feasible::{
     Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Solution, Targets,
 };
-use feasible_nn::Affine;
+use feasible_nn::Linear;
 
 fn population(x: &[f32], y: &[f32]) -> Population {
     let inputs = Inputs::dense(x.to_vec(), 1).unwrap();
@@ -27,7 +27,7 @@ fn problem() -> Problem {
 }
 
 fn price(problem: &Problem, solution: &Solution<f64>, at: usize, delta: f64) -> Price {
-    let (learner, model) = (Learner::exact(), Affine::new(1, 1).unwrap().double());
+    let (learner, model) = (Learner::exact(), Linear::new(1, 1).unwrap().double());
     let again = |by: f64| {
         let moved = problem.relaxed(at, by).unwrap();
         let start = (&solution.theta[..], &solution.multipliers);
@@ -40,7 +40,7 @@ fn price(problem: &Problem, solution: &Solution<f64>, at: usize, delta: f64) -> 
 }
 
 fn solved(problem: &Problem) -> Solution<f64> {
-    let model = Affine::new(1, 1).unwrap().double();
+    let model = Linear::new(1, 1).unwrap().double();
     Learner::exact().solve(problem, &model).unwrap()
 }
 

@@ -10,7 +10,7 @@ use feasible::{
     Dual, Inputs, Learner, Loss, Model, Outcome, Population, Problem, Requirement, Samples,
     Solution, Target, Targets, rho,
 };
-use feasible_nn::{Activation, Adam, Affine, Mlp, Sgd};
+use feasible_nn::{Activation, Adam, Linear, Mlp, Sgd};
 use oracle::{Random, Raw, Regression};
 use proptest::prelude::*;
 
@@ -68,7 +68,7 @@ fn scaled(
 }
 
 fn solve(problem: &Problem) -> Solution<f64> {
-    let model = Affine::new(3, 1).expect("positive widths").double();
+    let model = Linear::new(3, 1).expect("positive widths").double();
     Learner::exact().stop_at_kkt(1e-8).solve(problem, &model).expect("the problem fits the model")
 }
 
@@ -183,8 +183,8 @@ fn network() -> Mlp {
     Mlp::new(&[3, 5, 2], Activation::Tanh).expect("positive widths")
 }
 
-fn softmax() -> Affine<f64> {
-    Affine::new(3, 2).expect("positive widths").double()
+fn softmax() -> Linear<f64> {
+    Linear::new(3, 2).expect("positive widths").double()
 }
 
 /// An order of 5 to 60 samples.

@@ -4,7 +4,7 @@
 use feasible::{
     Dual, Inputs, Learner, Loss, Population, Problem, Requirement, Samples, Solution, Targets,
 };
-use feasible_nn::{Affine, Sgd};
+use feasible_nn::{Linear, Sgd};
 
 /// 64 samples of one number; class 1 above 0, every eighth label wrong.
 fn everyone() -> Population {
@@ -20,7 +20,7 @@ fn problem(everyone: &Population) -> Problem {
 
 fn solve(survey: Option<usize>) -> (Solution<f32>, Vec<f64>) {
     let everyone = everyone();
-    let (problem, model) = (problem(&everyone), Affine::new(1, 2).unwrap());
+    let (problem, model) = (problem(&everyone), Linear::new(1, 2).unwrap());
     let learner = Learner::simultaneous(Sgd::new(0.5)).dual(Dual::ascent(0.1)).batch_size(16);
     let mut learner = learner.epochs(4).seed(3);
     if let Some(rows) = survey {
@@ -56,7 +56,7 @@ fn a_survey_changes_what_is_reported_and_nothing_that_is_learned() {
 fn a_survey_of_no_rows_is_refused() {
     let everyone = everyone();
     let learner = Learner::simultaneous(Sgd::new(0.5)).survey(0);
-    let error = learner.solve(&problem(&everyone), &Affine::new(1, 2).unwrap()).unwrap_err();
+    let error = learner.solve(&problem(&everyone), &Linear::new(1, 2).unwrap()).unwrap_err();
     assert!(error.to_string().contains("survey"), "{error}");
 }
 
@@ -65,7 +65,7 @@ fn an_objective_is_judged_by_the_loss_it_is_measured_by() {
     let everyone = everyone();
     let judged = Problem::minimise(&everyone, Loss::CrossEntropy).measured_by(Loss::Error);
     let judged = judged.check().unwrap();
-    let model = Affine::new(1, 2).unwrap();
+    let model = Linear::new(1, 2).unwrap();
     // Weights (−1, 1) without offsets: class 1 above 0, wrong exactly where the label is, 8 of 64 times.
     let theta = [-1.0, 1.0, 0.0, 0.0];
     assert_eq!(judged.measure(&model, &theta).unwrap().objective, 0.125);

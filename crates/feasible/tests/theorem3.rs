@@ -33,7 +33,7 @@
 mod oracle;
 
 use feasible::{Learner, Problem, Requirement};
-use feasible_nn::Affine;
+use feasible_nn::Linear;
 use oracle::{Machine, Program, Random, Raw, Regression, Scope, Verdict};
 
 struct Case {
@@ -61,7 +61,7 @@ fn case(regression: Regression, samples: usize, bound: f64) -> Case {
         Raw { x, y }
     };
     let (everyone, others) = (raw(samples, 1.0), raw(2 * samples, -0.5));
-    let machine = Machine::Affine { inputs, outputs: 1 };
+    let machine = Machine::Linear { inputs, outputs: 1 };
     let loss = regression.loss();
     let rows = |raw: &Raw| machine.features(&raw.x).loss(&loss, &raw.y);
     let mut program = Program {
@@ -132,7 +132,7 @@ fn enters(case: &Case, eta: f64, beta: f64, rho: f64) {
         .look_for_infeasibility(false)
         .rho(rho)
         .epochs(u64::MAX);
-    let model = Affine::new(*inputs, 1).expect("positive widths").double();
+    let model = Linear::new(*inputs, 1).expect("positive widths").double();
     let mut training = learner.begin(problem, &model).expect("the problem fits the model");
     let of = |training: &feasible::Training<_>| -> Vec<Vec<f64>> {
         training.state().multipliers.iter().map(<[f64]>::to_vec).collect()

@@ -20,8 +20,8 @@ fn zeta_is_the_formula_of_proposition_3() {
 
 #[test]
 fn vc_dimensions_are_those_of_the_theorems() {
-    assert_eq!(dimension::affine(61), 62.0);
-    assert_eq!(dimension::affine_margin(61), 63.0);
+    assert_eq!(dimension::linear(61), 62.0);
+    assert_eq!(dimension::linear_margin(61), 63.0);
     assert_eq!(dimension::kernel(200), 201.0);
     // 2 inputs, 3 units, 1 output: W = 9 + 4 = 13, k = 4, L = 2, ΣWᵢ = 9 + 13, R = 3 + 2.
     let widths = [2, 3, 1];
@@ -31,9 +31,9 @@ fn vc_dimensions_are_those_of_the_theorems() {
     let e = std::f64::consts::E;
     let relu = 2.0 + 22.0 * (8.0 * e * 5.0 * (4.0 * e * 5.0).log2()).log2();
     assert!((dimension::piecewise_linear(&widths) - relu).abs() < 1e-9);
-    // A bound on a class that contains the affine ones is at least theirs.
+    // A bound on a class that contains the linear ones is at least theirs.
     for bound in [dimension::piecewise_linear, dimension::sigmoid, dimension::exponential] {
-        assert!(bound(&[61, 64, 1]) > dimension::affine(61));
+        assert!(bound(&[61, 64, 1]) > dimension::linear(61));
     }
 }
 

@@ -8,7 +8,7 @@ use feasible::{
     Dual, Inputs, Learner, Loss, Outcome, Population, Problem, Purpose, Requirement, Samples,
     Stream, Targets,
 };
-use feasible_nn::{Adam, Affine};
+use feasible_nn::{Adam, Linear};
 
 fn numbers(x: Vec<f32>, width: usize, y: Vec<f32>) -> Population {
     Population::new(Samples::new(Inputs::dense(x, width).unwrap(), Targets::Values(y)).unwrap())
@@ -45,7 +45,7 @@ fn medical(unit: f64, limit: f64) -> Problem {
 
 #[test]
 fn a_multiplier_is_the_price_of_its_level_in_every_unit() {
-    let model = Affine::new(10, 1).unwrap().double();
+    let model = Linear::new(10, 1).unwrap().double();
     let solve = |unit: f64, limit: f64| {
         let solution = Learner::exact().solve(&medical(unit, limit), &model).unwrap();
         assert_eq!(solution.outcome, Outcome::Converged, "unit {unit}: {:?}", solution.kkt);
@@ -76,7 +76,7 @@ fn what_all_but_a_share_must_meet_is_not_called_infeasible() {
         )
         .check()
         .unwrap();
-    let model = Affine::new(1, 1).unwrap().double();
+    let model = Linear::new(1, 1).unwrap().double();
     let solution = Learner::exact().solve(&problem, &model).unwrap();
     assert_eq!(solution.outcome, Outcome::Feasible, "{}", solution.outcome);
     assert!(solution.is_feasible(), "{:?}", solution.requirements);
@@ -102,7 +102,7 @@ fn all_but_a_share_is_met_although_the_outliers_are_nearest_where_all_are_asked(
             )
             .check()
             .unwrap();
-        let model = Affine::new(1, 1).unwrap().double();
+        let model = Linear::new(1, 1).unwrap().double();
         let solution = Learner::exact().solve(&problem, &model).unwrap();
         assert!(solution.is_feasible(), "{outlier}, {slope}: {}", solution.outcome);
     }
@@ -127,7 +127,7 @@ fn overlapping(share: f64, limit: f64, rate: Option<f64>) -> (Problem, Problem) 
 
 #[test]
 fn what_a_share_may_exceed_costs_nothing_where_the_minimum_is_within_that_share() {
-    let model = Affine::new(6, 2).unwrap().double();
+    let model = Linear::new(6, 2).unwrap().double();
     let (limit, share) = (1.6, 0.05);
     let (problem, free) = overlapping(share, limit, None);
     let least = Learner::exact().solve(&free, &model).unwrap();
@@ -145,7 +145,7 @@ fn what_a_share_may_exceed_costs_nothing_where_the_minimum_is_within_that_share(
 
 #[test]
 fn a_rate_that_is_met_with_room_has_no_price_beside_what_a_share_may_exceed() {
-    let model = Affine::new(6, 2).unwrap().double();
+    let model = Linear::new(6, 2).unwrap().double();
     for (limit, rate) in [(1.6, 0.45), (1.2, 0.45), (1.2, 0.32), (1.2, 0.28), (1.1, 0.27)] {
         let (problem, free) = overlapping(0.05, limit, Some(rate));
         let least = Learner::exact().solve(&free, &model).unwrap().objective();
@@ -163,7 +163,7 @@ fn a_rate_that_is_met_with_room_has_no_price_beside_what_a_share_may_exceed() {
 #[test]
 fn all_but_a_share_ends_where_its_own_choice_of_points_is_best_and_near_the_best_choice() {
     let rows = 10;
-    let model = Affine::new(1, 1).unwrap().double();
+    let model = Linear::new(1, 1).unwrap().double();
     let (mut best_of_all, mut solved) = (0, 0);
     for seed in 0..30 {
         let mut random = Stream::new(seed, Purpose::View, 0, 0);
@@ -212,7 +212,7 @@ fn all_but_a_share_ends_where_its_own_choice_of_points_is_best_and_near_the_best
 #[test]
 fn an_objective_measured_by_another_loss_is_minimised_all_the_same() {
     let people = people(400, 3);
-    let model = Affine::new(6, 2).unwrap().double();
+    let model = Linear::new(6, 2).unwrap().double();
     let draft = || Problem::minimise(&people, Loss::CrossEntropy).weight_decay(1e-3);
     let (plain, judged) =
         (draft().check().unwrap(), draft().measured_by(Loss::Error).check().unwrap());
@@ -226,7 +226,7 @@ fn an_objective_measured_by_another_loss_is_minimised_all_the_same() {
 }
 
 /// Error rates of one group, through the logistic loss.
-fn error_rate(level: f64) -> (Problem, Affine) {
+fn error_rate(level: f64) -> (Problem, Linear) {
     let people = people(600, 5);
     let group = people.filter(|s| s.inputs()[0] == 1.0);
     let rate = Requirement::average("error", &group, Loss::CrossEntropy).measured_by(Loss::Error);
@@ -235,7 +235,7 @@ fn error_rate(level: f64) -> (Problem, Affine) {
         .subject_to(rate.at_most(level))
         .check()
         .unwrap();
-    (problem, Affine::new(6, 2).unwrap())
+    (problem, Linear::new(6, 2).unwrap())
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn residuals_of_what_is_not_a_number_are_not_numbers() {
 #[test]
 fn a_level_just_above_the_minimum_is_reached() {
     let people = people(300, 4);
-    let model = Affine::new(6, 2).unwrap().double();
+    let model = Linear::new(6, 2).unwrap().double();
     let group = people.filter(|s| s.inputs()[0] == 1.0);
     let alone = Problem::minimise(&group, Loss::CrossEntropy).check().unwrap();
     let least = Learner::exact().solve(&alone, &model).unwrap().objective();

@@ -78,13 +78,13 @@ pub fn dimension_of(network: &Network) -> Option<f64> {
         return None;
     }
     match network.shape() {
-        Shape::Linear { inputs, .. } => Some(dimension::affine(inputs)),
+        Shape::Linear { inputs, .. } => Some(dimension::linear(inputs)),
         Shape::Mlp { mut widths, activation } => {
             if let Some(last) = widths.last_mut() {
                 *last = 1;
             }
             Some(match activation {
-                _ if widths.len() == 2 => dimension::affine(widths[0]),
+                _ if widths.len() == 2 => dimension::linear(widths[0]),
                 Activation::Relu => dimension::piecewise_linear(&widths),
                 Activation::Sigmoid | Activation::Tanh => dimension::sigmoid(&widths),
                 Activation::Silu => dimension::exponential(&widths),
@@ -122,7 +122,7 @@ fn class_of(network: &Network, term: &Term) -> Result<SetClass, String> {
             Ok(SetClass { sets: "{f > 0}".into(), dimension })
         }
         (Some(inputs), _) if is_of_the_margin(loss) => {
-            Ok(SetClass { sets: "{y f < t}".into(), dimension: dimension::affine_margin(inputs) })
+            Ok(SetClass { sets: "{y f < t}".into(), dimension: dimension::linear_margin(inputs) })
         }
         _ => unknown(&format!("{{{loss} > c}}")),
     }

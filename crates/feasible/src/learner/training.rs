@@ -29,11 +29,11 @@ use crate::solution::Solution;
 ///
 /// ```
 /// # use feasible::{Inputs, Learner, Loss, Population, Problem, Samples, Targets};
-/// # use feasible_nn::{Affine, Sgd};
+/// # use feasible_nn::{Linear, Sgd};
 /// # let x = Inputs::new(vec![0.5, 0.25, -0.5, 0.125], 1)?;
 /// # let everyone = Population::new(Samples::new(x, Targets::Classes(vec![1, 1, 0, 0]))?);
 /// # let problem = Problem::minimise(&everyone, Loss::Logistic).check()?;
-/// # let model = Affine::new(1, 1)?;
+/// # let model = Linear::new(1, 1)?;
 /// let learner = Learner::alternating(Sgd::new(0.1)).epochs(5);
 /// let mut training = learner.begin(&problem, &model)?;
 /// while let Some(report) = training.advance() {

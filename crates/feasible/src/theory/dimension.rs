@@ -3,18 +3,18 @@
 //! A VC dimension is that of a class of *sets*. These are the sets {x : f_θ(x) > 0} of models with one output;
 //! for two outputs f is their difference. Error and selection rates are frequencies of such sets, or of such
 //! sets turned round where y = 0, which shatter as many samples. The mean of another loss needs the sets
-//! {(x, y) : ℓ(f_θ(x), y) > t}, which are others: [`affine_margin`]; for a loss between two views, as
+//! {(x, y) : ℓ(f_θ(x), y) > t}, which are others: [`linear_margin`]; for a loss between two views, as
 //! KL(f(x), f(ρ(x))) > c, or for more than two classes no bound is given here. `widths` are d, h₁, …, 1.
 
-/// Affine models of d columns: half-spaces, exactly d + 1.
-pub fn affine(inputs: usize) -> f64 {
+/// Linear models of d columns: half-spaces, exactly d + 1.
+pub fn linear(inputs: usize) -> f64 {
     inputs as f64 + 1.0
 }
 
-/// The sets {(x, y) : y f(x) < t} of affine models of d columns, y = ±1 and any t: at most d + 2. They are where
+/// The sets {(x, y) : y f(x) < t} of linear models of d columns, y = ±1 and any t: at most d + 2. They are where
 /// y⟨w, x⟩ + y b − t is negative, functions of a space with d + 2 dimensions (Dudley 1978; Anthony and Bartlett
 /// 1999, Theorem 3.5). With two classes all losses that fall with y f have them: logistic, hinge, Brier.
-pub fn affine_margin(inputs: usize) -> f64 {
+pub fn linear_margin(inputs: usize) -> f64 {
     inputs as f64 + 2.0
 }
 

@@ -18,12 +18,12 @@
 //! use feasible::theory::{dimension, is_vacuous, rows_for, zeta};
 //! let delta = Delta::confidence(0.95)?;
 //! // A linear classifier of 61 columns, one requirement, 32,561 rows: within 15 points of a rate.
-//! let affine = dimension::affine(61);
-//! assert!((zeta(32_561, affine, 1, delta) - 0.146).abs() < 5e-4);
+//! let linear = dimension::linear(61);
+//! assert!((zeta(32_561, linear, 1, delta) - 0.146).abs() < 5e-4);
 //! // A network with 64 sigmoids: nothing.
 //! let network = dimension::sigmoid(&[61, 64, 1]);
 //! assert!(is_vacuous(zeta(32_561, network, 1, delta), 1.0));
-//! assert!(rows_for(0.01, affine, 1, delta) > 1e7);
+//! assert!(rows_for(0.01, linear, 1, delta) > 1e7);
 //! # Ok::<(), feasible::Error>(())
 //! ```
 

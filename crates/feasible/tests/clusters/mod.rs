@@ -6,7 +6,7 @@ use feasible::certificate::{Claim, Count, Delta, Design};
 use feasible::{
     Inputs, Loss, Model, Population, Problem, Purpose, Requirement, Samples, Stream, Targets,
 };
-use feasible_nn::Affine;
+use feasible_nn::Linear;
 
 /// How units are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ fn brier(wrong: bool) -> f64 {
 /// One tally for each of [`CLAIMS`].
 pub fn coverage(units: Units, count: usize, delta: Delta, trials: u64) -> Vec<Tally> {
     let mut tallies = vec![Tally::default(); CLAIMS.len()];
-    let model = Affine::new(2, 1).unwrap();
+    let model = Linear::new(2, 1).unwrap();
     let mut theta = vec![0.0f32; model.parameter_count()];
     theta[0] = 1.0;
     for trial in 0..trials {

@@ -100,7 +100,7 @@ impl Generator {
         let (inputs, outputs) = (base.x[0].len(), regression.outputs());
         let machine = match kernel {
             true => kernel_expansion(random, &base, outputs),
-            false => Machine::Affine { inputs, outputs },
+            false => Machine::Linear { inputs, outputs },
         };
         let features = machine.features(&base.x);
         let population = base.population(regression);

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use feasible::{EpochReport, Inputs, Learner, Loss, Problem, Solution};
-use feasible_nn::{Affine, Kernel, KernelExpansion};
+use feasible_nn::{Kernel, KernelExpansion, Linear};
 
 use super::Features;
 
@@ -37,7 +37,7 @@ impl Regression {
 #[derive(Clone, Debug)]
 pub enum Machine {
     /// Wᵀx + b.
-    Affine { inputs: usize, outputs: usize },
+    Linear { inputs: usize, outputs: usize },
     /// Σ_m θ_m κ(x, z_m) + b.
     Kernel { centres: Vec<Vec<f64>>, kernel: Kernel, outputs: usize },
 }
@@ -45,7 +45,7 @@ pub enum Machine {
 impl Machine {
     pub fn parameters(&self) -> usize {
         match self {
-            Self::Affine { inputs, outputs } => (inputs + 1) * outputs,
+            Self::Linear { inputs, outputs } => (inputs + 1) * outputs,
             Self::Kernel { centres, outputs, .. } => (centres.len() + 1) * outputs,
         }
     }
@@ -54,7 +54,7 @@ impl Machine {
     /// kernel coefficients one row per output, biases last.
     pub fn features(&self, x: &[Vec<f64>]) -> Features {
         match self {
-            Self::Affine { inputs, outputs } => {
+            Self::Linear { inputs, outputs } => {
                 let place = |c| (0..*outputs).map(|j| c * outputs + j).collect();
                 let with_one = |x: &Vec<f64>| x.iter().copied().chain([1.0]).collect();
                 Features {
@@ -85,8 +85,8 @@ impl Machine {
         observer: impl FnMut(&EpochReport) -> ControlFlow<()>,
     ) -> Solution<f64> {
         let solved = match self {
-            Self::Affine { inputs, outputs } => {
-                let model = Affine::new(*inputs, *outputs).expect("positive widths").double();
+            Self::Linear { inputs, outputs } => {
+                let model = Linear::new(*inputs, *outputs).expect("positive widths").double();
                 learner.solve_observed(problem, &model, observer)
             }
             Self::Kernel { centres, kernel, outputs } => {

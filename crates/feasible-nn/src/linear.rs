@@ -13,45 +13,45 @@ use crate::layout::{Tensor, consecutive};
 use crate::shape::{positive, product};
 use crate::simd::Level;
 
-/// What an [`Affine`] model keeps of a forward pass.
-pub type AffineTape<T> = FirstScratch<T>;
+/// What a [`Linear`] model keeps of a forward pass.
+pub type LinearTape<T> = FirstScratch<T>;
 
-/// An affine model; see the [module](self).
+/// A linear model; see the [module](self).
 ///
 /// ```
 /// use feasible::Model;
-/// use feasible_nn::Affine;
-/// let model = Affine::new(3, 2)?;
+/// use feasible_nn::Linear;
+/// let model = Linear::new(3, 2)?;
 /// assert_eq!(model.parameter_count(), 3 * 2 + 2);
 /// # Ok::<(), feasible::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Affine<T = f32> {
+pub struct Linear<T = f32> {
     layer: FirstLayer,
     level: Level,
     real: PhantomData<T>,
 }
 
-impl Affine {
+impl Linear {
     /// From `inputs` columns to `outputs` numbers, computed in `f32`.
     ///
     /// # Errors
     /// A width of 0, or more than 2³¹ parameters.
     pub fn new(inputs: usize, outputs: usize) -> Result<Self> {
-        positive("affine model inputs", inputs)?;
-        positive("affine model outputs", outputs)?;
-        product("affine model parameters", &[inputs.saturating_add(1), outputs])?;
+        positive("linear model inputs", inputs)?;
+        positive("linear model outputs", outputs)?;
+        product("linear model parameters", &[inputs.saturating_add(1), outputs])?;
         let layer = FirstLayer { d: inputs, h: outputs };
         Ok(Self { layer, level: Level::best(), real: PhantomData })
     }
 
     /// The same model computed in `f64`.
-    pub fn double(&self) -> Affine<f64> {
-        Affine { layer: self.layer, level: self.level, real: PhantomData }
+    pub fn double(&self) -> Linear<f64> {
+        Linear { layer: self.layer, level: self.level, real: PhantomData }
     }
 }
 
-impl<T: Kernels> Affine<T> {
+impl<T: Kernels> Linear<T> {
     /// Computes with these instructions instead of the best ones.
     pub fn with_level(self, level: Level) -> Self {
         Self { level, ..self }
@@ -69,7 +69,7 @@ impl<T: Kernels> Affine<T> {
     }
 }
 
-impl<T: Kernels> Model for Affine<T> {
+impl<T: Kernels> Model for Linear<T> {
     type Real = T;
     type Tape = FirstScratch<T>;
 
