@@ -31,6 +31,10 @@
 //! # Ok::<(), feasible_data::Error>(())
 //! ```
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod bins;
 mod codes;
 pub mod column;

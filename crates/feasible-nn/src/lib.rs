@@ -61,6 +61,10 @@
 //! Kernels are compiled for AVX-512, AVX2 and any machine, and chosen when the program runs.
 //! `cargo run --release -p feasible-nn --example step_time` measures them.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod activation;
 pub mod conv;
 mod first_layer;

@@ -15,7 +15,7 @@ macro_rules! problems {
     ($($name:literal),* $(,)?) => {
         [$(EmbeddedProblem {
             name: $name,
-            text: include_str!(concat!("../../../problems/", $name, ".toml")),
+            text: include_str!(concat!("../problems/", $name, ".toml")),
         }),*]
     };
 }

@@ -18,6 +18,10 @@
 //! # Ok::<(), feasible_problem::Error>(())
 //! ```
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod augmented;
 pub mod clause;
 pub mod data;

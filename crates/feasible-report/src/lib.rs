@@ -11,6 +11,10 @@
 //! # Ok::<(), feasible_report::Error>(())
 //! ```
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod card;
 pub mod chart;
 mod compare;

@@ -23,6 +23,10 @@
 //! # Ok::<(), feasible_run::Error>(())
 //! ```
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod attack;
 pub mod audit;
 pub mod bound;

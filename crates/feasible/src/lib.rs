@@ -91,8 +91,13 @@
 //! - **No surprises.** Bad input is a typed [`Error`] before any training; nothing prints.
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;
+
+// Of the repository, not of the package.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Overview;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/certificates.md")]
