@@ -9,7 +9,8 @@
 //! [`Learner`] is one type for all three: a learner can be chosen at run time, kept in a list and given any
 //! [`Optimiser`]. These three move a flat θ by the gradient of the Lagrangian. A learner that has no θ and wants
 //! the output gradients only (boosted trees fit each new tree to them) is not a variant of `Learner`: it stands beside it,
-//! in a crate of its own, and shares what is free of θ here: [`Problem`], [`Multipliers`](crate::Multipliers),
+//! in a crate of its own, takes them from an [`OutputLagrangian`](crate::OutputLagrangian), and shares what is free of θ
+//! here: [`Problem`], [`Multipliers`](crate::Multipliers),
 //! [`Dual`] with its [`DualState`](crate::dual::DualState), [`Outcome`](crate::Outcome).
 //!
 //! Settings, with their defaults:
