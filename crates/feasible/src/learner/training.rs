@@ -281,7 +281,9 @@ impl<M: Model> Training<M> {
                 let kept = self.state.best.as_ref();
                 let kept = kept.filter(|kept| kept.feasible && stated(&kept.multipliers));
                 let before = kept.and_then(|kept| kept.residual).is_some_and(small);
-                (at_gap || (now && absolute), idle && before)
+                // What rounding allows is not the end as long as it improves: small multipliers need it.
+                let asked = learner.stop.kkt.is_some_and(|limit| r.value <= limit);
+                (at_gap || (now && absolute && (asked || idle)), idle && before)
             }
         };
         let converged = reached && stated(pair);
