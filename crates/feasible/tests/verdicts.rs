@@ -68,14 +68,14 @@ fn a_multiplier_is_the_price_of_its_level_in_every_unit() {
 
 #[test]
 fn small_multipliers_are_prices_in_single_precision_too() {
-    let double = Affine::new(10, 1).unwrap().double();
+    let double = Linear::new(10, 1).unwrap().double();
     let free = Learner::exact().solve(&medical(0.01, 1e9), &double).unwrap();
     let women = free.measurement.slacks[0].measured[0] + 1e9 * 0.01 * 0.01;
     for share in [0.998, 0.99, 0.97] {
         let problem = medical(0.01, share * women / (0.01 * 0.01));
         let (mu, single) = (
             Learner::exact().solve(&problem, &double).unwrap().multipliers.of(0)[0],
-            Learner::exact().solve(&problem, Affine::new(10, 1).unwrap()).unwrap(),
+            Learner::exact().solve(&problem, Linear::new(10, 1).unwrap()).unwrap(),
         );
         assert_eq!(single.outcome, Outcome::Converged, "{share}");
         let found = single.multipliers.of(0)[0];
