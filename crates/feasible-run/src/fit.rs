@@ -1,7 +1,8 @@
 //! One training: from a plan to a run directory, resumable at any moment.
 //!
 //! ```
-//! use feasible_run::{Interrupt, Memory, Plan, Source, fit_in};
+//! use feasible_problem::{Plan, Source};
+//! use feasible_run::{Interrupt, Memory, fit_in};
 //! let overrides = ["training.epochs=2".to_string(), "requirement.gender.all_but=1e-3".into()];
 //! let plan = Plan::check(&Source::open("adult")?.with_overrides(&overrides))?;
 //! let files = Memory::new();

@@ -14,7 +14,8 @@
 //! other are trained at the same time; results depend on neither threads nor interruptions.
 //!
 //! ```
-//! use feasible_run::{Source, SweepOptions, sweep};
+//! use feasible_problem::Source;
+//! use feasible_run::{SweepOptions, sweep};
 //! let quick = ["training.epochs=2".to_string()];
 //! let source = Source::open("compas")?.with_overrides(&quick);
 //! let options = SweepOptions { levels: vec![1e-4, 1e-2], ..SweepOptions::new("invariance") };
