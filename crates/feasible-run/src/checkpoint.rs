@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 const MAGIC: &[u8; 8] = b"FEASIBLE";
 /// The version this program writes and reads.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 const HEADER: usize = 8 + 4 + 8 + 32;
 
 /// What is saved. See the [module](self).

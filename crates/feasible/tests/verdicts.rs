@@ -178,6 +178,32 @@ fn a_rate_that_is_met_with_room_has_no_price_beside_what_a_share_may_exceed() {
 }
 
 #[test]
+fn where_nothing_feasible_is_found_the_iterate_nearest_to_feasible_is_returned() {
+    let model = Linear::new(6, 2).unwrap().double();
+    let mut tried = 0;
+    for (share, limit, rate) in
+        [(0.01, 0.9, 0.2), (0.01, 1.0, 0.24), (0.02, 0.8, 0.22), (0.0, 0.9, 0.2)]
+    {
+        let (problem, _) = overlapping(share, limit, Some(rate));
+        let mut training = Learner::exact().epochs(100).begin(&problem, &model).unwrap();
+        let mut nearest = 0;
+        while let Some(report) = training.advance() {
+            nearest = if report.best { report.epoch } else { nearest };
+        }
+        let solution = training.finish();
+        if !solution.is_feasible() {
+            tried += 1;
+            assert_eq!(
+                solution.kept_epoch, nearest,
+                "{share}, {limit}, {rate}: {:?}",
+                solution.requirements
+            );
+        }
+    }
+    assert!(tried >= 2, "{tried}");
+}
+
+#[test]
 fn all_but_a_share_ends_where_its_own_choice_of_points_is_best_and_near_the_best_choice() {
     let rows = 10;
     let model = Linear::new(1, 1).unwrap().double();

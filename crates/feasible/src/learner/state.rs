@@ -63,7 +63,7 @@ pub struct Best<T> {
     /// Whether the learner had found the multipliers that belong to it, where it can tell.
     #[serde(default)]
     pub settled: bool,
-    /// Its objective, weight decay included.
+    /// Its objective, weight decay included, if it is feasible, else how far it is from that.
     #[serde(default)]
     pub value: f64,
 }

@@ -232,24 +232,25 @@ impl<M: Model> Training<M> {
             feasible: merit.feasible,
             residual: residual.map(|r| r.value),
             settled: residual.is_some_and(|r| r.settled),
-            value: measurement.value(),
+            value: merit.value,
         };
         // The exact learner's last pair need not be its best one.
         let keep = match (&learner.keep, residual) {
             (Keep::Last, None) => false,
             (Keep::Last, Some(residual)) => {
                 // Limits of surrogates, and the points that are left out, change on the way: of two pairs that
-                // belong together the one with the lower objective is better.
+                // belong together the one with the lower objective is better, and of two that meet less than
+                // all the one that is nearer to it.
                 let changes = problem.has_surrogates() || problem.may_leave_out();
                 let order = |feasible: bool, settled: bool, value: f64, residual: f64| match changes
                 {
                     false => (!feasible, false, residual),
                     true if feasible => (false, !settled, value),
-                    true => (true, false, residual),
+                    true => (true, false, value),
                 };
                 let of = |best: &Best<M::Real>| {
                     let before = best.residual.unwrap_or(f64::INFINITY);
-                    order(merit.feasible, residual.settled, measurement.value(), residual.value)
+                    order(merit.feasible, residual.settled, merit.value, residual.value)
                         < order(best.feasible, best.settled, best.value, before)
                 };
                 self.state.best.as_ref().is_none_or(of)
