@@ -142,6 +142,7 @@ mod source;
 pub mod stream;
 mod sums;
 pub mod theory;
+mod vectors;
 
 pub use adaptive::{Adaptive, Place, Probe};
 pub use denormals::FlushDenormals;
