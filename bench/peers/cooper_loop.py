@@ -20,13 +20,13 @@ class Invariance(cooper.ConstrainedMinimizationProblem):
 
     def state(self, x: Tensor, rows: Tensor, mean: bool) -> tuple[Tensor, cooper.ConstraintState]:
         logits = self.net(x).transpose(0, 1)
-        slacks = divergences(logits) - self.s.level
+        violations = divergences(logits) - self.s.limit
         if self.s.pointwise:
-            # Cooper adds up λ(n) · slack(n); the objective's batch mean asks for the mean of them.
-            slack = slacks[0] / len(rows) if mean else slacks[0]
-            state = cooper.ConstraintState(slack, constraint_features=rows)
+            # Cooper adds up λ(n) · violation(n); the objective's batch mean asks for the mean of them.
+            violation = violations[0] / len(rows) if mean else violations[0]
+            state = cooper.ConstraintState(violation, constraint_features=rows)
         else:
-            state = cooper.ConstraintState(slacks.mean(1))
+            state = cooper.ConstraintState(violations.mean(1))
         return logits, state
 
     def compute_cmp_state(self, x: Tensor, y: Tensor, rows: Tensor) -> cooper.CMPState:

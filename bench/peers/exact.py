@@ -35,8 +35,8 @@ def train(table: Table, s: Settings) -> tuple[torch.nn.Module, torch.Tensor, int
         def closure() -> torch.Tensor:
             inner.zero_grad()
             logits = net(x)
-            slack = divergences(logits).mean(1) - s.level
-            raised = (mu + penalty * slack).clamp(min=0)
+            violation = divergences(logits).mean(1) - s.limit
+            raised = (mu + penalty * violation).clamp(min=0)
             value = torch.nn.functional.cross_entropy(logits[0], y)
             value = value + ((raised**2 - mu**2) / (2 * penalty)).sum()
             value.backward()
@@ -44,9 +44,9 @@ def train(table: Table, s: Settings) -> tuple[torch.nn.Module, torch.Tensor, int
 
         inner.step(closure)
         with torch.no_grad():
-            slack = divergences(net(x)).mean(1) - s.level
-            unsettled = torch.maximum(slack, -mu / penalty).abs().max().item()
-            mu = (mu + penalty * slack).clamp(min=0)
+            violation = divergences(net(x)).mean(1) - s.limit
+            unsettled = torch.maximum(violation, -mu / penalty).abs().max().item()
+            mu = (mu + penalty * violation).clamp(min=0)
         if unsettled <= TOLERANCE:
             break
         penalty, before = penalty * (4 if unsettled > 0.25 * before else 1), min(before, unsettled)

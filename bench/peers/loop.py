@@ -22,7 +22,7 @@ def train(table: Table, s: Settings) -> tuple[torch.nn.Module, Tensor]:
         for first in range(0, rows, s.batch):
             batch = order[first : first + s.batch]
             logits = net(x[batch]).transpose(0, 1)  # all views in one pass
-            values = divergences(logits) - s.level
+            values = divergences(logits) - s.limit
             if s.pointwise:
                 penalty = (fixed[batch] * values[0]).mean()
             else:
@@ -32,8 +32,8 @@ def train(table: Table, s: Settings) -> tuple[torch.nn.Module, Tensor]:
             loss.backward()
             primal.step()
         with torch.no_grad():
-            slacks = divergences(net(x).transpose(0, 1)) - s.level
-            multipliers.grad = slacks[0] if s.pointwise else slacks.mean(1)
+            violations = divergences(net(x).transpose(0, 1)) - s.limit
+            multipliers.grad = violations[0] if s.pointwise else violations.mean(1)
             dual.step()
             multipliers.clamp_(min=0)
         halve.step()

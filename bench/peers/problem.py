@@ -12,7 +12,7 @@ Tensor = torch.Tensor
 
 @dataclass
 class Settings:
-    level: float
+    limit: float
     pointwise: bool
     epochs: int
     batch: int
@@ -34,7 +34,7 @@ class Settings:
         assert dual["method"] == "adam"
         step = dual.get("schedule", {}).get("step", {"factor": 1.0, "every": 1})
         return cls(
-            level=requirement["at_most"],
+            limit=requirement["at_most"],
             pointwise=requirement.get("kind") == "pointwise",
             epochs=epochs or training["epochs"],
             batch=training["batch_size"],
@@ -89,7 +89,7 @@ def reached(net: torch.nn.Module, table: tables.Table, s: Settings, multipliers:
             "rows": len(y),
             "accuracy": 100 * (classes[0] == torch.from_numpy(y)).float().mean().item(),
             "largest flips": 100 * (classes[0] != classes[1:]).float().mean(1).max().item(),
-            "violated": 100 * (values > s.level).float().mean().item(),
+            "violated": 100 * (values > s.limit).float().mean().item(),
             "objective": torch.nn.functional.cross_entropy(logits[0], torch.from_numpy(y)).item(),
         }
     return result

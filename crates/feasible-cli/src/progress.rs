@@ -164,7 +164,7 @@ impl Progress {
         text += &format!("objective {}", significant(metrics.objective));
         if let Some(worst) = metrics.worst() {
             let name: String = worst.name.chars().take(32).collect();
-            text += &format!(", worst slack {} ({name})", significant(worst.worst_slack));
+            text += &format!(", worst violation {} ({name})", significant(worst.worst_violation));
         }
         text
     }

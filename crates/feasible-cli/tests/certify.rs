@@ -145,7 +145,7 @@ fn numbers_outside_their_range_are_refused_with_the_range() {
         error.contains("--confidence: 95 is not a share between 0 and 1; did you mean 0.95?"),
         "{error}"
     );
-    let error = scratch.refuse(&["bound", "--level", "1.5"]);
+    let error = scratch.refuse(&["bound", "--limit", "1.5"]);
     assert!(error.contains("1.5 is not a share"), "{error}");
     scratch.write("certify.toml", &format!("certify = 95\n{BY_FILE}"));
     let error = scratch.refuse(&["check", "certify.toml"]);
@@ -207,7 +207,7 @@ fn rows_are_kept_back_from_everything_and_decide_how_a_fit_ends() {
     // The reserve of train.csv may be used, its other rows may not.
     let ran = scratch.expect(0, &["certify", "run", "train.csv"]);
     assert!(ran.out.contains("the 120 reserved rows of train.csv"), "{}", ran.out);
-    // A level that cannot be reached: the fit says so.
+    // A limit that cannot be reached: the fit says so.
     let hard = BY_FILE.replace("at_most = 0.45", "at_most = 0.1");
     scratch.write("hard.toml", &format!("certify = 0.95\n{hard}"));
     let fit = scratch.expect(1, &["fit", "hard.toml", "-q", "-o", "hard"]).out;
@@ -257,7 +257,7 @@ fn a_ladder_takes_the_best_certified_model_and_can_be_resumed() {
     let fresh = scratch.expect(0, &["certify", "run", "fresh.csv", "--confidence", "0.99"]).out;
     assert!(!fresh.contains("ladder") && fresh.contains("CERTIFIED"), "{fresh}");
     scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run", "--force"]);
-    // A level nobody reaches: no model is handed over.
+    // A limit nobody reaches: no model is handed over.
     let hard = BY_FILE.replace("at_most = 0.45", "at_most = 0.05");
     scratch.write("hard.toml", &format!("{ladder}\n{hard}"));
     let fit = scratch.expect(1, &["fit", "hard.toml", "-q", "-o", "hard"]).out;
@@ -273,9 +273,9 @@ fn bound_answers_both_questions() {
     let text = scratch.expect(0, &["bound", "--rows", "32561"]).out;
     assert!(text.contains("What 32,561 held-out rows buy"), "{text}");
     assert!(text.contains("0.0092 %"), "{text}");
-    let json = scratch.expect(0, &["bound", "--level", "0.01", "--json"]).json();
+    let json = scratch.expect(0, &["bound", "--limit", "0.01", "--json"]).json();
     assert_eq!(json["needed"][0]["rows"]["about"], 299);
-    let text = scratch.expect(0, &["bound", "problem.toml", "--level", "0.05"]).out;
+    let text = scratch.expect(0, &["bound", "problem.toml", "--limit", "0.05"]).out;
     assert!(text.contains("vacuous") && text.contains("Theorem 1"), "{text}");
     let text = scratch.expect(0, &["bound", "--rows", "100000", "--dimension", "5"]).out;
     assert!(text.contains("ζ(100,000 training rows) = 0.0"), "{text}");
@@ -316,13 +316,13 @@ at_most = 0.9
 }
 
 #[test]
-fn bound_has_an_answer_for_every_level_and_number_of_rows() {
+fn bound_has_an_answer_for_every_limit_and_number_of_rows() {
     let scratch = Scratch::new();
-    let ran = scratch.expect(0, &["bound", "--level", "0.1", "--rate", "0.0999999"]).out;
+    let ran = scratch.expect(0, &["bound", "--limit", "0.1", "--rate", "0.0999999"]).out;
     assert!(ran.contains("more than 1,000,000,000"), "{ran}");
-    let ran = scratch.expect(0, &["bound", "--level", "1e-300", "--json"]).json();
+    let ran = scratch.expect(0, &["bound", "--limit", "1e-300", "--json"]).json();
     assert_eq!(ran["needed"][0]["rows"]["more_than"], 1_000_000_000u64);
-    let ran = scratch.expect(0, &["bound", "--level", "0.1", "--rate", "0.2", "--json"]).json();
+    let ran = scratch.expect(0, &["bound", "--limit", "0.1", "--rate", "0.2", "--json"]).json();
     assert_eq!(ran["needed"][0]["rows"], "never");
     let error = scratch.refuse(&["bound", "--rows", "18446744073709551615"]);
     assert!(error.contains("1,000,000,000"), "{error}");

@@ -55,7 +55,7 @@ fn progress_is_plain_lines_on_standard_error_and_not_too_many() {
     let scratch = Scratch::new();
     let ran = scratch.expect(0, &["fit", "problem.toml", "-o", "a"]);
     assert!(ran.err.starts_with("epoch 1/20, ") && ran.err.contains("objective 0."), "{}", ran.err);
-    assert!(ran.err.contains("worst slack") && ran.err.contains("(gender)"), "{}", ran.err);
+    assert!(ran.err.contains("worst violation") && ran.err.contains("(gender)"), "{}", ran.err);
     assert!(ran.err.lines().count() < 20, "{}", ran.err);
     assert!(!ran.err.contains(['\r', '\u{1b}']), "{:?}", ran.err);
     assert!(!ran.out.contains("epoch 1/20"), "{}", ran.out);

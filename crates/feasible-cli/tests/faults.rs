@@ -51,7 +51,7 @@ fn commands() -> Vec<(Vec<&'static str>, Cure)> {
         (words("resume half -q --finish"), Cure::Finish("half")),
         (words("resume seeds -q"), Cure::Again),
         (
-            words("sweep short.toml --requirement gender --levels 0.1,0.5 --threads 1 -o sweep -q"),
+            words("sweep short.toml --requirement gender --limits 0.1,0.5 --threads 1 -o sweep -q"),
             Cure::Again,
         ),
         (words("report done -q --figures figures"), Cure::Again),
@@ -225,7 +225,7 @@ fn of_two_programs_on_one_directory_the_second_is_refused_and_takes_nothing_away
     signal(first.id(), "-STOP");
     let running = first.try_wait().unwrap().is_none();
     let before = tree(&scratch.path("several"));
-    let sweep = ["sweep", "problem.toml", "--requirement", "gender", "--levels", "0.5"];
+    let sweep = ["sweep", "problem.toml", "--requirement", "gender", "--limits", "0.5"];
     for second in [
         [&fit("several")[..], &["--force"]].concat(),
         vec!["fit", "problem.toml", "-o", "several", "--force"],

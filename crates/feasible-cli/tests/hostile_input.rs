@@ -56,7 +56,7 @@ fn an_output_that_is_an_input_is_refused_for_every_command_and_spelling() {
         &["fit", "own.toml", "-o", "inside", "--force"],
         &["fit", "run/problem.toml", "-o", "run", "--force"],
         &["fit", "run/problem.toml", "-o", "link", "--force"],
-        &["sweep", "own.toml", "--requirement", "gender", "--levels", "0.1..0.2", "-o", "inside"],
+        &["sweep", "own.toml", "--requirement", "gender", "--limits", "0.1..0.2", "-o", "inside"],
         &["monitor", "run", "run/monitor.jsonl"],
     ] {
         if arguments[0] == "monitor" {
@@ -160,7 +160,7 @@ fn standard_output_that_is_full_is_a_failure_and_one_that_closes_is_not() {
         &["resume", "run", "--no-report"],
         &["data"],
         &["data", "show", "compas"],
-        &["bound", "--level", "0.1"],
+        &["bound", "--limit", "0.1"],
         &["completions", "bash"],
         &["man"],
         &["schema"],

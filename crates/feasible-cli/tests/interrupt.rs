@@ -114,7 +114,7 @@ fn an_interrupted_reproduction_ends_with_130() {
 fn an_interrupted_sweep_keeps_what_is_done_and_goes_on() {
     let scratch = Scratch::new();
     let sweep = |epochs: &'static str| {
-        let sweep = ["sweep", "problem.toml", "--requirement", "gender", "--levels", "0.1,0.5"];
+        let sweep = ["sweep", "problem.toml", "--requirement", "gender", "--limits", "0.1,0.5"];
         [&sweep[..], &["--seeds", "1", "--threads", "1", "-o", "sweep", "--epochs", epochs]]
             .concat()
     };

@@ -168,7 +168,7 @@ const OTHERS: [&str; 8] = [
     "attack run new.csv --restarts 2 --steps 20",
     "monitor run new.csv newer.csv",
     "audit run new.csv",
-    "sweep short.toml --requirement gender --levels 0.1,0.5 --epochs 100 --seeds 2 --threads 2 -o sweep",
+    "sweep short.toml --requirement gender --limits 0.1,0.5 --epochs 100 --seeds 2 --threads 2 -o sweep",
     "reproduce compas --seeds 1 --threads 2 --set training.epochs=3 -o paper",
 ];
 

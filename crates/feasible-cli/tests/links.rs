@@ -147,13 +147,13 @@ fn force_removes_nothing_behind_a_link() {
         let _ = std::fs::remove_file(scratch.path(inner));
         scratch.expect(0, &seeds);
     }
-    let sweep = ["sweep", "problem.toml", "--requirement", "gender", "--levels", "0.1,0.5"];
+    let sweep = ["sweep", "problem.toml", "--requirement", "gender", "--limits", "0.1,0.5"];
     let sweep = [&sweep[..], &["-o", "sweep", "-q", "--force"]].concat();
     scratch.expect(0, &sweep);
-    std::fs::remove_dir_all(scratch.path("sweep/level-0.1")).unwrap();
+    std::fs::remove_dir_all(scratch.path("sweep/limit-0.1")).unwrap();
     std::fs::create_dir(scratch.path("other")).unwrap();
     std::fs::rename(scratch.path("run"), scratch.path("other/seed-0")).unwrap();
-    symlink("../other", scratch.path("sweep/level-0.1")).unwrap();
+    symlink("../other", scratch.path("sweep/limit-0.1")).unwrap();
     for change in ["training.epochs=20", "training.epochs=21"] {
         let ran = run(&scratch, &[&sweep[..], &["--set", change]].concat());
         assert!(matches!(ran.code, Some(0 | 2)), "{}", ran.err);

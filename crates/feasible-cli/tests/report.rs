@@ -24,7 +24,7 @@ fn a_run_becomes_a_page_and_figures() {
         all.out
     );
     scratch.refuse(&["report", "run", "--top", "0"]);
-    for figure in ["objective", "slacks", "multipliers", "gap", "times", "lambda-1"] {
+    for figure in ["objective", "violations", "multipliers", "gap", "times", "lambda-1"] {
         assert!(scratch.read(&format!("figures/{figure}.svg")).starts_with("<svg"), "{figure}");
         let png = std::fs::read(scratch.path(&format!("figures/{figure}.png"))).unwrap();
         assert!(png.starts_with(b"\x89PNG"), "{figure}");
@@ -96,7 +96,7 @@ fn prices_are_verified_by_solving_again() {
     let json = scratch.expect(0, &["report", "run", "--check-sensitivity", "--json"]).json();
     let price = &json["sensitivity"]["prices"][0];
     assert_eq!(price["requirement"], "gender");
-    // The level is 0.5, and training leaves it 2 % of that.
+    // The limit is 0.5, and training leaves it 2 % of that.
     assert!((price["delta"].as_f64().unwrap() - 0.001).abs() < 1e-9, "{price}");
     // A new run in its place has no prices yet.
     scratch.expect(0, &["fit", "problem.toml", "-o", "run", "--seed", "1", "--force"]);
@@ -109,32 +109,32 @@ fn a_sweep_is_a_table_files_and_a_page() {
     let sweep = |more: &[&'static str]| {
         [&["sweep", "problem.toml", "--requirement", "gender", "--epochs", "3"], more].concat()
     };
-    let ran = scratch.expect(0, &sweep(&["--levels", "0.01..1", "--points", "3", "--seeds", "2"]));
-    assert!(ran.out.contains("level of 'gender', mean ± sd of 2 seeds"), "{}", ran.out);
+    let ran = scratch.expect(0, &sweep(&["--limits", "0.01..1", "--points", "3", "--seeds", "2"]));
+    assert!(ran.out.contains("limit of 'gender', mean ± sd of 2 seeds"), "{}", ran.out);
     assert_eq!(ran.out.lines().count(), 6, "{}", ran.out);
     let csv = scratch.read("runs/problem-sweep/sweep.csv");
-    // Three levels, two seeds, training and test rows.
+    // Three limits, two seeds, training and test rows.
     assert_eq!(csv.lines().count(), 1 + 3 * 2 * 2, "{csv}");
-    assert!(csv.starts_with("level,seed,part,objective,accuracy,"), "{csv}");
+    assert!(csv.starts_with("limit,seed,part,objective,accuracy,"), "{csv}");
     let page = scratch.read("runs/problem-sweep/report.html");
     assert!(page.contains("From 1 to 0.01, accuracy on the test rows goes from"), "{page}");
     for figure in ["objective", "accuracy", "violation", "multiplier"] {
         assert!(scratch.path(&format!("runs/problem-sweep/figures/{figure}.png")).is_file());
     }
-    scratch.expect(0, &["report", "runs/problem-sweep/level-0.1/seed-1"]);
-    let json = scratch.expect(0, &sweep(&["--levels", "0.1", "--seeds", "1", "--json", "-o", "x"]));
-    assert_eq!(json.json()["points"][0]["level"], 0.1);
+    scratch.expect(0, &["report", "runs/problem-sweep/limit-0.1/seed-1"]);
+    let json = scratch.expect(0, &sweep(&["--limits", "0.1", "--seeds", "1", "--json", "-o", "x"]));
+    assert_eq!(json.json()["points"][0]["limit"], 0.1);
     // Threads change nothing.
     let again =
-        ["--levels", "0.01..1", "--points", "3", "--seeds", "2", "-o", "y", "--threads", "1"];
+        ["--limits", "0.01..1", "--points", "3", "--seeds", "2", "-o", "y", "--threads", "1"];
     scratch.expect(0, &sweep(&again));
     assert_eq!(scratch.read("y/sweep.csv"), csv);
     let error =
-        scratch.refuse(&["sweep", "problem.toml", "--requirement", "gendre", "--levels", "1"]);
+        scratch.refuse(&["sweep", "problem.toml", "--requirement", "gendre", "--limits", "1"]);
     assert!(error.contains("no requirement is named 'gendre': did you mean 'gender'?"), "{error}");
-    let error = scratch.refuse(&sweep(&["--levels", "low..high"]));
+    let error = scratch.refuse(&sweep(&["--limits", "low..high"]));
     assert!(
-        error.contains("--levels low..high: 'low' is not a limit: write 1e-4..1e-1"),
+        error.contains("--limits low..high: 'low' is not a limit: write 1e-4..1e-1"),
         "{error}"
     );
 }

@@ -111,7 +111,7 @@ fn commands() -> Vec<(Vec<&'static str>, After)> {
                 "problem.toml",
                 "--requirement",
                 "gender",
-                "--levels",
+                "--limits",
                 "0.1,0.5",
                 "-o",
                 "sweep",
@@ -133,7 +133,7 @@ fn commands() -> Vec<(Vec<&'static str>, After)> {
             vec!["data", "export", "compas", "out", "--force"],
             After::Again("out/compas.csv", "whole/compas.csv"),
         ),
-        (vec!["bound", "--level", "0.01"], After::Ends),
+        (vec!["bound", "--limit", "0.01"], After::Ends),
         (
             vec![
                 "reproduce",

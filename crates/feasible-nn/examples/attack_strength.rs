@@ -67,7 +67,7 @@ fn main() {
                 .check()
                 .unwrap();
             let measured = problem.measure(&model, &theta).unwrap();
-            let (entropy, error) = (measured.objective, measured.slacks[0].measured[0]);
+            let (entropy, error) = (measured.objective, measured.violations[0].measured[0]);
             print!(" {:.1} % {entropy:.4},", 100.0 * (1.0 - error));
         }
         println!();

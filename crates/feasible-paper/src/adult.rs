@@ -29,7 +29,7 @@ pub struct AdultRow {
     pub flips: Option<Spread>,
     /// The paper's figure.
     pub paper_flips: Option<String>,
-    /// Training rows over the level (pointwise) or runs whose average is (average).
+    /// Training rows over the limit (pointwise) or runs whose average is (average).
     pub violated_train: Option<Spread>,
     /// The same on the test rows.
     pub violated_test: Option<Spread>,
@@ -105,7 +105,7 @@ impl AdultTable {
             let share = |spread: &Option<Spread>, digits| {
                 spread.as_ref().map_or("".into(), |s| s.as_percent(digits))
             };
-            // An average is over its level or not: count the runs.
+            // An average is over its limit or not: count the runs.
             let over = |spread: &Option<Spread>| match (spread, &row.multipliers_at_zero) {
                 (Some(runs), None) => format!("{:.0} of {n} runs", runs.mean * n as f64),
                 (spread, _) => share(spread, 3),
@@ -122,7 +122,7 @@ impl AdultTable {
             ]);
         }
         text += &grid.to_text(&[Align::Left, Align::Right]);
-        text += "\nover c: share of rows over the level (pointwise), runs whose average is over it \
+        text += "\nover c: share of rows over the limit (pointwise), runs whose average is over it \
                  (average effect).\nThe paper gives no accuracy.\n";
         text
     }

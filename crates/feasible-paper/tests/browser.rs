@@ -251,7 +251,7 @@ fn the_pages_of_sweeps_and_reproductions_open_too() {
     let quick = ["training.epochs=4".to_string()];
     let source = Source::open("compas").unwrap().with_overrides(&quick);
     let options = SweepOptions {
-        levels: vec![1e-5, 1e-4, 1e-3],
+        limits: vec![1e-5, 1e-4, 1e-3],
         seeds: vec![1, 2],
         ..SweepOptions::new("invariance")
     };
@@ -261,7 +261,7 @@ fn the_pages_of_sweeps_and_reproductions_open_too() {
     browser.inspect(&page, "sweep");
     assert_eq!(browser.evaluate("document.querySelectorAll('tbody tr').length"), 3);
     let text = browser.hover(&page, "#frontier ~ .figures figure:first-child");
-    assert!(text.contains("level of") && text.contains("training rows0."), "{text}");
+    assert!(text.contains("limit of") && text.contains("training rows0."), "{text}");
     let how = Reproduction {
         seeds: vec![1, 2],
         overrides: quick.map(Override::Text).to_vec(),

@@ -16,7 +16,7 @@ const TINY: [&str; 6] = [
     "model.width=2",
     "training.epochs=1",
     "training.batch_size=10",
-    "training.survey=10",
+    "training.measure_on=10",
 ];
 
 /// The table, and how many epochs were trained for it.

@@ -71,7 +71,7 @@ pub enum Against {
     Where(Expression),
 }
 
-/// The level and its direction.
+/// The limit and its direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// … ≤ c.
@@ -81,8 +81,8 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The level c.
-    pub fn level(self) -> f64 {
+    /// The limit c.
+    pub fn limit(self) -> f64 {
         match self {
             Self::AtMost(c) | Self::AtLeast(c) => c,
         }
@@ -489,7 +489,7 @@ impl Clause {
             (None, None, Some(c)) if c >= 0.0 => vec![Bound::AtMost(c), Bound::AtLeast(-c)],
             (None, None, Some(_)) => return wrong("within", "must be at least 0"),
             (None, None, None) => {
-                return wrong("name", "has no level: give at_most, at_least or within");
+                return wrong("name", "has no limit: give at_most, at_least or within");
             }
             _ => return wrong("at_most", "give only one of at_most, at_least and within"),
         };
@@ -521,7 +521,7 @@ impl Clause {
                     accuracy_is: accuracy.then_some(one),
                     all_but: spec.all_but.unwrap_or(0.0),
                     start: spec.start.unwrap_or(MULTIPLIERS_START),
-                    margin: spec.margin.unwrap_or(0.0) * bound.level().abs(),
+                    margin: spec.margin.unwrap_or(0.0) * bound.limit().abs(),
                     room: 0.0,
                 });
             }
@@ -529,7 +529,7 @@ impl Clause {
         Ok(clauses)
     }
 
-    /// As it is trained: the level stricter by the room, which counts towards the margin, and against the
+    /// As it is trained: the limit stricter by the room, which counts towards the margin, and against the
     /// cheaper adversary.
     #[must_use]
     pub fn tightened(&self) -> Self {
@@ -610,7 +610,7 @@ impl Clause {
 
     /// The violation up to which it counts as met: a share of its limit, or the share itself where the limit is 0.
     pub fn tolerance(&self, share: f64) -> f64 {
-        match self.bound.level().abs() {
+        match self.bound.limit().abs() {
             0.0 => share,
             limit => share * limit,
         }

@@ -185,28 +185,28 @@ fn sentence(clause: &Clause) -> String {
         (loss, None) => loss.to_string(),
     };
     let here = whose(clause.filter.as_ref().map(ToString::to_string));
-    let (symbol, level) = match (clause.bound, clause.accuracy_is) {
+    let (symbol, limit) = match (clause.bound, clause.accuracy_is) {
         (Bound::AtMost(c), None) => ("≤", c),
         (Bound::AtLeast(c), None) => ("≥", c),
         (Bound::AtMost(c), Some(one)) => ("≥", one - c),
         (Bound::AtLeast(c), Some(one)) => ("≤", one - c),
     };
-    let level = short(level);
+    let limit = short(limit);
     let sentence = match (clause.kind, &clause.against) {
         (Kind::Pointwise, _) => {
             let but = match clause.all_but {
                 0.0 => String::new(),
                 share => format!(" but {} %", short(100.0 * share)),
             };
-            format!("{loss}{views} {symbol} {level} for all{but}{here}")
+            format!("{loss}{views} {symbol} {limit} for all{but}{here}")
         }
-        (Kind::Average, None) => format!("E[ {loss}{views}{here} ] {symbol} {level}"),
+        (Kind::Average, None) => format!("E[ {loss}{views}{here} ] {symbol} {limit}"),
         (Kind::Average, Some(against)) => {
             let there = match against {
                 Against::Everyone => whose(None),
                 Against::Where(expression) => whose(Some(expression.to_string())),
             };
-            format!("E[ {loss}{views}{here} ] − E[ {loss}{views}{there} ] {symbol} {level}")
+            format!("E[ {loss}{views}{here} ] − E[ {loss}{views}{there} ] {symbol} {limit}")
         }
     };
     match clause.margin.max(clause.room) {

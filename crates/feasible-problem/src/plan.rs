@@ -513,11 +513,11 @@ impl Plan {
         self
     }
 
-    /// The same plan with the level of one clause relaxed by this much (stricter, if it is
+    /// The same plan with the limit of one clause relaxed by this much (stricter, if it is
     /// negative), on training and validation samples.
     ///
     /// # Errors
-    /// A level that is not finite.
+    /// A limit that is not finite.
     pub fn relaxed(&self, clause: usize, by: f64) -> Result<Self> {
         let mut plan = self.clone();
         plan.train = self.train.relaxed(clause, by)?;

@@ -42,7 +42,7 @@ struct Numbers {
     average_margin: f64,
     invariance: Option<Invariance>,
     /// Rows that an epoch is measured on.
-    survey: Option<usize>,
+    measure_on: Option<usize>,
     /// Whether the search for infeasibility, hundreds of passes over everyone, is worth its time.
     look_for_infeasibility: bool,
 }
@@ -50,8 +50,8 @@ struct Numbers {
 /// How a recipe treats pointwise requirements between two views.
 ///
 /// A constant model is invariant, so multipliers may start large: the model then never learns what
-/// it would have to unlearn. They come down by ascent, whose steps are proportional to the slacks,
-/// so that what is left of them says who was hard. A margin of nearly the whole level keeps the
+/// it would have to unlearn. They come down by ascent, whose steps are proportional to the violations,
+/// so that what is left of them says who was hard. A margin of nearly the whole limit keeps the
 /// many samples on the safe side of it, in use as in training.
 struct Invariance {
     start: f64,
@@ -76,7 +76,7 @@ const PAPER: Numbers = Numbers {
     patience: 0,
     average_margin: 0.0,
     invariance: None,
-    survey: None,
+    measure_on: None,
     look_for_infeasibility: true,
 };
 
@@ -96,13 +96,13 @@ const FEASIBLE: Numbers = Numbers {
     patience: 0,
     average_margin: 0.5,
     invariance: Some(Invariance { start: 30.0, margin: 0.98, fall: 0.6 }),
-    survey: None,
+    measure_on: None,
     look_for_infeasibility: true,
 };
 
 /// Images as in the paper: Adam with its authors' settings. The paper gives no dual rate but that it
 /// is "smaller"; with a dual step an epoch a multiplier could hardly move, so it moves with every batch,
-/// by plain ascent, whose steps fall with the slack.
+/// by plain ascent, whose steps fall with the violation.
 const PAPER_IMAGES: Numbers = Numbers {
     learner: LearnerName::Simultaneous,
     epochs: 100,
@@ -110,7 +110,7 @@ const PAPER_IMAGES: Numbers = Numbers {
     dual_method: DualMethodName::Ascent,
     dual_rate: 0.005,
     keep: Keep::Best,
-    survey: Some(1000),
+    measure_on: Some(1000),
     look_for_infeasibility: false,
     ..PAPER
 };
@@ -185,10 +185,10 @@ fn first_order(
 ) -> FirstOrderSettings {
     let recipe = spec.recipe.numbers(images);
     let simultaneous = learner == LearnerName::Simultaneous;
-    let survey = spec.survey.or(recipe.survey.filter(|_| simultaneous));
+    let measure_on = spec.measure_on.or(recipe.measure_on.filter(|_| simultaneous));
     FirstOrderSettings {
         simultaneous,
-        measured_on: survey.map_or(MeasuredOn::All, MeasuredOn::Rows),
+        measured_on: measure_on.map_or(MeasuredOn::All, MeasuredOn::Rows),
         batch_size: spec.batch_size.unwrap_or(recipe.batch_size),
         optimiser: match spec.optimiser.unwrap_or(recipe.optimiser) {
             OptimiserName::Adam => OptimiserSettings::Adam,
@@ -238,7 +238,7 @@ pub fn fill(spec: &TrainingSpec, settings: &TrainingSettings, images: bool) -> T
     let recipe = spec.recipe.numbers(images);
     // What the exact learner has no use for is not written down as if it had.
     let first_order = settings.learner.first_order();
-    let survey = first_order.and_then(|of| match of.measured_on {
+    let measure_on = first_order.and_then(|of| match of.measured_on {
         MeasuredOn::Rows(rows) => Some(rows),
         MeasuredOn::All => None,
     });
@@ -257,7 +257,7 @@ pub fn fill(spec: &TrainingSpec, settings: &TrainingSettings, images: bool) -> T
         patience: Some(settings.patience),
         stop_when_feasible: Some(settings.stop_when_feasible),
         tolerance: Some(settings.tolerance),
-        survey,
+        measure_on,
         look_for_infeasibility: Some(settings.look_for_infeasibility),
         schedule: first_order.map(|_| spec.schedule.unwrap_or(recipe.schedule)),
         dual: match first_order {
@@ -302,7 +302,7 @@ pub fn fill_requirement(training: &TrainingSpec, images: bool, requirement: &mut
     let between_views = requirement.loss.is_some_and(|loss| loss.losses().0.compares_views());
     let exact = training.learner == Some(LearnerName::Exact);
     let recipe = training.recipe.numbers(images);
-    let Some(level) = requirement.at_most.filter(|&c| c > 0.0 && between_views && !exact) else {
+    let Some(limit) = requirement.at_most.filter(|&c| c > 0.0 && between_views && !exact) else {
         return;
     };
     if requirement.kind == Kind::Average && recipe.average_margin > 0.0 {
@@ -318,7 +318,7 @@ pub fn fill_requirement(training: &TrainingSpec, images: bool, requirement: &mut
     if training.dual.is_none() {
         requirement.dual.get_or_insert(DualSpec {
             method: Some(DualMethodName::Ascent),
-            rate: Some(invariance.fall / ((1.0 - margin) * level)),
+            rate: Some(invariance.fall / ((1.0 - margin) * limit)),
             ..DualSpec::default()
         });
     }

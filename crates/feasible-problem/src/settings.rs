@@ -141,7 +141,7 @@ pub enum DualMethod {
         /// Decay of the second moment.
         beta2: f64,
     },
-    /// Projected ascent on the raw slacks.
+    /// Projected ascent on the raw violations.
     Ascent,
     /// Projected ascent as Algorithm 1 writes it: η/N for pointwise requirements.
     Algorithm1,
@@ -295,7 +295,7 @@ impl FirstOrderSettings {
         learner =
             learner.batch_size(self.batch_size).dual(self.dual.dual()).dual_period(self.dual.every);
         if let MeasuredOn::Rows(rows) = self.measured_on {
-            learner = learner.survey(rows);
+            learner = learner.measure_on(rows);
         }
         for (name, own) in own {
             learner = learner.dual_for(name, own.dual());

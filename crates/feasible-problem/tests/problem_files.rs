@@ -79,7 +79,7 @@ fn errors_name_file_line_key_and_the_nearest_name() {
         ),
         (
             "at_most = 1e-2 -> start = 1",
-            "problem.toml:11:8: requirement[0].name: has no level: give at_most, at_least or within",
+            "problem.toml:11:8: requirement[0].name: has no limit: give at_most, at_least or within",
         ),
         (
             "{ gender = -> { gendr =",
@@ -231,7 +231,7 @@ fn a_problem_file_with_every_default_written_out_has_the_same_settings() {
         ("recipe = \"paper\"\n", 300),
         ("learner = \"exact\"\n", 100),
         ("learner = \"exact\"\ndual = { rate = 0.5 }\nepochs = 7\n", 7),
-        ("learner = \"simultaneous\"\nsurvey = 50\noptimiser = \"sgd\"\nmomentum = 0.9\n", 80),
+        ("learner = \"simultaneous\"\nmeasure_on = 50\noptimiser = \"sgd\"\nmomentum = 0.9\n", 80),
         ("dual = { method = \"nu-pi\", rate = 0.2, every = 3 }\npatience = 4\n", 80),
         ("dual = { beta2 = 0.5 }\nschedule = { step = { factor = 0.5, every = 9.0 } }\n", 80),
         ("checkpoint = { epochs = 3, seconds = 0.5 }\nkeep = \"last\"\nthreads = 2\n", 80),
@@ -257,7 +257,7 @@ fn overrides_are_applied_and_blamed() {
     let plan = Plan::check(&with("training.epochs=7")).unwrap();
     assert_eq!(plan.spec().training.epochs, Some(7));
     let plan = Plan::check(&with("requirement.gender.at_most=0.5")).unwrap();
-    assert_eq!(plan.train().requirements()[0].level().of(0), 0.5);
+    assert_eq!(plan.train().requirements()[0].limit().of(0), 0.5);
     for (given, expected) in [
         ("training.epochs=many", "--set training.epochs=many: training.epochs: invalid type"),
         (
@@ -464,7 +464,7 @@ fn a_key_without_effect_is_an_error_that_says_where_it_applies() {
             "",
             "training.momentum: has no effect: momentum is of optimiser = \"sgd\"",
         ),
-        ("", "survey = 10", "", "training.survey"),
+        ("", "measure_on = 10", "", "training.measure_on"),
         (
             "",
             "dual = { method = \"ascent\", beta1 = 0.5 }",

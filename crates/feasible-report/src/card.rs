@@ -56,7 +56,7 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
 
     if !judged.requirements.is_empty() {
         text += "\n## Requirements\n\n";
-        text += "| requirement | kind | level | value | over the level | met | certificate | multiplier |\n";
+        text += "| requirement | kind | limit | value | over the limit | met | certificate | multiplier |\n";
         text += "| --- | --- | ---: | ---: | ---: | --- | --- | ---: |\n";
         for row in crate::requirements::rows(run).iter().take(MOST) {
             text += &format!("{}\n", row.to_markdown(cell));

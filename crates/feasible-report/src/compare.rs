@@ -46,7 +46,7 @@ struct Cell {
 #[derive(Serialize)]
 struct Row {
     name: String,
-    level: String,
+    limit: String,
     cells: Vec<Cell>,
 }
 
@@ -241,14 +241,14 @@ fn rows(runs: &[Run]) -> Vec<Row> {
                 multiplier: multiplier.map_or(String::new(), number),
             }
         };
-        let levels = runs.iter().filter_map(|run| of(&run.summary.judged().1.requirements, one));
-        let mut levels: Vec<String> = levels
+        let limits = runs.iter().filter_map(|run| of(&run.summary.judged().1.requirements, one));
+        let mut limits: Vec<String> = limits
             .map(|s| {
-                format!("{} {}", s.sense.replace("<=", "≤").replace(">=", "≥"), number(s.level))
+                format!("{} {}", s.sense.replace("<=", "≤").replace(">=", "≥"), number(s.limit))
             })
             .collect();
-        levels.dedup();
-        Row { name: name(one), level: levels.join(", "), cells: runs.iter().map(cell).collect() }
+        limits.dedup();
+        Row { name: name(one), limit: limits.join(", "), cells: runs.iter().map(cell).collect() }
     };
     names(runs).into_iter().map(row).collect()
 }
@@ -269,15 +269,16 @@ fn figures(runs: &[Run], labels: &[String]) -> Vec<Figure> {
     let objective = chart("Objective on the training rows", Axis::new("average loss"));
     figures.push(Figure::chart("objective", overlaid(objective, &|e| e.objective)));
     let worst = |epoch: &crate::run::Epoch| {
-        let slacks = epoch.requirements.iter().map(|r| r.worst_slack);
-        slacks.fold(f64::NEG_INFINITY, f64::max)
+        let violations = epoch.requirements.iter().map(|r| r.worst_violation);
+        violations.fold(f64::NEG_INFINITY, f64::max)
     };
     let names = names(runs);
     if !names.is_empty() {
         let scale = signed_scale(runs.iter().flat_map(|run| &run.epochs).map(worst));
-        let slack = chart("Largest slack", Axis::new("slack").scaled(scale).including(&[0.0]))
-            .shade(f64::NEG_INFINITY, 0.0, "feasible: slack ≤ 0");
-        figures.push(Figure::chart("slacks", overlaid(slack, &worst)));
+        let violation =
+            chart("Largest violation", Axis::new("violation").scaled(scale).including(&[0.0]))
+                .shade(f64::NEG_INFINITY, 0.0, "feasible: violation ≤ 0");
+        figures.push(Figure::chart("violations", overlaid(violation, &worst)));
         let prefix = common_prefix(&names);
         if names.len() <= CHARTS {
             for (at, one) in names.iter().enumerate() {

@@ -67,7 +67,7 @@ impl Figure {
 /// Requirements that have a colour of their own; the others are grey.
 const COLOURED: usize = 6;
 
-/// How training went: objective, slacks, multipliers, gap, times.
+/// How training went: objective, violations, multipliers, gap, times.
 pub fn training(run: &Run) -> Vec<Figure> {
     let mut figures = Vec::new();
     if run.epochs.is_empty() {
@@ -94,16 +94,14 @@ pub fn training(run: &Run) -> Vec<Figure> {
     }
     figures.push(Figure::chart("objective", objective));
     if run.epochs.iter().any(|epoch| !epoch.requirements.is_empty()) {
-        let slack = |at: usize, r: usize| {
-            run.epochs[at].requirements.get(r).map_or(f64::NAN, |r| r.worst_slack)
+        let violation = |at: usize, r: usize| {
+            run.epochs[at].requirements.get(r).map_or(f64::NAN, |r| r.worst_violation)
         };
-        let slacks = run.epochs.iter().flat_map(|e| &e.requirements).map(|r| r.worst_slack);
-        let scale = signed_scale(slacks);
-        let mut slacks = chart(
-            "Slacks",
-            Axis::new("largest slack").scaled(scale).including(&[0.0]),
-        )
-        .shade(f64::NEG_INFINITY, 0.0, "feasible: slack ≤ 0");
+        let violations = run.epochs.iter().flat_map(|e| &e.requirements).map(|r| r.worst_violation);
+        let scale = signed_scale(violations);
+        let mut violations =
+            chart("Violations", Axis::new("largest violation").scaled(scale).including(&[0.0]))
+                .shade(f64::NEG_INFINITY, 0.0, "feasible: violation ≤ 0");
         let mut multipliers =
             chart("Multipliers", Axis::new("μ, or the mean of λ").including(&[0.0]));
         let multiplier = |at: usize, r: usize| {
@@ -114,11 +112,12 @@ pub fn training(run: &Run) -> Vec<Figure> {
         for (r, coloured) in ranked(run) {
             let name = &names[r][prefix..];
             let look = |series: Series| if coloured { series } else { series.muted() };
-            slacks = slacks.series(look(Series::line(name, points(&|at| slack(at, r)))));
+            violations =
+                violations.series(look(Series::line(name, points(&|at| violation(at, r)))));
             multipliers =
                 multipliers.series(look(Series::line(name, points(&|at| multiplier(at, r)))));
         }
-        figures.push(Figure::chart("slacks", slacks));
+        figures.push(Figure::chart("violations", violations));
         figures.push(Figure::chart("multipliers", multipliers));
         let gap = chart("Duality gap", Axis::new("relative to the objective").scaled(Scale::Log))
             .series(Series::line("gap", points(&|at| run.epochs[at].gap)));

@@ -17,7 +17,7 @@ pub struct Multiplied {
     pub name: String,
     /// Whether there is one for each row.
     pub pointwise: bool,
-    /// Rows (none for an average requirement), multipliers and slacks.
+    /// Rows (none for an average requirement), multipliers and violations.
     pub points: Vec<Point>,
 }
 
@@ -29,7 +29,7 @@ pub struct Point {
     /// μ or λ.
     pub multiplier: f64,
     /// Positive if violated.
-    pub slack: f64,
+    pub violation: f64,
 }
 
 impl Multiplied {
@@ -63,7 +63,7 @@ struct Record<'a> {
     kind: &'a str,
     row: &'a str,
     multiplier: f64,
-    slack: f64,
+    violation: f64,
 }
 
 pub(crate) fn read_multipliers(file: &Path) -> Result<Vec<Multiplied>> {
@@ -102,7 +102,7 @@ pub(crate) fn read_multipliers(file: &Path) -> Result<Vec<Multiplied>> {
             all.push(Multiplied { name, pointwise, points: Vec::new() });
         }
         if let Some(last) = all.last_mut() {
-            last.points.push(Point { row, multiplier: read.multiplier, slack: read.slack });
+            last.points.push(Point { row, multiplier: read.multiplier, violation: read.violation });
         }
     }
     Ok(all)

@@ -53,7 +53,7 @@ struct GroupRow {
 struct Individual {
     row: String,
     multiplier: String,
-    slack: String,
+    violation: String,
     violated: bool,
     values: Vec<String>,
 }
@@ -179,8 +179,8 @@ fn pointwise(run: &Run, options: &Options, who: &[Who]) -> Vec<Pointwise> {
         let individual = |(at, point): (usize, crate::Point)| Individual {
             row: point.row.map_or(String::new(), |row| grouped(&row.to_string())),
             multiplier: number(point.multiplier),
-            slack: number(point.slack),
-            violated: point.slack > 0.0,
+            violation: number(point.violation),
+            violated: point.violation > 0.0,
             values: hard
                 .and_then(|hard| hard.individuals.get(at))
                 .unwrap_or(&none)

@@ -32,8 +32,8 @@ pub(crate) struct Row {
     kind: &'static str,
     /// The attack it is judged by.
     attack: String,
-    level: String,
-    /// The level in training, if it was stricter.
+    limit: String,
+    /// The limit in training, if it was stricter.
     trained: String,
     value: String,
     worst: String,
@@ -120,17 +120,17 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
             name: name(&standing.name),
             kind: kind(standing.kind),
             attack: standing.attack.clone().unwrap_or_default(),
-            level: format!(
+            limit: format!(
                 "{} {}",
                 standing.sense.replace("<=", "≤").replace(">=", "≥"),
-                number(standing.level)
+                number(standing.limit)
             ),
             trained: match margin {
                 0.0 => String::new(),
-                _ => format!("in training {}", number(standing.level + stricter)),
+                _ => format!("in training {}", number(standing.limit + stricter)),
             },
             value: or_none(standing.value),
-            worst: or_none(standing.worst_slack),
+            worst: or_none(standing.worst_violation),
             violated: standing.violated.map_or(String::new(), percent),
             met: standing.met,
             train_met: trained.is_none_or(|t| t.met),
@@ -185,7 +185,7 @@ impl Row {
             "| {} | {} | {} | {} | {} | {} | {} | {} |",
             cell(&self.name),
             self.kind,
-            self.level,
+            self.limit,
             self.value,
             self.violated,
             if self.met { "yes" } else { "**no**" },
@@ -195,11 +195,11 @@ impl Row {
     }
 }
 
-/// The share of a level by which it is relaxed to give its price.
+/// The share of a limit by which it is relaxed to give its price.
 pub(crate) const RELAXED: f64 = 0.1;
 
 /// The price of each requirement that has one, dearest first: dF₀/dc = −μ, or minus the mean of
-/// λ. The level that training sees moves with the one stated. Where prices were verified, those.
+/// λ. The limit that training sees moves with the one stated. Where prices were verified, those.
 pub(crate) fn prices(run: &Run) -> Vec<Price> {
     if let Some(verified) = &run.prices {
         let mut prices: Vec<&feasible::price::Price> = verified.prices.iter().collect();
@@ -218,7 +218,7 @@ pub(crate) fn prices(run: &Run) -> Vec<Price> {
     for (at, standing) in run.summary.train.requirements.iter().enumerate() {
         let Some(multiplier) = standing.multiplier.filter(|&m| m > 0.0) else { continue };
         let margin = run.margins.get(at).copied().unwrap_or(0.0);
-        let trained = (standing.level.abs() - margin).max(0.0);
+        let trained = (standing.limit.abs() - margin).max(0.0);
         let change = -RELAXED * trained * multiplier;
         let price = Price {
             name: name(&standing.name),

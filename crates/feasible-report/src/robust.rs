@@ -69,12 +69,12 @@ pub fn density(prior: &Prior) -> Option<Figure> {
     Some(Figure::chart("density-of-epsilon", chart))
 }
 
-/// How the trainings went: the objective on validation images, the loss under attack over its level, and
+/// How the trainings went: the objective on validation images, the loss under attack over its limit, and
 /// the multiplier.
 pub fn training(runs: &[(String, Run)]) -> Vec<Figure> {
     let chart = |title: &str, y: &str| Chart::new(title).x(Axis::new("epoch")).y(Axis::new(y));
     let mut objective = chart("Validation images", "objective as judged");
-    let mut slack = chart("Loss under attack, validation images", "loss over its level").shade(
+    let mut violation = chart("Loss under attack, validation images", "loss over its limit").shade(
         f64::NEG_INFINITY,
         0.0,
         "feasible",
@@ -86,17 +86,17 @@ pub fn training(runs: &[(String, Run)]) -> Vec<Figure> {
         };
         let judged = points(&|epoch| Some(epoch.validation.as_ref()?.objective));
         objective = objective.series(Series::line(name, judged));
-        let slacks =
-            points(&|epoch| Some(epoch.validation.as_ref()?.requirements.first()?.worst_slack));
+        let violations =
+            points(&|epoch| Some(epoch.validation.as_ref()?.requirements.first()?.worst_violation));
         let mu = points(&|epoch| Some(epoch.requirements.first()?.multiplier));
-        if !slacks.is_empty() {
-            slack = slack.series(Series::line(name, slacks));
+        if !violations.is_empty() {
+            violation = violation.series(Series::line(name, violations));
             multiplier = multiplier.series(Series::line(name, mu));
         }
     }
     vec![
         Figure::chart("training-objective", objective),
-        Figure::chart("training-loss-under-attack", slack),
+        Figure::chart("training-loss-under-attack", violation),
         Figure::chart("training-multiplier", multiplier),
     ]
 }

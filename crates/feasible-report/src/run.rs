@@ -73,9 +73,9 @@ pub struct Epoch {
 pub struct EpochRequirement {
     /// Its name.
     pub name: String,
-    /// The largest slack: positive if violated.
+    /// The largest violation: positive if violated.
     #[serde(deserialize_with = "or_nan")]
-    pub worst_slack: f64,
+    pub worst_violation: f64,
     /// μ or the mean of λ.
     #[serde(deserialize_with = "or_nan")]
     pub multiplier: f64,

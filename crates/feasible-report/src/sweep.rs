@@ -1,4 +1,4 @@
-//! The page of a sweep: what a stricter level costs.
+//! The page of a sweep: what a stricter limit costs.
 
 use feasible_problem::spec::Kind;
 use feasible_run::Frontier;
@@ -17,7 +17,7 @@ use crate::words::percent;
 
 #[derive(Serialize)]
 struct Row {
-    level: String,
+    limit: String,
     cells: Vec<Cell>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn render(frontier: &Frontier, command: &str) -> Result<(String, Vec<
     let (head, rows) = table(frontier);
     let content = context! {
         eyebrow => "Feasible sweep",
-        title => name(&format!("{}: the level of ‘{}’", frontier.problem, frontier.requirement)),
+        title => name(&format!("{}: the limit of ‘{}’", frontier.problem, frontier.requirement)),
         verdict => value(&verdict(frontier))?,
         tiles => value(&tiles(frontier))?,
         requirement => name(&frontier.requirement),
@@ -58,14 +58,14 @@ pub(crate) fn render(frontier: &Frontier, command: &str) -> Result<(String, Vec<
         seeds => bounded(&seeds.join(", "), 200),
         starts => match frontier.starts {
             Starts::Chain => {
-                "Levels were solved from the loosest to the strictest, each from the solution of \
+                "Limits were solved from the loosest to the strictest, each from the solution of \
                  the one before."
             }
             Starts::Loosest => {
-                "Every level was solved from the solution of the loosest one, with the same epochs."
+                "Every limit was solved from the solution of the loosest one, with the same epochs."
             }
             Starts::Afresh => {
-                "Every level was solved afresh, with the same epochs, batches and initial \
+                "Every limit was solved afresh, with the same epochs, batches and initial \
                  parameters."
             }
         },
@@ -78,15 +78,15 @@ pub(crate) fn render(frontier: &Frontier, command: &str) -> Result<(String, Vec<
     Ok((page(include_str!("sweep.html"), content)?, figures))
 }
 
-/// The strictest and the loosest level.
+/// The strictest and the loosest limit.
 fn ends(frontier: &Frontier) -> Option<(f64, f64)> {
-    let (first, last) = (*frontier.levels.first()?, *frontier.levels.last()?);
+    let (first, last) = (*frontier.limits.first()?, *frontier.limits.last()?);
     Some(if frontier.key == Key::AtLeast { (last, first) } else { (first, last) })
 }
 
 fn verdict(frontier: &Frontier) -> Verdict {
-    let accuracy = |level: f64| frontier.spread(level, |p| p.at_last().accuracy);
-    let rmse = |level: f64| frontier.spread(level, |p| p.at_last().rmse);
+    let accuracy = |limit: f64| frontier.spread(limit, |p| p.at_last().accuracy);
+    let rmse = |limit: f64| frontier.spread(limit, |p| p.at_last().rmse);
     let part = frontier.part();
     let sentence = ends(frontier).and_then(|(strict, loose)| {
         let from = format!("From {} to {}", number(loose), number(strict));
@@ -112,16 +112,16 @@ fn verdict(frontier: &Frontier) -> Verdict {
 
 fn tiles(frontier: &Frontier) -> Vec<Tile> {
     let strictest = frontier
-        .levels
+        .limits
         .iter()
-        .filter(|&&level| frontier.at(level).all(|point| point.at_last().met))
+        .filter(|&&limit| frontier.at(limit).all(|point| point.at_last().met))
         .copied()
         .reduce(if frontier.key == Key::AtLeast { f64::max } else { f64::min });
     let sign = frontier.key.sign();
     let mut tiles = vec![
         Tile {
-            label: "Levels",
-            value: frontier.levels.len().to_string(),
+            label: "Limits",
+            value: frontier.limits.len().to_string(),
             note: match ends(frontier) {
                 Some((strict, loose)) => {
                     format!("{sign} {} to {sign} {}", number(loose), number(strict))
@@ -132,12 +132,12 @@ fn tiles(frontier: &Frontier) -> Vec<Tile> {
         Tile {
             label: "Seeds",
             value: frontier.seeds.len().to_string(),
-            note: "each level with each seed".into(),
+            note: "each limit with each seed".into(),
         },
     ];
     tiles.push(Tile {
-        label: "Strictest level met",
-        value: strictest.map_or("none".into(), |level| format!("{sign} {}", number(level))),
+        label: "Strictest limit met",
+        value: strictest.map_or("none".into(), |limit| format!("{sign} {}", number(limit))),
         note: format!("by all seeds, on the {} rows", frontier.part()),
     });
     tiles
@@ -146,20 +146,20 @@ fn tiles(frontier: &Frontier) -> Vec<Tile> {
 fn figures(frontier: &Frontier) -> Vec<Figure> {
     let part = frontier.part().to_string();
     let judged = part != "train";
-    let positive = frontier.levels.iter().all(|&level| level > 0.0);
+    let positive = frontier.limits.iter().all(|&limit| limit > 0.0);
     let wide =
-        frontier.levels.last().zip(frontier.levels.first()).is_some_and(|(b, a)| b / a > 5.0);
+        frontier.limits.last().zip(frontier.limits.first()).is_some_and(|(b, a)| b / a > 5.0);
     let x_scale = if positive && wide { Scale::Log } else { Scale::Linear };
-    let x = || Axis::new(&format!("level of '{}'", frontier.requirement)).scaled(x_scale);
+    let x = || Axis::new(&format!("limit of '{}'", frontier.requirement)).scaled(x_scale);
     let series = |name: &str, of: &dyn Fn(&Point) -> Option<f64>| -> Series {
         let spreads: Vec<(f64, Spread)> = frontier
-            .levels
+            .limits
             .iter()
-            .filter_map(|&level| Some((level, frontier.spread(level, of)?)))
+            .filter_map(|&limit| Some((limit, frontier.spread(limit, of)?)))
             .collect();
-        let points = spreads.iter().map(|(level, s)| (*level, s.mean)).collect();
+        let points = spreads.iter().map(|(limit, s)| (*limit, s.mean)).collect();
         let several = spreads.iter().any(|(_, s)| s.n > 1);
-        let band = spreads.iter().map(|(level, s)| (*level, s.mean - s.sd, s.mean + s.sd));
+        let band = spreads.iter().map(|(limit, s)| (*limit, s.mean - s.sd, s.mean + s.sd));
         let series = Series::new(name, Mark::LineAndDots, points);
         if several { series.with_band(band.collect()) } else { series }
     };
@@ -185,17 +185,18 @@ fn figures(frontier: &Frontier) -> Vec<Figure> {
     }
     if frontier.kind == Kind::Pointwise {
         let chart =
-            Chart::new("Violation").x(x()).y(Axis::new("% over the level").including(&[0.0, 1.0]));
+            Chart::new("Violation").x(x()).y(Axis::new("% over the limit").including(&[0.0, 1.0]));
         figures.push(Figure::chart("violation", both(chart, &|a| share(a.violated))));
     } else {
-        let slacks = || {
-            let of = |p: &Point| [p.train.worst_slack, p.at_last().worst_slack];
+        let violations = || {
+            let of = |p: &Point| [p.train.worst_violation, p.at_last().worst_violation];
             frontier.points.iter().flat_map(of).flatten()
         };
-        let axis = Axis::new("largest slack").scaled(signed_scale(slacks())).including(&[0.0]);
+        let axis =
+            Axis::new("largest violation").scaled(signed_scale(violations())).including(&[0.0]);
         let chart = Chart::new("Violation").x(x()).y(axis);
-        let chart = chart.shade(f64::NEG_INFINITY, 0.0, "feasible: slack ≤ 0");
-        figures.push(Figure::chart("violation", both(chart, &|a| a.worst_slack)));
+        let chart = chart.shade(f64::NEG_INFINITY, 0.0, "feasible: violation ≤ 0");
+        figures.push(Figure::chart("violation", both(chart, &|a| a.worst_violation)));
     }
     let scale = signed_scale(frontier.points.iter().map(|p| p.multiplier));
     let axis = match frontier.kind {
@@ -214,7 +215,8 @@ fn figures(frontier: &Frontier) -> Vec<Figure> {
 fn table(frontier: &Frontier) -> (Vec<String>, Vec<Row>) {
     let part = frontier.part();
     let numbers = frontier.points.iter().any(|p| p.train.rmse.is_some());
-    let over = if frontier.kind == Kind::Pointwise { "over the level" } else { "largest slack" };
+    let over =
+        if frontier.kind == Kind::Pointwise { "over the limit" } else { "largest violation" };
     let head = vec![
         "objective, train".to_string(),
         format!("objective, {part}"),
@@ -225,21 +227,21 @@ fn table(frontier: &Frontier) -> (Vec<String>, Vec<Row>) {
         format!("met on {part}"),
     ];
     let n = frontier.seeds.len();
-    let row = |&level: &f64| {
+    let row = |&limit: &f64| {
         let rounded = |s: Spread| if s.n == 1 { number(s.mean) } else { s.as_rounded() };
         let numbered = |of: &dyn Fn(&Point) -> Option<f64>| {
-            frontier.spread(level, of).map_or(String::new(), rounded)
+            frontier.spread(limit, of).map_or(String::new(), rounded)
         };
         let shared = |of: &dyn Fn(&Point) -> Option<f64>| {
-            frontier.spread(level, of).map_or(String::new(), |s| s.as_percent(2))
+            frontier.spread(limit, of).map_or(String::new(), |s| s.as_percent(2))
         };
         let over = |of: &dyn Fn(&Point) -> &feasible_run::sweep::Achieved| match frontier.kind {
             Kind::Pointwise => shared(&|p| of(p).violated),
-            Kind::Average => numbered(&|p| of(p).worst_slack),
+            Kind::Average => numbered(&|p| of(p).worst_violation),
         };
-        let met = frontier.at(level).filter(|p| p.at_last().met).count();
+        let met = frontier.at(limit).filter(|p| p.at_last().met).count();
         Row {
-            level: format!("{} {}", frontier.key.sign(), number(level)),
+            limit: format!("{} {}", frontier.key.sign(), number(limit)),
             cells: vec![
                 numbered(&|p| p.train.objective),
                 numbered(&|p| p.at_last().objective),
@@ -257,5 +259,5 @@ fn table(frontier: &Frontier) -> (Vec<String>, Vec<Row>) {
             .collect(),
         }
     };
-    (head, frontier.levels.iter().map(row).collect())
+    (head, frontier.limits.iter().map(row).collect())
 }

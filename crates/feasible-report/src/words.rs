@@ -36,7 +36,7 @@ pub(crate) fn dual(run: &Run) -> String {
     let training = run.settings.get("training");
     let learner = training.and_then(|training| training.get("learner"));
     if learner.and_then(toml::Value::as_str) == Some("exact") {
-        return "The exact learner moved them, by their slacks: at convergence they are the prices \
+        return "The exact learner moved them, by their violations: at convergence they are the prices \
                 of the requirements."
             .into();
     }
@@ -52,15 +52,15 @@ pub(crate) fn dual(run: &Run) -> String {
     methods.dedup();
     let one = |method: &str| match method {
         "adam" => {
-            "Adam moved them: each moves by about its rate a step whatever the slack, so the step \
-             and not the slack sets their size. Read their order, not their ratio."
+            "Adam moved them: each moves by about its rate a step whatever the violation, so the step \
+             and not the violation sets their size. Read their order, not their ratio."
         }
         "ascent" | "algorithm1" => {
-            "Projected ascent moved them: each is the sum of its slacks times the rate, and at \
+            "Projected ascent moved them: each is the sum of its violations times the rate, and at \
              convergence the price of its requirement."
         }
         "nu-pi" => {
-            "νPI moved them: sums of slacks with a damping term, and at convergence the prices of \
+            "νPI moved them: sums of violations with a damping term, and at convergence the prices of \
              the requirements."
         }
         _ => "",

@@ -61,7 +61,7 @@ fn average_requirements_are_ranked_and_priced() {
         assert!(html.contains(&table.sha256));
     }
     let names: Vec<&str> = report.figures().iter().map(|f| f.name.as_str()).collect();
-    assert_eq!(names, ["mu", "objective", "slacks", "multipliers", "gap", "times"]);
+    assert_eq!(names, ["mu", "objective", "violations", "multipliers", "gap", "times"]);
     // The same files, the same page.
     assert_eq!(Report::of(run.path()).unwrap().html(), html);
 }
@@ -151,7 +151,7 @@ fn requirements_that_others_imply_are_named() {
     let csv = run.path().join("multipliers.csv");
     let names: Vec<String> =
         Run::open(run.path()).unwrap().multipliers.iter().map(|m| m.name.clone()).collect();
-    let mut text = String::from("requirement,kind,row,counterfactual,multiplier,slack\n");
+    let mut text = String::from("requirement,kind,row,counterfactual,multiplier,violation\n");
     for (at, name) in names.iter().enumerate() {
         let mu = if at < 2 { 0.0 } else { 1.0 + at as f64 };
         text += &format!("\"{name}\",average,,,{mu},-0.1\n");
@@ -280,7 +280,7 @@ fn numbers_that_are_not_finite_leave_gaps() {
 #[test]
 fn a_million_multipliers_give_a_small_page_in_seconds() {
     let run = trained("compas", &["training.epochs=1"]);
-    let mut csv = String::from("requirement,kind,row,counterfactual,multiplier,slack\n");
+    let mut csv = String::from("requirement,kind,row,counterfactual,multiplier,violation\n");
     for row in 0..1_000_000_u32 {
         let lambda = if row % 5 == 0 { f64::from(row % 1013) / 7.0 } else { 0.0 };
         csv += &format!("everyone,pointwise,{row},,{lambda},-0.001\n");

@@ -3,7 +3,7 @@
 //! ```
 //! use feasible::certificate::RowsNeeded;
 //! use feasible_run::bound::Question;
-//! let question = Question { level: Some(0.01), ..Question::default() };
+//! let question = Question { limit: Some(0.01), ..Question::default() };
 //! let answer = question.answer()?;
 //! // No violation among 299 rows certifies "at most 1 %" at 95 %.
 //! assert_eq!(answer.needed[0].rows, RowsNeeded::About(299));
@@ -27,7 +27,7 @@ pub struct Question {
     /// N: rows there are.
     pub rows: Option<u64>,
     /// A rate, or a mean divided by B, that is to be certified.
-    pub level: Option<f64>,
+    pub limit: Option<f64>,
     /// The rate that a sample is expected to show.
     pub rate: Option<f64>,
     /// 1 − δ.
@@ -44,7 +44,7 @@ impl Default for Question {
     fn default() -> Self {
         Self {
             rows: None,
-            level: None,
+            limit: None,
             rate: None,
             confidence: 0.95,
             requirements: 1,
@@ -65,7 +65,7 @@ pub struct Bought {
     pub upper: f64,
 }
 
-/// Rows that certify the level.
+/// Rows that certify the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Needed {
     /// The share the sample shows.
@@ -85,9 +85,9 @@ pub struct Uniform {
     pub zeta: Option<f64>,
     /// Whether it says nothing.
     pub vacuous: Option<bool>,
-    /// Rows with ζ(N) ≤ the level.
-    pub rows_for_level: Option<f64>,
-    /// ζ⁻¹(level, δ, d) of Theorem 1, to be multiplied by its unknown constant.
+    /// Rows with ζ(N) ≤ the limit.
+    pub rows_for_limit: Option<f64>,
+    /// ζ⁻¹(limit, δ, d) of Theorem 1, to be multiplied by its unknown constant.
     pub theorem_1: Option<f64>,
 }
 
@@ -100,11 +100,11 @@ pub struct Answer {
     pub requirements: usize,
     /// N.
     pub rows: Option<u64>,
-    /// The level.
-    pub level: Option<f64>,
+    /// The limit.
+    pub limit: Option<f64>,
     /// What N held-out rows certify.
     pub bought: Vec<Bought>,
-    /// How many held-out rows certify the level.
+    /// How many held-out rows certify the limit.
     pub needed: Vec<Needed>,
     /// The paper's bounds.
     pub uniform: Option<Uniform>,
@@ -130,7 +130,7 @@ impl Question {
     /// Answers.
     ///
     /// # Errors
-    /// Numbers outside their range; neither rows nor a level.
+    /// Numbers outside their range; neither rows nor a limit.
     pub fn answer(&self) -> Result<Answer> {
         let inside = |name: &str, x: Option<f64>, zero: bool| match x {
             Some(x) if !(x < 1.0 && (x > 0.0 || zero && x == 0.0)) => {
@@ -141,7 +141,7 @@ impl Question {
         };
         inside("--confidence", Some(self.confidence), false)?;
         let delta = Delta::confidence(self.confidence)?;
-        inside("--level", self.level, false)?;
+        inside("--limit", self.limit, false)?;
         inside("--rate", self.rate, true)?;
         if self.rows == Some(0) {
             return Err(Error::unfit("--rows", "0 rows buy nothing: give at least 1"));
@@ -157,10 +157,10 @@ impl Question {
         if self.dimension.is_some_and(|d| !(d > 0.0 && d.is_finite())) {
             return Err(Error::unfit("--dimension", "a VC dimension is a positive number"));
         }
-        if self.rows.is_none() && self.level.is_none() {
+        if self.rows.is_none() && self.limit.is_none() {
             return Err(Error::unfit(
                 "bound",
-                "ask something: --rows N (what do N rows buy?), --level C (how many rows for a bound of \
+                "ask something: --rows N (what do N rows buy?), --limit C (how many rows for a bound of \
                  C?), or a problem file",
             ));
         }
@@ -176,11 +176,11 @@ impl Question {
                 .collect::<Result<Vec<_>>>()?,
             None => Vec::new(),
         };
-        let needed = match self.level {
-            Some(level) => self
-                .rates(&[0.0, 0.25 * level, 0.5 * level, 0.75 * level, 0.9 * level])
+        let needed = match self.limit {
+            Some(limit) => self
+                .rates(&[0.0, 0.25 * limit, 0.5 * limit, 0.75 * limit, 0.9 * limit])
                 .into_iter()
-                .map(|rate| Needed { rate, rows: rows_for_rate(rate, level, each) })
+                .map(|rate| Needed { rate, rows: rows_for_rate(rate, limit, each) })
                 .collect(),
             None => Vec::new(),
         };
@@ -194,7 +194,7 @@ impl Question {
             confidence: self.confidence,
             requirements: self.requirements,
             rows: self.rows,
-            level: self.level,
+            limit: self.limit,
             bought,
             needed,
             uniform: self.dimension.map(|d| self.uniform(d, delta)),
@@ -215,10 +215,10 @@ impl Question {
             rows,
             zeta,
             vacuous: zeta.map(|zeta| is_vacuous(zeta, 1.0)),
-            rows_for_level: self
-                .level
-                .map(|level| rows_for(level, dimension, self.requirements, delta)),
-            theorem_1: self.level.map(|level| sample_complexity(level, delta, dimension)),
+            rows_for_limit: self
+                .limit
+                .map(|limit| rows_for(limit, dimension, self.requirements, delta)),
+            theorem_1: self.limit.map(|limit| sample_complexity(limit, delta, dimension)),
         }
     }
 }
@@ -243,8 +243,8 @@ impl Answer {
             }
             text += &grid.to_text(&[Align::Right]);
         }
-        if let Some(level) = self.level {
-            text += &format!("\nHeld-out rows that certify at most {}\n", percent(level));
+        if let Some(limit) = self.limit {
+            text += &format!("\nHeld-out rows that certify at most {}\n", percent(limit));
             let mut grid = Grid::new();
             grid.row(["share of the rows", "rows"].map(String::from));
             for line in &self.needed {
@@ -258,7 +258,7 @@ impl Answer {
             text += &grid.to_text(&[Align::Right]);
         }
         if let Some(uniform) = &self.uniform {
-            text += &uniform.to_text(self.level);
+            text += &uniform.to_text(self.limit);
         }
         text += &self.plot();
         text
@@ -281,14 +281,14 @@ impl Answer {
             } else {
                 String::new()
             };
-            let level = self.level.is_some_and(|level| line_of(level) == line);
+            let limit = self.limit.is_some_and(|limit| line_of(limit) == line);
             let mut cells = String::new();
             for (i, (_, u)) in self.curve.iter().enumerate() {
                 cells.push(match (line_of(*u) == line, mark == Some(i)) {
                     (true, true) => 'N',
                     (true, false) => '•',
                     (false, true) => '·',
-                    (false, false) if level => '-',
+                    (false, false) if limit => '-',
                     (false, false) => ' ',
                 });
             }
@@ -303,7 +303,7 @@ impl Answer {
 }
 
 impl Uniform {
-    fn to_text(self, level: Option<f64>) -> String {
+    fn to_text(self, limit: Option<f64>) -> String {
         let mut text = format!(
             "\nThe paper's bounds on rates, for all models of a class at once (VC dimension {}, of the sets {{f > 0}})\n",
             short(self.dimension)
@@ -313,12 +313,12 @@ impl Uniform {
             let word = if self.vacuous == Some(true) { ": vacuous" } else { " (times B)" };
             text += &format!("  Proposition 3: ζ({n} training rows) = {}{word}\n", short(zeta));
         }
-        if let (Some(level), Some(rows)) = (level, self.rows_for_level) {
+        if let (Some(limit), Some(rows)) = (limit, self.rows_for_limit) {
             let least = self.theorem_1.unwrap_or(f64::NAN);
             text += &format!(
                 "  ζ(N) ≤ {} takes {} training rows; Theorem 1 says C · {}, with a constant C that it \
                  leaves open\n",
-                short(level),
+                short(limit),
                 short(rows),
                 short(least)
             );

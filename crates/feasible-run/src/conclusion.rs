@@ -169,7 +169,7 @@ fn standing(train: &Standing, held_out: Option<(&str, &Standing)>, all_but: f64)
                 Kind::Pointwise => Some(format!(
                     "violated for {} of the {part} rows ({met}), by up to {}",
                     percent(s.violated?),
-                    short(s.worst_slack?.max(0.0))
+                    short(s.worst_violation?.max(0.0))
                 )),
             }
         })
@@ -181,14 +181,14 @@ fn standing(train: &Standing, held_out: Option<(&str, &Standing)>, all_but: f64)
     let mut text = format!(
         "'{}', {sign} {}{allowed}: {}",
         train.name,
-        short(train.level),
+        short(train.limit),
         measured.join(", ")
     );
     let up = train.sense != ">=";
     let reached = parts().filter_map(|(_, s)| match s.kind {
         Kind::Average => s.value,
-        Kind::Pointwise if up => Some(s.level + s.worst_slack?),
-        Kind::Pointwise => Some(s.level - s.worst_slack?),
+        Kind::Pointwise if up => Some(s.limit + s.worst_violation?),
+        Kind::Pointwise => Some(s.limit - s.worst_violation?),
     });
     let reached = reached.reduce(|a, b| if up { a.max(b) } else { a.min(b) });
     if let Some(reached) = reached.filter(|x| x.is_finite()) {
@@ -261,7 +261,7 @@ fn next_steps(plan: &Plan, summary: &Summary) -> String {
     if let Some((name, limit, at_least)) = swept {
         let (low, high) = if at_least { (limit / 2.0, limit) } else { (limit, 4.0 * limit) };
         text += &format!(
-            " `feasible sweep {} --requirement '{name}' --levels {}..{}` shows what each limit costs.",
+            " `feasible sweep {} --requirement '{name}' --limits {}..{}` shows what each limit costs.",
             plan.name(),
             short(low),
             short(high)

@@ -46,13 +46,13 @@ pub struct Standing {
     pub kind: Kind,
     /// `<=` or `>=`.
     pub sense: String,
-    /// Its level.
-    pub level: f64,
+    /// Its limit.
+    pub limit: f64,
     /// The mean of its loss; `None` where no row is spoken of.
     pub value: Option<f64>,
-    /// The largest slack.
-    pub worst_slack: Option<f64>,
-    /// The share of points over the level.
+    /// The largest violation.
+    pub worst_violation: Option<f64>,
+    /// The share of points over the limit.
     pub violated: Option<f64>,
     /// Points it speaks of.
     pub points: usize,
@@ -209,7 +209,7 @@ impl Standard<'_> {
         points: usize,
     ) -> Standing {
         let of = self.multipliers.map(|multipliers| multipliers.of(i));
-        let (at_most, level) = match clause.bound {
+        let (at_most, limit) = match clause.bound {
             Bound::AtMost(c) => (true, c),
             Bound::AtLeast(c) => (false, c),
         };
@@ -220,9 +220,9 @@ impl Standard<'_> {
             name: clause.name.clone(),
             kind: clause.kind,
             sense: if at_most { "<=".into() } else { ">=".into() },
-            level: spoken(level),
+            limit: spoken(limit),
             value: standing.as_ref().map(|s| spoken(s.value)),
-            worst_slack: standing.as_ref().map(|s| s.worst_slack),
+            worst_violation: standing.as_ref().map(|s| s.worst_violation),
             violated: standing.as_ref().map(|s| s.violated),
             points,
             met: standing.as_ref().is_none_or(|s| s.met),

@@ -79,7 +79,7 @@ checkpoint.bin      the state to resume from: `feasible resume` with this direct
 model.safetensors   the trained model with its preprocessing and requirements: the one file to
                     hand over; its metadata entry 'feasible' is readable JSON
 multipliers.csv     the final multipliers: mu of average requirements, lambda of each row of
-                    pointwise ones, with slacks (positive: violated)
+                    pointwise ones, with violations (positive: violated)
 summary.json        how training ended, accuracy, requirements and flips on every part
 report.html         the run on one page
 model-card.md       the same for those who use the model, in short
@@ -179,12 +179,12 @@ pub(crate) fn multipliers_csv(
 ) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     let mut record = |fields: [&str; 6]| csv.write_record(fields).map_err(io::Error::from);
-    record(["requirement", "kind", "row", "counterfactual", "multiplier", "slack"])?;
+    record(["requirement", "kind", "row", "counterfactual", "multiplier", "violation"])?;
     for (i, (requirement, clause)) in problem.requirements().iter().zip(clauses).enumerate() {
         let change = quoted(clause.change.as_ref().map_or("", |change| change.name()));
         let name = quoted(requirement.name());
-        let slacks = &measurement.slacks[i].measured;
-        let values = multipliers.of(i).iter().zip(slacks);
+        let violations = &measurement.violations[i].measured;
+        let values = multipliers.of(i).iter().zip(violations);
         match requirement.kind() {
             Kind::Average => {
                 for (m, s) in values {

@@ -4,7 +4,7 @@
 //! the whole δ, up to the first that is not certified (Learn-then-Test, see
 //! [`feasible::certificate::fixed_sequence`]). Of those certified the one with the best objective on the
 //! training rows is taken: any choice among them is as safe. Proven of it is that all requirements hold, at their
-//! levels, and nothing beyond: no bound is shown for it.
+//! limits, and nothing beyond: no bound is shown for it.
 //!
 //! Every rung is a run of its own in `rung-1`, `rung-2`, …; the directory itself holds the model that was
 //! taken.

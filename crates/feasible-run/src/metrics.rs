@@ -37,9 +37,9 @@ pub struct RequirementMetrics {
     pub name: String,
     /// The mean of its loss.
     pub value: f64,
-    /// The largest slack: positive if violated.
-    pub worst_slack: f64,
-    /// The share of points over the level.
+    /// The largest violation: positive if violated.
+    pub worst_violation: f64,
+    /// The share of points over the limit.
     pub violated: f64,
     /// Whether it is met.
     pub met: bool,
@@ -65,7 +65,7 @@ pub struct EpochTiming {
     pub epoch: u64,
     /// Moving θ.
     pub primal: f64,
-    /// Measuring slacks and moving multipliers.
+    /// Measuring violations and moving multipliers.
     pub dual: f64,
     /// Since this process began to train.
     pub elapsed: f64,
@@ -75,7 +75,7 @@ fn rows(standings: &[feasible::Standing]) -> Vec<RequirementMetrics> {
     let row = |s: &feasible::Standing| RequirementMetrics {
         name: s.name.clone(),
         value: s.value,
-        worst_slack: s.worst_slack,
+        worst_violation: s.worst_violation,
         violated: s.violated,
         met: s.met,
         multiplier: s.multiplier,
@@ -103,9 +103,9 @@ impl EpochMetrics {
         }
     }
 
-    /// The requirement with the largest slack.
+    /// The requirement with the largest violation.
     pub fn worst(&self) -> Option<&RequirementMetrics> {
-        self.requirements.iter().max_by(|a, b| a.worst_slack.total_cmp(&b.worst_slack))
+        self.requirements.iter().max_by(|a, b| a.worst_violation.total_cmp(&b.worst_violation))
     }
 }
 

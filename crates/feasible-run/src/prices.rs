@@ -1,6 +1,6 @@
 //! The prices of a run's requirements, verified by solving again.
 //!
-//! For each requirement the problem is solved at c + δ and at c − δ, δ a share of the level that
+//! For each requirement the problem is solved at c + δ and at c − δ, δ a share of the limit that
 //! training works with, starting from the run's own solution and with its own learner, seed and
 //! batches; and once more at c. The first-order price is the straight line through the two sides;
 //! how far the middle is from it, |P(c + δ) − 2 P(c) + P(c − δ)|/2, is curvature where the learner
@@ -10,7 +10,7 @@
 use std::path::Path;
 
 use feasible::price::{Price, solve_from};
-use feasible::requirement::Level;
+use feasible::requirement::Limit;
 use feasible::{Measurement, Outcome, Problem};
 use feasible_problem::data::sha256;
 use feasible_problem::plan::Plan;
@@ -31,18 +31,18 @@ use crate::storage::{Directory, Storage, failed, read_from};
 pub struct Prices {
     /// SHA-256 of the model they are of.
     pub model: String,
-    /// δ as a share of the level that training works with.
+    /// δ as a share of the limit that training works with.
     pub share: f64,
     /// The run's objective on the training rows, weight decay included.
     pub objective: f64,
-    /// The objective after solving once more at the same level.
+    /// The objective after solving once more at the same limit.
     pub again: f64,
     /// Every requirement.
     pub prices: Vec<Price>,
 }
 
 impl Prices {
-    /// How far the objective moves when nothing about the levels does: what training goes on to
+    /// How far the objective moves when nothing about the limits does: what training goes on to
     /// gain or lose.
     pub fn drift(&self) -> f64 {
         self.again - self.objective
@@ -61,7 +61,7 @@ impl Prices {
     /// As a table for people.
     pub fn to_text(&self) -> String {
         let mut text = format!(
-            "Prices: the change of the objective when a level is relaxed by {} %, predicted by the \
+            "Prices: the change of the objective when a limit is relaxed by {} %, predicted by the \
              multiplier and observed by solving again\n\n",
             short(100.0 * self.share)
         );
@@ -81,8 +81,8 @@ impl Prices {
         }
         text += &grid.to_text(&[Align::Left, Align::Right]);
         text += &format!(
-            "\n± is how far the objective at the level itself is from the middle of both sides: a \
-             price below it is not resolved.\nSolved again at the same level, the objective moves \
+            "\n± is how far the objective at the limit itself is from the middle of both sides: a \
+             price below it is not resolved.\nSolved again at the same limit, the objective moves \
              by {}; that is on both sides and no part of a price.\nA multiplier is a price at a \
              minimum: where training was ended by its epochs, the two may differ.\n",
             short(self.drift())
@@ -91,7 +91,7 @@ impl Prices {
     }
 }
 
-/// A level to solve again at.
+/// A limit to solve again at.
 struct Job {
     clause: usize,
     by: f64,
@@ -144,21 +144,21 @@ pub fn check_prices(
 /// Once more as it is, then each requirement relaxed and stricter.
 fn jobs(problem: &Problem, measurement: &Measurement, share: f64) -> Vec<Job> {
     let mut jobs = vec![Job { clause: 0, by: 0.0 }];
-    let rows = problem.requirements().iter().zip(&measurement.slacks).enumerate();
-    for (clause, (requirement, slacks)) in rows {
-        let level = match requirement.level() {
-            Level::Common(c) => *c,
-            Level::PerPoint(levels) => levels.iter().sum::<f64>() / levels.len().max(1) as f64,
+    let rows = problem.requirements().iter().zip(&measurement.violations).enumerate();
+    for (clause, (requirement, violations)) in rows {
+        let limit = match requirement.limit() {
+            Limit::Common(c) => *c,
+            Limit::PerPoint(limits) => limits.iter().sum::<f64>() / limits.len().max(1) as f64,
         };
-        // The level that training works with; a level of 0 has no share of its own.
-        let trained = (level.abs() - slacks.margin).abs();
+        // The limit that training works with; a limit of 0 has no share of its own.
+        let trained = (limit.abs() - violations.margin).abs();
         let delta = share * if trained > 0.0 { trained } else { 1e-3 };
         jobs.extend([Job { clause, by: delta }, Job { clause, by: -delta }]);
     }
     jobs
 }
 
-/// The objective after solving with one level moved.
+/// The objective after solving with one limit moved.
 fn objective(
     plan: &Plan,
     from: &Start,

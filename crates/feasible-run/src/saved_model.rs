@@ -61,7 +61,7 @@ pub struct Manifest {
     /// The attack that requirements with an adversary are judged by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attack: Option<EvaluationAttackSpec>,
-    /// Slack up to which a requirement counts as met.
+    /// Violation up to which a requirement counts as met.
     pub tolerance: f64,
     /// How it was trained and what it achieved.
     pub training: Summary,

@@ -156,7 +156,7 @@ pub(crate) fn evaluations_text(parts: &[(&'static str, &Evaluation)]) -> String 
     };
     text += "\n";
     let mut grid = Grid::new();
-    let mut head = vec!["requirement".to_string(), "level".into()];
+    let mut head = vec!["requirement".to_string(), "limit".into()];
     for (name, _) in parts {
         head.extend([format!("{name} mean"), "violated".into(), "".into()]);
     }
@@ -171,7 +171,7 @@ pub(crate) fn evaluations_text(parts: &[(&'static str, &Evaluation)]) -> String 
             format!(
                 "{} {}",
                 requirement.sense.replace("<=", "≤").replace(">=", "≥"),
-                short(requirement.level)
+                short(requirement.limit)
             ),
         ];
         for (_, evaluation) in parts {

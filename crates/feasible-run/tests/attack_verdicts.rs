@@ -38,7 +38,7 @@ fn what_the_cheap_attack_leaves_feasible_the_verdict_may_not() {
     let plan = Plan::check(&with(9.0)).unwrap();
     let start = feasible::Model::initial(plan.model(), 0);
     let cheap = |problem: &feasible::Problem| {
-        9.0 + problem.measure(plan.model(), &start).unwrap().slacks[0].measured[0]
+        9.0 + problem.measure(plan.model(), &start).unwrap().violations[0].measured[0]
     };
     let run = fitted(&with(9.0));
     let summary = run.runs()[0].summary.as_ref().unwrap();

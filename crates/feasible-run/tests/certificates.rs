@@ -87,7 +87,7 @@ fn no_vc_dimension_is_given_for_sets_whose_dimension_is_not_known() {
     assert_eq!((gap.rows.len(), gap.rows.iter().sum::<usize>()), (2, 4937));
     assert!(gap.vacuous, "{gap:?}");
     // The difference of two errors spans [−1, 1], its violation [−1.1, 0.9]; KL has no bound.
-    assert_eq!(theory.approximation.squared_slacks, None);
+    assert_eq!(theory.approximation.squared_violations, None);
     let text = certificate.to_text();
     assert!(
         text.contains("is not given for 'sex'") && text.contains("vacuous for 'gap'"),
@@ -116,7 +116,7 @@ fn a_difference_has_twice_the_slope_and_both_signs() {
     "#;
     let theory = fitted(problem).certificate.unwrap().theory.unwrap();
     let a = theory.approximation;
-    assert!((a.squared_slacks.unwrap() - 1.21).abs() < 1e-12, "{a:?}");
+    assert!((a.squared_violations.unwrap() - 1.21).abs() < 1e-12, "{a:?}");
     // 1 − p_y has M = √2/4 with two outputs; the objective's 8/27 √2 is less than twice that.
     let steepest = 2.0 * 2f64.sqrt() / 4.0;
     assert!((a.error_per_nu.unwrap() - (1.0 + a.mu) * steepest).abs() < 1e-9, "{a:?}");

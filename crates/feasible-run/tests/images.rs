@@ -41,7 +41,7 @@ at_most = 0.3
 [training]
 epochs = 2
 batch_size = 20
-survey = 20
+measure_on = 20
 
 [evaluation]
 attack = { steps = 4, restarts = 1 }
@@ -370,7 +370,7 @@ fn what_is_wrong_with_images_or_adversaries_is_said_where_it_stands() {
             "requirement.robust.counterfactual={set={class='Bag'}}".into(),
             "only one of adversary and counterfactual",
         ),
-        ("training.survey=0".into(), "survey"),
+        ("training.measure_on=0".into(), "measure_on"),
     ] {
         let source =
             Source::new("images.toml", RESNET).with_overrides(std::slice::from_ref(&change));

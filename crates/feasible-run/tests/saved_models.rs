@@ -145,7 +145,7 @@ fn rows_and_multipliers_name_the_samples() {
     assert_eq!(rows.split(), plan.data().split);
     let csv = String::from_utf8(files.read(files::MULTIPLIERS).unwrap()).unwrap();
     let mut lines = csv.lines();
-    assert_eq!(lines.next(), Some("requirement,kind,row,counterfactual,multiplier,slack"));
+    assert_eq!(lines.next(), Some("requirement,kind,row,counterfactual,multiplier,violation"));
     let ids: Vec<u32> = lines.map(|l| l.split(',').nth(2).unwrap().parse().unwrap()).collect();
     assert_eq!(ids, plan.data().split.train);
 }

@@ -43,7 +43,7 @@ fn a_sweep_of_five_limits_and_two_seeds_reads_its_table_once() {
     let directory = tempfile::tempdir().unwrap();
     let (source, counted) = Counted::of(problem(directory.path(), GENDER, "epochs = 1\n"));
     let options = SweepOptions {
-        levels: vec![1e-4, 1e-3, 1e-2, 0.1, 0.2],
+        limits: vec![1e-4, 1e-3, 1e-2, 0.1, 0.2],
         seeds: vec![1, 2],
         threads: 2,
         ..SweepOptions::new("gender")

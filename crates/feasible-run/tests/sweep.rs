@@ -60,19 +60,19 @@ fn exact(c: f64) -> (f64, f64) {
 fn a_frontier_is_the_one_found_by_hand() {
     let scratch = tempfile::tempdir().unwrap();
     let source = problem(scratch.path());
-    let levels = vec![0.02, 0.05, 0.1, 0.17, 0.37];
+    let limits = vec![0.02, 0.05, 0.1, 0.17, 0.37];
     let options = SweepOptions {
-        levels: levels.clone(),
+        limits: limits.clone(),
         seeds: vec![2, 1],
         threads: 2,
         ..SweepOptions::new("low")
     };
     let frontier = sweep(&source, &options, &|_| {}).unwrap();
-    assert_eq!((frontier.key, &frontier.levels), (Key::AtMost, &levels));
+    assert_eq!((frontier.key, &frontier.limits), (Key::AtMost, &limits));
     assert_eq!(frontier.starts, Starts::Chain);
     assert_eq!(frontier.points.len(), 10);
     for point in &frontier.points {
-        let (objective, multiplier) = exact(point.level);
+        let (objective, multiplier) = exact(point.limit);
         // Single precision: residuals of 64 ε are 8e-6, and a multiplier is a ratio of gradients.
         assert!((point.train.objective.unwrap() - objective).abs() < 2e-5, "{point:?}");
         assert!((point.multiplier - multiplier).abs() < 2e-3 * (1.0 + multiplier), "{point:?}");
@@ -80,7 +80,7 @@ fn a_frontier_is_the_one_found_by_hand() {
     }
     let text = frontier.to_text();
     assert!(text.contains("2 of 2") && text.contains("multiplier"), "{text}");
-    // Afresh at every level is another way to the same place.
+    // Afresh at every limit is another way to the same place.
     let cold =
         sweep(&source, &SweepOptions { start: Some(Warmth::Afresh), ..options }, &|_| {}).unwrap();
     for (a, b) in frontier.points.iter().zip(&cold.points) {
@@ -94,7 +94,7 @@ fn a_sweep_goes_on_where_it_stopped_and_threads_change_nothing() {
     let source = problem(scratch.path());
     let (first, second) = (scratch.path().join("first"), scratch.path().join("second"));
     let options = |directory: &Path, threads| SweepOptions {
-        levels: vec![0.02, 0.05, 0.1],
+        limits: vec![0.02, 0.05, 0.1],
         seeds: vec![1, 2],
         threads,
         directory: Some(directory.to_path_buf()),
@@ -131,19 +131,19 @@ fn a_sweep_goes_on_where_it_stopped_and_threads_change_nothing() {
         assert_eq!(read(&first), read(&second), "{file}");
     };
     same("sweep.csv");
-    same("level-0.02/seed-2/model.safetensors");
-    // Says where it started from; the loosest level started by itself.
+    same("limit-0.02/seed-2/model.safetensors");
+    // Says where it started from; the loosest limit started by itself.
     let info =
-        |level: &str| std::fs::read_to_string(first.join(level).join("seed-1/run.json")).unwrap();
-    assert!(info("level-0.05").contains("\"started_from\": \"the solution at 0.1\""));
-    assert!(!info("level-0.1").contains("started_from"));
-    // Other levels are another sweep.
-    let others = SweepOptions { levels: vec![0.3], ..options(&first, 1) };
+        |limit: &str| std::fs::read_to_string(first.join(limit).join("seed-1/run.json")).unwrap();
+    assert!(info("limit-0.05").contains("\"started_from\": \"the solution at 0.1\""));
+    assert!(!info("limit-0.1").contains("started_from"));
+    // Other limits are another sweep.
+    let others = SweepOptions { limits: vec![0.3], ..options(&first, 1) };
     let error = sweep(&source, &others, &|_| {}).unwrap_err();
     assert!(error.to_string().contains("a sweep of other settings"), "{error}");
     sweep(&source, &SweepOptions { force: true, ..others }, &|_| {}).unwrap();
-    assert!(first.join("level-0.3/seed-1/summary.json").is_file());
-    assert!(!first.join("level-0.05").exists());
+    assert!(first.join("limit-0.3/seed-1/summary.json").is_file());
+    assert!(!first.join("limit-0.05").exists());
 }
 
 #[test]
@@ -151,15 +151,15 @@ fn what_cannot_be_swept_is_named() {
     let scratch = tempfile::tempdir().unwrap();
     let source = problem(scratch.path());
     let refuse = |options: SweepOptions| sweep(&source, &options, &|_| {}).unwrap_err().to_string();
-    let error = refuse(SweepOptions { levels: vec![0.1], ..SweepOptions::new("lov") });
+    let error = refuse(SweepOptions { limits: vec![0.1], ..SweepOptions::new("lov") });
     assert!(error.contains("no requirement is named 'lov': did you mean 'low'?"), "{error}");
-    let error = refuse(SweepOptions { levels: vec![0.1], ..SweepOptions::new("something else") });
+    let error = refuse(SweepOptions { limits: vec![0.1], ..SweepOptions::new("something else") });
     assert!(error.contains("there are low"), "{error}");
     let error = refuse(SweepOptions::new("low"));
-    assert!(error.contains("--levels"), "{error}");
-    for (level, said) in [(-0.1, "never below 0"), (1e300, "out of all proportion")] {
-        let error = refuse(SweepOptions { levels: vec![level, 0.1], ..SweepOptions::new("low") });
-        assert!(error.starts_with("--levels") && error.contains(said), "{error}");
+    assert!(error.contains("--limits"), "{error}");
+    for (limit, said) in [(-0.1, "never below 0"), (1e300, "out of all proportion")] {
+        let error = refuse(SweepOptions { limits: vec![limit, 0.1], ..SweepOptions::new("low") });
+        assert!(error.starts_with("--limits") && error.contains(said), "{error}");
     }
 }
 
@@ -192,12 +192,12 @@ fn predicted_and_observed_prices_agree_with_the_derivative() {
 }
 
 #[test]
-fn first_order_levels_have_all_had_the_same_training() {
+fn first_order_limits_have_all_had_the_same_training() {
     let scratch = tempfile::tempdir().unwrap();
     let settings = ["training.learner=alternating".to_string(), "training.epochs=4".into()];
     let source = problem(scratch.path()).with_overrides(&settings);
     let options = |start| SweepOptions {
-        levels: vec![0.05, 0.1],
+        limits: vec![0.05, 0.1],
         start,
         threads: 3,
         directory: Some(scratch.path().join(format!("{start:?}"))),
@@ -209,8 +209,8 @@ fn first_order_levels_have_all_had_the_same_training() {
     assert_eq!(warm.starts, Starts::Loosest);
     let top = scratch.path().join("Some(Warm)");
     assert!(top.join("start/seed-0/summary.json").is_file());
-    for level in ["level-0.05", "level-0.1"] {
-        let info = std::fs::read_to_string(top.join(level).join("seed-0/run.json")).unwrap();
+    for limit in ["limit-0.05", "limit-0.1"] {
+        let info = std::fs::read_to_string(top.join(limit).join("seed-0/run.json")).unwrap();
         assert!(info.contains("\"started_from\": \"the solution at 0.1\""), "{info}");
     }
 }

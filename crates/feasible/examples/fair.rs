@@ -61,17 +61,19 @@ fn report(
 ) -> Result<(), feasible::Error> {
     println!(
         "  {:<26} {:>12} {:>10} {:>11}",
-        "requirement", "worst slack", "violated", "multiplier"
+        "requirement", "worst violation", "violated", "multiplier"
     );
     let measured = fair.measure(model, &solution.theta)?;
-    for (i, (requirement, slacks)) in fair.requirements().iter().zip(&measured.slacks).enumerate() {
+    for (i, (requirement, violations)) in
+        fair.requirements().iter().zip(&measured.violations).enumerate()
+    {
         let standing = solution.requirements.get(i);
         let multiplier = standing.map_or("none".into(), |s| format!("{:.2}", s.multiplier));
-        let (worst, violated) = (slacks.worst(), 100.0 * slacks.violated(0.0));
+        let (worst, violated) = (violations.worst(), 100.0 * violations.violated(0.0));
         println!("  {:<26} {worst:>+12.5} {violated:>8.1} % {multiplier:>11}", requirement.name());
     }
     let rates = audit.measure(model, &solution.theta)?;
-    let rate = |i: usize| 100.0 * rates.slacks[i].measured[0];
+    let rate = |i: usize| 100.0 * rates.violations[i].measured[0];
     let (right, flips) = (100.0 - rate(0), rate(1));
     println!(
         "  on new applicants: {right:.1} % right, {flips:.2} % of predictions flip with the group\n"
@@ -84,7 +86,7 @@ fn main() -> Result<(), feasible::Error> {
     let plain = Problem::minimise(&train, Loss::CrossEntropy).check()?;
     let fair = plain.with_requirements(requirements(&train)?)?;
 
-    // Two rates to read off new applicants: errors and flips (levels do not matter here).
+    // Two rates to read off new applicants: errors and flips (limits do not matter here).
     let flipped = test.counterfactual(rho::flip(GROUP))?;
     let smooth = Loss::TotalVariation { smoothing: 1e-3 };
     let audit = Problem::minimise(&test, Loss::CrossEntropy)

@@ -25,7 +25,10 @@ fn main() -> Result<(), feasible::Error> {
 
     println!("{}; objective {:.3}", solution.outcome, solution.objective());
     for r in &solution.requirements {
-        println!("{}: worst slack {:+.4}, multiplier {:.3}", r.name, r.worst_slack, r.multiplier);
+        println!(
+            "{}: worst violation {:+.4}, multiplier {:.3}",
+            r.name, r.worst_violation, r.multiplier
+        );
     }
     println!("hardest applicants: {:.3?}", solution.multipliers.of(0));
     Ok(())

@@ -1,6 +1,6 @@
-//! Dual optimisers: how the slacks move the multipliers.
+//! Dual optimisers: how the violations move the multipliers.
 //!
-//! With s = ℓ − c the slack of a multiplier m (positive: violated), every method ends in the
+//! With s = ℓ − c the violation of a multiplier m (positive: violated), every method ends in the
 //! projection m ← \[m + step\]₊:
 //!
 //! | method | step | reference |
@@ -13,10 +13,10 @@
 //! [`Scaling`] says whether ascent and νPI see s or s/N for pointwise requirements; Adam does
 //! not care (up to ε), and always sees s.
 //!
-//! Each multiplier has a state of its own, and only multipliers that are given a slack move:
+//! Each multiplier has a state of its own, and only multipliers that are given a violation move:
 //! no momentum leaks into samples that were not seen.
 //!
-//! Under Adam a multiplier moves by about η per step whatever the slack, so the sizes of
+//! Under Adam a multiplier moves by about η per step whatever the violation, so the sizes of
 //! multipliers made by it are no sensitivities until they have settled.
 
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ use crate::problem::Problem;
 use crate::requirement::Kind;
 use crate::schedule::Schedule;
 
-/// Whether a pointwise slack enters a dual step as it is or divided by N.
+/// Whether a pointwise violation enters a dual step as it is or divided by N.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scaling {
@@ -43,7 +43,7 @@ pub enum Scaling {
 pub enum DualMethod {
     /// Projected (sub)gradient ascent.
     Ascent {
-        /// Of pointwise slacks.
+        /// Of pointwise violations.
         scaling: Scaling,
     },
     /// Adam.
@@ -56,13 +56,13 @@ pub enum DualMethod {
         /// Added to √v̂.
         epsilon: f64,
     },
-    /// Proportional-integral control of the slack; η is κᵢ.
+    /// Proportional-integral control of the violation; η is κᵢ.
     NuPi {
         /// κₚ, at least 0.
         proportional: f64,
         /// ν in [0, 1): smoothing of the proportional part; 0 is plain PI.
         nu: f64,
-        /// Of pointwise slacks.
+        /// Of pointwise violations.
         scaling: Scaling,
     },
 }
@@ -87,7 +87,7 @@ impl Dual {
         Self { rate, schedule: Schedule::Constant, method }
     }
 
-    /// Projected ascent on the raw slacks.
+    /// Projected ascent on the raw violations.
     pub fn ascent(rate: f64) -> Self {
         Self::new(rate, DualMethod::Ascent { scaling: Scaling::Raw })
     }
@@ -107,7 +107,7 @@ impl Dual {
         Self::new(rate, DualMethod::Adam { beta1, beta2, epsilon: 1e-8 })
     }
 
-    /// νPI on the raw slacks: integral gain `rate`, proportional gain and smoothing.
+    /// νPI on the raw violations: integral gain `rate`, proportional gain and smoothing.
     pub fn nu_pi(rate: f64, proportional: f64, nu: f64) -> Self {
         Self::new(rate, DualMethod::NuPi { proportional, nu, scaling: Scaling::Raw })
     }
@@ -151,7 +151,7 @@ impl Dual {
         self.schedule.check()
     }
 
-    /// Moves all multipliers of one requirement, whose slacks are `slacks` + `margin`; `epoch` is the number of
+    /// Moves all multipliers of one requirement, whose violations are `violations` + `margin`; `epoch` is the number of
     /// epochs done, for schedules.
     ///
     /// # Panics
@@ -162,7 +162,7 @@ impl Dual {
         kind: Kind,
         multipliers: &mut [f64],
         state: &mut DualState,
-        slacks: &[f64],
+        violations: &[f64],
         margin: f64,
     ) {
         let DualState { first, second, steps } = state;
@@ -176,14 +176,14 @@ impl Dual {
                 let rate = self.rate * self.schedule.factor(epoch);
                 let adam = AdamStep::new(rate, beta1, beta2, epsilon, number);
                 let moments = first.iter_mut().zip(second);
-                for ((m, &slack), (first, second)) in
-                    multipliers.iter_mut().zip(slacks).zip(moments)
+                for ((m, &violation), (first, second)) in
+                    multipliers.iter_mut().zip(violations).zip(moments)
                 {
-                    adam.apply(slack + margin, first, second, m);
+                    adam.apply(violation + margin, first, second, m);
                 }
             }
             _ => {
-                let seen = slacks.iter().map(|s| s + margin).enumerate();
+                let seen = violations.iter().map(|s| s + margin).enumerate();
                 self.step(epoch, kind, multipliers, state, seen);
             }
         }
@@ -191,7 +191,7 @@ impl Dual {
 
     /// Moves the multipliers of one requirement.
     ///
-    /// `seen` pairs the index of a multiplier with its slack; others do not move.
+    /// `seen` pairs the index of a multiplier with its violation; others do not move.
     ///
     /// # Panics
     /// As [`Dual::step_all`], and for an index that is no multiplier's.
@@ -212,32 +212,32 @@ impl Dual {
         match self.method {
             DualMethod::Ascent { scaling } => {
                 let rate = rate * scale(scaling);
-                for (n, slack) in seen {
-                    ascend(&mut multipliers[n], rate * slack);
+                for (n, violation) in seen {
+                    ascend(&mut multipliers[n], rate * violation);
                 }
             }
             DualMethod::Adam { beta1, beta2, epsilon } => {
                 let mut adam = AdamStep::new(rate, beta1, beta2, epsilon, 1);
-                for (n, slack) in seen {
+                for (n, violation) in seen {
                     state.steps[n] = state.steps[n].saturating_add(1);
                     // Most multipliers have seen as many steps as the one before.
                     if state.steps[n] != adam.number {
                         adam = AdamStep::new(rate, beta1, beta2, epsilon, state.steps[n]);
                     }
                     let (first, second) = (&mut state.first[n], &mut state.second[n]);
-                    adam.apply(slack, first, second, &mut multipliers[n]);
+                    adam.apply(violation, first, second, &mut multipliers[n]);
                 }
             }
             DualMethod::NuPi { proportional, nu, scaling } => {
                 let scale = scale(scaling);
-                for (n, slack) in seen {
-                    let slack = scale * slack;
-                    // ξ starts at the first slack seen, so that the first step is plain ascent.
-                    let before = if state.steps[n] == 0 { slack } else { state.first[n] };
+                for (n, violation) in seen {
+                    let violation = scale * violation;
+                    // ξ starts at the first violation seen, so that the first step is plain ascent.
+                    let before = if state.steps[n] == 0 { violation } else { state.first[n] };
                     state.steps[n] = state.steps[n].saturating_add(1);
-                    let after = nu * before + (1.0 - nu) * slack;
+                    let after = nu * before + (1.0 - nu) * violation;
                     state.first[n] = after;
-                    let step = rate * slack + proportional * (after - before);
+                    let step = rate * violation + proportional * (after - before);
                     ascend(&mut multipliers[n], step);
                 }
             }
@@ -272,9 +272,9 @@ impl AdamStep {
     }
 
     #[inline(always)]
-    fn apply(&self, slack: f64, first: &mut f64, second: &mut f64, multiplier: &mut f64) {
-        *first = self.beta1 * *first + (1.0 - self.beta1) * slack;
-        *second = self.beta2 * *second + (1.0 - self.beta2) * slack * slack;
+    fn apply(&self, violation: f64, first: &mut f64, second: &mut f64, multiplier: &mut f64) {
+        *first = self.beta1 * *first + (1.0 - self.beta1) * violation;
+        *second = self.beta2 * *second + (1.0 - self.beta2) * violation * violation;
         ascend(multiplier, self.rate * *first / (second.sqrt() + self.epsilon));
     }
 }
@@ -324,34 +324,34 @@ impl DualState {
 mod tests {
     use super::*;
 
-    fn run(dual: &Dual, kind: Kind, start: &[f64], slacks: &[&[(usize, f64)]]) -> Vec<f64> {
+    fn run(dual: &Dual, kind: Kind, start: &[f64], violations: &[&[(usize, f64)]]) -> Vec<f64> {
         let mut multipliers = start.to_vec();
         let mut state = DualState::start(dual, start.len());
-        for seen in slacks {
+        for seen in violations {
             dual.step(0.0, kind, &mut multipliers, &mut state, seen.iter().copied());
         }
         multipliers
     }
 
     #[test]
-    fn ascent_adds_the_rate_times_the_slack_and_projects() {
+    fn ascent_adds_the_rate_times_the_violation_and_projects() {
         let dual = Dual::ascent(0.5);
         assert_eq!(run(&dual, Kind::Average, &[1.0], &[&[(0, 0.4)]]), [1.2]);
         assert_eq!(run(&dual, Kind::Average, &[1.0], &[&[(0, -9.0)]]), [0.0]);
     }
 
     #[test]
-    fn algorithm1_divides_pointwise_slacks_by_n_and_average_ones_not() {
+    fn algorithm1_divides_pointwise_violations_by_n_and_average_ones_not() {
         let dual = Dual::algorithm1(0.5);
         assert_eq!(run(&dual, Kind::Pointwise, &[1.0, 1.0], &[&[(0, 0.4)]]), [1.1, 1.0]);
         assert_eq!(run(&dual, Kind::Average, &[1.0], &[&[(0, 0.4)]]), [1.2]);
     }
 
     #[test]
-    fn the_first_adam_step_is_the_rate_whatever_the_slack() {
+    fn the_first_adam_step_is_the_rate_whatever_the_violation() {
         let moved = run(&Dual::adam(0.01), Kind::Pointwise, &[1.0; 2], &[&[(0, 1e-3), (1, 50.0)]]);
         for m in moved {
-            // ε = 1e-8 beside a slack of 1e-3 shortens the step by 1e-5 of itself.
+            // ε = 1e-8 beside a violation of 1e-3 shortens the step by 1e-5 of itself.
             assert!((m - 1.01).abs() < 2e-7, "{m}");
         }
     }
@@ -359,9 +359,14 @@ mod tests {
     #[test]
     fn a_multiplier_that_is_not_seen_does_not_move_and_keeps_its_own_bias_correction() {
         for dual in [Dual::ascent(0.1), Dual::adam(0.1), Dual::nu_pi(0.1, 0.5, 0.9)] {
-            let slack = |n| [(n, 0.7)];
-            let late = run(&dual, Kind::Pointwise, &[1.0; 2], &[&slack(0), &slack(0), &slack(1)]);
-            let alone = run(&dual, Kind::Pointwise, &[1.0; 2], &[&slack(1)]);
+            let violation = |n| [(n, 0.7)];
+            let late = run(
+                &dual,
+                Kind::Pointwise,
+                &[1.0; 2],
+                &[&violation(0), &violation(0), &violation(1)],
+            );
+            let alone = run(&dual, Kind::Pointwise, &[1.0; 2], &[&violation(1)]);
             assert_eq!(alone[0], 1.0);
             assert_eq!(late[1], alone[1], "{dual:?}");
         }
@@ -369,15 +374,15 @@ mod tests {
 
     #[test]
     fn nu_pi_without_proportional_gain_is_ascent() {
-        let slacks: Vec<[(usize, f64); 1]> = (0..9).map(|t| [(0, (t as f64).cos())]).collect();
-        let slacks: Vec<&[(usize, f64)]> = slacks.iter().map(|s| s.as_slice()).collect();
-        let pi = run(&Dual::nu_pi(0.3, 0.0, 0.9), Kind::Average, &[1.0], &slacks);
-        assert_eq!(pi, run(&Dual::ascent(0.3), Kind::Average, &[1.0], &slacks));
+        let violations: Vec<[(usize, f64); 1]> = (0..9).map(|t| [(0, (t as f64).cos())]).collect();
+        let violations: Vec<&[(usize, f64)]> = violations.iter().map(|s| s.as_slice()).collect();
+        let pi = run(&Dual::nu_pi(0.3, 0.0, 0.9), Kind::Average, &[1.0], &violations);
+        assert_eq!(pi, run(&Dual::ascent(0.3), Kind::Average, &[1.0], &violations));
     }
 
     #[test]
-    fn nu_pi_answers_a_jump_of_the_slack_with_its_proportional_part() {
-        // Slack 0 then 1, plain PI (ν = 0): κᵢ·1 + κₚ·(1 − 0) on the second step.
+    fn nu_pi_answers_a_jump_of_the_violation_with_its_proportional_part() {
+        // Violation 0 then 1, plain PI (ν = 0): κᵢ·1 + κₚ·(1 − 0) on the second step.
         let moved =
             run(&Dual::nu_pi(0.1, 2.0, 0.0), Kind::Average, &[1.0], &[&[(0, 0.0)], &[(0, 1.0)]]);
         assert!((moved[0] - 3.1).abs() < 1e-12);
@@ -390,10 +395,11 @@ mod tests {
             let (mut together, mut apart) = (start, start);
             let mut states = [DualState::start(&dual, 4), DualState::start(&dual, 4)];
             for t in 0..5 {
-                let slacks: [f64; 4] = std::array::from_fn(|n| (n as f64 + 2.0 * t as f64).sin());
+                let violations: [f64; 4] =
+                    std::array::from_fn(|n| (n as f64 + 2.0 * t as f64).sin());
                 let [a, b] = &mut states;
-                dual.step_all(t as f64, Kind::Pointwise, &mut together, a, &slacks, 0.25);
-                let seen = slacks.iter().map(|s| s + 0.25).enumerate();
+                dual.step_all(t as f64, Kind::Pointwise, &mut together, a, &violations, 0.25);
+                let seen = violations.iter().map(|s| s + 0.25).enumerate();
                 dual.step(t as f64, Kind::Pointwise, &mut apart, b, seen);
             }
             assert_eq!(together, apart);

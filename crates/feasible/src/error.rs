@@ -56,17 +56,7 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// A level that is not a number.
-    #[error("requirement '{requirement}': level {value}{} is not finite; give a number", .sample.map(|n| format!(" of sample {n}")).unwrap_or_default())]
-    Level {
-        /// The requirement.
-        requirement: String,
-        /// The level given.
-        value: f64,
-        /// The sample, when levels are per sample.
-        sample: Option<usize>,
-    },
-    /// A limit that every model meets, or none.
+    /// A limit that is not a number, or that every model meets, or none.
     #[error("requirement '{requirement}': the limit {}{} {reason}", crate::limit::written(*.value), .sample.map(|n| format!(" of sample {n}")).unwrap_or_default())]
     Limit {
         /// The requirement.
@@ -127,9 +117,9 @@ pub enum Error {
         /// The loss.
         loss: String,
     },
-    /// Fewer rows than any certificate at this level takes.
+    /// Fewer rows than any certificate at this limit takes.
     #[error(
-        "{rows} rows cannot certify a rate of at most {level}, whatever they show: at least {needed} \
+        "{rows} rows cannot certify a rate of at most {limit}, whatever they show: at least {needed} \
          are needed"
     )]
     TooFewRows {
@@ -137,8 +127,8 @@ pub enum Error {
         rows: u64,
         /// Rows that could do.
         needed: u64,
-        /// The level, as a rate.
-        level: f64,
+        /// The limit, as a rate.
+        limit: f64,
     },
     /// A saved state that belongs to another problem, model or learner.
     #[error("this state does not belong to this problem and model: {reason}")]

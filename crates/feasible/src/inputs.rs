@@ -17,7 +17,7 @@
 //! ```
 
 use crate::error::{Error, Result};
-use crate::lists::Lists;
+use crate::row_offsets::RowOffsets;
 
 /// A matrix of inputs, one row per sample. See the [module](self).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,7 +28,7 @@ pub struct Inputs {
     dense_columns: Vec<u32>,
     /// `rows × dense_columns.len()`, row by row.
     dense: Vec<f32>,
-    lists: Lists,
+    offsets: RowOffsets,
     /// Column numbers whose value is 1, ascending within a row; where lists are even, filled up
     /// with `width`.
     hot: Vec<u32>,
@@ -79,7 +79,7 @@ impl Inputs {
             width,
             dense_columns: (0..width as u32).collect(),
             dense: values,
-            lists: Lists::Even { length: 0 },
+            offsets: RowOffsets::Even { length: 0 },
             hot: Vec::new(),
             exclusive: Vec::new(),
         })
@@ -98,7 +98,7 @@ impl Inputs {
         }
         self.rows = rows;
         self.dense.resize(rows * width, 0.0);
-        self.lists = Lists::Even { length: 0 };
+        self.offsets = RowOffsets::Even { length: 0 };
         self.exclusive.clear();
         for (r, row) in self.dense.chunks_exact_mut(width).enumerate() {
             write(r, row);
@@ -150,7 +150,7 @@ impl Inputs {
     /// The indicator columns that are 1 in row `r`, ascending.
     #[inline(always)]
     pub fn hot(&self, r: usize) -> &[u32] {
-        let mut hot = &self.hot[self.lists.range(r)];
+        let mut hot = &self.hot[self.offsets.range(r)];
         while let [rest @ .., last] = hot
             && *last as usize == self.width
         {
@@ -163,16 +163,16 @@ impl Inputs {
     /// with the number of columns, so that a loop over them has no end to guess.
     #[inline(always)]
     pub fn even_hot(&self, r: usize) -> Option<&[u32]> {
-        matches!(self.lists, Lists::Even { .. }).then(|| &self.hot[self.lists.range(r)])
+        matches!(self.offsets, RowOffsets::Even { .. }).then(|| &self.hot[self.offsets.range(r)])
     }
 
     /// Whether [`Inputs::even_hot`] gives lists.
     pub fn is_even(&self) -> bool {
-        matches!(self.lists, Lists::Even { .. })
+        matches!(self.offsets, RowOffsets::Even { .. })
     }
 
     /// Where groups of neighbouring columns start of which no row has two indicators, so that each is
-    /// something like the levels of one category: the fewest groups there can be. Together they hold every
+    /// something like the categories of one column: the fewest groups there can be. Together they hold every
     /// indicator that is 1 anywhere.
     pub fn exclusive(&self) -> &[u32] {
         &self.exclusive
@@ -248,8 +248,8 @@ impl InputsBuilder {
         let mut dense = Vec::new();
         // A hint that no memory can hold is none.
         let _ = dense.try_reserve_exact(rows.saturating_mul(dense_columns.len()));
-        let lists = Lists::ragged(rows);
-        let inputs = Inputs { width, dense_columns, dense, lists, ..Inputs::default() };
+        let offsets = RowOffsets::ragged(rows);
+        let inputs = Inputs { width, dense_columns, dense, offsets, ..Inputs::default() };
         Ok(Self { inputs, expected: rows, is_dense })
     }
 
@@ -288,7 +288,7 @@ impl InputsBuilder {
         }
         self.inputs.dense.extend_from_slice(dense);
         self.inputs.hot.extend_from_slice(hot);
-        self.inputs.lists.end_at(self.inputs.hot.len());
+        self.inputs.offsets.end_at(self.inputs.hot.len());
         self.inputs.rows += 1;
         Ok(())
     }
@@ -296,9 +296,9 @@ impl InputsBuilder {
     /// The finished matrix.
     pub fn finish(self) -> Inputs {
         let mut inputs = self.inputs;
-        if let Some(even) = inputs.lists.even() {
-            even.fill_up(&inputs.lists, &mut inputs.hot, inputs.width as u32);
-            inputs.lists = even;
+        if let Some(even) = inputs.offsets.even() {
+            even.fill_up(&inputs.offsets, &mut inputs.hot, inputs.width as u32);
+            inputs.offsets = even;
         }
         inputs.find_exclusive();
         inputs
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn categories_are_found_as_groups_of_columns_of_which_a_row_has_one() {
-        // Two levels; one indicator, on or off; three levels.
+        // Two categories; one indicator, on or off; three categories.
         let rows: [&[u32]; 5] = [&[0, 3], &[1, 2, 4], &[1, 5], &[0, 2, 3], &[0, 4]];
         let mut builder = InputsBuilder::new(6, vec![], rows.len()).unwrap();
         for hot in rows {

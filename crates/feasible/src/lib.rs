@@ -19,7 +19,7 @@
 //! - a [`Population`] 𝔇: whose samples, and through which view of x (itself, a subset, a
 //!   counterfactual ρ(x), an x + δ chosen against the model);
 //! - a [`Loss`] ℓ: a function of the model's outputs and of y, never of the model;
-//! - a level c.
+//! - a limit c.
 //!
 //! # A problem stated and solved
 //!
@@ -48,7 +48,7 @@
 //!
 //!     println!("{}; objective {:.3}", solution.outcome, solution.objective());
 //!     for r in &solution.requirements {
-//!         println!("{}: worst slack {:+.4}, multiplier {:.3}", r.name, r.worst_slack, r.multiplier);
+//!         println!("{}: worst violation {:+.4}, multiplier {:.3}", r.name, r.worst_violation, r.multiplier);
 //!     }
 //!     println!("hardest applicants: {:.3?}", solution.multipliers.of(0));
 //!     Ok(())
@@ -66,7 +66,7 @@
 //! needs of a [`Model`] two things only: outputs for a batch, and the product of its Jacobian
 //! with a matrix of output gradients. Everything here is therefore plain Rust on small matrices;
 //! models plug in from `feasible-nn` or from elsewhere. A [`Learner`] minimises over θ and moves the
-//! multipliers by their slacks ℓ − c with a [`Dual`] optimiser:
+//! multipliers by their violations ℓ − c with a [`Dual`] optimiser:
 //!
 //! | learner | θ | multipliers |
 //! | --- | --- | --- |
@@ -74,7 +74,7 @@
 //! | [`Learner::alternating`] | one epoch of a first-order optimiser | then one step |
 //! | [`Learner::simultaneous`] | one batch | a step with every batch |
 //!
-//! What comes back is one deterministic model, never a mixture, with its multipliers, slacks, duality
+//! What comes back is one deterministic model, never a mixture, with its multipliers, violations, duality
 //! gap and KKT residuals ([`Solution`]), and how training ended as a value ([`Outcome`]).
 //!
 //! What held-out rows prove about the population is a [`certificate`], what they prove table after table, as
@@ -116,7 +116,6 @@ pub mod inputs;
 mod lagrangian;
 pub mod learner;
 pub mod limit;
-mod lists;
 pub mod loss;
 pub mod measurement;
 pub mod model;
@@ -133,6 +132,7 @@ pub mod real;
 pub mod requirement;
 pub mod rho;
 pub mod row_model;
+mod row_offsets;
 pub mod samples;
 pub mod schedule;
 pub mod sensitivity;

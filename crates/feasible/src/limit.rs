@@ -11,7 +11,7 @@
 
 use crate::error::{Error, Result};
 use crate::loss::Loss;
-use crate::requirement::{Level, Requirement, Sense};
+use crate::requirement::{Limit, Requirement, Sense};
 
 /// The largest size of a limit: beyond it a loss, computed in `f32`, soon overflows.
 const LARGEST: f64 = 1e30;
@@ -109,9 +109,9 @@ impl Requirement {
             Sense::AtMost => c >= high,
             Sense::AtLeast => c <= low,
         };
-        match self.level() {
-            Level::Common(c) => met(*c),
-            Level::PerPoint(levels) => levels.iter().all(|&c| met(c)),
+        match self.limit() {
+            Limit::Common(c) => met(*c),
+            Limit::PerPoint(limits) => limits.iter().all(|&c| met(c)),
         }
     }
 
@@ -124,10 +124,10 @@ impl Requirement {
             return Ok(());
         }
         let range = self.range(width.unwrap_or(1));
-        match self.level() {
-            Level::Common(c) => self.check_one(*c, None, range),
-            Level::PerPoint(levels) => {
-                let mut all = levels.iter().enumerate();
+        match self.limit() {
+            Limit::Common(c) => self.check_one(*c, None, range),
+            Limit::PerPoint(limits) => {
+                let mut all = limits.iter().enumerate();
                 all.try_for_each(|(n, &c)| self.check_one(c, Some(n), range))
             }
         }

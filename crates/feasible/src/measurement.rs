@@ -1,13 +1,13 @@
-//! What a model achieves: the objective, and every slack.
+//! What a model achieves: the objective, and every violation.
 
 use serde::{Deserialize, Serialize};
 
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
-use crate::requirement::{Kind, Level, Requirement, Sense};
+use crate::requirement::{Kind, Limit, Requirement, Sense};
 use crate::sums::{largest, sum, sum_of, sum_of_pairs};
 
-/// The objective and the slacks of a θ on a problem's populations.
+/// The objective and the violations of a θ on a problem's populations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// The average loss of the objective's population, by the loss it is measured with, without the
@@ -19,22 +19,22 @@ pub struct Measurement {
     /// α/2 ‖θ‖².
     pub penalty: f64,
     /// Per requirement.
-    pub slacks: Vec<Slacks>,
+    pub violations: Vec<Violations>,
 }
 
-/// The slacks s = ℓ − c of one requirement (c − ℓ for "at least"): positive is violated.
+/// The violations s = ℓ − c of one requirement (c − ℓ for "at least"): positive is violated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Slacks {
+pub struct Violations {
     /// One, or one per point, by the loss the requirement is measured with.
     pub measured: Vec<f64>,
     /// By the loss the primal follows, where that is another one.
     pub surrogate: Option<Vec<f64>>,
-    /// How much stricter the level is in training: added to a slack there.
+    /// How much stricter the limit is in training: added to a violation there.
     pub margin: f64,
 }
 
-impl Slacks {
-    /// The slacks whose gradient the Lagrangian has, margin included.
+impl Violations {
+    /// The violations whose gradient the Lagrangian has, margin included.
     pub fn primal(&self) -> impl Iterator<Item = f64> + '_ {
         self.followed().iter().map(|s| s + self.margin)
     }
@@ -44,12 +44,12 @@ impl Slacks {
         self.surrogate.as_ref().unwrap_or(&self.measured)
     }
 
-    /// The largest slack: positive if anything is violated.
+    /// The largest violation: positive if anything is violated.
     pub fn worst(&self) -> f64 {
         largest(&self.measured)
     }
 
-    /// The largest slack if the points with the largest ones, up to this share, do not count; NaN if one is.
+    /// The largest violation if the points with the largest ones, up to this share, do not count; NaN if one is.
     pub(crate) fn worst_but(&self, share: f64) -> f64 {
         if self.measured.iter().any(|s| s.is_nan()) {
             return f64::NAN;
@@ -57,12 +57,12 @@ impl Slacks {
         if share == 0.0 {
             return self.worst();
         }
-        let mut slacks = self.measured.clone();
-        let but = allowed(share, slacks.len()).min(slacks.len() - 1);
-        *slacks.select_nth_unstable_by(but, |a, b| b.total_cmp(a)).1
+        let mut violations = self.measured.clone();
+        let but = allowed(share, violations.len()).min(violations.len() - 1);
+        *violations.select_nth_unstable_by(but, |a, b| b.total_cmp(a)).1
     }
 
-    /// The share of points whose slack exceeds `tolerance`.
+    /// The share of points whose violation exceeds `tolerance`.
     pub fn violated(&self, tolerance: f64) -> f64 {
         let above = self.measured.iter().filter(|&&s| above(s, tolerance)).count();
         above as f64 / self.measured.len() as f64
@@ -75,8 +75,8 @@ pub(crate) fn allowed(share: f64, points: usize) -> usize {
 }
 
 /// NaN counts as above.
-fn above(slack: f64, tolerance: f64) -> bool {
-    slack.is_nan() || slack > tolerance
+fn above(violation: f64, tolerance: f64) -> bool {
+    violation.is_nan() || violation > tolerance
 }
 
 impl Measurement {
@@ -90,29 +90,30 @@ impl Measurement {
         self.surrogate.unwrap_or(self.objective) + self.penalty
     }
 
-    /// The Lagrangian at these slacks, all by the losses whose gradient it has,
+    /// The Lagrangian at these violations, all by the losses whose gradient it has,
     /// $$ \hat L = \hat F_0 + \sum_i \mu_i s_i + \sum_j \frac{1}{N_j} \sum_n \lambda_{j,n} s_{j,n} . $$
     pub fn lagrangian(&self, multipliers: &Multipliers) -> f64 {
-        let pairs = self.slacks.iter().zip(multipliers.iter());
-        let of =
-            |(slacks, m): (&Slacks, &[f64])| weighted(slacks.followed(), slacks.margin, m, |s| s);
+        let pairs = self.violations.iter().zip(multipliers.iter());
+        let of = |(violations, m): (&Violations, &[f64])| {
+            weighted(violations.followed(), violations.margin, m, |s| s)
+        };
         self.minimised() + pairs.map(of).sum::<f64>()
     }
 
-    /// The largest slack of all requirements, −∞ if there are none.
-    pub fn worst_slack(&self) -> f64 {
-        self.slacks.iter().map(Slacks::worst).fold(f64::NEG_INFINITY, f64::max)
+    /// The largest violation of all requirements, −∞ if there are none.
+    pub fn worst_violation(&self) -> f64 {
+        self.violations.iter().map(Violations::worst).fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// Whether every requirement is met within `tolerance` (but for the share of points that a
     /// pointwise one allows).
     pub fn is_feasible(&self, problem: &Problem, tolerance: f64) -> bool {
-        problem.requirements().iter().zip(&self.slacks).all(|(r, s)| is_met(r, s, tolerance))
+        problem.requirements().iter().zip(&self.violations).all(|(r, s)| is_met(r, s, tolerance))
     }
 
     /// The same with a tolerance for each requirement.
     pub(crate) fn is_feasible_within(&self, problem: &Problem, tolerances: &[f64]) -> bool {
-        let rows = problem.requirements().iter().zip(&self.slacks).zip(tolerances);
+        let rows = problem.requirements().iter().zip(&self.violations).zip(tolerances);
         rows.into_iter().all(|((r, s), &tolerance)| is_met(r, s, tolerance))
     }
 
@@ -120,8 +121,8 @@ impl Measurement {
     pub fn is_finite(&self) -> bool {
         // A sum of finite numbers times 0 is 0, of others NaN: no branch for each of a million.
         let finite = |values: &[f64]| sum_of(values, |x| x * 0.0) == 0.0;
-        let all = |s: &Slacks| finite(&s.measured) && s.surrogate.iter().all(|s| finite(s));
-        self.value().is_finite() && self.minimised().is_finite() && self.slacks.iter().all(all)
+        let all = |s: &Violations| finite(&s.measured) && s.surrogate.iter().all(|s| finite(s));
+        self.value().is_finite() && self.minimised().is_finite() && self.violations.iter().all(all)
     }
 
     /// One line per requirement.
@@ -131,7 +132,7 @@ impl Measurement {
         multipliers: &Multipliers,
         tolerance: f64,
     ) -> Vec<Standing> {
-        self.standings_within(problem, multipliers, &vec![tolerance; self.slacks.len()])
+        self.standings_within(problem, multipliers, &vec![tolerance; self.violations.len()])
     }
 
     /// The same with a tolerance for each requirement.
@@ -141,18 +142,18 @@ impl Measurement {
         multipliers: &Multipliers,
         tolerances: &[f64],
     ) -> Vec<Standing> {
-        let rows = problem.requirements().iter().zip(&self.slacks).enumerate();
-        rows.map(|(i, (requirement, slacks))| {
+        let rows = problem.requirements().iter().zip(&self.violations).enumerate();
+        rows.map(|(i, (requirement, violations))| {
             let (of, tolerance) = (multipliers.of(i), tolerances[i]);
             Standing {
                 name: requirement.name().into(),
                 kind: requirement.kind(),
                 sense: requirement.sense(),
-                level: mean_level(requirement),
-                value: mean_value(requirement, slacks),
-                worst_slack: slacks.worst(),
-                violated: slacks.violated(tolerance),
-                met: is_met(requirement, slacks, tolerance),
+                limit: mean_limit(requirement),
+                value: mean_value(requirement, violations),
+                worst_violation: violations.worst(),
+                violated: violations.violated(tolerance),
+                met: is_met(requirement, violations, tolerance),
                 multiplier: sum(of) / of.len() as f64,
                 largest_multiplier: largest(of).max(0.0),
                 multipliers_at_zero: multipliers.share_at_zero(i),
@@ -171,13 +172,13 @@ pub struct Standing {
     pub kind: Kind,
     /// "At most" or "at least".
     pub sense: Sense,
-    /// Its level; the mean of the levels if they are per point.
-    pub level: f64,
+    /// Its limit; the mean of the limits if they are per point.
+    pub limit: f64,
     /// The mean of its loss.
     pub value: f64,
-    /// The largest slack.
-    pub worst_slack: f64,
-    /// The share of points over the level.
+    /// The largest violation.
+    pub worst_violation: f64,
+    /// The share of points over the limit.
     pub violated: f64,
     /// Whether it is met.
     pub met: bool,
@@ -189,29 +190,29 @@ pub struct Standing {
     pub multipliers_at_zero: f64,
 }
 
-/// The mean of multipliers times f(slack + margin).
+/// The mean of multipliers times f(violation + margin).
 pub(crate) fn weighted(
-    slacks: &[f64],
+    violations: &[f64],
     margin: f64,
     multipliers: &[f64],
     f: impl Fn(f64) -> f64,
 ) -> f64 {
     let term = |s: f64, m: f64| m * f(s + margin);
-    sum_of_pairs(slacks, multipliers, term) / multipliers.len() as f64
+    sum_of_pairs(violations, multipliers, term) / multipliers.len() as f64
 }
 
-fn is_met(requirement: &Requirement, slacks: &Slacks, tolerance: f64) -> bool {
-    slacks.violated(tolerance) <= requirement.all_but
+fn is_met(requirement: &Requirement, violations: &Violations, tolerance: f64) -> bool {
+    violations.violated(tolerance) <= requirement.all_but
 }
 
-fn mean_level(requirement: &Requirement) -> f64 {
-    match requirement.level() {
-        Level::Common(c) => *c,
-        Level::PerPoint(c) => sum(c) / c.len() as f64,
+fn mean_limit(requirement: &Requirement) -> f64 {
+    match requirement.limit() {
+        Limit::Common(c) => *c,
+        Limit::PerPoint(c) => sum(c) / c.len() as f64,
     }
 }
 
-fn mean_value(requirement: &Requirement, slacks: &Slacks) -> f64 {
-    let mean = sum(&slacks.measured) / slacks.measured.len() as f64;
-    requirement.sense().sign() * mean + mean_level(requirement)
+fn mean_value(requirement: &Requirement, violations: &Violations) -> f64 {
+    let mean = sum(&violations.measured) / violations.measured.len() as f64;
+    requirement.sense().sign() * mean + mean_limit(requirement)
 }

@@ -3,7 +3,7 @@
 //! At a solution of a convex problem the four conditions of Karush, Kuhn and Tucker hold:
 //!
 //! - stationarity: ∇_θ L̂(θ, μ, λ) = 0,
-//! - primal feasibility: every slack s ≤ 0,
+//! - primal feasibility: every violation s ≤ 0,
 //! - dual feasibility: μ, λ ≥ 0 (always true here, by projection),
 //! - complementary slackness: μᵢ sᵢ = 0 and λⱼₙ sⱼₙ = 0.
 //!
@@ -11,15 +11,15 @@
 //! weaker. The duality gap F̂₀(θ) − d̂(μ, λ) is measured with d̂ ≈ L̂(θ, μ, λ) − ρ, ρ being what
 //! the minimisation over θ is known to have missed.
 //!
-//! A requirement that is measured by another loss than the one θ follows has the measured slack in
+//! A requirement that is measured by another loss than the one θ follows has the measured violation in
 //! all of these: it is the one that must not be positive and that moves the multiplier. The pair is then
-//! judged for the problem in which the level of the surrogate stands where, at θ, it means the same as
-//! the measured one; the gradient does not depend on a level.
+//! judged for the problem in which the limit of the surrogate stands where, at θ, it means the same as
+//! the measured one; the gradient does not depend on a limit.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::lagrangian::Lagrangian;
-use crate::measurement::{Measurement, Slacks, weighted};
+use crate::measurement::{Measurement, Violations, weighted};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::real::Real;
@@ -51,9 +51,9 @@ pub struct Gap {
 impl Gap {
     /// The gap of a measured θ and multipliers, the inner minimisation being ρ short.
     pub fn new(measurement: &Measurement, multipliers: &Multipliers, rho: f64) -> Self {
-        let pairs = measurement.slacks.iter().zip(multipliers.iter());
-        let slack: f64 = pairs.map(|(s, m)| weighted(&s.measured, s.margin, m, |s| s)).sum();
-        let absolute = rho - slack;
+        let pairs = measurement.violations.iter().zip(multipliers.iter());
+        let violation: f64 = pairs.map(|(s, m)| weighted(&s.measured, s.margin, m, |s| s)).sum();
+        let absolute = rho - violation;
         let size = measurement.minimised().abs().max(f64::MIN_POSITIVE);
         Self { absolute, relative: absolute.abs() / size }
     }
@@ -65,7 +65,7 @@ pub struct Kkt {
     /// ‖∇_θ L̂‖ in the maximum norm.
     #[serde(deserialize_with = "or_nan")]
     pub stationarity: f64,
-    /// max(0, largest slack), margins included, of the points that may not violate their requirement.
+    /// max(0, largest violation), margins included, of the points that may not violate their requirement.
     #[serde(deserialize_with = "or_nan")]
     pub violation: f64,
     /// max over requirements of |μ s|, or of (1/N) Σ |λ(n) s(n)|.
@@ -95,11 +95,11 @@ impl Kkt {
         let mut violation: f64 = 0.0;
         let mut complementarity: f64 = 0.0;
         let requirements = lagrangian.problem().requirements().iter();
-        for ((slacks, m), requirement) in
-            measurement.slacks.iter().zip(multipliers.iter()).zip(requirements)
+        for ((violations, m), requirement) in
+            measurement.violations.iter().zip(multipliers.iter()).zip(requirements)
         {
-            let Slacks { measured, margin, .. } = slacks;
-            violation = larger(violation, slacks.worst_but(requirement.all_but) + margin);
+            let Violations { measured, margin, .. } = violations;
+            violation = larger(violation, violations.worst_but(requirement.all_but) + margin);
             complementarity = larger(complementarity, weighted(measured, *margin, m, f64::abs));
         }
         Self { stationarity, violation, complementarity }

@@ -22,8 +22,8 @@ pub enum Outcome {
     Infeasible {
         /// The requirement with the largest remaining violation.
         requirement: String,
-        /// Its slack where the total violation is least.
-        slack: f64,
+        /// Its violation where the total violation is least.
+        violation: f64,
         /// Whether that is a proof that no parameters at all meet them, as it is for convex problems;
         /// otherwise none were found.
         #[serde(default)]
@@ -47,11 +47,11 @@ impl fmt::Display for Outcome {
             Self::Feasible => write!(f, "feasible: every requirement is met"),
             Self::MaxEpochs => write!(f, "stopped at the last epoch, a requirement is not met"),
             Self::Stalled => write!(f, "no more progress, a requirement is not met"),
-            Self::Infeasible { requirement, slack, proven } => {
+            Self::Infeasible { requirement, violation, proven } => {
                 let verdict = if *proven { "infeasible" } else { "no feasible model found" };
                 write!(
                     f,
-                    "{verdict}: '{requirement}' stays violated by {slack:.3e} where all \
+                    "{verdict}: '{requirement}' stays violated by {violation:.3e} where all \
                      requirements together are violated least; relax a limit or use a richer model"
                 )
             }

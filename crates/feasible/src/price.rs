@@ -1,7 +1,7 @@
 //! What a requirement costs: the price its multiplier predicts, and the one that solving again shows.
 //!
 //! Let P(c) be the least objective under a requirement ℓ ≤ c. Where a multiplier μ belongs to a
-//! minimum, relaxing the level by a little lowers the objective at the rate μ,
+//! minimum, relaxing the limit by a little lowers the objective at the rate μ,
 //!
 //! $$ \frac{dP}{dc} = -\mu, \qquad P(c \pm \delta) = P(c) \mp \mu \delta + O(\delta^2) , $$
 //!
@@ -9,8 +9,8 @@
 //! problem at c + δ and at c − δ, starting from the solution at c, and the half difference of the
 //! two objectives, in which the term of order δ² cancels, is what is observed.
 //!
-//! A first-order learner ends near a minimum, not in it. Solving once more at the same level from
-//! the same start says how far objectives move without any change of level: a price below that is
+//! A first-order learner ends near a minimum, not in it. Solving once more at the same limit from
+//! the same start says how far objectives move without any change of limit: a price below that is
 //! not resolved.
 //!
 //! ```
@@ -45,7 +45,7 @@ use crate::learner::{EpochReport, Learner};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
-use crate::requirement::{Level, Requirement};
+use crate::requirement::{Limit, Requirement};
 use crate::solution::Solution;
 
 /// The price of a requirement, predicted and observed. See the [module](self).
@@ -55,17 +55,17 @@ pub struct Price {
     pub requirement: String,
     /// μ, or the mean of λ.
     pub multiplier: f64,
-    /// By how much the level was moved, either way.
+    /// By how much the limit was moved, either way.
     pub delta: f64,
-    /// The objective with the level relaxed by δ.
+    /// The objective with the limit relaxed by δ.
     pub relaxed: f64,
-    /// The objective with the level stricter by δ.
+    /// The objective with the limit stricter by δ.
     pub stricter: f64,
 }
 
 impl Price {
     /// The price of a requirement with these multipliers; the objectives are those of solving
-    /// again with the level relaxed by δ, and stricter by it.
+    /// again with the limit relaxed by δ, and stricter by it.
     pub fn new(
         requirement: &str,
         multipliers: &[f64],
@@ -77,7 +77,7 @@ impl Price {
         Self { requirement: requirement.to_string(), multiplier, delta, relaxed, stricter }
     }
 
-    /// What relaxing the level by δ should change in the objective: −μ δ.
+    /// What relaxing the limit by δ should change in the objective: −μ δ.
     pub fn predicted(&self) -> f64 {
         // Not −0.
         0.0 - self.multiplier * self.delta
@@ -90,26 +90,26 @@ impl Price {
 }
 
 impl Requirement {
-    /// The same requirement with its level relaxed by this much; stricter, if it is negative, and then perhaps
+    /// The same requirement with its limit relaxed by this much; stricter, if it is negative, and then perhaps
     /// stricter than any model can be: a price is asked for on both sides.
     #[must_use]
     pub fn relaxed(mut self, by: f64) -> Self {
         let by = self.sense.sign() * by;
         self.moved = true;
-        match &mut self.level {
-            Level::Common(c) => *c += by,
-            Level::PerPoint(levels) => levels.iter_mut().for_each(|c| *c += by),
+        match &mut self.limit {
+            Limit::Common(c) => *c += by,
+            Limit::PerPoint(limits) => limits.iter_mut().for_each(|c| *c += by),
         }
         self
     }
 }
 
 impl Problem {
-    /// The same problem with the level of one requirement relaxed by this much; stricter, if it
+    /// The same problem with the limit of one requirement relaxed by this much; stricter, if it
     /// is negative.
     ///
     /// # Errors
-    /// A number that no requirement has, or a level that is not finite.
+    /// A number that no requirement has, or a limit that is not finite.
     pub fn relaxed(&self, requirement: usize, by: f64) -> Result<Problem> {
         let mut requirements = self.requirements().to_vec();
         let found = requirements.len();

@@ -57,7 +57,7 @@ impl Draft {
     /// Checks everything that can be checked before a model is known.
     ///
     /// # Errors
-    /// An empty population, a level that is not a number or that every model or none meets, a name used twice, a loss that needs
+    /// An empty population, a limit that is not a number or that every model or none meets, a name used twice, a loss that needs
     /// two views where there is one, a loss without gradient, a negative weight decay.
     pub fn check(self) -> Result<Problem> {
         let Self { objective, weight_decay, requirements } = self;
@@ -110,7 +110,7 @@ impl Problem {
         &self.0.requirements
     }
 
-    /// The same problem with other requirements (another level, one more, none at all).
+    /// The same problem with other requirements (another limit, one more, none at all).
     ///
     /// # Errors
     /// As [`Draft::check`].
@@ -119,7 +119,7 @@ impl Problem {
         Draft { objective, weight_decay: self.0.weight_decay, requirements }.check()
     }
 
-    /// Objective and slacks of a given θ: an audit of a model on this problem's populations.
+    /// Objective and violations of a given θ: an audit of a model on this problem's populations.
     ///
     /// # Errors
     /// A model that does not fit, or a θ of another length.

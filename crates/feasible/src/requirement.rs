@@ -1,4 +1,4 @@
-//! A requirement: a loss, a population and a level.
+//! A requirement: a loss, a population and a limit.
 //!
 //! Average requirements hold in expectation,
 //!
@@ -52,17 +52,17 @@ impl Sense {
     }
 }
 
-/// The level c, one for all or one per point.
+/// The limit c, one for all or one per point.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Level {
+pub enum Limit {
     /// The same for every point.
     Common(f64),
     /// One per point of the population, in its order.
     PerPoint(Vec<f64>),
 }
 
-impl Level {
-    /// The level of point `point`.
+impl Limit {
+    /// The limit of point `point`.
     #[inline(always)]
     pub fn of(&self, point: usize) -> f64 {
         match self {
@@ -96,7 +96,7 @@ impl Term {
         &self.loss
     }
 
-    /// The loss the slack is measured with; the same one unless the user chose another.
+    /// The loss the violation is measured with; the same one unless the user chose another.
     pub fn measure(&self) -> &Loss {
         self.measure.as_ref().unwrap_or(&self.loss)
     }
@@ -179,7 +179,7 @@ pub struct Requirement {
     pub(crate) kind: Kind,
     pub(crate) terms: Vec<Term>,
     pub(crate) sense: Sense,
-    pub(crate) level: Level,
+    pub(crate) limit: Limit,
     pub(crate) start: f64,
     pub(crate) all_but: f64,
     pub(crate) margin: f64,
@@ -194,7 +194,7 @@ impl Requirement {
             kind,
             terms: vec![Term::new(population, loss)],
             sense: Sense::AtMost,
-            level: Level::Common(f64::NAN),
+            limit: Limit::Common(f64::NAN),
             start: 1.0,
             all_but: 0.0,
             margin: 0.0,
@@ -236,7 +236,7 @@ impl Requirement {
         self
     }
 
-    /// Measures the slack, which moves the multiplier, with another loss than the one whose
+    /// Measures the violation, which moves the multiplier, with another loss than the one whose
     /// gradient moves θ: the true rate beside its smooth surrogate.
     pub fn measured_by(mut self, loss: Loss) -> Self {
         for term in &mut self.terms {
@@ -245,27 +245,27 @@ impl Requirement {
         self
     }
 
-    /// … ≤ `level`.
-    pub fn at_most(mut self, level: f64) -> Self {
-        (self.sense, self.level) = (Sense::AtMost, Level::Common(level));
+    /// … ≤ `limit`.
+    pub fn at_most(mut self, limit: f64) -> Self {
+        (self.sense, self.limit) = (Sense::AtMost, Limit::Common(limit));
         self
     }
 
-    /// … ≥ `level`.
-    pub fn at_least(mut self, level: f64) -> Self {
-        (self.sense, self.level) = (Sense::AtLeast, Level::Common(level));
+    /// … ≥ `limit`.
+    pub fn at_least(mut self, limit: f64) -> Self {
+        (self.sense, self.limit) = (Sense::AtLeast, Limit::Common(limit));
         self
     }
 
-    /// … ≤ a level of its own for each point (pointwise requirements).
-    pub fn at_most_each(mut self, levels: Vec<f64>) -> Self {
-        (self.sense, self.level) = (Sense::AtMost, Level::PerPoint(levels));
+    /// … ≤ a limit of its own for each point (pointwise requirements).
+    pub fn at_most_each(mut self, limits: Vec<f64>) -> Self {
+        (self.sense, self.limit) = (Sense::AtMost, Limit::PerPoint(limits));
         self
     }
 
-    /// … ≥ a level of its own for each point (pointwise requirements).
-    pub fn at_least_each(mut self, levels: Vec<f64>) -> Self {
-        (self.sense, self.level) = (Sense::AtLeast, Level::PerPoint(levels));
+    /// … ≥ a limit of its own for each point (pointwise requirements).
+    pub fn at_least_each(mut self, limits: Vec<f64>) -> Self {
+        (self.sense, self.limit) = (Sense::AtLeast, Limit::PerPoint(limits));
         self
     }
 
@@ -282,9 +282,9 @@ impl Requirement {
         self
     }
 
-    /// Trains against a level stricter by this much than the one it is judged by, so that the
+    /// Trains against a limit stricter by this much than the one it is judged by, so that the
     /// model has room where it is used; 0 by default. Multipliers and the Lagrangian belong to the
-    /// stricter level, slacks and verdicts to the stated one.
+    /// stricter limit, violations and verdicts to the stated one.
     pub fn margin(mut self, margin: f64) -> Self {
         self.margin = margin;
         self
@@ -305,9 +305,9 @@ impl Requirement {
         self.sense
     }
 
-    /// The level c.
-    pub fn level(&self) -> &Level {
-        &self.level
+    /// The limit c.
+    pub fn limit(&self) -> &Limit {
+        &self.limit
     }
 
     /// The share of points that may violate it.
@@ -342,25 +342,29 @@ impl Requirement {
             let finite = term.coefficient.is_finite();
             Error::unless(finite, &format!("{who}: coefficient"), term.coefficient, "finite")?;
         }
-        let bad_level =
-            |value, sample| Error::Level { requirement: self.name.clone(), value, sample };
-        match &self.level {
-            Level::Common(c) if !c.is_finite() => return Err(bad_level(*c, None)),
-            Level::Common(_) => {}
-            Level::PerPoint(levels) => {
+        let not_finite = |value, sample| Error::Limit {
+            requirement: self.name.clone(),
+            value,
+            sample,
+            reason: "is not finite; give a number".into(),
+        };
+        match &self.limit {
+            Limit::Common(c) if !c.is_finite() => return Err(not_finite(*c, None)),
+            Limit::Common(_) => {}
+            Limit::PerPoint(limits) => {
                 let expected = self.multipliers();
-                if self.kind == Kind::Average || levels.len() != expected {
+                if self.kind == Kind::Average || limits.len() != expected {
                     return Err(Error::Shape {
-                        what: format!("levels of {who}"),
+                        what: format!("limits of {who}"),
                         expected: match self.kind {
-                            Kind::Average => "a single level: the requirement is an average".into(),
+                            Kind::Average => "a single limit: the requirement is an average".into(),
                             Kind::Pointwise => format!("one for each of the {expected} points"),
                         },
-                        found: levels.len(),
+                        found: limits.len(),
                     });
                 }
-                if let Some(n) = levels.iter().position(|c| !c.is_finite()) {
-                    return Err(bad_level(levels[n], Some(n)));
+                if let Some(n) = limits.iter().position(|c| !c.is_finite()) {
+                    return Err(not_finite(limits[n], Some(n)));
                 }
             }
         }

@@ -33,8 +33,8 @@ pub fn flip(column: usize) -> Rho {
     Rho::Flip(column)
 }
 
-/// Exchanges two columns: with one-hot columns, exchanges two levels and leaves samples of
-/// other levels alone.
+/// Exchanges two columns: with one-hot columns, exchanges two categories and leaves samples of
+/// other categories alone.
 pub fn swap(a: usize, b: usize) -> Rho {
     Rho::Swap(a, b)
 }

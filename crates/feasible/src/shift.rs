@@ -15,14 +15,14 @@
 
 use crate::error::{Error, Result};
 use crate::inputs::Inputs;
-use crate::lists::Lists;
 use crate::rho::Rho;
+use crate::row_offsets::RowOffsets;
 
 /// The changes ρ(x) − x, sparse, one list per row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shift {
     rows: usize,
-    lists: Lists,
+    offsets: RowOffsets,
     /// Where lists are even, filled up with changes of column 0 by 0.
     columns: Vec<u32>,
     deltas: Vec<f32>,
@@ -30,7 +30,7 @@ pub struct Shift {
     moves: Option<Moves>,
 }
 
-/// The lists of changes that differ, if they are few: a reversal of two levels has two.
+/// The lists of changes that differ, if they are few: a reversal of two categories has two.
 ///
 /// What depends on the changes alone can then be computed once for all rows that share them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -116,7 +116,7 @@ impl Shift {
     /// The changes of row `r`: column and difference.
     #[inline(always)]
     pub fn row(&self, r: usize) -> impl Iterator<Item = (u32, f32)> + '_ {
-        let range = self.lists.range(r);
+        let range = self.offsets.range(r);
         let changes = self.columns[range.clone()].iter().zip(&self.deltas[range]);
         changes.map(|(&column, &delta)| (column, delta)).take_while(|&(_, delta)| delta != 0.0)
     }
@@ -125,13 +125,13 @@ impl Shift {
     /// are filled up with differences of 0.
     #[inline(always)]
     pub fn even_row(&self, r: usize) -> Option<(&[u32], &[f32])> {
-        let range = self.lists.range(r);
+        let range = self.offsets.range(r);
         self.is_even().then(|| (&self.columns[range.clone()], &self.deltas[range]))
     }
 
     /// Whether [`Shift::even_row`] gives lists.
     pub fn is_even(&self) -> bool {
-        matches!(self.lists, Lists::Even { .. })
+        matches!(self.offsets, RowOffsets::Even { .. })
     }
 
     /// The lists that differ, if there are at most 16 and lists are even.
@@ -160,10 +160,10 @@ pub struct ShiftBuilder {
 impl ShiftBuilder {
     /// Empty; `rows` is a hint for the allocation.
     pub fn new(rows: usize) -> Self {
-        let lists = Lists::ragged(rows);
+        let offsets = RowOffsets::ragged(rows);
         let (columns, deltas) = (Vec::new(), Vec::new());
         let (last_column, moves) = (None, None);
-        Self { shift: Shift { rows: 0, lists, columns, deltas, last_column, moves } }
+        Self { shift: Shift { rows: 0, offsets, columns, deltas, last_column, moves } }
     }
 
     /// Adds the changes of the next row.
@@ -182,7 +182,7 @@ impl ShiftBuilder {
                 self.shift.deltas.push(value);
             }
         }
-        self.shift.lists.end_at(self.shift.columns.len());
+        self.shift.offsets.end_at(self.shift.columns.len());
         self.shift.rows += 1;
         Ok(())
     }
@@ -190,10 +190,10 @@ impl ShiftBuilder {
     /// The finished shift.
     pub fn finish(self) -> Shift {
         let mut shift = self.shift;
-        if let Some(even) = shift.lists.even() {
-            even.fill_up(&shift.lists, &mut shift.columns, 0);
-            even.fill_up(&shift.lists, &mut shift.deltas, 0.0);
-            shift.lists = even;
+        if let Some(even) = shift.offsets.even() {
+            even.fill_up(&shift.offsets, &mut shift.columns, 0);
+            even.fill_up(&shift.offsets, &mut shift.deltas, 0.0);
+            shift.offsets = even;
             shift.moves = Moves::of(&shift);
         }
         shift

@@ -10,7 +10,7 @@ use crate::outcome::Outcome;
 use crate::problem::Problem;
 use crate::requirement::Kind;
 
-/// One deterministic model, its multipliers, its slacks, and how training ended.
+/// One deterministic model, its multipliers, its violations, and how training ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(bound(serialize = "T: Serialize", deserialize = "T: DeserializeOwned"))]
 pub struct Solution<T> {
@@ -18,7 +18,7 @@ pub struct Solution<T> {
     pub theta: Vec<T>,
     /// μ and λ.
     pub multipliers: Multipliers,
-    /// Objective and slacks on the training populations.
+    /// Objective and violations on the training populations.
     pub measurement: Measurement,
     /// One line per requirement.
     pub requirements: Vec<Standing>,

@@ -57,7 +57,7 @@ pub(crate) struct SourceTerm {
     /// Signed so that the requirement reads "… ≤ 0": a, or −a for "at least".
     pub(crate) coefficient: f64,
     pub(crate) loss: Loss,
-    /// The loss of the slack, where it is another one.
+    /// The loss of the violation, where it is another one.
     pub(crate) measure: Option<Loss>,
     /// The output slot of each ρ.
     pub(crate) slots: Vec<usize>,

@@ -27,32 +27,32 @@ fn problem_error(requirement: Requirement) -> String {
 }
 
 #[test]
-fn a_level_that_is_no_number_names_the_requirement_and_the_value() {
+fn a_limit_that_is_no_number_names_the_requirement_and_the_value() {
     let people = people(20, 1);
     let of = || Requirement::average("recall", &people, Loss::CrossEntropy);
     for (requirement, value) in [
         (of().at_most(f64::NAN), "NaN"),
         (of().at_least(f64::INFINITY), "inf"),
-        (of(), "NaN"), // no level given at all
+        (of(), "NaN"), // no limit given at all
     ] {
         let error = problem_error(requirement);
         assert!(error.contains("'recall'") && error.contains(value), "{error}");
     }
-    let mut levels = vec![0.1; 20];
-    levels[7] = f64::NAN;
-    let each = Requirement::pointwise("each", &people, Loss::CrossEntropy).at_most_each(levels);
+    let mut limits = vec![0.1; 20];
+    limits[7] = f64::NAN;
+    let each = Requirement::pointwise("each", &people, Loss::CrossEntropy).at_most_each(limits);
     let error = problem_error(each);
     assert!(error.contains("'each'") && error.contains("sample 7"), "{error}");
 }
 
 #[test]
-fn levels_must_be_as_many_as_points() {
+fn limits_must_be_as_many_as_points() {
     let people = people(20, 1);
     let each = Requirement::pointwise("each", &people, Loss::CrossEntropy);
     let error = problem_error(each.at_most_each(vec![0.1; 19]));
     assert!(error.contains("'each'") && error.contains("20") && error.contains("19"), "{error}");
     let average = Requirement::average("mean", &people, Loss::CrossEntropy);
-    assert!(problem_error(average.at_most_each(vec![0.1; 20])).contains("single level"));
+    assert!(problem_error(average.at_most_each(vec![0.1; 20])).contains("single limit"));
 }
 
 #[test]
@@ -412,7 +412,7 @@ fn inputs_beyond_memory_are_refused_and_hints_are_hints() {
 }
 
 #[test]
-fn the_rows_of_a_tiny_level_are_infinitely_many_and_not_counted() {
+fn the_rows_of_a_tiny_limit_are_infinitely_many_and_not_counted() {
     let delta = Delta::confidence(0.95).unwrap();
     for epsilon in [1e-160, 5e-324, 0.0, -1.0, f64::NAN] {
         assert_eq!(rows_for(epsilon, 10.0, 1, delta), f64::INFINITY);

@@ -219,7 +219,7 @@ fn a_small_group_against_a_large_one_has_a_bound_a_quarter_narrower_than_fishers
 }
 
 #[test]
-fn the_p_value_of_a_difference_is_below_delta_where_the_bound_is_below_the_level() {
+fn the_p_value_of_a_difference_is_below_delta_where_the_bound_is_below_the_limit() {
     let (a, b) = (count(7, 60), count(40, 200));
     let differences = [
         Difference::Apart { a, b },
@@ -245,11 +245,11 @@ fn the_p_value_of_a_difference_is_below_delta_where_the_bound_is_below_the_level
 
 #[test]
 fn no_search_for_rows_takes_long_or_goes_on_for_ever() {
-    let claim = |evidence, level| Claim {
+    let claim = |evidence, limit| Claim {
         name: "r".into(),
         subject: "the rate".into(),
         sense: Sense::AtMost,
-        level,
+        limit,
         evidence: Some(evidence),
     };
     let apart = |a, b| Evidence::Difference(Difference::Apart { a, b });
@@ -285,11 +285,11 @@ fn no_search_for_rows_takes_long_or_goes_on_for_ever() {
 #[test]
 fn the_rows_that_are_said_to_do_do_about() {
     let d = delta(0.05);
-    let claim = |evidence, level| Claim {
+    let claim = |evidence, limit| Claim {
         name: "r".into(),
         subject: "the rate".into(),
         sense: Sense::AtMost,
-        level,
+        limit,
         evidence: Some(evidence),
     };
     let rows = |claim: &Claim| match claim.rows_needed(d) {
@@ -335,7 +335,7 @@ fn all_requirements_together_are_certified_where_holm_certifies_none() {
         name: "r".into(),
         subject: "the rate".into(),
         sense: Sense::AtMost,
-        level: 0.1,
+        limit: 0.1,
         evidence: Some(Evidence::Share(count(hits, 1000))),
     };
     // p-values of 0.031 each.
@@ -356,7 +356,7 @@ fn holm_certifies_what_bonferroni_does_and_sometimes_more() {
         name: name.into(),
         subject: "the error rate".into(),
         sense: Sense::AtMost,
-        level: 0.1,
+        limit: 0.1,
         evidence: Some(Evidence::Share(count(hits, 1000))),
     };
     // p-values about 1e-6, 0.0076, 0.026, 0.032.
@@ -374,11 +374,11 @@ fn holm_certifies_what_bonferroni_does_and_sometimes_more() {
 
 #[test]
 fn met_says_how_many_rows_would_do_and_they_do() {
-    let claim = |hits, rows, sense, level| Claim {
+    let claim = |hits, rows, sense, limit| Claim {
         name: "r".into(),
         subject: "the rate".into(),
         sense,
-        level,
+        limit,
         evidence: Some(Evidence::Share(count(hits, rows))),
     };
     let d = delta(0.05);
@@ -393,7 +393,7 @@ fn met_says_how_many_rows_would_do_and_they_do() {
     let hits = (0.9 * needed as f64) as u64;
     assert!(count(hits, needed).lower(d) > 0.8499, "{needed}");
     assert!(count(hits * 9 / 10, needed * 9 / 10).lower(d) < 0.85, "{needed}");
-    // At the level, no number does.
+    // At the limit, no number does.
     assert_eq!(claim(10, 100, Sense::AtMost, 0.1).rows_needed(d), Some(RowsNeeded::Never));
     assert_eq!(claim(11, 100, Sense::AtMost, 0.1).rows_needed(d), None);
     // Real losses: the sample repeated.
@@ -466,7 +466,7 @@ fn claims_count_rows_of_the_problem() {
         matches!(&claims[4].evidence, Some(Evidence::Mean { values, .. }) if values.bound() == 1.0)
     );
     // Losses 0.13, 1.31, 0.31, 2.13, 0.47: two above 1; "none" is not certifiable, "all but 1 %" is.
-    assert_eq!((&claims[5].evidence, claims[5].level), (&Some(share(2, 5)), 0.01));
+    assert_eq!((&claims[5].evidence, claims[5].limit), (&Some(share(2, 5)), 0.01));
     assert_eq!(claims[6].evidence, Some(share(2, 5)));
 }
 

@@ -20,14 +20,14 @@ fn population(x: &[f32], y: &[f32]) -> Population {
 }
 
 fn problem() -> Problem {
-    with_level(1.0)
+    with_limit(1.0)
 }
 
-fn with_level(level: f64) -> Problem {
+fn with_limit(limit: f64) -> Problem {
     Problem::minimise(&population(&[1.0, -1.0], &[1.0, 0.0]), Loss::Squared)
         .subject_to(
             Requirement::average("near −1 at x = 1", &population(&[1.0], &[-1.0]), Loss::Squared)
-                .at_most(level),
+                .at_most(limit),
         )
         .check()
         .unwrap()
@@ -56,10 +56,10 @@ fn the_papers_dual_ascent_finds_the_same_pair() {
 }
 
 #[test]
-fn the_multiplier_is_the_price_of_the_level() {
+fn the_multiplier_is_the_price_of_the_limit() {
     // P(c) = ½(√c − 2)², so the slope at 1 is −½ = −μ*. Central differences of re-solved problems.
     let model = Linear::new(1, 1).unwrap().double();
-    let optimum = |level| Learner::exact().solve(&with_level(level), &model).unwrap().objective();
+    let optimum = |limit| Learner::exact().solve(&with_limit(limit), &model).unwrap().objective();
     let slope = (optimum(1.01) - optimum(0.99)) / 0.02;
     // Truncation: h²/6 times a third derivative of order 1 is 2e-5.
     assert!((slope + 0.5).abs() < 1e-4, "{slope}");

@@ -125,7 +125,7 @@ fn judge(id: &str, instance: &Instance, family: Family, worst: &mut Worst) {
 }
 
 /// A contradiction: named as such by the learner, and confirmed by Clarabel, for which the least
-/// worst violation τ* is positive. The learner's slack is one of the violations at some θ, and
+/// worst violation τ* is positive. The learner's violation is one of the violations at some θ, and
 /// the largest there, so it cannot be below τ*.
 fn judge_infeasible(id: &str, instance: &Instance, worst: &mut Worst) {
     let Instance { problem, program, machine } = instance;
@@ -134,13 +134,16 @@ fn judge_infeasible(id: &str, instance: &Instance, worst: &mut Worst) {
     let least = oracle::least_violation(program);
     assert!(least > 1e-3, "{id}: least violation {least}");
     let solution = machine.solve(&learner(), problem, |_| ControlFlow::Continue(()));
-    let Outcome::Infeasible { requirement, slack, proven } = &solution.outcome else {
+    let Outcome::Infeasible { requirement, violation, proven } = &solution.outcome else {
         panic!("{id}: {}", solution.outcome)
     };
     assert!(*proven, "{id}: a convex contradiction is proven");
     assert!(problem.requirements().iter().any(|r| r.name() == requirement), "{id}");
-    assert!(*slack >= least - 1e-6, "{id}: slack {slack} below the least violation {least}");
-    worst.violation = worst.violation.max(*slack);
+    assert!(
+        *violation >= least - 1e-6,
+        "{id}: violation {violation} below the least violation {least}"
+    );
+    worst.violation = worst.violation.max(*violation);
     worst.outer += solution.epochs;
 }
 
@@ -172,7 +175,7 @@ fn judge_shape(id: &str, shape: Shape, shaped: &oracle::Shaped) -> bool {
         let oracle::Scope::Pointwise(limits) = &mut program.requirements[0].1 else {
             panic!("{id}: on every point")
         };
-        for (limit, &s) in limits.iter_mut().zip(&solution.measurement.slacks[0].measured) {
+        for (limit, &s) in limits.iter_mut().zip(&solution.measurement.violations[0].measured) {
             *limit += if s > 1e-6 { 2.0 * s } else { 0.0 };
         }
         if solution.multipliers.of(0).iter().any(|&m| m > 0.0) {
@@ -203,7 +206,7 @@ fn judge_shape(id: &str, shape: Shape, shaped: &oracle::Shaped) -> bool {
     unique
 }
 
-/// θ and μ are those of the problem whose surrogate has its level where the measured loss meets its own.
+/// θ and μ are those of the problem whose surrogate has its limit where the measured loss meets its own.
 #[test]
 fn a_requirement_measured_by_another_loss_is_met_as_measured_at_the_least_objective() {
     let mut active = 0;
@@ -211,13 +214,13 @@ fn a_requirement_measured_by_another_loss_is_met_as_measured_at_the_least_object
         let Instance { problem, mut program, machine } = oracle::measured(number);
         let solution = machine.solve(&Learner::exact(), &problem, |_| ControlFlow::Continue(()));
         assert_eq!(solution.outcome, Outcome::Converged, "{number}: {:?}", solution.kkt);
-        let (slack, mu) =
-            (solution.measurement.slacks[0].measured[0], solution.multipliers.of(0)[0]);
-        assert!(slack <= 1e-6 && mu * slack.abs() <= 1e-6, "{number}: {slack}, {mu}");
+        let (violation, mu) =
+            (solution.measurement.violations[0].measured[0], solution.multipliers.of(0)[0]);
+        assert!(violation <= 1e-6 && mu * violation.abs() <= 1e-6, "{number}: {violation}, {mu}");
         let rows = program.requirements[0].0.clone();
-        let level = if mu > 0.0 { rows.mean(&solution.theta) } else { f64::MAX.sqrt() };
+        let limit = if mu > 0.0 { rows.mean(&solution.theta) } else { f64::MAX.sqrt() };
         match mu > 0.0 {
-            true => program.requirements = vec![(rows, oracle::Scope::Average(level))],
+            true => program.requirements = vec![(rows, oracle::Scope::Average(limit))],
             false => program.requirements = Vec::new(),
         }
         let verdict = oracle::solve(&program);

@@ -283,8 +283,8 @@ fn permuting(learner: &Learner) {
     assert_eq!(a.multipliers.of(1), b.multipliers.of(1));
     for (at, &from) in order.iter().enumerate() {
         assert_eq!(a.multipliers.of(0)[from], b.multipliers.of(0)[at]);
-        let slack = |s: &Solution<f32>, n: usize| s.measurement.slacks[0].measured[n];
-        assert_eq!(slack(&a, from), slack(&b, at));
+        let violation = |s: &Solution<f32>, n: usize| s.measurement.violations[0].measured[n];
+        assert_eq!(violation(&a, from), violation(&b, at));
     }
 }
 

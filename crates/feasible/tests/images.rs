@@ -40,7 +40,7 @@ fn a_network_with_batchnorm_learns_and_knows_it_in_evaluation() {
     let model = ConvNet::resnet18(Shape::new(1, 8, 8), 4, 4).unwrap();
     let learner = Learner::alternating(Adam::new(3e-3)).batch_size(32).epochs(10).threads(2);
     let solution = learner.solve(&problem, &model).unwrap();
-    let measured = solution.measurement.slacks[0].measured[0] + 0.3;
+    let measured = solution.measurement.violations[0].measured[0] + 0.3;
     assert!(measured < 0.3, "the attacked loss is {measured}");
     let held_out = Problem::minimise(&test, Loss::CrossEntropy)
         .subject_to(
@@ -50,6 +50,6 @@ fn a_network_with_batchnorm_learns_and_knows_it_in_evaluation() {
         )
         .check()
         .unwrap();
-    let wrong = held_out.measure(&model, &solution.theta).unwrap().slacks[0].measured[0];
+    let wrong = held_out.measure(&model, &solution.theta).unwrap().violations[0].measured[0];
     assert!(wrong < 0.05, "{wrong} of the test images are wrong");
 }

@@ -41,7 +41,7 @@ fn mean<M: Model>(
     let objective = Population::new(samples.clone());
     let problem = Problem::minimise(&objective, Loss::CrossEntropy).subject_to(requirement);
     let problem = problem.check().unwrap();
-    1.0 + problem.measure(model, theta).unwrap().slacks[0].measured[0]
+    1.0 + problem.measure(model, theta).unwrap().violations[0].measured[0]
 }
 
 #[test]

@@ -13,7 +13,7 @@ use feasible::{
 use feasible_nn::{Activation, Mlp};
 
 /// Average, pointwise, subset, "at least", differences of groups, own data set, one and several
-/// counterfactuals, surrogates, per-point levels, weight decay.
+/// counterfactuals, surrogates, per-point limits, weight decay.
 fn everything(people: &Population, others: &Population) -> Problem {
     let group = people.filter(|s| s.inputs()[0] == 1.0);
     let rest = people.filter(|s| s.inputs()[0] == 0.0);
@@ -22,13 +22,13 @@ fn everything(people: &Population, others: &Population) -> Problem {
     let swaps =
         [(1, 2), (1, 3)].map(|(a, b)| Arc::new(Shift::new(inputs, rho::swap(a, b)).unwrap()));
     let swapped = group.counterfactuals(swaps.to_vec()).unwrap();
-    let levels = (0..people.len()).map(|n| 0.1 + n as f64 * 1e-3).collect();
+    let limits = (0..people.len()).map(|n| 0.1 + n as f64 * 1e-3).collect();
     let floors = (0..people.len()).map(|n| 0.1 / (1.0 + n as f64)).collect();
     Problem::minimise(people, Loss::CrossEntropy)
         .weight_decay(0.01)
         .subject_to(Requirement::average("ace", &flipped, Loss::Kl).at_most(0.01))
         .subject_to(
-            Requirement::pointwise("each", &flipped, Loss::SymmetricKl).at_most_each(levels),
+            Requirement::pointwise("each", &flipped, Loss::SymmetricKl).at_most_each(limits),
         )
         .subject_to(Requirement::pointwise("swaps", &swapped, Loss::SquaredDistance).at_most(0.02))
         .subject_to(Requirement::average("others", others, Loss::Brier).at_most(0.3))
@@ -64,12 +64,12 @@ fn multipliers(problem: &Problem) -> Multipliers {
 }
 
 #[test]
-fn slacks_are_the_losses_of_populations_less_their_levels() {
+fn violations_are_the_losses_of_populations_less_their_limits() {
     let problem = everything(&people(700, 1), &people(25, 2));
     let model = Mlp::new(&[6, 5, 2], Activation::Tanh).unwrap().double();
     let theta = feasible::Model::initial(&model, 3);
     let measured = problem.measure(&model, &theta).unwrap();
-    for (requirement, slacks) in problem.requirements().iter().zip(&measured.slacks) {
+    for (requirement, violations) in problem.requirements().iter().zip(&measured.violations) {
         let sign = requirement.sense().sign();
         let losses = requirement.terms().iter().map(|term| {
             let losses = term.population().losses(term.measure(), &model, &theta).unwrap();
@@ -79,18 +79,18 @@ fn slacks_are_the_losses_of_populations_less_their_levels() {
         let losses: Vec<Vec<f64>> = losses.collect();
         let found: Vec<f64> = match requirement.kind() {
             Kind::Pointwise => {
-                let level = requirement.level();
-                losses[0].iter().enumerate().map(|(n, l)| sign * (l - level.of(n))).collect()
+                let limit = requirement.limit();
+                losses[0].iter().enumerate().map(|(n, l)| sign * (l - limit.of(n))).collect()
             }
             Kind::Average => {
                 let mean = |l: &Vec<f64>| l.iter().sum::<f64>() / l.len() as f64;
                 let terms = requirement.terms().iter().zip(&losses);
                 let value: f64 = terms.map(|(term, l)| term.coefficient() * mean(l)).sum();
-                vec![sign * (value - requirement.level().of(0))]
+                vec![sign * (value - requirement.limit().of(0))]
             }
         };
-        assert_eq!(found.len(), slacks.measured.len());
-        for (a, b) in found.iter().zip(&slacks.measured) {
+        assert_eq!(found.len(), violations.measured.len());
+        for (a, b) in found.iter().zip(&violations.measured) {
             assert!((a - b).abs() < 1e-12, "{}: {a} {b}", requirement.name());
         }
     }
@@ -185,7 +185,7 @@ fn at_the_outputs_it_is_the_same_function_without_a_model() {
 }
 
 #[test]
-fn the_pointwise_term_is_the_mean_of_lambda_times_slack() {
+fn the_pointwise_term_is_the_mean_of_lambda_times_violation() {
     // Trap: a sum over samples, or a mean of a batch, would differ by the factor N.
     let people = people(40, 1);
     let flipped = people.counterfactual(rho::flip(0)).unwrap();
@@ -198,9 +198,9 @@ fn the_pointwise_term_is_the_mean_of_lambda_times_slack() {
     let lambda: Vec<f64> = (0..40).map(|n| n as f64).collect();
     let multipliers = Multipliers::new(&problem, vec![lambda.clone()]).unwrap();
     let measured = problem.measure(&model, &theta).unwrap();
-    let slacks = &measured.slacks[0].measured;
+    let violations = &measured.violations[0].measured;
     let by_hand: f64 =
-        measured.objective + slacks.iter().zip(&lambda).map(|(s, l)| l * s).sum::<f64>() / 40.0;
+        measured.objective + violations.iter().zip(&lambda).map(|(s, l)| l * s).sum::<f64>() / 40.0;
     assert!((measured.lagrangian(&multipliers) - by_hand).abs() < 1e-12);
 }
 

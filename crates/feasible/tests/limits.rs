@@ -98,9 +98,9 @@ fn a_limit_out_of_all_proportion_is_refused() {
 #[test]
 fn a_limit_for_each_sample_names_the_sample() {
     let people = people(20, 1);
-    let mut levels = vec![0.5; 20];
-    levels[7] = -0.5;
-    let each = Requirement::pointwise("each", &people, Loss::CrossEntropy).at_most_each(levels);
+    let mut limits = vec![0.5; 20];
+    limits[7] = -0.5;
+    let each = Requirement::pointwise("each", &people, Loss::CrossEntropy).at_most_each(limits);
     assert!(refused(each).unwrap().contains("-0.5 of sample 7"));
 }
 

@@ -12,10 +12,10 @@ use feasible::{
 };
 use feasible_nn::{Activation, Adam, Linear, Mlp, Sgd};
 
-fn invariance(people: &Population, level: f64) -> Problem {
+fn invariance(people: &Population, limit: f64) -> Problem {
     let flipped = people.counterfactual(rho::flip(0)).unwrap();
     Problem::minimise(people, Loss::CrossEntropy)
-        .subject_to(Requirement::average("group", &flipped, Loss::Kl).at_most(level))
+        .subject_to(Requirement::average("group", &flipped, Loss::Kl).at_most(limit))
         .check()
         .unwrap()
 }
@@ -43,13 +43,13 @@ fn a_contradiction_ends_as_infeasible_with_the_requirement_named() {
     for (outcome, epochs, limit) in
         [(exact.outcome, exact.epochs, 20), (alternating.outcome, alternating.epochs, 400)]
     {
-        let Outcome::Infeasible { requirement, slack, proven: true } = outcome else {
+        let Outcome::Infeasible { requirement, violation, proven: true } = outcome else {
             panic!("ended as {outcome:?} after {epochs}");
         };
         // Least total violation, each beside its limit: the stricter limit weighs more, so that the other keeps more
         // of u with (u+1)² − 0.4 and (1−u)² − 0.5 both positive.
         assert_eq!(requirement, "high");
-        assert!(slack > 0.4, "{slack}");
+        assert!(violation > 0.4, "{violation}");
         assert!(epochs <= limit, "looped for {epochs}");
     }
 }
@@ -61,7 +61,7 @@ fn a_network_that_was_not_found_is_not_called_infeasible() {
     let text = solution.outcome.to_string();
     assert!(matches!(solution.outcome, Outcome::Infeasible { proven: false, .. }), "{text}");
     assert!(text.starts_with("no feasible model found: "), "{text}");
-    let old = r#"{"ended":"infeasible","requirement":"low","slack":0.5}"#;
+    let old = r#"{"ended":"infeasible","requirement":"low","violation":0.5}"#;
     let old: Outcome = serde_json::from_str(old).unwrap();
     assert!(matches!(old, Outcome::Infeasible { proven: false, .. }));
 }
@@ -84,7 +84,7 @@ fn a_training_that_falls_short_says_what_was_reached_and_what_would_help() {
     let solution = learner
         .solve_observed(&problem, &Linear::new(6, 2).unwrap(), |report| {
             for (least, standing) in least.iter_mut().zip(&report.requirements) {
-                *least = least.min(standing.worst_slack);
+                *least = least.min(standing.worst_violation);
             }
             ControlFlow::Continue(())
         })
@@ -142,7 +142,7 @@ fn stopping_when_feasible_stops_at_the_first_feasible_epoch() {
         .unwrap();
     assert_eq!(solution.outcome, Outcome::Feasible);
     assert!(solution.is_feasible() && solution.epochs < 500);
-    assert!(feasible.len() > 1, "it was feasible from the start: choose a lower level");
+    assert!(feasible.len() > 1, "it was feasible from the start: choose a lower limit");
     assert!(feasible.iter().rev().skip(1).all(|f| !f) && feasible.last() == Some(&true));
 }
 
@@ -211,9 +211,9 @@ fn the_best_feasible_iterate_on_validation_is_returned_if_asked_for() {
 fn without_requirements_the_result_is_plain_empirical_risk_minimisation() {
     let people = people(200, 8);
     let plain = Problem::minimise(&people, Loss::CrossEntropy).check().unwrap();
-    let slack =
+    let violation =
         Requirement::average("loose", &people, Loss::CrossEntropy).at_most(100.0).start(0.0);
-    let loose = plain.with_requirements(vec![slack]).unwrap();
+    let loose = plain.with_requirements(vec![violation]).unwrap();
     let model = Mlp::new(&[6, 8, 2], Activation::Tanh).unwrap();
     let learner = Learner::alternating(Adam::new(0.05)).epochs(20).seed(3);
     let (a, b) = (learner.solve(&plain, &model).unwrap(), learner.solve(&loose, &model).unwrap());
@@ -239,11 +239,11 @@ fn a_rate_is_constrained_through_its_surrogate_and_measured_as_it_is() {
     let learner = Learner::alternating(Adam::new(0.02)).epochs(150).dual(Dual::adam(0.05));
     let learner = learner.keep_best();
     let unconstrained = learner.solve(&plain, &model).unwrap();
-    let difference = fair.measure(&model, &unconstrained.theta).unwrap().worst_slack();
+    let difference = fair.measure(&model, &unconstrained.theta).unwrap().worst_violation();
     assert!(difference > 0.2, "nothing to constrain: {difference}");
     let solution = learner.solve(&fair, &model).unwrap();
     assert_eq!(solution.outcome, Outcome::Feasible);
-    assert!(solution.measurement.worst_slack() <= 0.0);
+    assert!(solution.measurement.worst_violation() <= 0.0);
     // Accuracy beside feasibility: a constant prediction would be fair too.
     let accuracy = accuracy(&people, &model, &solution.theta);
     assert!(accuracy > 0.68, "{accuracy}");
@@ -253,16 +253,16 @@ fn accuracy(people: &Population, model: &Linear, theta: &[f32]) -> f64 {
     let error = Requirement::average("error", people, Loss::SmoothedError).measured_by(Loss::Error);
     let audit = Problem::minimise(people, Loss::CrossEntropy).subject_to(error.at_most(1.0));
     let audit = audit.check().unwrap();
-    -audit.measure(model, theta).unwrap().slacks[0].measured[0]
+    -audit.measure(model, theta).unwrap().violations[0].measured[0]
 }
 
 #[test]
-fn a_margin_trains_like_a_stricter_level_and_is_judged_by_the_stated_one() {
+fn a_margin_trains_like_a_stricter_limit_and_is_judged_by_the_stated_one() {
     let people = people(300, 8);
     let flipped = people.counterfactual(rho::flip(0)).unwrap();
-    let of = |level: f64, margin: f64| {
-        let each = Requirement::pointwise("each", &flipped, Loss::Kl).at_most(level);
-        let mean = Requirement::average("mean", &people, Loss::CrossEntropy).at_most(level + 0.5);
+    let of = |limit: f64, margin: f64| {
+        let each = Requirement::pointwise("each", &flipped, Loss::Kl).at_most(limit);
+        let mean = Requirement::average("mean", &people, Loss::CrossEntropy).at_most(limit + 0.5);
         Problem::minimise(&people, Loss::CrossEntropy)
             .subject_to(each.margin(margin))
             .subject_to(mean.margin(margin))
@@ -278,8 +278,8 @@ fn a_margin_trains_like_a_stricter_level_and_is_judged_by_the_stated_one() {
         let b = learner.solve(&margin, &model).unwrap();
         assert_eq!((&a.theta, &a.multipliers), (&b.theta, &b.multipliers));
         assert_eq!((a.kkt, a.gap), (b.kkt, b.gap));
-        for (a, b) in a.measurement.slacks.iter().zip(&b.measurement.slacks) {
-            // The levels differ by 0.25, which is exact in binary.
+        for (a, b) in a.measurement.violations.iter().zip(&b.measurement.violations) {
+            // The limits differ by 0.25, which is exact in binary.
             assert!(a.measured.iter().zip(&b.measured).all(|(a, b)| (a - b - 0.25).abs() < 1e-15));
         }
     }

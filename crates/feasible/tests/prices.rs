@@ -95,9 +95,9 @@ fn pointwise_prices_are_the_means_of_lambda() {
 fn at_least_relaxes_downwards() {
     let women = population(&[1.0], &[-1.0]);
     let floor = Requirement::average("floor", &women, Loss::Squared).at_least(0.5).relaxed(0.1);
-    assert!((floor.level().of(0) - 0.4).abs() < 1e-12);
+    assert!((floor.limit().of(0) - 0.4).abs() < 1e-12);
     let each = Requirement::pointwise("each", &women, Loss::Squared).at_most_each(vec![0.5]);
-    assert!((each.relaxed(-0.1).level().of(0) - 0.4).abs() < 1e-12);
+    assert!((each.relaxed(-0.1).limit().of(0) - 0.4).abs() < 1e-12);
     let error = problem().relaxed(7, 0.1).unwrap_err();
     assert!(error.to_string().contains("requirement number 7"), "{error}");
 }

@@ -51,18 +51,18 @@ fn numbers(random: &mut Random, count: usize, slope: f64) -> Raw {
 fn scaled(
     everyone: &Population,
     others: &Population,
-    levels: (f64, f64),
+    limits: (f64, f64),
     a: f64,
     b: f64,
 ) -> Problem {
     let average = Requirement::average("others", others, Loss::Squared)
         .plus(a - 1.0, others)
-        .at_most(a * levels.0);
+        .at_most(a * limits.0);
     let each = Requirement::pointwise("each", everyone, Loss::Custom(Arc::new(Scaled(b))));
     Problem::minimise(everyone, Loss::Squared)
         .weight_decay(0.05)
         .subject_to(average)
-        .subject_to(each.at_most(b * levels.1))
+        .subject_to(each.at_most(b * limits.1))
         .check()
         .expect("a well-formed problem")
 }
@@ -203,7 +203,7 @@ proptest! {
     /// residuals of 1e-8 leave errors of about 1e-6 in θ and multipliers of size up to 30; the
     /// factors, from 0.1 to 10, multiply them.
     #[test]
-    fn scaling_a_loss_and_its_level_by_a_scales_its_multiplier_by_the_inverse(
+    fn scaling_a_loss_and_its_limit_by_a_scales_its_multiplier_by_the_inverse(
         seed in 0u64..1_000_000,
         log_a in -1.0f64..1.0,
         log_b in -1.0f64..1.0,
@@ -216,10 +216,10 @@ proptest! {
         // Below what the unconstrained optimum achieves: both bind.
         let loose = scaled(&everyone, &others, (1e3, 1e3), 1.0, 1.0);
         let free = solve(&loose);
-        let level = |r: usize| free.measurement.slacks[r].worst() + 1e3;
-        let levels = (0.9 * level(0), 0.95 * level(1));
-        let plain = solve(&scaled(&everyone, &others, levels, 1.0, 1.0));
-        let other = solve(&scaled(&everyone, &others, levels, a, b));
+        let limit = |r: usize| free.measurement.violations[r].worst() + 1e3;
+        let limits = (0.9 * limit(0), 0.95 * limit(1));
+        let plain = solve(&scaled(&everyone, &others, limits, 1.0, 1.0));
+        let other = solve(&scaled(&everyone, &others, limits, a, b));
         prop_assume!(plain.outcome == Outcome::Converged);
         prop_assert_eq!(&other.outcome, &Outcome::Converged);
         for (x, y) in plain.theta.iter().zip(&other.theta) {

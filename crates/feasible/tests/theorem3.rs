@@ -17,7 +17,7 @@
 //! - **The norm of λ.** The step of λ(n) is η/N, the derivative of L̂ by λ(n) times η, so the
 //!   distance that decreases is the plain one, with weight 1 and not 1/N on each (λ(n) − λ*(n))².
 //!   The price: U₀ is a sum over N samples, so the bound on T grows like N. Steps with the raw
-//!   slack (`Dual::ascent`) satisfy the same inequality in the norm (1/N)Σ(λ − λ*)², with
+//!   violation (`Dual::ascent`) satisfy the same inequality in the norm (1/N)Σ(λ − λ*)², with
 //!   Σ(B − cⱼ)² in the place of Σ(B − cⱼ)²/Nⱼ: the pointwise part of U₀ is N times smaller, that of
 //!   the neighbourhood N times wider.
 //! - **ρ.** The proof's inequality holds without it: Σ (m − m*) s is exactly L̂(θ, m) − L̂(θ, m*),
@@ -26,7 +26,7 @@
 //!       U_t ≤ U_{t−1} + 2η (L̂(θ, m) − D̂*) + η²S,
 //!
 //!   asserted below at each step. An inexact minimisation costs nothing in the lower bound.
-//! - **S.** A slack lies in [−c, B − c], so its square is at most (B − c)² only if c ≤ B/2. That is
+//! - **S.** A violation lies in [−c, B − c], so its square is at most (B − c)² only if c ≤ B/2. That is
 //!   asserted too; otherwise S needs max(c, B − c)².
 #![allow(clippy::unwrap_used)]
 
@@ -73,8 +73,8 @@ fn case(regression: Regression, samples: usize, bound: f64) -> Case {
             (rows(&everyone), Scope::Pointwise(vec![f64::NAN; samples])),
         ],
     };
-    // Levels a hair above what a compromise achieves: strictly feasible. The worst points weigh
-    // most in it, so that their level binds.
+    // Limits a hair above what a compromise achieves: strictly feasible. The worst points weigh
+    // most in it, so that their limit binds.
     let mut weights = vec![vec![2.0], vec![2.0; samples]];
     let mut theta = program.compromise(&weights);
     for _ in 0..3 {
@@ -111,7 +111,7 @@ fn enters(case: &Case, eta: f64, beta: f64, rho: f64) {
     // Clarabel's own error in D̂*, far below every β here.
     let rounding = 1e-7;
 
-    let levels: Vec<(f64, f64)> = program
+    let limits: Vec<(f64, f64)> = program
         .requirements
         .iter()
         .map(|(rows, scope)| match scope {
@@ -119,8 +119,8 @@ fn enters(case: &Case, eta: f64, beta: f64, rho: f64) {
             Scope::Pointwise(c) => (c[0], rows.points.len() as f64),
         })
         .collect();
-    assert!(levels.iter().all(|(c, _)| *c <= bound / 2.0), "levels {levels:?} above B/2");
-    let s: f64 = levels.iter().map(|(c, n)| (bound - c).powi(2) / n).sum();
+    assert!(limits.iter().all(|(c, _)| *c <= bound / 2.0), "limits {limits:?} above B/2");
+    let s: f64 = limits.iter().map(|(c, n)| (bound - c).powi(2) / n).sum();
 
     let distance = |multipliers: &[Vec<f64>]| -> f64 {
         let pairs = multipliers.iter().flatten().zip(optimal.iter().flatten());
@@ -148,13 +148,13 @@ fn enters(case: &Case, eta: f64, beta: f64, rho: f64) {
         assert!(inner.proven && inner.value <= rho, "step {t}: {inner:?}");
 
         let theta = &training.state().theta;
-        let slacks = program.slacks(theta);
-        for (slacks, (c, _)) in slacks.iter().zip(&levels) {
-            largest = slacks.iter().map(|s| s + c).fold(largest, f64::max);
+        let violations = program.violations(theta);
+        for (violations, (c, _)) in violations.iter().zip(&limits) {
+            largest = violations.iter().map(|s| s + c).fold(largest, f64::max);
         }
         assert!(largest <= *bound, "step {t}: a loss of {largest} is above B = {bound}");
         // The reported Lagrangian is that of the pair before the dual step, scaled by 1/N.
-        let weighted: f64 = slacks
+        let weighted: f64 = violations
             .iter()
             .zip(&before)
             .map(|(s, m)| s.iter().zip(m).map(|(s, m)| s * m).sum::<f64>() / s.len() as f64)

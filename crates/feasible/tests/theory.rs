@@ -4,7 +4,7 @@
 use feasible::certificate::Delta;
 use feasible::theory::{
     Neighbourhood, approximation_error, dimension, initial_distance, is_vacuous, rows_for,
-    sample_complexity, squared_slacks, zeta,
+    sample_complexity, squared_violations, zeta,
 };
 use proptest::prelude::*;
 
@@ -39,17 +39,17 @@ fn vc_dimensions_are_those_of_the_theorems() {
 
 #[test]
 fn theorem_3_is_put_together_from_its_parts() {
-    // Levels below and above B/2.
-    let s = squared_slacks(&[(-0.2, 0.8), (-0.9, 0.1)], &[((-0.5, 1.5), 10)]);
+    // Limits below and above B/2.
+    let s = squared_violations(&[(-0.2, 0.8), (-0.9, 0.1)], &[((-0.5, 1.5), 10)]);
     assert!((s - (0.64 + 0.81 + 0.225)).abs() < 1e-12);
     // A difference of rates of at most 0.1 is violated by −1.1 to 0.9.
-    assert!((squared_slacks(&[(-1.1, 0.9)], &[]) - 1.21).abs() < 1e-12);
+    assert!((squared_violations(&[(-1.1, 0.9)], &[]) - 1.21).abs() < 1e-12);
     assert!((initial_distance(1.0, &[0.0, 3.0, 1.0]) - 5.0).abs() < 1e-12);
     assert!((approximation_error(0.5, 1.5, 2.0, 0.01) - 0.06).abs() < 1e-12);
     let run = Neighbourhood {
         rho: 0.0,
         eta: 0.5,
-        squared_slacks: s,
+        squared_violations: s,
         beta: 0.1,
         estimation: 0.2,
         approximation: 0.06,

@@ -1,6 +1,6 @@
 //! Mistakes that are easy to make in constrained learning, each with the test that catches it.
 //! (Those about single losses and dual steps have theirs beside the code: cross-entropy fed with
-//! probabilities, KL that underflows, Adam that forgets the slack.)
+//! probabilities, KL that underflows, Adam that forgets the violation.)
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -9,10 +9,10 @@ use common::people;
 use feasible::{Dual, Learner, Loss, Model, Multipliers, Population, Problem, Requirement, rho};
 use feasible_nn::{Activation, Adam, Mlp};
 
-fn invariance(people: &Population, level: f64) -> Problem {
+fn invariance(people: &Population, limit: f64) -> Problem {
     let flipped = people.counterfactual(rho::flip(0)).unwrap();
     Problem::minimise(people, Loss::CrossEntropy)
-        .subject_to(Requirement::pointwise("group", &flipped, Loss::Kl).at_most(level))
+        .subject_to(Requirement::pointwise("group", &flipped, Loss::Kl).at_most(limit))
         .check()
         .unwrap()
 }
@@ -27,7 +27,7 @@ fn audit(people: &Population, model: &Mlp, theta: &[f32]) -> (f64, f64) {
         .subject_to(error.at_most(1.0))
         .subject_to(flip.at_most(0.0));
     let measured = problem.check().unwrap().measure(model, theta).unwrap();
-    (-measured.slacks[0].measured[0], measured.slacks[1].measured[0])
+    (-measured.violations[0].measured[0], measured.violations[1].measured[0])
 }
 
 #[test]

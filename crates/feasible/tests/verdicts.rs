@@ -44,7 +44,7 @@ fn medical(unit: f64, limit: f64) -> Problem {
 }
 
 #[test]
-fn a_multiplier_is_the_price_of_its_level_in_every_unit() {
+fn a_multiplier_is_the_price_of_its_limit_in_every_unit() {
     let model = Linear::new(10, 1).unwrap().double();
     let solve = |unit: f64, limit: f64| {
         let solution = Learner::exact().solve(&medical(unit, limit), &model).unwrap();
@@ -60,8 +60,8 @@ fn a_multiplier_is_the_price_of_its_level_in_every_unit() {
         let mu = solution.multipliers.of(0)[0];
         // Central differences over 10 of 2750: the next term is below 1e-4 of the price.
         assert!((mu - price).abs() < 1e-3 * price, "unit {unit}: {mu} is not {price}");
-        let slack = solution.measurement.slacks[0].measured[0] / (unit * unit * limit);
-        assert!(slack.abs() < 1e-6, "unit {unit}: {slack}");
+        let violation = solution.measurement.violations[0].measured[0] / (unit * unit * limit);
+        assert!(violation.abs() < 1e-6, "unit {unit}: {violation}");
         assert!(solution.is_feasible(), "unit {unit}");
     }
 }
@@ -70,7 +70,7 @@ fn a_multiplier_is_the_price_of_its_level_in_every_unit() {
 fn small_multipliers_are_prices_in_single_precision_too() {
     let double = Linear::new(10, 1).unwrap().double();
     let free = Learner::exact().solve(&medical(0.01, 1e9), &double).unwrap();
-    let women = free.measurement.slacks[0].measured[0] + 1e9 * 0.01 * 0.01;
+    let women = free.measurement.violations[0].measured[0] + 1e9 * 0.01 * 0.01;
     for share in [0.998, 0.99, 0.97] {
         let problem = medical(0.01, share * women / (0.01 * 0.01));
         let (mu, single) = (
@@ -149,7 +149,7 @@ fn what_a_share_may_exceed_costs_nothing_where_the_minimum_is_within_that_share(
     let (problem, free) = overlapping(share, limit, None);
     let least = Learner::exact().solve(&free, &model).unwrap();
     let there = problem.measure(&model, &least.theta).unwrap();
-    let exceed = there.slacks[0].violated(0.0);
+    let exceed = there.violations[0].violated(0.0);
     assert!(exceed > 0.0 && exceed <= share, "{exceed}");
     let solution = Learner::exact().solve(&problem, &model).unwrap();
     assert_eq!(solution.outcome, Outcome::Converged, "{:?}", solution.kkt);
@@ -171,7 +171,7 @@ fn a_rate_that_is_met_with_room_has_no_price_beside_what_a_share_may_exceed() {
         assert!(solution.is_feasible(), "{what}");
         assert!(solution.objective() >= least - 1e-9, "{what}");
         let (room, price) =
-            (-solution.measurement.slacks[1].measured[0], solution.multipliers.of(1)[0]);
+            (-solution.measurement.violations[1].measured[0], solution.multipliers.of(1)[0]);
         // A rate moves in steps of one in about two hundred.
         assert!(room < 0.02 || price < 1e-9, "room {room} at the price {price}; {what}");
     }
@@ -222,7 +222,7 @@ fn all_but_a_share_ends_where_its_own_choice_of_points_is_best_and_near_the_best
         let stated = objective().subject_to(near(&everyone).all_but(0.2)).check().unwrap();
         let solution = solve(&stated);
         let exceed: Vec<bool> =
-            solution.measurement.slacks[0].measured.iter().map(|&s| s > 1e-6).collect();
+            solution.measurement.violations[0].measured.iter().map(|&s| s > 1e-6).collect();
         for a in 0..rows {
             for b in 0..a {
                 let kept: Vec<bool> = (0..rows).map(|n| n != a && n != b).collect();
@@ -269,13 +269,13 @@ fn an_objective_measured_by_another_loss_is_minimised_all_the_same() {
 }
 
 /// Error rates of one group, through the logistic loss.
-fn error_rate(level: f64) -> (Problem, Linear) {
+fn error_rate(limit: f64) -> (Problem, Linear) {
     let people = people(600, 5);
     let group = people.filter(|s| s.inputs()[0] == 1.0);
     let rate = Requirement::average("error", &group, Loss::CrossEntropy).measured_by(Loss::Error);
     let problem = Problem::minimise(&people, Loss::CrossEntropy)
         .weight_decay(1e-3)
-        .subject_to(rate.at_most(level))
+        .subject_to(rate.at_most(limit))
         .check()
         .unwrap();
     (problem, Linear::new(6, 2).unwrap())
@@ -284,21 +284,21 @@ fn error_rate(level: f64) -> (Problem, Linear) {
 #[test]
 fn the_measured_rate_drives_the_multipliers_of_the_exact_learner() {
     let free = Problem::minimise(&people(600, 5), Loss::CrossEntropy).weight_decay(1e-3);
-    for level in [0.45, 0.3, 0.28] {
-        let (problem, model) = error_rate(level);
+    for limit in [0.45, 0.3, 0.28] {
+        let (problem, model) = error_rate(limit);
         let exact = Learner::exact().solve(&problem, &model.double()).unwrap();
         let learner = Learner::alternating(Adam::new(0.02)).epochs(400).dual(Dual::adam(0.02));
         let alternating = learner.keep_best().solve(&problem, &model.double()).unwrap();
         let outcome = &exact.outcome;
-        assert!(matches!(outcome, Outcome::Feasible | Outcome::Converged), "{level}: {outcome}");
-        assert!(exact.measurement.slacks[0].measured[0] <= 0.0, "{level}");
+        assert!(matches!(outcome, Outcome::Feasible | Outcome::Converged), "{limit}: {outcome}");
+        assert!(exact.measurement.violations[0].measured[0] <= 0.0, "{limit}");
         let (ours, theirs) = (exact.objective(), alternating.objective());
-        assert!(!alternating.is_feasible() || ours <= theirs + 1e-3, "{level}: {ours}, {theirs}");
+        assert!(!alternating.is_feasible() || ours <= theirs + 1e-3, "{limit}: {ours}, {theirs}");
         // Where the rate is met anyway nothing is paid for it.
         let (solved, least) = (free.clone().check().unwrap(), exact.objective());
         let free = Learner::exact().solve(&solved, &model.double()).unwrap();
-        if problem.measure(&model.double(), &free.theta).unwrap().worst_slack() <= 0.0 {
-            assert!((least - free.objective()).abs() < 1e-6, "{level}: {least}");
+        if problem.measure(&model.double(), &free.theta).unwrap().worst_violation() <= 0.0 {
+            assert!((least - free.objective()).abs() < 1e-6, "{limit}: {least}");
         }
     }
 }
@@ -314,7 +314,7 @@ fn residuals_of_what_is_not_a_number_are_not_numbers() {
 }
 
 #[test]
-fn a_level_just_above_the_minimum_is_reached() {
+fn a_limit_just_above_the_minimum_is_reached() {
     let people = people(300, 4);
     let model = Linear::new(6, 2).unwrap().double();
     let group = people.filter(|s| s.inputs()[0] == 1.0);

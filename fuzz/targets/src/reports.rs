@@ -75,7 +75,7 @@ pub fn run(bytes: &[u8]) -> bool {
     })
 }
 
-/// A sweep of one level, in a directory that has this file.
+/// A sweep of one limit, in a directory that has this file.
 fn swept(begun: &Begun, found: &[u8]) -> bool {
     let Some(hash) = PROBLEM.with(Clone::clone) else { panic!("a sweep cannot be made") };
     let found = String::from_utf8_lossy(found).replace("{problem}", &hash).into_bytes();
@@ -100,7 +100,7 @@ fn solved(begun: &Begun, directory: &Path) -> Result<(), Box<dyn std::error::Err
     let source = Source::open(&begun.problem().display().to_string())?;
     let source = source.with_overrides(&["training.epochs=1".to_string()]);
     let directory = Some(directory.to_path_buf());
-    let options = SweepOptions { levels: vec![0.4], directory, ..SweepOptions::new("older") };
+    let options = SweepOptions { limits: vec![0.4], directory, ..SweepOptions::new("older") };
     sweep(&source, &options, &|_| {})?;
     Ok(())
 }

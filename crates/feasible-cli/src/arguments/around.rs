@@ -60,10 +60,10 @@ pub struct ReportArguments {
     #[arg(long, value_name = "WHOM", default_value = "positive",
           value_parser = PossibleValuesParser::new(["positive", "all"]))]
     pub of: String,
-    /// Verify the price of each requirement by solving again at both sides of its level
+    /// Verify the price of each requirement by solving again at both sides of its limit
     #[arg(long)]
     pub check_sensitivity: bool,
-    /// How far to either side, as a share of the level that training works with
+    /// How far to either side, as a share of the limit that training works with
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = part)]
     pub delta: f64,
     /// Solve so many problems at once for that, by default as many as there are cores

@@ -335,7 +335,7 @@ pub struct BoundArguments {
     pub rows: Option<u64>,
     /// The share, or the mean divided by its bound, to be certified: how many rows does it take?
     #[arg(long, value_name = "SHARE")]
-    pub level: Option<f64>,
+    pub limit: Option<f64>,
     /// The share that a sample is expected to show; several by default
     #[arg(long, value_name = "SHARE")]
     pub rate: Option<f64>,

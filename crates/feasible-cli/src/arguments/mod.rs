@@ -139,7 +139,7 @@ pub enum Command {
     /// number of rows that a limit takes, and the paper's bounds for all models of a class at once. A problem
     /// file supplies its rows, requirements and model.
     #[command(after_help = "Example:\n  feasible bound --rows 32561\n  \
-        feasible bound --level 0.01 --confidence 0.99\n  feasible bound adult --level 0.001")]
+        feasible bound --limit 0.01 --confidence 0.99\n  feasible bound adult --limit 0.001")]
     Bound(BoundArguments),
     /// Train over a range of limits of one requirement: what does a stricter limit cost?
     ///
@@ -148,7 +148,7 @@ pub enum Command {
     /// sweep that was stopped continues when it is started again. Exits with status 0 when it is done, whatever the
     /// results.
     #[command(after_help = "Example:\n  \
-        feasible sweep adult --requirement gender --levels 1e-4..1e-1 --seeds 3")]
+        feasible sweep adult --requirement gender --limits 1e-4..1e-1 --seeds 3")]
     Sweep(SweepArguments),
     /// Write an HTML report of a run, or of several side by side
     ///

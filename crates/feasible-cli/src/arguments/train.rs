@@ -94,35 +94,35 @@ pub struct SweepArguments {
     /// A problem file, or an embedded problem: adult, compas, …
     #[arg(value_name = "FILE|adult|compas")]
     pub problem: String,
-    /// The requirement whose level moves
+    /// The requirement whose limit moves
     #[arg(long, value_name = "NAME")]
     pub requirement: String,
-    /// The levels: a range, 1e-4..1e-1, or a list, 1e-4,1e-3,1e-2
-    #[arg(long, value_name = "LEVELS", allow_hyphen_values = true)]
-    pub levels: String,
-    /// Levels of a range, both ends included
+    /// The limits: a range, 1e-4..1e-1, or a list, 1e-4,1e-3,1e-2
+    #[arg(long, value_name = "LIMITS", allow_hyphen_values = true)]
+    pub limits: String,
+    /// Limits of a range, both ends included
     #[arg(long, value_name = "N", default_value_t = 7,
           value_parser = clap::value_parser!(u64).range(2..=1000))]
     pub points: u64,
-    /// Seeds for each level, from --seed on
+    /// Seeds for each limit, from --seed on
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub seeds: u64,
     /// The first seed
     #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
     pub seed: Option<u64>,
-    /// Epochs for each level
+    /// Epochs for each limit
     #[arg(long, value_name = "N")]
     pub epochs: Option<u64>,
     /// Cores to use, by default all; results do not depend on it
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
           value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub threads: Option<u64>,
-    /// Start from another level's solution: the default for the exact learner, each from the next looser
-    /// level's; for other learners all from the loosest level's, so that all have had the same training
+    /// Start from another limit's solution: the default for the exact learner, each from the next looser
+    /// limit's; for other learners all from the loosest limit's, so that all have had the same training
     #[arg(long, conflicts_with = "cold")]
     pub warm: bool,
-    /// Start every level afresh: the default for other learners
+    /// Start every limit afresh: the default for other learners
     #[arg(long)]
     pub cold: bool,
     /// Where everything goes; by default runs/NAME-sweep, or runs/NAME-sweep-2, … if it exists

@@ -12,7 +12,7 @@ use crate::terminal::Terminal;
 pub fn bound(arguments: &BoundArguments, terminal: &Terminal) -> Result<Exit> {
     let mut question = Question {
         rows: arguments.rows,
-        level: arguments.level,
+        limit: arguments.limit,
         rate: arguments.rate,
         confidence: arguments.confidence,
         dimension: arguments.dimension,

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use feasible_problem::spec::Override;
 use feasible_report::Report;
-use feasible_run::sweep::{Frontier, Warmth, levels};
+use feasible_run::sweep::{Frontier, Warmth, limits};
 use feasible_run::{SweepOptions, files, sweep as solve};
 use serde::Serialize;
 
@@ -26,10 +26,10 @@ struct Swept<'a> {
     frontier: &'a Frontier,
 }
 
-/// Solves a problem over levels of a requirement.
+/// Solves a problem over limits of a requirement.
 pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
     let start = Instant::now();
-    let levels = levels(&arguments.levels, arguments.points as usize)?;
+    let limits = limits(&arguments.limits, arguments.points as usize)?;
     let mut settings = Vec::new();
     settings.extend(arguments.epochs.map(Override::Epochs));
     let source = source(&arguments.problem, &settings, &arguments.overrides)?;
@@ -42,18 +42,18 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
     let stem = format!("{}-sweep", stem(&arguments.problem));
     let directory = arguments.output.clone().unwrap_or_else(|| unused(&stem));
     Inputs::new().problem(&arguments.problem, &spec).refuse_directory(&directory)?;
-    let progress = Arc::new(Progress::new(levels.len() * arguments.seeds as usize, terminal));
+    let progress = Arc::new(Progress::new(limits.len() * arguments.seeds as usize, terminal));
     let kept = {
         let shown = directory.display().to_string();
         move || {
             format!(
-                "interrupted: the levels that are done are kept in {shown}; the same command with -o \
+                "interrupted: the limits that are done are kept in {shown}; the same command with -o \
                  {shown} continues"
             )
         }
     };
     let options = SweepOptions {
-        levels,
+        limits,
         seeds: (first..=last).collect(),
         start: match (arguments.warm, arguments.cold) {
             (true, _) => Some(Warmth::Warm),

@@ -164,7 +164,7 @@ fn the_rules_find_contradictions_that_are_planted() {
         let certificate = &mut o.summary.certificate.as_mut().unwrap().certificate;
         let certified = |f: &&mut Finding| f.verdict == Verdict::Certified;
         let finding = certificate.findings.iter_mut().find(certified).unwrap();
-        finding.level = -2.0 * finding.sense.sign();
+        finding.limit = -2.0 * finding.sense.sign();
     });
     insist("NOT MET", &|o| o.terminal.insert_str(0, "NOT MET\n"));
     insist("advice", &|o| o.summary.advice.push("'rule 0' is not met".into()));

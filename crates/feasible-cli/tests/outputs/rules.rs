@@ -57,9 +57,9 @@ fn met_by_numbers(o: &Outputs) -> Result<(), String> {
                 unless(r.points > 0 && r.met, shown)?;
                 continue;
             };
-            let over = if r.sense == "<=" { value - r.level } else { r.level - value };
+            let over = if r.sense == "<=" { value - r.limit } else { r.limit - value };
             // Sums of a few hundred numbers, in another order.
-            let rounding = 1e-9 * (1.0 + value.abs() + r.level.abs());
+            let rounding = 1e-9 * (1.0 + value.abs() + r.limit.abs());
             unless(over > worst + rounding, shown)?;
             match r.kind {
                 Kind::Average => {
@@ -75,7 +75,7 @@ fn met_by_numbers(o: &Outputs) -> Result<(), String> {
 }
 
 fn numbers(r: &Standing) -> Option<(f64, f64, f64)> {
-    Some((r.value?, r.worst_slack?, r.violated?))
+    Some((r.value?, r.worst_violation?, r.violated?))
 }
 
 fn outcome_agrees(o: &Outputs) -> Result<(), String> {
@@ -131,7 +131,7 @@ fn diverged(o: &Outputs) -> bool {
 fn certified_within(o: &Outputs) -> Result<(), String> {
     let Some(certificate) = &o.summary.certificate else { return Ok(()) };
     for f in &certificate.certificate.findings {
-        let beyond = |x: f64| if f.sense == Sense::AtMost { x > f.level } else { x < f.level };
+        let beyond = |x: f64| if f.sense == Sense::AtMost { x > f.limit } else { x < f.limit };
         let shown = || format!("{f:?}");
         let outside = f.estimate.is_none_or(|estimate| !estimate.is_finite() || beyond(estimate));
         match f.verdict {

@@ -11,7 +11,7 @@ use feasible_run::summary::Spread;
 use super::{Claim, OVER_SEEDS, Table, count, render};
 use crate::{AdultRow, AdultTable, run_directory};
 
-/// The groups of the paper's Fig. 1b: a level, and whether those outside of it are meant.
+/// The groups of the paper's Fig. 1b: a category, and whether those outside of it are meant.
 const GROUPS: [(&str, &str, bool); 4] = [
     ("married people", "marital-status = Married", false),
     ("non-white people", "race = White", true),
@@ -125,8 +125,8 @@ fn shares(table: &AdultTable, directory: &Path, row: &AdultRow) -> Result<Vec<Ve
         let Some(of) = run.multipliers.first() else { continue };
         // Without a λ above 0 nobody is hardest.
         let Ok(hard) = Data::of(&run).and_then(|data| data.hard(of, &options, 0)) else { continue };
-        for (shares, (_, level, outside)) in all.iter_mut().zip(GROUPS) {
-            let found = hard.groups.iter().find(|group| group.name == level);
+        for (shares, (_, category, outside)) in all.iter_mut().zip(GROUPS) {
+            let found = hard.groups.iter().find(|group| group.name == category);
             let turned = |x: f64| if outside { 1.0 - x } else { x };
             shares.extend(found.map(|group| Share {
                 hardest: turned(group.share),
@@ -173,7 +173,7 @@ fn variants(table: &AdultTable) -> Table {
         |s: &Option<Spread>, digits| s.as_ref().map_or(String::new(), |s| s.as_percent(digits));
     let n = table.seeds.len();
     let row = |row: &AdultRow| {
-        // An average is over its level or not: count the runs.
+        // An average is over its limit or not: count the runs.
         let over = |spread: &Option<Spread>| match (spread, &row.multipliers_at_zero) {
             (Some(runs), None) => format!("{:.0} of {n} runs", runs.mean * n as f64),
             (spread, _) => share(spread, 3),
@@ -194,7 +194,7 @@ fn variants(table: &AdultTable) -> Table {
     Table {
         title: "Every variant".into(),
         lead: "Mean ± sd over seeds. Flips are on the test rows; over c is the share of rows over the \
-               level; of the average constraint, the runs over it. The paper gives no accuracy."
+               limit; of the average constraint, the runs over it. The paper gives no accuracy."
             .into(),
         head: head.map(String::from).to_vec(),
         rows: table.rows.iter().map(row).collect(),

@@ -192,7 +192,7 @@ fn multipliers(table: &CompasTable) -> Table {
         title: "Multipliers".into(),
         lead:
             "Mean ± sd over seeds. Adam moved them: each moves by about its rate a step whatever \
-               the slack, so the step and not the slack sets their size. Read their order, not \
+               the violation, so the step and not the violation sets their size. Read their order, not \
                their ratio."
                 .into(),
         head: head.map(String::from).to_vec(),

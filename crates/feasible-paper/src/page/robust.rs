@@ -34,7 +34,7 @@ fn page(table: &RobustTable, command: &str) -> Result<(String, Vec<Figure>)> {
     let title = format!("{}: the paper's figures from our runs", table.title);
     let lead = match table.budget {
         Budget::Small => {
-            "One seed of a reduced run: fewer images and epochs, and levels of the loss that these can \
+            "One seed of a reduced run: fewer images and epochs, and limits of the loss that these can \
              meet, looser than the paper's. What counts is whether its results show, not its numbers; \
              intervals over the images that were attacked are exact."
         }

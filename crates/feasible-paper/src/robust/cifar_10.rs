@@ -3,14 +3,14 @@
 //!
 //! The paper gives figures only of the network without requirement, and says of the others: the fixed ε,
 //! which it does not name, trades nominal accuracy for robustness; the prior has the same nominal
-//! accuracy and is more robust at larger ε. The fixed ε and both levels c are ours.
+//! accuracy and is more robust at larger ε. The fixed ε and both limits c are ours.
 
 use super::claims::{Shown, above, alike, fails, holds, met};
 use super::table::RobustRow;
 use super::{Reduced, RobustExperiment, Variant};
 
 /// The paper's experiment on CIFAR-10. The reduced run keeps the network and the attack. From 800 images of
-/// each class a network learns less than from 4,900, so the levels are higher (chosen on validation
+/// each class a network learns less than from 4,900, so the limits are higher (chosen on validation
 /// images), and training is stricter than they are.
 pub static CIFAR_10: RobustExperiment = RobustExperiment {
     name: "cifar-10",
@@ -21,21 +21,21 @@ pub static CIFAR_10: RobustExperiment = RobustExperiment {
             problem: "cifar10-nominal",
             name: "no requirement",
             paper: &[(0.0, "85.4"), (0.01, "5")],
-            small_level: None,
+            small_limit: None,
             small_epochs: 8,
         },
         Variant {
             problem: "cifar10-eps02",
             name: "ε = 0.02",
             paper: &[],
-            small_level: Some(1.85),
+            small_limit: Some(1.85),
             small_epochs: 6,
         },
         Variant {
             problem: "cifar10-prior",
             name: "ε ~ 0.1 Beta(3, 10)",
             paper: &[],
-            small_level: Some(1.85),
+            small_limit: Some(1.85),
             small_epochs: 6,
         },
     ],
@@ -48,7 +48,7 @@ pub static CIFAR_10: RobustExperiment = RobustExperiment {
             "data.per_class.test=100",
             "training.recipe=feasible",
             "training.batch_size=32",
-            "training.survey=200",
+            "training.measure_on=200",
             "training.dual.rate=0.05",
         ],
         margin: 0.1,

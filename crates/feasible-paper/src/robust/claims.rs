@@ -46,7 +46,7 @@ pub(super) fn holds(name: &str, own: &Curve, nominal: &Curve, epsilon: f64, shar
 /// The requirements are met, on the training images.
 pub(super) fn met(standings: &[Standing]) -> impl Iterator<Item = Shown> {
     standings.iter().map(|standing| Shown {
-        claim: format!("its loss under attack is at most {}", short(standing.level)),
+        claim: format!("its loss under attack is at most {}", short(standing.limit)),
         found: format!("{} on the training images", short(standing.value.unwrap_or(f64::NAN))),
         agrees: standing.met,
     })

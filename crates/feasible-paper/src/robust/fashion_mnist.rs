@@ -6,7 +6,7 @@ use super::table::RobustRow;
 use super::{Reduced, RobustExperiment, Variant};
 
 /// The paper's experiment on Fashion-MNIST. The reduced run keeps the network and the attack. From 300
-/// images of each class, of the embedded sample, a network learns less than from 5,900, so the levels
+/// images of each class, of the embedded sample, a network learns less than from 5,900, so the limits
 /// are higher than the paper's (chosen on validation images), and training is stricter than they are.
 pub static FASHION_MNIST: RobustExperiment = RobustExperiment {
     name: "fashion-mnist",
@@ -17,28 +17,28 @@ pub static FASHION_MNIST: RobustExperiment = RobustExperiment {
             problem: "fashion-mnist-nominal",
             name: "no requirement",
             paper: &[(0.0, "93.5"), (0.04, "0")],
-            small_level: None,
+            small_limit: None,
             small_epochs: 12,
         },
         Variant {
             problem: "fashion-mnist-eps04",
             name: "ε = 0.04",
             paper: &[(0.0, "88"), (0.04, "85"), (0.08, "9")],
-            small_level: Some(0.7),
+            small_limit: Some(0.7),
             small_epochs: 6,
         },
         Variant {
             problem: "fashion-mnist-eps10",
             name: "ε = 0.1",
             paper: &[(0.0, "84.6")],
-            small_level: Some(1.1),
+            small_limit: Some(1.1),
             small_epochs: 6,
         },
         Variant {
             problem: "fashion-mnist-prior",
             name: "ε ~ 0.25 Beta(3, 8)",
             paper: &[(0.0, "87"), (0.12, "67")],
-            small_level: Some(1.0),
+            small_limit: Some(1.0),
             small_epochs: 6,
         },
     ],
@@ -51,7 +51,7 @@ pub static FASHION_MNIST: RobustExperiment = RobustExperiment {
             "data.per_class.validation=50",
             "training.recipe=feasible",
             "training.batch_size=32",
-            "training.survey=200",
+            "training.measure_on=200",
             "training.dual.rate=0.05",
         ],
         margin: 0.15,

@@ -93,17 +93,17 @@ struct Variant {
     name: &'static str,
     /// The paper's accuracies: ε, in per cent.
     paper: &'static [(f64, &'static str)],
-    /// The level c of the reduced run; `None` without a requirement.
-    small_level: Option<f64>,
+    /// The limit c of the reduced run; `None` without a requirement.
+    small_limit: Option<f64>,
     /// The epochs of the reduced run.
     small_epochs: u64,
 }
 
-/// What a reduced run changes, besides levels and epochs.
+/// What a reduced run changes, besides limits and epochs.
 #[derive(Debug)]
 struct Reduced {
     overrides: &'static [&'static str],
-    /// How much stricter than its level a requirement is trained, as a share of the level.
+    /// How much stricter than its limit a requirement is trained, as a share of the limit.
     margin: f64,
     /// The ε that are attacked.
     epsilons: &'static [f64],
@@ -157,9 +157,9 @@ impl RobustExperiment {
         let mut overrides: Vec<Override> =
             overrides.iter().map(|text| text.to_string().into()).collect();
         overrides.push(Override::Epochs(variant.small_epochs));
-        if let Some(level) = variant.small_level {
+        if let Some(limit) = variant.small_limit {
             let key = LimitKey::AtMost;
-            overrides.push(Override::Limit { requirement: 0, key, limit: level });
+            overrides.push(Override::Limit { requirement: 0, key, limit: limit });
             overrides.push(format!("requirement.robust.margin={margin}").into());
             // A small budget pays for a fifth of the usual attack on all of its images.
             let attack = "evaluation.attack={ steps = 20, restarts = 1 }";

@@ -83,7 +83,7 @@ impl RobustTable {
             let value = |of: Option<&feasible_run::Standing>| {
                 of.and_then(|r| r.value).map_or(String::new(), short)
             };
-            cells.push(requirement.map_or(String::new(), |r| format!("≤ {}", short(r.level))));
+            cells.push(requirement.map_or(String::new(), |r| format!("≤ {}", short(r.limit))));
             cells.extend([value(requirement), value(test)]);
             cells.push(format!("{} of {}", row.summary.kept_epoch, row.summary.epochs));
             grid.row(cells);

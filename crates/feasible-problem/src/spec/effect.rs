@@ -8,7 +8,7 @@
 //! | `model.normalise` | `cnn`, `resnet18` |
 //! | `training.batch_size`, `optimiser`, `rate`, `schedule`; `dual` but for its `rate` | `alternating`, `simultaneous` |
 //! | `training.momentum` | `sgd` |
-//! | `training.survey` | `simultaneous` |
+//! | `training.measure_on` | `simultaneous` |
 //! | `dual.beta1`, `beta2` | `adam` |
 //! | `dual.proportional`, `nu` | `nu-pi` |
 //! | `dual.every` | `training.dual`, not that of a requirement |
@@ -122,7 +122,7 @@ fn training(source: &Source, spec: &mut Spec) -> Result<()> {
     }
     if !first_order.is_some_and(|of| of.simultaneous) {
         let reason = "every epoch of another learner than \"simultaneous\" is measured on all rows";
-        without_effect(source, (section, "survey"), &mut training.survey, chosen, reason)?;
+        without_effect(source, (section, "measure_on"), &mut training.measure_on, chosen, reason)?;
     }
     if let Some(given) = &mut training.dual {
         let method = match first_order {

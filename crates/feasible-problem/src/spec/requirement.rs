@@ -28,7 +28,7 @@
 //! | `loss` | a loss; or |
 //! | `rate` | `selection`, `tpr`, `fpr`, `error` or `accuracy`: a smooth surrogate moves θ, the true rate the multiplier; or |
 //! | `fairness` | `demographic-parity`, `equal-opportunity` or `equalised-odds`: the rates of each of `groups` |
-//! | `at_most`, `at_least` | the level c; or |
+//! | `at_most`, `at_least` | the limit c; or |
 //! | `within` | the difference to `against` is at most this, either way |
 //! | `where` | an expression: whose samples |
 //! | `groups` | a column: one requirement for each of its levels |
@@ -37,7 +37,7 @@
 //! | `adversary` | the samples as an adversary moves them: see [`adversary`](super::adversary) |
 //! | `all_but` | `pointwise`: the share of samples that may violate it; 0 |
 //! | `start` | where its multipliers start; as `training` says |
-//! | `margin` | the share of the level given up in training, so that the model has room where it is used |
+//! | `margin` | the share of the limit given up in training, so that the model has room where it is used |
 //! | `bound` | the loss is kept below this |
 //! | `measured_by` | another loss that moves the multipliers |
 //! | `dual` | a dual optimiser of its own |
@@ -93,8 +93,8 @@ pub struct RequirementSpec {
     /// Where its multipliers start. Default `training.start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<f64>,
-    /// The share of the level that is given up in training: it trains against
-    /// (1 − margin) · level and is judged by the level. Default as the recipe says.
+    /// The share of the limit that is given up in training: it trains against
+    /// (1 − margin) · limit and is judged by the limit. Default as the recipe says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
     /// The loss is kept below this.
@@ -232,7 +232,7 @@ impl JsonSchema for Counterfactuals {
     }
 }
 
-/// The key that holds a requirement's level.
+/// The key that holds a requirement's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitKey {

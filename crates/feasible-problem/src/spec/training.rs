@@ -16,7 +16,7 @@
 //! | `threads` | changes nothing but the time; 1 |
 //! | `keep` | the iterate that is returned: `last` or `best` (on validation rows, if any) |
 //! | `patience` | end after so many epochs without a better iterate |
-//! | `survey` | `simultaneous`: rows that the metrics of an epoch are measured on; all, 1,000 of images |
+//! | `measure_on` | `simultaneous`: rows that the metrics of an epoch are measured on; all, 1,000 of images |
 //! | `stop_when_feasible` | end at the first feasible iterate |
 //! | `tolerance` | share of a limit by which it may be exceeded and still count as met (1e-5 for `exact`, else 0) |
 //! | `look_for_infeasibility` | name a problem that cannot be solved; true |
@@ -66,7 +66,7 @@ pub struct TrainingSpec {
     pub patience: Option<u64>,
     /// `simultaneous`: rows that the metrics of an epoch are measured on. Default all, of images 1,000.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub survey: Option<usize>,
+    pub measure_on: Option<usize>,
     /// End at the first feasible iterate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_when_feasible: Option<bool>,
@@ -102,9 +102,9 @@ pub enum Recipe {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LearnerName {
-    /// Once an epoch, on the slacks of everyone.
+    /// Once an epoch, on the violations of everyone.
     Alternating,
-    /// With every batch, on the slacks it showed.
+    /// With every batch, on the violations it showed.
     Simultaneous,
     /// After minimising the Lagrangian (Algorithm 1).
     Exact,
@@ -192,7 +192,7 @@ pub struct DualSpec {
 pub enum DualMethodName {
     /// Adam.
     Adam,
-    /// Projected ascent on the raw slacks.
+    /// Projected ascent on the raw violations.
     Ascent,
     /// Projected ascent as Algorithm 1 writes it: η/N for pointwise requirements.
     Algorithm1,

@@ -47,7 +47,7 @@ pub struct Certification {
     /// The verdicts.
     pub certificate: Certificate,
     /// The model was chosen from a ladder with these very rows: what is certified is that it meets all requirements,
-    /// the levels as they are; there are no bounds beyond them.
+    /// the limits as they are; there are no bounds beyond them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub chosen: bool,
     /// Counterfactuals: bounds on the probability that a prediction changes. No requirements, so each at
@@ -167,7 +167,7 @@ impl Judged<'_> {
             name: clause.name.clone(),
             subject: String::new(),
             sense: feasible::requirement::Sense::AtMost,
-            level: clause.bound.level(),
+            limit: clause.bound.limit(),
             evidence: None,
         };
         let claim = |(clause, present): (&Clause, bool)| {

@@ -13,7 +13,7 @@ use feasible_problem::text::short;
 pub(crate) fn spoken(clause: &Clause, mut claim: Claim) -> Claim {
     claim.subject = subject(clause);
     let Some(one) = clause.accuracy_is else { return claim };
-    claim.level = one - claim.level;
+    claim.limit = one - claim.limit;
     claim.sense = match claim.sense {
         Sense::AtMost => Sense::AtLeast,
         Sense::AtLeast => Sense::AtMost,
@@ -41,12 +41,12 @@ fn subject(clause: &Clause) -> String {
         (None, None) => String::new(),
     };
     if clause.kind == Kind::Pointwise {
-        let level = short(clause.bound.level());
+        let limit = short(clause.bound.limit());
         let side = match clause.bound {
             feasible_problem::clause::Bound::AtMost(_) => "exceeds",
             feasible_problem::clause::Bound::AtLeast(_) => "is below",
         };
-        return format!("the share of the population{here} whose {loss}{views} {side} {level}");
+        return format!("the share of the population{here} whose {loss}{views} {side} {limit}");
     }
     let name = match (loss, clause.class) {
         _ if clause.accuracy_is.is_some() => format!("accuracy{views}"),

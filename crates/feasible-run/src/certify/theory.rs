@@ -2,8 +2,8 @@
 //! condition that is missing.
 
 use feasible::certificate::Delta;
-use feasible::requirement::{Level, Term};
-use feasible::theory::{approximation_error, dimension, is_vacuous, squared_slacks, zeta};
+use feasible::requirement::{Limit, Term};
+use feasible::theory::{approximation_error, dimension, is_vacuous, squared_violations, zeta};
 use feasible::{Kind, Loss, Model, Multipliers, Solution, View};
 use feasible_nn::Activation;
 use feasible_problem::network::{Network, Shape};
@@ -66,7 +66,7 @@ pub struct Approximation {
     /// a loss has no Lipschitz constant.
     pub error_per_nu: Option<f64>,
     /// S; `None` if a loss has no bound.
-    pub squared_slacks: Option<f64>,
+    pub squared_violations: Option<f64>,
 }
 
 /// The VC dimension of the sets {f > 0} of a network's class, f the output or the difference of two, or an upper
@@ -302,10 +302,10 @@ fn approximation(plan: &Plan, multipliers: &Multipliers) -> Approximation {
             (low, high) = (low + end.min(0.0), high + end.max(0.0));
         }
         lipschitz = lipschitz.zip(steepest).map(|(a, b)| a.max(b));
-        // Of single levels for every point, the one that S is largest for.
-        let level = requirement.level();
-        let levels = 0..if matches!(level, Level::Common(_)) { 1 } else { of.len() };
-        let violations = levels.map(|point| (low - level.of(point), high - level.of(point)));
+        // Of single limits for every point, the one that S is largest for.
+        let limit = requirement.limit();
+        let limits = 0..if matches!(limit, Limit::Common(_)) { 1 } else { of.len() };
+        let violations = limits.map(|point| (low - limit.of(point), high - limit.of(point)));
         let largest = |(low, high): (f64, f64)| low.abs().max(high.abs());
         let range = violations.fold((0.0, 0.0), |a, b| if largest(b) > largest(a) { b } else { a });
         match requirement.kind() {
@@ -323,6 +323,6 @@ fn approximation(plan: &Plan, multipliers: &Multipliers) -> Approximation {
         mu,
         lambda,
         error_per_nu: lipschitz.map(|m| approximation_error(mu, lambda, m, 1.0)),
-        squared_slacks: bounded.then(|| squared_slacks(&average, &pointwise)),
+        squared_violations: bounded.then(|| squared_violations(&average, &pointwise)),
     }
 }

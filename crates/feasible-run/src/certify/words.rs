@@ -14,12 +14,12 @@ impl Certification {
         let findings = &self.certificate.findings;
         let mut grid = Grid::new();
         let noun = self.noun();
-        grid.row(["requirement", "level", noun, "sample", "bound", ""].map(String::from));
+        grid.row(["requirement", "limit", noun, "sample", "bound", ""].map(String::from));
         for f in findings {
             let symbol = symbol(f);
             grid.row([
                 f.name.clone(),
-                format!("{symbol} {}", shown(f, f.level)),
+                format!("{symbol} {}", shown(f, f.limit)),
                 f.rows.to_string(),
                 f.estimate.map_or("".into(), |x| shown(f, x)),
                 f.bound.map_or("".into(), |x| format!("{symbol} {}", shown(f, x))),
@@ -102,7 +102,7 @@ impl Certification {
                     "{draw}, whichever model of the ladder was taken, in the population they are drawn from\n"
                 );
                 for f in findings {
-                    text += &format!("  {}: {}.\n", f.name, f.claim_at_level());
+                    text += &format!("  {}: {}.\n", f.name, f.claim_at_limit());
                 }
                 text += "These rows chose the model from a ladder: they prove the limits, all of them together, and no \
                          bound beyond.\n";
@@ -112,7 +112,7 @@ impl Certification {
             _ => {
                 text += &format!("{draw}{jointly}, in the population they are drawn from\n");
                 for f in &certified {
-                    text += &format!("  {}: {}.\n", f.name, f.claim_at_level());
+                    text += &format!("  {}: {}.\n", f.name, f.claim_at_limit());
                 }
             }
         }
@@ -124,8 +124,8 @@ impl Certification {
                 short(self.certificate.largest_p())
             );
         }
-        if !self.chosen && certified.iter().any(|f| !f.bound_reaches_level()) {
-            text += "Bounds are at an equal part of δ each; Holm's order certifies levels a little inside them.\n";
+        if !self.chosen && certified.iter().any(|f| !f.bound_reaches_limit()) {
+            text += "Bounds are at an equal part of δ each; Holm's order certifies limits a little inside them.\n";
         }
         let not_certified = if together { "not certified by itself" } else { "not certified" };
         for f in of(Verdict::Met) {
@@ -160,7 +160,7 @@ impl Certification {
             for f in violated {
                 let side = if f.sense == Sense::AtMost { "more" } else { "less" };
                 text +=
-                    &format!("  {}: {} is {side} than {}.\n", f.name, f.subject, shown(f, f.level));
+                    &format!("  {}: {} is {side} than {}.\n", f.name, f.subject, shown(f, f.limit));
             }
         }
         for f in of(Verdict::Open) {
@@ -170,7 +170,7 @@ impl Certification {
                     f.name,
                     f.subject,
                     shown(f, x),
-                    shown(f, f.level)
+                    shown(f, f.limit)
                 ),
                 None => format!("{} is open: none of these rows is spoken of.\n", f.name),
             };
@@ -188,36 +188,36 @@ impl Certification {
 
 trait Words {
     fn is_pointwise(&self) -> bool;
-    fn bound_reaches_level(&self) -> bool;
+    fn bound_reaches_limit(&self) -> bool;
     fn claim(&self) -> String;
-    fn claim_at_level(&self) -> String;
+    fn claim_at_limit(&self) -> String;
 }
 
 impl Words for Finding {
-    /// It is about the share of those who violate a level of their own.
+    /// It is about the share of those who violate a limit of their own.
     fn is_pointwise(&self) -> bool {
         self.subject.starts_with("the share of the population")
     }
 
     /// Whether Bonferroni's bound would certify it too.
-    fn bound_reaches_level(&self) -> bool {
+    fn bound_reaches_limit(&self) -> bool {
         self.bound.is_some_and(|bound| match self.sense {
-            Sense::AtMost => bound <= self.level,
-            Sense::AtLeast => bound >= self.level,
+            Sense::AtMost => bound <= self.limit,
+            Sense::AtLeast => bound >= self.limit,
         })
     }
 
-    /// With the bound, which is stronger than the level.
+    /// With the bound, which is stronger than the limit.
     fn claim(&self) -> String {
         let side = if self.sense == Sense::AtMost { "at most" } else { "at least" };
-        let bound = self.bound.unwrap_or(self.level);
+        let bound = self.bound.unwrap_or(self.limit);
         format!("{} is {side} {}", self.subject, shown(self, bound))
     }
 
-    /// With the level: all that Holm certifies.
-    fn claim_at_level(&self) -> String {
+    /// With the limit: all that Holm certifies.
+    fn claim_at_limit(&self) -> String {
         let side = if self.sense == Sense::AtMost { "at most" } else { "at least" };
-        format!("{} is {side} {}", self.subject, shown(self, self.level))
+        format!("{} is {side} {}", self.subject, shown(self, self.limit))
     }
 }
 

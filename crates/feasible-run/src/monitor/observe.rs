@@ -33,18 +33,18 @@ pub(crate) fn watched(record: &RunRecord, design: &Design) -> Vec<Watched> {
     let target = model.manifest().target.column();
     let width = feasible::Model::output_width(model.network());
     let one = |clause: &Clause| {
-        let (sense, level) = match (clause.kind, clause.bound) {
+        let (sense, limit) = match (clause.kind, clause.bound) {
             (Kind::Pointwise, _) => {
                 (Sense::AtMost, if clause.all_but > 0.0 { clause.all_but } else { design.all_but })
             }
-            (_, Bound::AtMost(level)) => (Sense::AtMost, level),
-            (_, Bound::AtLeast(level)) => (Sense::AtLeast, level),
+            (_, Bound::AtMost(limit)) => (Sense::AtMost, limit),
+            (_, Bound::AtLeast(limit)) => (Sense::AtLeast, limit),
         };
         let claim = Claim {
             name: clause.name.clone(),
             subject: String::new(),
             sense,
-            level,
+            limit,
             evidence: None,
         };
         let claim = spoken(clause, claim);
@@ -53,14 +53,14 @@ pub(crate) fn watched(record: &RunRecord, design: &Design) -> Vec<Watched> {
             Kind::Average => measure(clause).properties(width).bound,
         };
         let wager = |bound: f64| match clause.against {
-            Some(_) => Wager::difference(claim.level, bound),
-            None => Wager::mean(claim.level, bound),
+            Some(_) => Wager::difference(claim.limit, bound),
+            None => Wager::mean(claim.limit, bound),
         };
         Watched {
             name: claim.name,
             subject: claim.subject,
             sense: claim.sense,
-            limit: claim.level,
+            limit: claim.limit,
             labels: needs_labels(clause, target),
             wager: bound.map(wager),
         }

@@ -1,4 +1,4 @@
-//! What a sweep finds: for each level and seed, what the model achieves and what the level costs.
+//! What a sweep finds: for each limit and seed, what the model achieves and what the limit costs.
 
 use feasible::Outcome;
 use feasible_problem::spec::Kind;
@@ -9,32 +9,32 @@ use super::{Key, Starts};
 use crate::evaluate::{Evaluation, Standing};
 use crate::summary::{Spread, Summary};
 
-/// The trade-off between a level and everything else.
+/// The trade-off between a limit and everything else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frontier {
     /// What the problem is called.
     pub problem: String,
-    /// The requirement whose level moves.
+    /// The requirement whose limit moves.
     pub requirement: String,
     /// `at_most`, `at_least` or `within`.
     pub key: Key,
     /// On average or for every sample.
     pub kind: Kind,
-    /// Where each level starts.
+    /// Where each limit starts.
     pub starts: Starts,
     /// The seeds.
     pub seeds: Vec<u64>,
-    /// The levels, ascending.
-    pub levels: Vec<f64>,
-    /// What came of each level and seed: by level, then by seed.
+    /// The limits, ascending.
+    pub limits: Vec<f64>,
+    /// What came of each limit and seed: by limit, then by seed.
     pub points: Vec<Point>,
 }
 
-/// One level and seed.
+/// One limit and seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// The level.
-    pub level: f64,
+    /// The limit.
+    pub limit: f64,
     /// The seed.
     pub seed: u64,
     /// How training ended.
@@ -60,9 +60,9 @@ pub struct Achieved {
     pub accuracy: Option<f64>,
     /// The root mean squared error.
     pub rmse: Option<f64>,
-    /// The largest slack of the requirement: positive if it is violated.
-    pub worst_slack: Option<f64>,
-    /// The share of samples (pointwise) or constraints (average) over the level.
+    /// The largest violation of the requirement: positive if it is violated.
+    pub worst_violation: Option<f64>,
+    /// The share of samples (pointwise) or constraints (average) over the limit.
     pub violated: Option<f64>,
     /// Whether every requirement of the problem is met.
     pub met: bool,
@@ -78,7 +78,7 @@ impl Achieved {
             objective: Some(evaluation.objective).filter(|x| x.is_finite()),
             accuracy: evaluation.accuracy,
             rmse: evaluation.rmse,
-            worst_slack: most(&|s| s.worst_slack),
+            worst_violation: most(&|s| s.worst_violation),
             violated: Spread::of(of().filter_map(|s| s.violated)).map(|spread| spread.mean),
             met: evaluation.met,
         }
@@ -87,11 +87,11 @@ impl Achieved {
 
 impl Point {
     /// Of a training; `swept` are the numbers of the constraints the requirement stands for.
-    pub(super) fn of(summary: &Summary, level: f64, swept: &[usize]) -> Self {
+    pub(super) fn of(summary: &Summary, limit: f64, swept: &[usize]) -> Self {
         let (part, judged) = summary.judged();
         let price = |at: &usize| summary.train.requirements.get(*at)?.multiplier;
         Self {
-            level,
+            limit,
             seed: summary.seed,
             outcome: summary.outcome.clone(),
             epochs: summary.epochs,
@@ -108,14 +108,14 @@ impl Point {
 }
 
 impl Frontier {
-    /// The seeds' points at a level.
-    pub fn at(&self, level: f64) -> impl Iterator<Item = &Point> {
-        self.points.iter().filter(move |point| point.level == level)
+    /// The seeds' points at a limit.
+    pub fn at(&self, limit: f64) -> impl Iterator<Item = &Point> {
+        self.points.iter().filter(move |point| point.limit == limit)
     }
 
-    /// Mean and spread of something over the seeds at a level.
-    pub fn spread(&self, level: f64, of: impl Fn(&Point) -> Option<f64>) -> Option<Spread> {
-        Spread::of(self.at(level).filter_map(of))
+    /// Mean and spread of something over the seeds at a limit.
+    pub fn spread(&self, limit: f64, of: impl Fn(&Point) -> Option<f64>) -> Option<Spread> {
+        Spread::of(self.at(limit).filter_map(of))
     }
 
     /// `test`, `validation` or `train`: the rows the models are judged by.
@@ -128,10 +128,11 @@ impl Frontier {
         let n = self.seeds.len();
         let seeds = if n == 1 { "1 seed".into() } else { format!("mean ± sd of {n} seeds") };
         let part = self.part().to_string();
-        let mut text = format!("{}, level of '{}', {seeds}\n\n", self.problem, self.requirement);
+        let mut text = format!("{}, limit of '{}', {seeds}\n\n", self.problem, self.requirement);
         let first = self.points.first();
         let numbers = first.is_some_and(|point| point.train.rmse.is_some());
-        let over = if self.kind == Kind::Pointwise { "over the level" } else { "largest slack" };
+        let over =
+            if self.kind == Kind::Pointwise { "over the limit" } else { "largest violation" };
         let mut grid = Grid::new();
         let head = [
             self.key.sign().to_string(),
@@ -144,20 +145,20 @@ impl Frontier {
             format!("met on {part}"),
         ];
         grid.row(head);
-        for &level in &self.levels {
+        for &limit in &self.limits {
             let number = |of: &dyn Fn(&Point) -> Option<f64>| {
-                self.spread(level, of).map_or(String::new(), |s| s.as_rounded())
+                self.spread(limit, of).map_or(String::new(), |s| s.as_rounded())
             };
             let percent = |of: &dyn Fn(&Point) -> Option<f64>, digits| {
-                self.spread(level, of).map_or(String::new(), |s| s.as_percent(digits))
+                self.spread(limit, of).map_or(String::new(), |s| s.as_percent(digits))
             };
             let over = |of: &dyn Fn(&Point) -> &Achieved| match self.kind {
                 Kind::Pointwise => percent(&|p| of(p).violated, 2),
-                Kind::Average => number(&|p| of(p).worst_slack),
+                Kind::Average => number(&|p| of(p).worst_violation),
             };
-            let met = self.at(level).filter(|point| point.at_last().met).count();
+            let met = self.at(limit).filter(|point| point.at_last().met).count();
             grid.row([
-                short(level),
+                short(limit),
                 number(&|p| p.train.objective),
                 number(&|p| p.at_last().objective),
                 match numbers {
@@ -174,20 +175,20 @@ impl Frontier {
         text
     }
 
-    /// One line of CSV for each level, seed and part.
+    /// One line of CSV for each limit, seed and part.
     pub fn to_csv(&self) -> Vec<u8> {
         let mut csv = csv::Writer::from_writer(Vec::new());
         let text = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
         // Writing to memory cannot fail.
         let mut record = |fields: Vec<String>| csv.write_record(fields).is_ok();
         let head = [
-            "level",
+            "limit",
             "seed",
             "part",
             "objective",
             "accuracy",
             "rmse",
-            "worst_slack",
+            "worst_violation",
             "violated",
             "met",
             "multiplier",
@@ -198,13 +199,13 @@ impl Frontier {
         for point in &self.points {
             for of in std::iter::once(&point.train).chain(&point.judged) {
                 record(vec![
-                    point.level.to_string(),
+                    point.limit.to_string(),
                     point.seed.to_string(),
                     of.part.clone(),
                     text(of.objective),
                     text(of.accuracy),
                     text(of.rmse),
-                    text(of.worst_slack),
+                    text(of.worst_violation),
                     text(of.violated),
                     of.met.to_string(),
                     point.multiplier.to_string(),

@@ -1,15 +1,15 @@
-//! A sweep: the same problem over levels of one requirement, to see what a stricter level costs.
+//! A sweep: the same problem over limits of one requirement, to see what a stricter limit costs.
 //!
-//! What is compared must differ in the level and in nothing else. Where a level starts is therefore
+//! What is compared must differ in the limit and in nothing else. Where a limit starts is therefore
 //! part of the design ([`Starts`]):
 //!
 //! | start | of | because |
 //! | --- | --- | --- |
-//! | in a chain, from the next looser level's solution | the exact learner | it ends in a minimum wherever it starts, and is there sooner |
-//! | afresh | first-order learners | all levels have had the same epochs, batches and initial θ |
-//! | all from the loosest level's solution | first-order learners, if asked for | all have had the same epochs, and start feasible for the loosest |
+//! | in a chain, from the next looser limit's solution | the exact learner | it ends in a minimum wherever it starts, and is there sooner |
+//! | afresh | first-order learners | all limits have had the same epochs, batches and initial θ |
+//! | all from the loosest limit's solution | first-order learners, if asked for | all have had the same epochs, and start feasible for the loosest |
 //!
-//! A chain of first-order trainings would compare levels with different numbers of epochs: on Adult
+//! A chain of first-order trainings would compare limits with different numbers of epochs: on Adult
 //! the objective at the strict end falls by a fifth from that alone. Runs that do not depend on each
 //! other are trained at the same time; results depend on neither threads nor interruptions.
 //!
@@ -18,18 +18,18 @@
 //! use feasible_run::{SweepOptions, sweep};
 //! let quick = ["training.epochs=2".to_string()];
 //! let source = Source::open("compas")?.with_overrides(&quick);
-//! let options = SweepOptions { levels: vec![1e-4, 1e-2], ..SweepOptions::new("invariance") };
+//! let options = SweepOptions { limits: vec![1e-4, 1e-2], ..SweepOptions::new("invariance") };
 //! let frontier = sweep(&source, &options, &|_| {})?;
 //! assert_eq!((frontier.points.len(), frontier.at(1e-2).count()), (2, 1));
 //! # Ok::<(), feasible_run::Error>(())
 //! ```
 //!
-//! Every level and seed is a run of its own, `level-0.01/seed-1`, which can be reported on and whose
+//! Every limit and seed is a run of its own, `limit-0.01/seed-1`, which can be reported on and whose
 //! model can be used. A run that is finished is not trained again, so a sweep that was stopped goes
 //! on from there.
 
 mod frontier;
-mod levels;
+mod limits;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -52,7 +52,7 @@ use crate::storage::{Directory, Memory, Storage, failed, no_link, read, read_fro
 use crate::summary::Summary;
 
 pub use frontier::{Achieved, Frontier, Point};
-pub use levels::levels;
+pub use limits::limits;
 
 /// What is swept, and how it ended.
 pub const SWEEP: &str = "sweep.json";
@@ -62,13 +62,13 @@ pub const SWEEP_CSV: &str = "sweep.csv";
 /// How to sweep.
 #[derive(Clone, Debug)]
 pub struct SweepOptions {
-    /// The requirement whose level moves, by the name it has in the problem file.
+    /// The requirement whose limit moves, by the name it has in the problem file.
     pub requirement: String,
-    /// The levels, in any order.
-    pub levels: Vec<f64>,
+    /// The limits, in any order.
+    pub limits: Vec<f64>,
     /// The seeds; the problem's own if there are none.
     pub seeds: Vec<u64>,
-    /// Where levels start; by default a chain for the exact learner, afresh for others.
+    /// Where limits start; by default a chain for the exact learner, afresh for others.
     pub start: Option<Warmth>,
     /// Cores to use: runs are trained at the same time, and share what is left.
     pub threads: usize,
@@ -81,11 +81,11 @@ pub struct SweepOptions {
 }
 
 impl SweepOptions {
-    /// Of a requirement, with no levels yet.
+    /// Of a requirement, with no limits yet.
     pub fn new(requirement: &str) -> Self {
         Self {
             requirement: requirement.to_string(),
-            levels: Vec::new(),
+            limits: Vec::new(),
             seeds: Vec::new(),
             start: None,
             threads: 1,
@@ -96,22 +96,22 @@ impl SweepOptions {
     }
 }
 
-/// Whether to start from solutions of other levels.
+/// Whether to start from solutions of other limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warmth {
-    /// From another level's solution.
+    /// From another limit's solution.
     Warm,
     /// From the model's own start.
     Afresh,
 }
 
-/// Where each level starts. See the [module](self).
+/// Where each limit starts. See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Starts {
-    /// From the solution of the next looser level.
+    /// From the solution of the next looser limit.
     Chain,
-    /// From the solution of the loosest level.
+    /// From the solution of the loosest limit.
     Loosest,
     /// From the model's own start.
     Afresh,
@@ -130,11 +130,11 @@ impl Starts {
 /// `sweep.json` while a sweep is under way: what must be the same for it to go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Design {
-    /// SHA-256 of the problem with the level left out.
+    /// SHA-256 of the problem with the limit left out.
     problem: String,
     tables: Vec<TableHash>,
     requirement: String,
-    levels: Vec<f64>,
+    limits: Vec<f64>,
     starts: Starts,
 }
 
@@ -147,24 +147,24 @@ struct Saved {
     frontier: Option<Frontier>,
 }
 
-/// Solves a problem at every level.
+/// Solves a problem at every limit.
 ///
 /// # Errors
-/// A requirement that does not exist, no levels, a directory that holds something else, an
+/// A requirement that does not exist, no limits, a directory that holds something else, an
 /// interruption.
 pub fn sweep(source: &Source, options: &SweepOptions, observer: Observer<'_>) -> Result<Frontier> {
     let sweep = Sweep::check(source, options)?;
-    let mut levels = sweep.design.levels.clone();
+    let mut limits = sweep.design.limits.clone();
     let top = match &options.directory {
         Some(path) => Some(sweep.open(path, options.force)?),
         None => None,
     };
     // The loosest first.
     if sweep.key != Key::AtLeast {
-        levels.reverse();
+        limits.reverse();
     }
-    let mut points: Vec<Point> = sweep.solve(&levels, options, observer)?;
-    points.sort_by(|a, b| a.level.total_cmp(&b.level).then(a.seed.cmp(&b.seed)));
+    let mut points: Vec<Point> = sweep.solve(&limits, options, observer)?;
+    points.sort_by(|a, b| a.limit.total_cmp(&b.limit).then(a.seed.cmp(&b.seed)));
     let frontier = Frontier {
         problem: sweep.name.clone(),
         requirement: options.requirement.clone(),
@@ -172,7 +172,7 @@ pub fn sweep(source: &Source, options: &SweepOptions, observer: Observer<'_>) ->
         kind: sweep.kind,
         starts: sweep.design.starts,
         seeds: sweep.seeds.clone(),
-        levels: sweep.design.levels.clone(),
+        limits: sweep.design.limits.clone(),
         points,
     };
     if let Some(top) = &top {
@@ -197,9 +197,9 @@ struct Sweep<'a> {
     design: Design,
     /// The problem, as it stands in the file.
     toml: String,
-    /// A plan of one of the levels: all others share its data.
+    /// A plan of one of the limits: all others share its data.
     first: Plan,
-    /// Plans that are in use, one for each level: seeds at the same level share one.
+    /// Plans that are in use, one for each limit: seeds at the same limit share one.
     plans: Mutex<Vec<(f64, Weak<Plan>)>>,
 }
 
@@ -218,22 +218,22 @@ impl<'a> Sweep<'a> {
             return Err(Error::unfit("--requirement", reason));
         };
         let Some(key) = Key::of(&spec.requirements[at]) else {
-            let reason = format!("'{name}' has no level: give at_most, at_least or within");
+            let reason = format!("'{name}' has no limit: give at_most, at_least or within");
             return Err(Error::unfit("--requirement", reason));
         };
-        let mut levels = options.levels.clone();
-        levels.sort_unstable_by(f64::total_cmp);
-        levels.dedup();
-        let (Some(&strictest), Some(&loosest)) = (levels.first(), levels.last()) else {
-            return Err(Error::unfit("--levels", "there is none"));
+        let mut limits = options.limits.clone();
+        limits.sort_unstable_by(f64::total_cmp);
+        limits.dedup();
+        let (Some(&strictest), Some(&loosest)) = (limits.first(), limits.last()) else {
+            return Err(Error::unfit("--limits", "there is none"));
         };
-        // Every level is checked before any is trained; the strictest first, to fail early.
-        for &level in &levels {
-            let checked = source.clone().with(&[setting(at, key, level)]);
+        // Every limit is checked before any is trained; the strictest first, to fail early.
+        for &limit in &limits {
+            let checked = source.clone().with(&[setting(at, key, limit)]);
             checked.parse(&[])?;
         }
-        let planned = |level: f64, known: Option<&Plan>| {
-            let source = source.clone().with(&[setting(at, key, level)]);
+        let planned = |limit: f64, known: Option<&Plan>| {
+            let source = source.clone().with(&[setting(at, key, limit)]);
             let plan = match known {
                 Some(known) => known.variant(&source),
                 None => Plan::check(&source),
@@ -242,7 +242,7 @@ impl<'a> Sweep<'a> {
                 feasible_problem::Error::Problem { place, message }
                     if place.key == format!("requirement[{at}].{}", key.name()) =>
                 {
-                    Error::unfit("--levels", message)
+                    Error::unfit("--limits", message)
                 }
                 other => other.into(),
             })
@@ -267,7 +267,7 @@ impl<'a> Sweep<'a> {
             problem: sha256(bare.to_toml().as_bytes()),
             tables: first.data().hashes.clone(),
             requirement: name.clone(),
-            levels,
+            limits,
             starts: Starts::of(options.start, exact),
         };
         Ok(Self {
@@ -327,29 +327,29 @@ impl<'a> Sweep<'a> {
         complete(top)
     }
 
-    /// The plan of a level.
-    fn plan(&self, level: f64) -> Result<Arc<Plan>> {
+    /// The plan of a limit.
+    fn plan(&self, limit: f64) -> Result<Arc<Plan>> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         plans.retain(|(_, plan)| plan.strong_count() > 0);
-        let known = plans.iter().find(|(of, _)| *of == level).and_then(|(_, plan)| plan.upgrade());
+        let known = plans.iter().find(|(of, _)| *of == limit).and_then(|(_, plan)| plan.upgrade());
         if let Some(plan) = known {
             return Ok(plan);
         }
-        let source = self.source.clone().with(&[setting(self.at, self.key, level)]);
+        let source = self.source.clone().with(&[setting(self.at, self.key, limit)]);
         let plan = Arc::new(self.first.variant(&source)?.called(&self.name));
-        plans.push((level, Arc::downgrade(&plan)));
+        plans.push((limit, Arc::downgrade(&plan)));
         Ok(plan)
     }
 
-    /// Every level, the loosest first, with every seed.
+    /// Every limit, the loosest first, with every seed.
     fn solve(
         &self,
-        levels: &[f64],
+        limits: &[f64],
         options: &SweepOptions,
         observer: Observer<'_>,
     ) -> Result<Vec<Point>> {
         let pairs: Vec<(usize, f64)> =
-            levels.iter().flat_map(|&l| (0..self.seeds.len()).map(move |s| (s, l))).collect();
+            limits.iter().flat_map(|&l| (0..self.seeds.len()).map(move |s| (s, l))).collect();
         let (threads, seeds) = (options.threads.max(1), self.seeds.len());
         // Cores that trainings at the same time leave over go to each of them.
         let work = |jobs: usize| Work {
@@ -362,11 +362,11 @@ impl<'a> Sweep<'a> {
             Starts::Afresh => {
                 let work = work(pairs.len());
                 let job =
-                    |(at, level): (usize, f64)| self.point(level, self.seeds[at], None, &work);
+                    |(at, limit): (usize, f64)| self.point(limit, self.seeds[at], None, &work);
                 at_once(&pairs, work.workers, job)
             }
             Starts::Loosest => {
-                let loosest = levels.first().copied().unwrap_or_default();
+                let loosest = limits.first().copied().unwrap_or_default();
                 let first = work(seeds);
                 let start = |seed: u64| {
                     let place = options.directory.as_ref();
@@ -375,8 +375,8 @@ impl<'a> Sweep<'a> {
                 };
                 let starts = at_once(&self.seeds, first.workers, start)?;
                 let work = work(pairs.len());
-                let job = |(at, level): (usize, f64)| {
-                    self.point(level, self.seeds[at], Some(&starts[at]), &work)
+                let job = |(at, limit): (usize, f64)| {
+                    self.point(limit, self.seeds[at], Some(&starts[at]), &work)
                 };
                 at_once(&pairs, work.workers, job)
             }
@@ -384,10 +384,10 @@ impl<'a> Sweep<'a> {
                 let work = work(seeds);
                 let chain = |seed: u64| {
                     let (mut points, mut before): (Vec<Point>, Option<Start>) = (Vec::new(), None);
-                    for &level in levels {
-                        let place = self.place(options, level, seed);
+                    for &limit in limits {
+                        let place = self.place(options, limit, seed);
                         let (point, start) =
-                            self.run(level, seed, place, before.as_ref(), &work)?;
+                            self.run(limit, seed, place, before.as_ref(), &work)?;
                         points.push(point);
                         before = Some(start);
                     }
@@ -398,26 +398,26 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn place(&self, options: &SweepOptions, level: f64, seed: u64) -> Option<PathBuf> {
+    fn place(&self, options: &SweepOptions, limit: f64, seed: u64) -> Option<PathBuf> {
         let top = options.directory.as_ref()?;
-        Some(top.join(level_directory(level)).join(seed_directory(seed)))
+        Some(top.join(limit_directory(limit)).join(seed_directory(seed)))
     }
 
     fn point(
         &self,
-        level: f64,
+        limit: f64,
         seed: u64,
         start: Option<&Start>,
         work: &Work<'_>,
     ) -> Result<Point> {
-        let place = self.place(work.options, level, seed);
-        Ok(self.run(level, seed, place, start, work)?.0)
+        let place = self.place(work.options, limit, seed);
+        Ok(self.run(limit, seed, place, start, work)?.0)
     }
 
-    /// Trains one level with one seed, unless that is done already.
+    /// Trains one limit with one seed, unless that is done already.
     fn run(
         &self,
-        level: f64,
+        limit: f64,
         seed: u64,
         place: Option<PathBuf>,
         start: Option<&Start>,
@@ -427,7 +427,7 @@ impl<'a> Sweep<'a> {
         if work.options.interrupt.is_raised() {
             return Err(interrupted());
         }
-        let plan = self.plan(level)?;
+        let plan = self.plan(limit)?;
         for directory in place.iter().flat_map(|path| path.ancestors().take(2)) {
             no_link(directory)?;
         }
@@ -448,8 +448,8 @@ impl<'a> Sweep<'a> {
         };
         let of = |(at, clause): (usize, &Clause)| (clause.from == self.at).then_some(at);
         let swept: Vec<usize> = plan.clauses().iter().enumerate().filter_map(of).collect();
-        let start = Start::of(storage, plan.train(), &format!("the solution at {level}"))?;
-        Ok((Point::of(&summary, level, &swept), start))
+        let start = Start::of(storage, plan.train(), &format!("the solution at {limit}"))?;
+        Ok((Point::of(&summary, limit, &swept), start))
     }
 }
 
@@ -461,18 +461,18 @@ struct Work<'a> {
     threads: usize,
 }
 
-/// The runs that all levels start from, where they do.
+/// The runs that all limits start from, where they do.
 const START: &str = "start";
 
-/// Sets the level of a requirement.
+/// Sets the limit of a requirement.
 fn setting(requirement: usize, key: Key, limit: f64) -> Override {
     Override::Limit { requirement, key, limit }
 }
 
-/// The subdirectory of a level.
-pub fn level_directory(level: f64) -> String {
-    // Short even where a level is tiny: 1e-300, not three hundred digits.
-    format!("level-{level:?}")
+/// The subdirectory of a limit.
+pub fn limit_directory(limit: f64) -> String {
+    // Short even where a limit is tiny: 1e-300, not three hundred digits.
+    format!("limit-{limit:?}")
 }
 
 /// Removes the runs and figures of a sweep, and nothing else; nor what is behind a link.
@@ -492,14 +492,14 @@ fn remove_runs(path: &Path) -> Result<()> {
         name.strip_prefix(prefix).is_some_and(|n| n.parse::<f64>().is_ok()) && is_directory(path)
     };
     let ours =
-        |path: &PathBuf| numbered(path, "level-") || path.ends_with(START) && is_directory(path);
-    for level in entries(path).map(|e| e.path()).filter(ours) {
-        for seed in entries(&level).map(|e| e.path()).filter(|p| numbered(p, "seed-")) {
+        |path: &PathBuf| numbered(path, "limit-") || path.ends_with(START) && is_directory(path);
+    for limit in entries(path).map(|e| e.path()).filter(ours) {
+        for seed in entries(&limit).map(|e| e.path()).filter(|p| numbered(p, "seed-")) {
             drop(Directory::replace(&seed, is_ours)?);
             removed(&seed)?;
         }
         // Only if nothing else is in it.
-        let _ = std::fs::remove_dir(&level);
+        let _ = std::fs::remove_dir(&limit);
     }
     let figures = path.join(FIGURES);
     let drawn = |path: &PathBuf| path.extension().is_some_and(|e| e == "svg" || e == "png");
@@ -514,15 +514,15 @@ fn remove_runs(path: &Path) -> Result<()> {
 }
 
 const SWEEP_README: &str = "\
-A sweep of feasible: one problem over levels of one requirement.
+A sweep of feasible: one problem over limits of one requirement.
 
 problem.toml   the problem
 sweep.json     what was swept and what came of it
-sweep.csv      the same as a table: one line for each level, seed and part of the data
+sweep.csv      the same as a table: one line for each limit, seed and part of the data
 report.html    the same on one page
 figures/       its figures
-level-L/       the runs of level L, one directory for each seed; where one started from the solution
-               of another level, run.json says so, and training its problem.toml alone may end
+limit-L/       the runs of limit L, one directory for each seed; where one started from the solution
+               of another limit, run.json says so, and training its problem.toml alone may end
                elsewhere
-start/         the runs that all levels started from, where they did
+start/         the runs that all limits started from, where they did
 ";

@@ -24,12 +24,12 @@ pub(crate) fn upper(mean: f64, n: u64, delta: Delta) -> f64 {
     }
 }
 
-/// log of the p-value of "the expectation is at least `level`", level > mean.
-pub(crate) fn ln_p(mean: f64, n: u64, level: f64) -> f64 {
-    let hoeffding = -(n as f64) * divergence(mean, level);
+/// log of the p-value of "the expectation is at least `limit`", limit > mean.
+pub(crate) fn ln_p(mean: f64, n: u64, limit: f64) -> f64 {
+    let hoeffding = -(n as f64) * divergence(mean, limit);
     // A mean that is k/n but for rounding counts k.
     let hits = (n as f64 * mean - 1e-9).ceil().max(0.0) as u64;
-    let bentkus = 1.0 + ln_at_most(hits, n, level, 1.0 - level);
+    let bentkus = 1.0 + ln_at_most(hits, n, limit, 1.0 - limit);
     hoeffding.min(bentkus).min(0.0)
 }
 

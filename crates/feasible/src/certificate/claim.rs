@@ -6,7 +6,7 @@ use super::delta::Delta;
 use super::evidence::Evidence;
 use crate::requirement::Sense;
 
-/// "This number of the population is at most (or at least) the level", with the evidence for it.
+/// "This number of the population is at most (or at least) the limit", with the evidence for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// The requirement's name.
@@ -15,8 +15,8 @@ pub struct Claim {
     pub subject: String,
     /// At most or at least.
     pub sense: Sense,
-    /// The level.
-    pub level: f64,
+    /// The limit.
+    pub limit: f64,
     /// What the rows say; `None` if no row is spoken of.
     pub evidence: Option<Evidence>,
 }
@@ -51,12 +51,12 @@ impl Claim {
     pub fn holds_in_sample(&self) -> Option<bool> {
         let estimate = self.evidence.as_ref()?.estimate();
         Some(match self.sense {
-            Sense::AtMost => estimate <= self.level,
-            Sense::AtLeast => estimate >= self.level,
+            Sense::AtMost => estimate <= self.limit,
+            Sense::AtLeast => estimate >= self.limit,
         })
     }
 
-    /// The bound that certifies it if it is on the right side of the level: upper for "at most".
+    /// The bound that certifies it if it is on the right side of the limit: upper for "at most".
     pub fn bound(&self, delta: Delta) -> Option<f64> {
         let evidence = self.evidence.as_ref()?;
         Some(match self.sense {
@@ -65,7 +65,7 @@ impl Claim {
         })
     }
 
-    /// The bound on the other side, which refutes it if it is on the wrong side of the level.
+    /// The bound on the other side, which refutes it if it is on the wrong side of the limit.
     pub fn opposite(&self, delta: Delta) -> Option<f64> {
         let evidence = self.evidence.as_ref()?;
         Some(match self.sense {
@@ -78,8 +78,8 @@ impl Claim {
     pub fn ln_p_not_met(&self, design: Delta) -> f64 {
         let Some(evidence) = &self.evidence else { return 0.0 };
         match self.sense {
-            Sense::AtMost => evidence.ln_p_at_least(self.level, design),
-            Sense::AtLeast => evidence.ln_p_at_most(self.level, design),
+            Sense::AtMost => evidence.ln_p_at_least(self.limit, design),
+            Sense::AtLeast => evidence.ln_p_at_most(self.limit, design),
         }
     }
 
@@ -87,8 +87,8 @@ impl Claim {
     pub fn ln_p_met(&self, design: Delta) -> f64 {
         let Some(evidence) = &self.evidence else { return 0.0 };
         match self.sense {
-            Sense::AtMost => evidence.ln_p_at_most(self.level, design),
-            Sense::AtLeast => evidence.ln_p_at_least(self.level, design),
+            Sense::AtMost => evidence.ln_p_at_most(self.limit, design),
+            Sense::AtLeast => evidence.ln_p_at_least(self.limit, design),
         }
     }
 }

@@ -127,24 +127,24 @@ impl Difference {
         bound.max(self.estimate())
     }
 
-    /// log of the p-value of "the difference is at least `level`": the smallest δ whose bound is below it.
-    pub(crate) fn ln_p_at_least(self, level: f64, design: Delta) -> f64 {
-        if self.estimate() >= level {
+    /// log of the p-value of "the difference is at least `limit`": the smallest δ whose bound is below it.
+    pub(crate) fn ln_p_at_least(self, limit: f64, design: Delta) -> f64 {
+        if self.estimate() >= limit {
             return 0.0;
         }
         match self {
-            Self::Apart { a, b } => Gap::new(a, b, design).ln_p(level),
+            Self::Apart { a, b } => Gap::new(a, b, design).ln_p(limit),
             Self::Within { part, rest } => {
                 let gap = rest.map(|r| Gap::new(part, r, design.times(1.0 - FOR_SIZE)));
                 smallest_ln_delta(|delta| {
                     let (least, most) = rest_share(part, rest, delta);
-                    // gap · share < level, at the share that makes it largest.
-                    let share = if level > 0.0 { most } else { least };
-                    let Some(gap) = &gap else { return share < level };
-                    share > 0.0 && gap.ln_p(level / share) < delta.times(1.0 - FOR_SIZE).ln()
+                    // gap · share < limit, at the share that makes it largest.
+                    let share = if limit > 0.0 { most } else { least };
+                    let Some(gap) = &gap else { return share < limit };
+                    share > 0.0 && gap.ln_p(limit / share) < delta.times(1.0 - FOR_SIZE).ln()
                 })
             }
-            Self::Any { .. } => smallest_ln_delta(|delta| self.upper(delta) < level),
+            Self::Any { .. } => smallest_ln_delta(|delta| self.upper(delta) < limit),
         }
     }
 }
@@ -158,7 +158,7 @@ fn rest_share(part: Count, rest: Option<Count>, delta: Delta) -> (f64, f64) {
     (count.lower(side), count.upper(side))
 }
 
-/// log of the smallest δ at which a bound is below the level, by bisection in log δ. For bounds that are
+/// log of the smallest δ at which a bound is below the limit, by bisection in log δ. For bounds that are
 /// nested: whose design does not depend on δ.
 pub(crate) fn smallest_ln_delta(below: impl Fn(Delta) -> bool) -> f64 {
     let below = |ln: f64| Delta::new(ln.exp()).is_ok_and(&below);

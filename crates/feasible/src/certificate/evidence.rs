@@ -96,28 +96,28 @@ impl Evidence {
         }
     }
 
-    /// log of the p-value of "the number is at least `level`". `design` is the δ that bets are made for.
-    pub fn ln_p_at_least(&self, level: f64, design: Delta) -> f64 {
+    /// log of the p-value of "the number is at least `limit`". `design` is the δ that bets are made for.
+    pub fn ln_p_at_least(&self, limit: f64, design: Delta) -> f64 {
         match self {
-            Self::Share(count) => count.ln_p_at_least(level),
-            Self::Mean { values, method } => values.ln_p_at_least(*method, level, design),
-            Self::Difference(difference) => difference.ln_p_at_least(level, design),
-            Self::Sum(_) if self.estimate() >= level => 0.0,
-            Self::Sum(_) => smallest_ln_delta(|delta| self.upper_designed(delta, design) < level),
+            Self::Share(count) => count.ln_p_at_least(limit),
+            Self::Mean { values, method } => values.ln_p_at_least(*method, limit, design),
+            Self::Difference(difference) => difference.ln_p_at_least(limit, design),
+            Self::Sum(_) if self.estimate() >= limit => 0.0,
+            Self::Sum(_) => smallest_ln_delta(|delta| self.upper_designed(delta, design) < limit),
         }
     }
 
-    /// log of the p-value of "the number is at most `level`".
-    pub fn ln_p_at_most(&self, level: f64, design: Delta) -> f64 {
+    /// log of the p-value of "the number is at most `limit`".
+    pub fn ln_p_at_most(&self, limit: f64, design: Delta) -> f64 {
         match self {
-            Self::Share(count) => count.ln_p_at_most(level),
+            Self::Share(count) => count.ln_p_at_most(limit),
             Self::Mean { values, method } => {
-                values.complement().ln_p_at_least(*method, values.bound() - level, design)
+                values.complement().ln_p_at_least(*method, values.bound() - limit, design)
             }
             Self::Difference(difference) => {
-                Self::Difference(difference.complement()).ln_p_at_least(-level, design)
+                Self::Difference(difference.complement()).ln_p_at_least(-limit, design)
             }
-            Self::Sum(_) => self.negative().ln_p_at_least(-level, design),
+            Self::Sum(_) => self.negative().ln_p_at_least(-limit, design),
         }
     }
 

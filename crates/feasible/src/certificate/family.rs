@@ -96,8 +96,8 @@ pub struct Finding {
     pub subject: String,
     /// At most or at least.
     pub sense: Sense,
-    /// The level.
-    pub level: f64,
+    /// The limit.
+    pub limit: f64,
     /// Rows it speaks of.
     pub rows: u64,
     /// The number in the sample; `None` without rows.
@@ -138,7 +138,7 @@ impl Certificate {
                 name: claim.name.clone(),
                 subject: claim.subject.clone(),
                 sense: claim.sense,
-                level: claim.level,
+                limit: claim.limit,
                 rows: claim.evidence.as_ref().map_or(0, |evidence| evidence.rows()),
                 estimate: claim.evidence.as_ref().map(|evidence| evidence.estimate()),
                 bound,
@@ -173,7 +173,7 @@ impl Certificate {
     ///         name: name.into(),
     ///         subject: "the error rate".into(),
     ///         sense: Sense::AtMost,
-    ///         level: 0.1,
+    ///         limit: 0.1,
     ///         evidence: Some(Evidence::Share(Count::new(hits, 1000)?)),
     ///     })
     /// };

@@ -9,7 +9,7 @@ pub(crate) fn upper(mean: f64, n: u64, delta: Delta) -> f64 {
     (mean + (-delta.ln() / (2.0 * n as f64)).sqrt()).min(1.0)
 }
 
-/// log of the p-value of "the expectation is at least `level`", level > mean.
-pub(crate) fn ln_p(mean: f64, n: u64, level: f64) -> f64 {
-    -2.0 * n as f64 * (level - mean).powi(2)
+/// log of the p-value of "the expectation is at least `limit`", limit > mean.
+pub(crate) fn ln_p(mean: f64, n: u64, limit: f64) -> f64 {
+    -2.0 * n as f64 * (limit - mean).powi(2)
 }

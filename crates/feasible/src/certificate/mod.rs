@@ -11,9 +11,9 @@
 //!
 //! | verdict | if |
 //! | --- | --- |
-//! | [CERTIFIED](Verdict::Certified) | the bound is on the right side of the level |
+//! | [CERTIFIED](Verdict::Certified) | the bound is on the right side of the limit |
 //! | [MET](Verdict::Met) | it holds in the sample, but the bound is not |
-//! | [VIOLATED](Verdict::Violated) | the bound from the other side is on the wrong side of the level |
+//! | [VIOLATED](Verdict::Violated) | the bound from the other side is on the wrong side of the limit |
 //! | [OPEN](Verdict::Open) | none of these |
 //!
 //! ```
@@ -21,12 +21,12 @@
 //!     Certificate, Claim, Count, Delta, Evidence, RowsNeeded, Simultaneous, Verdict,
 //! };
 //! use feasible::requirement::Sense;
-//! let claim = |name: &str, hits, level| -> Result<Claim, feasible::Error> {
+//! let claim = |name: &str, hits, limit| -> Result<Claim, feasible::Error> {
 //!     Ok(Claim {
 //!         name: name.into(),
 //!         subject: "the error rate".into(),
 //!         sense: Sense::AtMost,
-//!         level,
+//!         limit,
 //!         evidence: Some(Evidence::Share(Count::new(hits, 1000)?)),
 //!     })
 //! };

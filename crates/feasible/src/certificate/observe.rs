@@ -28,7 +28,7 @@ use crate::model::Model;
 use crate::point_losses::losses;
 use crate::population::Population;
 use crate::problem::Problem;
-use crate::requirement::{Kind, Level, Requirement, Sense, Term};
+use crate::requirement::{Kind, Limit, Requirement, Sense, Term};
 
 /// All that is decided before the held-out rows are looked at.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,20 +104,20 @@ impl Design {
     }
 
     fn claim(&self, requirement: &Requirement, terms: &[Seen<'_>], width: usize) -> Result<Claim> {
-        let (sense, level) = (requirement.sense(), requirement.level());
-        let shown = match level {
-            Level::Common(c) => c.to_string(),
-            Level::PerPoint(_) => "its level".into(),
+        let (sense, limit) = (requirement.sense(), requirement.limit());
+        let shown = match limit {
+            Limit::Common(c) => c.to_string(),
+            Limit::PerPoint(_) => "its limit".into(),
         };
         let name = requirement.name().to_string();
         if requirement.kind() == Kind::Pointwise {
             let seen = &terms[0];
             let units = seen.units;
-            let slack = |point: usize, loss: f64| sense.sign() * (loss - level.of(point));
-            // The level as written, whatever the training tolerates; NaN, as outputs that are not numbers give,
+            let violation = |point: usize, loss: f64| sense.sign() * (loss - limit.of(point));
+            // The limit as written, whatever the training tolerates; NaN, as outputs that are not numbers give,
             // violates.
-            let over = |slack: f64| slack.is_nan() || slack > 0.0;
-            let violates = |row: usize| seen.points(row).any(|(p, l)| over(slack(p, l)));
+            let over = |violation: f64| violation.is_nan() || violation > 0.0;
+            let violates = |row: usize| seen.points(row).any(|(p, l)| over(violation(p, l)));
             let count = match units {
                 Some(units) => units::any(seen.population(), units, violates)?,
                 None => Count::of((0..seen.rows()).map(violates))?,
@@ -128,12 +128,13 @@ impl Design {
                 name,
                 subject: format!("the probability that the {} {side} {shown}", seen.measure()),
                 sense: Sense::AtMost,
-                level: if allowed > 0.0 { allowed } else { self.all_but },
+                limit: if allowed > 0.0 { allowed } else { self.all_but },
                 evidence: Some(Evidence::Share(count)),
             });
         }
-        let Level::Common(level) = *level else {
-            return Err(Error::Level { requirement: name, value: f64::NAN, sample: None });
+        let Limit::Common(limit) = *limit else {
+            let reason = "is not one number".into();
+            return Err(Error::Limit { requirement: name, value: f64::NAN, sample: None, reason });
         };
         let evidence = match terms {
             [one] if one.term.coefficient() == 1.0 => self.average(&name, one, width)?,
@@ -165,7 +166,7 @@ impl Design {
             [_, ..] => "the weighted sum of expected losses".into(),
             [] => String::new(),
         };
-        Ok(Claim { name, subject, sense, level, evidence: Some(evidence) })
+        Ok(Claim { name, subject, sense, limit, evidence: Some(evidence) })
     }
 
     fn average(&self, name: &str, seen: &Seen<'_>, width: usize) -> Result<Evidence> {

@@ -13,45 +13,45 @@ use super::count::Count;
 use super::delta::Delta;
 use crate::error::{Error, Result};
 
-/// The rate that passes with probability `power` when `rows` rows are to certify "at most `level`" at δ.
+/// The rate that passes with probability `power` when `rows` rows are to certify "at most `limit`" at δ.
 ///
 /// # Errors
 /// Too few rows: not even a sample without a single hit would do. The message says how many would.
-pub fn attainable_rate(rows: u64, level: f64, delta: Delta, power: f64) -> Result<f64> {
-    let (Ok(power), true) = (Delta::new(power), level > 0.0) else {
+pub fn attainable_rate(rows: u64, limit: f64, delta: Delta, power: f64) -> Result<f64> {
+    let (Ok(power), true) = (Delta::new(power), limit > 0.0) else {
         return Err(Error::Setting {
-            setting: "level".into(),
-            value: level,
+            setting: "limit".into(),
+            value: limit,
             allowed: "above 0 for a certificate: no number of rows shows that something never \
                       happens"
                 .into(),
         });
     };
-    if level >= 1.0 {
+    if limit >= 1.0 {
         return Ok(1.0);
     }
     let passes = |hits: u64| {
-        Count::new(hits, rows).is_ok_and(|count| count.ln_p_at_least(level) <= delta.ln())
+        Count::new(hits, rows).is_ok_and(|count| count.ln_p_at_least(limit) <= delta.ln())
     };
     if !passes(0) {
-        return Err(Error::TooFewRows { rows, needed: fewest_rows(level, delta), level });
+        return Err(Error::TooFewRows { rows, needed: fewest_rows(limit, delta), limit });
     }
     let (mut low, mut high) = (0, rows);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
         if passes(middle) { low = middle } else { high = middle }
     }
-    Ok(Count::new(low, rows)?.upper(power).min(level))
+    Ok(Count::new(low, rows)?.upper(power).min(limit))
 }
 
-/// The fewest rows that could certify "at most `level`" at δ: those of a sample without a hit,
-/// log δ / log(1 − level).
-pub fn fewest_rows(level: f64, delta: Delta) -> u64 {
-    if level >= 1.0 {
+/// The fewest rows that could certify "at most `limit`" at δ: those of a sample without a hit,
+/// log δ / log(1 − limit).
+pub fn fewest_rows(limit: f64, delta: Delta) -> u64 {
+    if limit >= 1.0 {
         return 1;
     }
-    if level <= 0.0 {
+    if limit <= 0.0 {
         return u64::MAX;
     }
-    (delta.ln() / (-level).ln_1p()).ceil() as u64
+    (delta.ln() / (-limit).ln_1p()).ceil() as u64
 }

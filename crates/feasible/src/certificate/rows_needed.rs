@@ -2,7 +2,7 @@
 //!
 //! For a share the answer is found by bisection, up to 10⁹ rows. For everything else the width of the bound is
 //! taken to fall like 1/√n, from a sample that is large enough for that: with w the width at n rows and g the
-//! distance from the level,
+//! distance from the limit,
 //!
 //! $$ n \cdot (w/g)^2 \text{ rows} . $$
 
@@ -30,7 +30,7 @@ pub enum RowsNeeded {
     About(u64),
     /// More than this.
     MoreThan(u64),
-    /// No number would do: the sample is at the level.
+    /// No number would do: the sample is at the limit.
     Never,
 }
 
@@ -44,7 +44,7 @@ impl RowsNeeded {
     }
 }
 
-/// Rows that certify "at most `level`" at δ if the share of hits among them is `rate`.
+/// Rows that certify "at most `limit`" at δ if the share of hits among them is `rate`.
 ///
 /// ```
 /// use feasible::certificate::{Delta, RowsNeeded, rows_for_rate};
@@ -54,17 +54,17 @@ impl RowsNeeded {
 /// assert_eq!(rows_for_rate(0.1, 0.1 + 1e-9, delta), RowsNeeded::MoreThan(1_000_000_000));
 /// # Ok::<(), feasible::Error>(())
 /// ```
-pub fn rows_for_rate(rate: f64, level: f64, delta: Delta) -> RowsNeeded {
-    if rate >= level {
+pub fn rows_for_rate(rate: f64, limit: f64, delta: Delta) -> RowsNeeded {
+    if rate >= limit {
         return RowsNeeded::Never;
     }
     if rate <= 0.0 {
-        return RowsNeeded::about(fewest_rows(level, delta) as f64);
+        return RowsNeeded::about(fewest_rows(limit, delta) as f64);
     }
     let certified = |rows: u64| {
         // As many hits as the rate gives, rounded up.
         let hits = (rate * rows as f64 - 1e-9).ceil() as u64;
-        Count::new(hits.min(rows), rows).is_ok_and(|c| c.ln_p_at_least(level) <= delta.ln())
+        Count::new(hits.min(rows), rows).is_ok_and(|c| c.ln_p_at_least(limit) <= delta.ln())
     };
     smallest(certified, MOST_ROWS)
 }
@@ -100,7 +100,7 @@ impl Claim {
             return None;
         }
         let evidence = self.evidence.as_ref()?;
-        let (rows, gap) = (evidence.rows(), (self.level - evidence.estimate()).abs());
+        let (rows, gap) = (evidence.rows(), (self.limit - evidence.estimate()).abs());
         if gap == 0.0 {
             return Some(RowsNeeded::Never);
         }
@@ -116,8 +116,8 @@ impl Claim {
         let width = (bound - evidence.estimate()).abs();
         Some(match evidence {
             Evidence::Share(count) => match self.sense {
-                Sense::AtMost => rows_for_rate(count.rate(), self.level, delta),
-                Sense::AtLeast => rows_for_rate(count.complement().rate(), 1.0 - self.level, delta),
+                Sense::AtMost => rows_for_rate(count.rate(), self.limit, delta),
+                Sense::AtLeast => rows_for_rate(count.complement().rate(), 1.0 - self.limit, delta),
             },
             Evidence::Difference(difference) => {
                 let needed = by_width(rows, width);
@@ -159,8 +159,8 @@ impl Claim {
             return self.ln_p_not_met(delta) <= delta.ln();
         }
         self.bound(delta).is_some_and(|bound| match self.sense {
-            Sense::AtMost => bound < self.level,
-            Sense::AtLeast => bound > self.level,
+            Sense::AtMost => bound < self.limit,
+            Sense::AtLeast => bound > self.limit,
         })
     }
 }

@@ -7,7 +7,7 @@
 //! order that violates one to be certified, and that has probability at most δ. Any choice among the
 //! certified ones, by accuracy say, is then safe.
 //!
-//! What is proven of the chosen model is that it meets its requirements, all of them: the levels. Bounds and
+//! What is proven of the chosen model is that it meets its requirements, all of them: the limits. Bounds and
 //! p-values of that model alone are not, as it was chosen with these rows: each is wrong with probability δ
 //! for every model of the ladder, and the choice may fall on one where it is.
 

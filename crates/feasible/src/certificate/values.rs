@@ -126,7 +126,7 @@ impl Values {
     }
 
     /// The upper bound at 1 − δ with bets made for `design`. Never below the mean: bets may win early and lose
-    /// later, and a bound that is raised is as valid. The p-value of a level at or below the mean is 1 likewise.
+    /// later, and a bound that is raised is as valid. The p-value of a limit at or below the mean is 1 likewise.
     pub(crate) fn upper_designed(&self, method: Method, delta: Delta, design: Delta) -> f64 {
         let n = self.rows();
         self.bound
@@ -149,21 +149,21 @@ impl Values {
         (self.bound - self.complement().upper_designed(method, delta, design)).max(0.0)
     }
 
-    /// log of the p-value of "the expectation is at least `level`". `design` is the δ the bets are made
+    /// log of the p-value of "the expectation is at least `limit`". `design` is the δ the bets are made
     /// for; the p-value is valid whatever it is.
-    pub fn ln_p_at_least(&self, method: Method, level: f64, design: Delta) -> f64 {
-        let (level, n) = (level / self.bound, self.rows());
-        if level > 1.0 {
+    pub fn ln_p_at_least(&self, method: Method, limit: f64, design: Delta) -> f64 {
+        let (limit, n) = (limit / self.bound, self.rows());
+        if limit > 1.0 {
             return f64::NEG_INFINITY;
         }
-        if level <= self.mean {
+        if limit <= self.mean {
             return 0.0;
         }
         match method {
-            Method::Hoeffding => hoeffding::ln_p(self.mean, n, level),
-            Method::EmpiricalBernstein => bernstein::ln_p(self.mean, self.variance, n, level),
-            Method::HoeffdingBentkus => bentkus::ln_p(self.mean, n, level),
-            Method::Betting => Capital::against(&self.shares, design).ln_p(level),
+            Method::Hoeffding => hoeffding::ln_p(self.mean, n, limit),
+            Method::EmpiricalBernstein => bernstein::ln_p(self.mean, self.variance, n, limit),
+            Method::HoeffdingBentkus => bentkus::ln_p(self.mean, n, limit),
+            Method::Betting => Capital::against(&self.shares, design).ln_p(limit),
         }
     }
 

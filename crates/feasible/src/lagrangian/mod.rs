@@ -99,28 +99,28 @@ impl<M: Model> Lagrangian<M> {
         self.passes.absorb(theta);
     }
 
-    /// As [`Lagrangian::gradient`], and lists the slacks of what the batch showed as
-    /// (requirement, multiplier, slack with margin): for average requirements the batch's
+    /// As [`Lagrangian::gradient`], and lists the violations of what the batch showed as
+    /// (requirement, multiplier, violation with margin): for average requirements the batch's
     /// estimate, for pointwise ones each point seen.
-    pub(crate) fn gradient_and_slacks(
+    pub(crate) fn gradient_and_violations(
         &mut self,
         theta: &[M::Real],
         selections: &[Selection<'_>],
         multipliers: &Multipliers,
-        slacks: &mut Vec<(usize, usize, f64)>,
+        violations: &mut Vec<(usize, usize, f64)>,
     ) -> &[M::Real] {
         self.pass(theta, selections, Ask::GradientAndValues(multipliers), Mode::Training);
-        slacks.clear();
+        violations.clear();
         for (i, requirement) in self.terms.problem.requirements().iter().enumerate() {
             if requirement.kind() == Kind::Average
-                && let Some(slack) = self.terms.average_slack(self.passes.found(), i)
+                && let Some(violation) = self.terms.average_violation(self.passes.found(), i)
             {
-                slacks.push((i, 0, slack.measured + requirement.margin));
+                violations.push((i, 0, violation.measured + requirement.margin));
             }
         }
         let seen = &self.passes.found().seen;
         let requirements = self.terms.problem.requirements();
-        slacks.extend(seen.iter().map(|s| {
+        violations.extend(seen.iter().map(|s| {
             let i = s.requirement as usize;
             (i, s.point as usize, s.measured + requirements[i].margin)
         }));
@@ -139,7 +139,7 @@ impl<M: Model> Lagrangian<M> {
         gradient
     }
 
-    /// Objective and slacks on the whole populations.
+    /// Objective and violations on the whole populations.
     pub(crate) fn measure(&mut self, theta: &[M::Real]) -> Measurement {
         let problem = self.terms.problem.clone();
         self.pass(theta, &everything(&problem), Ask::Values, Mode::Evaluation);
@@ -148,7 +148,7 @@ impl<M: Model> Lagrangian<M> {
 
     /// As [`Lagrangian::measure`], estimated on at most `rows` rows of each data set, always the same ones.
     /// On all of them if a requirement is on every single sample, or if the rows say nothing of one.
-    pub(crate) fn survey(&mut self, theta: &[M::Real], rows: usize) -> Measurement {
+    pub(crate) fn measure_on(&mut self, theta: &[M::Real], rows: usize) -> Measurement {
         let problem = &self.terms.problem;
         if problem.requirements().iter().all(|r| r.kind() == Kind::Average) {
             let draw = |(number, source): (usize, &Source)| {

@@ -15,7 +15,7 @@ use crate::source::{Source, SourceView};
 /// framework, boosted trees. This type says which inputs are asked about ([`inputs`](Self::inputs)), and makes
 /// of their outputs the gradient of the Lagrangian with respect to each output
 /// ([`gradient`](Self::gradient)), which the model carries back to its parameters or fits a tree to, and objective
-/// and slacks ([`measure`](Self::measure)), which move the multipliers.
+/// and violations ([`measure`](Self::measure)), which move the multipliers.
 ///
 /// A problem speaks of one or several data sets. The outputs of some rows of one come in this order: f(x) for each
 /// row, then f of the first view for each row, and so on; each output has `output_width` numbers.
@@ -40,7 +40,7 @@ use crate::source::{Source, SourceView};
 ///     lagrangian.gradient(0, &rows, &outputs, &multipliers, &mut seeds)?;
 ///     common -= 0.05 * seeds.iter().sum::<f64>();
 ///     let measurement = lagrangian.measure(&[outputs])?;
-///     mu = f64::max(0.0, mu + 0.05 * measurement.slacks[0].measured[0]);
+///     mu = f64::max(0.0, mu + 0.05 * measurement.violations[0].measured[0]);
 /// }
 /// assert!((common - 5.0).abs() < 1e-3); // as near to the mean of 3 as (6 − f)² ≤ 1 allows
 /// # Ok::<(), feasible::Error>(())
@@ -151,7 +151,7 @@ impl<T: Real> OutputLagrangian<T> {
         Ok(())
     }
 
-    /// Objective and slacks, from the outputs of all [`rows`](Self::rows) of every data set. Its penalty is 0: who has
+    /// Objective and violations, from the outputs of all [`rows`](Self::rows) of every data set. Its penalty is 0: who has
     /// parameters knows their norm.
     ///
     /// # Errors

@@ -127,7 +127,7 @@ fn agree(problem: &Problem, pooled: bool) {
     assert_eq!(sharing.passes.dedup(0).is_some_and(|d| d.pool.is_some()), pooled);
     let (a, b) = (plain.measure(&theta), sharing.measure(&theta));
     close(a.objective, b.objective);
-    for (a, b) in a.slacks.iter().zip(&b.slacks) {
+    for (a, b) in a.violations.iter().zip(&b.violations) {
         a.measured.iter().zip(&b.measured).for_each(|(&a, &b)| close(a, b));
         assert_eq!(a.surrogate.is_some(), b.surrogate.is_some());
         for (a, b) in a.surrogate.iter().flatten().zip(b.surrogate.iter().flatten()) {
@@ -139,15 +139,16 @@ fn agree(problem: &Problem, pooled: bool) {
     full.iter().zip(found).for_each(|(&a, &b)| close(a, b));
     let rows: Vec<u32> = (0..300).map(|i| i * 3 % 900).collect();
     let batch = [Selection { rows: &rows, scale: 3.0, whole: false }];
-    let (mut slacks, mut shared) = (Vec::new(), Vec::new());
-    let full = plain.gradient_and_slacks(&theta, &batch, &multipliers, &mut slacks).to_vec();
-    let found = sharing.gradient_and_slacks(&theta, &batch, &multipliers, &mut shared);
+    let (mut violations, mut shared) = (Vec::new(), Vec::new());
+    let full =
+        plain.gradient_and_violations(&theta, &batch, &multipliers, &mut violations).to_vec();
+    let found = sharing.gradient_and_violations(&theta, &batch, &multipliers, &mut shared);
     full.iter().zip(found).for_each(|(&a, &b)| close(a, b));
     let key = |&(i, n, _): &(usize, usize, f64)| (i, n);
-    slacks.sort_by_key(key);
+    violations.sort_by_key(key);
     shared.sort_by_key(key);
-    assert_eq!(slacks.len(), shared.len());
-    for (a, b) in slacks.iter().zip(&shared) {
+    assert_eq!(violations.len(), shared.len());
+    for (a, b) in violations.iter().zip(&shared) {
         assert_eq!(key(a), key(b));
         close(a.2, b.2);
     }
@@ -179,8 +180,9 @@ fn leave_out(problem: &Problem) {
             (0..requirement.multipliers()).map(|n| if zero { 0.0 } else { each(n) }).collect()
         });
         let multipliers = Multipliers::new(problem, values.collect()).unwrap();
-        let mut slacks = Vec::new();
-        let all = plain.gradient_and_slacks(&theta, &batch, &multipliers, &mut slacks).to_vec();
+        let mut violations = Vec::new();
+        let all =
+            plain.gradient_and_violations(&theta, &batch, &multipliers, &mut violations).to_vec();
         for lagrangian in [&mut plain, &mut sharing] {
             let found = lagrangian.gradient(&theta, &batch, &multipliers);
             all.iter().zip(found).for_each(|(&a, &b)| close(a, b));

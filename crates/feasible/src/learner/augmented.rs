@@ -1,33 +1,33 @@
 //! The Lagrangian, or its augmented form, as a smooth function of z = Kᵀθ at fixed multipliers.
 //!
-//! With a penalty r the term of a multiplier m and slack s is (\[m + r s\]₊² − m²)/(2r) instead
+//! With a penalty r the term of a multiplier m and violation s is (\[m + r s\]₊² − m²)/(2r) instead
 //! of m s. It has the same saddle points, a minimiser even where the Lagrangian has none, and
 //! the gradient of the plain Lagrangian at the multipliers \[m + r s\]₊, so that one dual
 //! step with rate r leaves θ stationary (Bertsekas 1982; Rockafellar 1973).
 //!
-//! Slacks are those of the losses that have a gradient, less an offset of their own: where a requirement is
-//! measured by another loss, the offset says where the surrogate's level stands; at +∞ nothing is required.
+//! Violations are those of the losses that have a gradient, less an offset of their own: where a requirement is
+//! measured by another loss, the offset says where the surrogate's limit stands; at +∞ nothing is required.
 
 use crate::lagrangian::{Lagrangian, Scope};
 use crate::learner::lbfgs::Smooth;
 use crate::learner::metric::Metric;
-use crate::learner::sizes::mean_level;
-use crate::measurement::{Measurement, Slacks};
+use crate::learner::sizes::mean_limit;
+use crate::measurement::{Measurement, Violations};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::real::Real;
 use crate::sums::Compensated;
 
-/// What is subtracted from each slack, per requirement and multiplier; an empty list is 0.
+/// What is subtracted from each violation, per requirement and multiplier; an empty list is 0.
 pub(crate) type Offsets = [Vec<f64>];
 
-/// The slacks of a requirement that the augmented Lagrangian has.
+/// The violations of a requirement that the augmented Lagrangian has.
 pub(crate) fn shifted<'s>(
-    slacks: &'s Slacks,
+    violations: &'s Violations,
     offsets: &'s [f64],
 ) -> impl Iterator<Item = f64> + 's {
     let offset = move |n: usize| offsets.get(n).copied().unwrap_or(0.0);
-    slacks.primal().enumerate().map(move |(n, s)| s - offset(n))
+    violations.primal().enumerate().map(move |(n, s)| s - offset(n))
 }
 
 /// \[m + r s\]₊ for every multiplier, with the r of its requirement.
@@ -38,8 +38,8 @@ pub(crate) fn stepped(
     measurement: &Measurement,
 ) -> Multipliers {
     let mut stepped = multipliers.clone();
-    for (i, slacks) in measurement.slacks.iter().enumerate() {
-        for (m, s) in stepped.of_mut(i).iter_mut().zip(shifted(slacks, &offsets[i])) {
+    for (i, violations) in measurement.violations.iter().enumerate() {
+        for (m, s) in stepped.of_mut(i).iter_mut().zip(shifted(violations, &offsets[i])) {
             *m = (*m + penalties[i] * s).max(0.0);
         }
     }
@@ -66,8 +66,8 @@ impl<M: Model> Augmented<'_, M> {
             Scope::RequirementsOnly => 0.0,
         };
         let (mut value, mut size) = (objective, objective.abs());
-        for (i, (slacks, multipliers)) in
-            measurement.slacks.iter().zip(self.multipliers.iter()).enumerate()
+        for (i, (violations, multipliers)) in
+            measurement.violations.iter().zip(self.multipliers.iter()).enumerate()
         {
             let term = |(&m, s): (&f64, f64)| match self.penalties.map(|r| r[i]) {
                 None if m == 0.0 => 0.0,
@@ -75,11 +75,11 @@ impl<M: Model> Augmented<'_, M> {
                 Some(r) if m + r * s > 0.0 => s * (m + 0.5 * r * s),
                 Some(r) => -0.5 * m * m / r,
             };
-            // A slack is a difference, of a loss and a level: its rounding is theirs.
-            let level = mean_level(&self.lagrangian.problem().requirements()[i]);
-            let lost = if level > 0.0 { level } else { objective.abs() };
+            // A violation is a difference, of a loss and a limit: its rounding is theirs.
+            let limit = mean_limit(&self.lagrangian.problem().requirements()[i]);
+            let lost = if limit > 0.0 { limit } else { objective.abs() };
             let (mut sum, mut parts) = (Compensated::default(), Compensated::default());
-            for (m, s) in multipliers.iter().zip(shifted(slacks, &self.offsets[i])) {
+            for (m, s) in multipliers.iter().zip(shifted(violations, &self.offsets[i])) {
                 let slope = match self.penalties.map(|r| r[i]) {
                     Some(r) => (m + r * s).max(0.0),
                     None => *m,

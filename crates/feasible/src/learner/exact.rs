@@ -19,7 +19,7 @@
 //! once the minimisation over θ fails to reach its tolerance, and lowered a little; when the residual has not
 //! halved for a while, nothing improves and the learner stops.
 //!
-//! A requirement that is measured by another loss is met by moving the level of its surrogate: see
+//! A requirement that is measured by another loss is met by moving the limit of its surrogate: see
 //! `proxy`. Which points are left out where a requirement allows a share to violate it: see `trim`.
 
 use std::sync::atomic::Ordering;
@@ -35,7 +35,7 @@ use crate::learner::report::{Phase, Rho};
 use crate::learner::sizes::{Sizes, parameters};
 use crate::learner::strategy::{EpochOutcome, Residual, StepContext, move_all_duals};
 use crate::learner::trim::{LeftOut, is_hopeless, trim};
-use crate::measurement::{Measurement, Slacks};
+use crate::measurement::{Measurement, Violations};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::outcome::Outcome;
@@ -60,7 +60,7 @@ const SETTLED: f64 = 1e-4;
 const LOOSE: u64 = 12;
 /// How often other points are left out than before.
 const EXCHANGES: u32 = 20;
-/// The largest number of steps between two moves of surrogates' levels.
+/// The largest number of steps between two moves of surrogates' limits.
 const PATIENT: u32 = 12;
 
 /// The strategy of Algorithm 1. See the [module](self).
@@ -139,7 +139,7 @@ impl Exact {
         Some(Inner { rho, gradient_norm: minimum.gradient_norm })
     }
 
-    /// Where the slacks of the augmented Lagrangian are counted from.
+    /// Where the violations of the augmented Lagrangian are counted from.
     fn offsets<M: Model>(&self, context: &mut StepContext<'_, M>, sizes: &Sizes) -> Vec<Vec<f64>> {
         let problem = &context.lagrangian.problem().clone();
         if self.rate.is_some() {
@@ -330,19 +330,20 @@ impl Exact {
             let limit = context.rules.kkt.unwrap_or(f64::MIN_POSITIVE);
             // What rounding leaves is not asked for.
             let gradient = stationarity / (sizes.rounding / limit).max(1.0);
-            let measured = |slacks: &Slacks, _: &[f64]| {
-                slacks.measured.iter().map(|s| s + slacks.margin).collect()
+            let measured = |violations: &Violations, _: &[f64]| {
+                violations.measured.iter().map(|s| s + violations.margin).collect()
             };
             residual =
                 relative(&measurement, pair, &offsets, &sizes, limit, measured).max(gradient);
-            let moved = |slacks: &Slacks, offsets: &[f64]| shifted(slacks, offsets).collect();
+            let moved =
+                |violations: &Violations, offsets: &[f64]| shifted(violations, offsets).collect();
             let beside = relative(&measurement, pair, &offsets, &sizes, limit, moved);
             settled = beside.max(gradient) <= SETTLED.max(limit);
             let settling = &mut context.state.progress.settling;
             settling.note(residual, steps);
             let (least, waited) =
                 (settling.residual.unwrap_or(f64::INFINITY), settling.idle(steps));
-            // Residuals of rates stay where they are while levels of surrogates move.
+            // Residuals of rates stay where they are while limits of surrogates move.
             let unmoved = u64::from(settling.since_offsets);
             let waited = if problem.has_surrogates() { waited.min(unmoved) } else { waited };
             idle = context.rules.kkt.is_some()
@@ -377,7 +378,7 @@ impl Exact {
     }
 }
 
-/// How far slacks and multipliers of each requirement are from complementary: max |max(s, −m/r)|,
+/// How far violations and multipliers of each requirement are from complementary: max |max(s, −m/r)|,
 /// beside its size.
 fn unsettled(
     measurement: &Measurement,
@@ -387,33 +388,33 @@ fn unsettled(
     sizes: &Sizes,
 ) -> Vec<f64> {
     let of = |(i, m): (usize, &[f64])| {
-        let slacks = shifted(&measurement.slacks[i], &offsets[i]);
-        let worst = m.iter().zip(slacks).map(|(m, s)| s.max(-m / penalties[i]).abs());
+        let violations = shifted(&measurement.violations[i], &offsets[i]);
+        let worst = m.iter().zip(violations).map(|(m, s)| s.max(-m / penalties[i]).abs());
         worst.fold(0.0, f64::max) / sizes.requirements[i]
     };
     multipliers.iter().enumerate().map(of).collect()
 }
 
 /// Violation and complementarity of a pair, beside the sizes of requirements and objective, or beside what
-/// rounding leaves of slacks if that is more than `limit`. What is left out counts for nothing.
+/// rounding leaves of violations if that is more than `limit`. What is left out counts for nothing.
 fn relative(
     measurement: &Measurement,
     multipliers: &Multipliers,
     offsets: &Offsets,
     sizes: &Sizes,
     limit: f64,
-    slacks: impl Fn(&Slacks, &[f64]) -> Vec<f64>,
+    violations: impl Fn(&Violations, &[f64]) -> Vec<f64>,
 ) -> f64 {
     let objective = sizes.of_objective(measurement);
     let mut residual = 0.0f64;
-    for (i, (of, m)) in measurement.slacks.iter().zip(multipliers.iter()).enumerate() {
-        let (size, rounding) = (sizes.requirements[i], sizes.slack_rounding(i));
+    for (i, (of, m)) in measurement.violations.iter().zip(multipliers.iter()).enumerate() {
+        let (size, rounding) = (sizes.requirements[i], sizes.violation_rounding(i));
         let counts = |n: &usize| offsets[i].get(*n).is_none_or(|offset| offset.is_finite());
-        let slacks = slacks(of, &offsets[i]);
-        let worst = (0..m.len()).filter(counts).map(|n| slacks[n]);
+        let violations = violations(of, &offsets[i]);
+        let worst = (0..m.len()).filter(counts).map(|n| violations[n]);
         let violation = worst.fold(0.0, f64::max) / size;
         residual = residual.max(violation / (rounding / (size * limit)).max(1.0));
-        let term = |n: usize| if m[n] == 0.0 { 0.0 } else { m[n] * slacks[n].abs() };
+        let term = |n: usize| if m[n] == 0.0 { 0.0 } else { m[n] * violations[n].abs() };
         let product = Compensated::of((0..m.len()).map(term)) / (m.len() as f64 * objective);
         let mean = Compensated::of(m.iter().copied()) / m.len() as f64;
         residual = residual.max(product / (mean * rounding / (objective * limit)).max(1.0));

@@ -1,6 +1,6 @@
 //! Phase one: can the requirements be met at all?
 //!
-//! Minimises the total violation, each slack beside the size S of its requirement,
+//! Minimises the total violation, each violation beside the size S of its requirement,
 //!
 //! $$ V(\theta) = \sum_i \tfrac12 \big[s_i(\theta)/S_i\big]_+^2
 //!    + \sum_j \frac{1}{N_j} \sum_n \tfrac12 \big[s_{j,n}(\theta)/S_j\big]_+^2 . $$
@@ -20,7 +20,7 @@ use crate::learner::augmented::Augmented;
 use crate::learner::lbfgs::{Limits, Minimum, Smooth, minimise};
 use crate::learner::metric::norm;
 use crate::learner::sizes::{Sizes, parameters};
-use crate::measurement::{Measurement, Slacks};
+use crate::measurement::{Measurement, Violations};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::outcome::Outcome;
@@ -42,11 +42,11 @@ pub(crate) struct Effort {
 
 /// V of a measured θ, in the units of the losses.
 pub(crate) fn total_violation(measurement: &Measurement) -> f64 {
-    let of = |slacks: &Slacks| {
-        let square = |s: f64| (s + slacks.margin).max(0.0) * (s + slacks.margin).max(0.0);
-        0.5 * sum_of(slacks.followed(), square) / slacks.measured.len() as f64
+    let of = |violations: &Violations| {
+        let square = |s: f64| (s + violations.margin).max(0.0) * (s + violations.margin).max(0.0);
+        0.5 * sum_of(violations.followed(), square) / violations.measured.len() as f64
     };
-    measurement.slacks.iter().map(of).sum()
+    measurement.violations.iter().map(of).sum()
 }
 
 /// Whether the loss that has a gradient says whether the requirement is met.
@@ -120,23 +120,24 @@ pub(crate) fn infeasibility<M: Model>(
     let (minimum, _) = minimise(&mut violation, &mut z, limits);
     lagrangian.set_scope(Scope::Everything);
     let measurement = lagrangian.measure(&parameters::<M>(metric, &z));
-    let slack = |i: usize| {
-        let of = measurement.slacks[i].followed().iter().copied();
+    let remaining = |i: usize| {
+        let of = measurement.violations[i].followed().iter().copied();
         if counts(&requirements[i]) {
             of.fold(f64::NEG_INFINITY, f64::max)
         } else {
             f64::NEG_INFINITY
         }
     };
-    let worst = (0..requirements.len()).fold(0, |a, b| if slack(b) > slack(a) { b } else { a });
-    let violated = (0..requirements.len()).any(|i| slack(i) > tolerances[i]);
+    let worst =
+        (0..requirements.len()).fold(0, |a, b| if remaining(b) > remaining(a) { b } else { a });
+    let violated = (0..requirements.len()).any(|i| remaining(i) > tolerances[i]);
     let decided = violated && reach(&minimum, &z) <= 2.0 * minimum.value;
     let linear = lagrangian.model().is_linear();
     let width = lagrangian.model().output_width();
     let convex = |r: &Requirement| is_convex(r, width);
     decided.then(|| Outcome::Infeasible {
         requirement: requirements[worst].name().into(),
-        slack: slack(worst),
+        violation: remaining(worst),
         proven: linear && requirements.iter().filter(|r| counts(r)).all(convex),
     })
 }

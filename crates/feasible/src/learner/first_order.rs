@@ -8,9 +8,9 @@
 //! an unbiased estimate of the Lagrangian's: each term is scaled by (rows of its data set)/(rows
 //! in the batch).
 //!
-//! - alternating: after every `period` epochs one dual step on the slacks of the whole populations
+//! - alternating: after every `period` epochs one dual step on the violations of the whole populations
 //!   (the paper's experiments);
-//! - simultaneous: a dual step with every `period` batches on the slacks the batch showed; only
+//! - simultaneous: a dual step with every `period` batches on the violations the batch showed; only
 //!   multipliers of samples seen in it move.
 
 use std::sync::Arc;
@@ -36,9 +36,9 @@ const STUCK: u64 = 100;
 /// When the multipliers move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cadence {
-    /// After every so many epochs, on the slacks of the whole populations.
+    /// After every so many epochs, on the violations of the whole populations.
     Epochs(u64),
-    /// With every so many batches, on the slacks seen in the batch.
+    /// With every so many batches, on the violations seen in the batch.
     Batches(u64),
 }
 
@@ -51,14 +51,14 @@ pub(crate) struct FirstOrder<R> {
     pub(crate) dual: Dual,
     pub(crate) dual_for: Vec<(String, Dual)>,
     /// Rows of each data set that an epoch is measured on, where the multipliers need no more.
-    pub(crate) survey: Option<usize>,
+    pub(crate) measure_on: Option<usize>,
 }
 
 impl<R: Real> FirstOrder<R> {
     pub(crate) fn new(optimiser: impl Optimiser<R> + 'static, cadence: Cadence) -> Self {
         let optimiser = Arc::new(optimiser);
         let (dual, dual_for) = (Dual::adam(0.01), Vec::new());
-        Self { optimiser, batch_size: 128, cadence, dual, dual_for, survey: None }
+        Self { optimiser, batch_size: 128, cadence, dual, dual_for, measure_on: None }
     }
 
     /// Batches in an epoch.
@@ -67,18 +67,18 @@ impl<R: Real> FirstOrder<R> {
     }
 }
 
-/// Dual steps on the slacks of a batch, as (requirement, multiplier, slack).
+/// Dual steps on the violations of a batch, as (requirement, multiplier, violation).
 fn move_duals<T>(
     problem: &Problem,
     duals: &[Dual],
     state: &mut State<T>,
     epoch: f64,
-    slacks: &[(usize, usize, f64)],
+    violations: &[(usize, usize, f64)],
 ) {
-    for run in slacks.chunk_by(|a, b| a.0 == b.0) {
+    for run in violations.chunk_by(|a, b| a.0 == b.0) {
         let i = run[0].0;
         let kind = problem.requirements()[i].kind();
-        let seen = run.iter().map(|&(_, n, slack)| (n, slack));
+        let seen = run.iter().map(|&(_, n, violation)| (n, violation));
         duals[i].step(epoch, kind, state.multipliers.of_mut(i), &mut state.duals[i], seen);
     }
 }
@@ -90,7 +90,7 @@ impl<R: Real> FirstOrder<R> {
         Error::unless(self.batch_size > 0, "batch size", 0.0, "at least 1")?;
         let (Cadence::Epochs(period) | Cadence::Batches(period)) = self.cadence;
         Error::unless(period > 0, "dual period", 0.0, "at least 1")?;
-        Error::unless(self.survey != Some(0), "survey", 0.0, "at least 1 row")?;
+        Error::unless(self.measure_on != Some(0), "measure_on", 0.0, "at least 1 row")?;
         for (name, dual) in &self.dual_for {
             dual.check()?;
             if !problem.requirements().iter().any(|r| r.name() == name) {
@@ -127,7 +127,7 @@ impl<R: Real> FirstOrder<R> {
             let batch = self.batch_size.min(source.rows.len());
             deal(source, order, batch * steps as usize, context.state, s);
         }
-        let mut slacks = Vec::new();
+        let mut violations = Vec::new();
         let mut selections = Vec::with_capacity(sources.len());
         while context.state.batch < steps {
             if context.is_interrupted() {
@@ -151,11 +151,11 @@ impl<R: Real> FirstOrder<R> {
             };
             let state = &mut *context.state;
             let gradient = if moves_duals {
-                context.lagrangian.gradient_and_slacks(
+                context.lagrangian.gradient_and_violations(
                     &state.theta,
                     &selections,
                     &state.multipliers,
-                    &mut slacks,
+                    &mut violations,
                 )
             } else {
                 context.lagrangian.gradient(&state.theta, &selections, &state.multipliers)
@@ -164,14 +164,14 @@ impl<R: Real> FirstOrder<R> {
             self.optimiser.step(done, &mut state.optimiser, theta, gradient);
             context.lagrangian.absorb(&mut state.theta);
             if moves_duals {
-                move_duals(problem, &duals, state, done, &slacks);
+                move_duals(problem, &duals, state, done, &violations);
             }
             context.state.batch += 1;
         }
         (context.observer)(Phase::Dual);
-        let measurement = match (self.cadence, self.survey) {
+        let measurement = match (self.cadence, self.measure_on) {
             (Cadence::Batches(_), Some(rows)) => {
-                context.lagrangian.survey(&context.state.theta, rows)
+                context.lagrangian.measure_on(&context.state.theta, rows)
             }
             _ => context.lagrangian.measure(&context.state.theta),
         };
@@ -193,7 +193,7 @@ impl<R: Real> FirstOrder<R> {
             .then(|| {
                 let effort = Effort { iterations: 200, hopeful: 0.5 };
                 let (theta, seed) = (&context.state.theta, context.state.seed);
-                let sizes = Sizes::of_levels(context.lagrangian, seed, context.interrupt)?;
+                let sizes = Sizes::of_limits(context.lagrangian, seed, context.interrupt)?;
                 infeasibility(
                     context.lagrangian,
                     &sizes,

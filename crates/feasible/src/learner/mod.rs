@@ -20,11 +20,11 @@
 //! | `epochs` | 100 | epochs, or outer iterations of `exact` |
 //! | `seed` | 0 | start and shuffles |
 //! | `threads` | 1 | changes nothing but the time |
-//! | `tolerance` | 0 (`exact`: 1e-6 of the level) | slack up to which a requirement counts as met |
+//! | `tolerance` | 0 (`exact`: 1e-6 of the limit) | violation up to which a requirement counts as met |
 //! | `batch_size` | 128 | rows per batch |
 //! | `dual`, `dual_for` | Adam, rate 0.01 | dual optimiser, for all or one requirement |
 //! | `dual_period` | 1 | epochs or batches between dual steps |
-//! | `survey` | everyone | rows a simultaneous learner's epoch is measured on |
+//! | `measure_on` | everyone | rows a simultaneous learner's epoch is measured on |
 //! | `stop_when_feasible` | off | end at the first feasible iterate |
 //! | `stop_at_gap` | off | end at a relative duality gap, if feasible |
 //! | `stop_at_kkt` | off (`exact`: 1e-8) | end at a KKT residual (at least 64 ε of the model's scalar); `exact`: beside the sizes of the problem |
@@ -141,13 +141,13 @@ impl<R: Real> Learner<R> {
         self
     }
 
-    /// The slack up to which a requirement counts as met, in the units of its loss.
+    /// The violation up to which a requirement counts as met, in the units of its loss.
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = Tolerance::Absolute(tolerance);
         self
     }
 
-    /// The same as a share of each level (of the slack at the start, where the level is 0).
+    /// The same as a share of each limit (of the violation at the start, where the limit is 0).
     pub fn relative_tolerance(mut self, share: f64) -> Self {
         self.tolerance = Tolerance::Relative(share);
         self
@@ -168,7 +168,7 @@ impl<R: Real> Learner<R> {
 
     /// Ends when the KKT residual is at most this, or at most 64 ε of the model's scalar, below
     /// which it is rounding. Costs a full gradient per epoch. The exact learner measures it beside the sizes of
-    /// objective and levels too, and stops by that where plain numbers do not get so far.
+    /// objective and limits too, and stops by that where plain numbers do not get so far.
     pub fn stop_at_kkt(mut self, residual: f64) -> Self {
         self.stop.kkt = Some(residual);
         self
@@ -283,7 +283,7 @@ impl<R: Real> Learner<R> {
 /// Learners with a first-order optimiser, and their settings. On an exact learner these are refused when it
 /// begins.
 impl<R: Real> Learner<R> {
-    /// A primal epoch, then a dual step on the slacks of the whole populations: what the
+    /// A primal epoch, then a dual step on the violations of the whole populations: what the
     /// paper's experiments do.
     pub fn alternating(optimiser: impl Optimiser<R> + 'static) -> Self {
         Self::new(Strategy::FirstOrder(FirstOrder::new(optimiser, Cadence::Epochs(1))))
@@ -312,12 +312,12 @@ impl<R: Real> Learner<R> {
         self.first_order("batch_size", rows as f64, |s| s.batch_size = rows)
     }
 
-    /// Measures an epoch of the simultaneous learner on at most so many rows of each data set, the same
+    /// Measures an epoch of the simultaneous learner on at most `rows` rows of each data set, the same
     /// ones every time, instead of on everyone: for populations whose views cost more to measure than
     /// to train on, adversaries for instance. The multipliers do not depend on it; the solution is measured
     /// on everyone.
-    pub fn survey(self, rows: usize) -> Self {
-        self.first_order("survey", rows as f64, |s| s.survey = Some(rows))
+    pub fn measure_on(self, rows: usize) -> Self {
+        self.first_order("measure_on", rows as f64, |s| s.measure_on = Some(rows))
     }
 
     /// The dual optimiser of all requirements.

@@ -21,7 +21,7 @@ pub struct Merit {
 impl Merit {
     /// The merit of a measured iterate.
     pub fn new(problem: &Problem, measurement: &Measurement, tolerance: f64) -> Self {
-        Self::within(problem, measurement, &vec![tolerance; measurement.slacks.len()])
+        Self::within(problem, measurement, &vec![tolerance; measurement.violations.len()])
     }
 
     /// The same with a tolerance for each requirement.
@@ -43,14 +43,15 @@ impl Merit {
 }
 
 /// How far an iterate is from feasible, requirements with different units added up: the share
-/// of violating points beyond what is allowed, and average slacks relative to their level.
+/// of violating points beyond what is allowed, and average violations relative to their limit.
 fn excess(problem: &Problem, measurement: &Measurement, tolerances: &[f64]) -> f64 {
-    let rows = problem.requirements().iter().zip(&measurement.slacks).zip(tolerances);
-    rows.map(|((requirement, slacks), &tolerance)| match requirement.kind() {
+    let rows = problem.requirements().iter().zip(&measurement.violations).zip(tolerances);
+    rows.map(|((requirement, violations), &tolerance)| match requirement.kind() {
         Kind::Average => {
-            slacks.worst().max(0.0) / requirement.level().of(0).abs().max(f64::MIN_POSITIVE.sqrt())
+            violations.worst().max(0.0)
+                / requirement.limit().of(0).abs().max(f64::MIN_POSITIVE.sqrt())
         }
-        Kind::Pointwise => (slacks.violated(tolerance) - requirement.all_but).max(0.0),
+        Kind::Pointwise => (violations.violated(tolerance) - requirement.all_but).max(0.0),
     })
     .sum()
 }
@@ -61,14 +62,14 @@ pub struct Progress {
     /// The best merit so far, and after how many epochs.
     pub best: Option<(Merit, u64)>,
     /// The least total violation so far.
-    pub least_violation: Option<f64>,
+    pub least_total_violation: Option<f64>,
     /// Epochs since it last fell by a hundredth.
     pub stuck: u64,
     /// How often infeasibility was looked for.
     pub checks: u32,
-    /// The least slack each requirement had, the worst of its points, and after how many epochs.
+    /// The least violation each requirement had, the worst of its points, and after how many epochs.
     #[serde(default)]
-    pub least_slacks: Vec<(f64, u64)>,
+    pub least_violations: Vec<(f64, u64)>,
     /// What the exact learner remembers.
     #[serde(default)]
     pub settling: Settling,
@@ -89,7 +90,7 @@ pub struct Settling {
     pub lowered: u32,
     /// Steps since the offsets of the surrogates last moved.
     pub since_offsets: u32,
-    /// Where the levels of surrogates stand.
+    /// Where the limits of surrogates stand.
     pub brackets: Option<Brackets>,
     /// The points that requirements leave out, because a share may violate them.
     pub left_out: LeftOut,
@@ -122,18 +123,18 @@ impl Progress {
         let counters = [self.checks, *lowered, *since_offsets, self.settling.exchanges];
         self.stuck < 1 << 60
             && counters.into_iter().all(|counter| counter < 1 << 31)
-            && [self.least_slacks.len(), factors.len(), unsettled.len()]
+            && [self.least_violations.len(), factors.len(), unsettled.len()]
                 .into_iter()
                 .all(|n| n <= most)
             && left_out.fits(problem)
             && brackets.as_ref().is_none_or(|brackets| brackets.fits(problem))
     }
 
-    /// Notes the least slack of every requirement.
-    pub(crate) fn note_slacks(&mut self, measurement: &Measurement, epoch: u64) {
-        self.least_slacks.resize(measurement.slacks.len(), (f64::INFINITY, 0));
-        for (least, slacks) in self.least_slacks.iter_mut().zip(&measurement.slacks) {
-            let worst = slacks.worst();
+    /// Notes the least violation of every requirement.
+    pub(crate) fn note_violations(&mut self, measurement: &Measurement, epoch: u64) {
+        self.least_violations.resize(measurement.violations.len(), (f64::INFINITY, 0));
+        for (least, violations) in self.least_violations.iter_mut().zip(&measurement.violations) {
+            let worst = violations.worst();
             if worst < least.0 {
                 *least = (worst, epoch);
             }
@@ -152,9 +153,9 @@ impl Progress {
     /// Notes the total violation; true if it has not moved for `window` epochs (twice as long
     /// after each time that nothing came of it).
     pub(crate) fn is_stuck(&mut self, violation: f64, window: u64) -> bool {
-        let fell = self.least_violation.is_none_or(|least| violation < 0.99 * least);
+        let fell = self.least_total_violation.is_none_or(|least| violation < 0.99 * least);
         if fell || violation == 0.0 {
-            self.least_violation = Some(violation);
+            self.least_total_violation = Some(violation);
             self.stuck = 0;
             return false;
         }

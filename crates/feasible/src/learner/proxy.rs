@@ -1,24 +1,24 @@
-//! Requirements that are measured by another loss than the one θ follows: where the surrogate's level
+//! Requirements that are measured by another loss than the one θ follows: where the surrogate's limit
 //! must stand for the measured requirement to be met, and not more than met.
 //!
-//! The surrogate (a logistic loss) says nothing about the level of what it stands for (an error rate). As in the
+//! A limit of the surrogate (a logistic loss) says nothing about what it stands for (an error rate). As in the
 //! proxy-Lagrangian of Cotter et al. (2019), θ minimises a Lagrangian with the surrogate while the
-//! measured slack moves the multiplier. The exact learner minimises to convergence in between, so it can do
-//! better than small steps: the surrogate is required to stay below its level plus an offset t, the
-//! measured slack s(t) of the solution is a function of t that rises with it, and its zero is found by safeguarded
+//! measured violation moves the multiplier. The exact learner minimises to convergence in between, so it can do
+//! better than small steps: the surrogate is required to stay below its limit plus an offset t, the
+//! measured violation s(t) of the solution is a function of t that rises with it, and its zero is found by safeguarded
 //! secants, one bracket for each multiplier. A rate moves in jumps of one sample: then the
 //! bracket closes around a jump, and the side on which the requirement is met is the solution.
 
 use serde::{Deserialize, Serialize};
 
 use crate::learner::sizes::Sizes;
-use crate::measurement::{Measurement, Slacks};
+use crate::measurement::{Measurement, Violations};
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
 
 /// A bracket is closed at this share of the requirement's size,
 const CLOSED: f64 = 1e-11;
-/// or at this one if the slack jumps in it,
+/// or at this one if the violation jumps in it,
 const CLOSED_AT_A_JUMP: f64 = 1e-6;
 /// by so many times the bracket's width.
 const JUMP: f64 = 100.0;
@@ -26,13 +26,13 @@ const JUMP: f64 = 100.0;
 /// settled.
 const OPENED: u32 = 4;
 
-/// The offset of one surrogate slack, with what is known on both sides of it.
+/// The offset of one surrogate violation, with what is known on both sides of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bracket {
     at: f64,
     /// The last step.
     step: f64,
-    /// Where the measured requirement was met, with its slack.
+    /// Where the measured requirement was met, with its violation.
     met: Option<(f64, f64)>,
     /// Where it was violated.
     violated: Option<(f64, f64)>,
@@ -49,9 +49,9 @@ impl Bracket {
         width <= CLOSED * size || (width <= CLOSED_AT_A_JUMP * size && jump > JUMP * width)
     }
 
-    /// Moves the offset, the measured slack of the solution there being `slack`.
-    fn note(&mut self, slack: f64, size: f64) {
-        let (here, above) = ((self.at, slack), slack > 0.0);
+    /// Moves the offset, the measured violation of the solution there being `violation`.
+    fn note(&mut self, violation: f64, size: f64) {
+        let (here, above) = ((self.at, violation), violation > 0.0);
         // What other requirements have done since may have moved the zero out of the bracket.
         if self.is_closed(size) {
             (self.met, self.violated) = (None, None);
@@ -69,8 +69,8 @@ impl Bracket {
                 let share = if above == self.above { 0.5 } else { (s / (s - t)).clamp(0.1, 0.9) };
                 low + share * (high - low)
             }
-            (_, None) => self.at + slack.abs().max(2.0 * self.step).max(CLOSED * size),
-            (None, _) => self.at - slack.abs().max(2.0 * self.step).max(CLOSED * size),
+            (_, None) => self.at + violation.abs().max(2.0 * self.step).max(CLOSED * size),
+            (None, _) => self.at - violation.abs().max(2.0 * self.step).max(CLOSED * size),
         };
         (self.step, self.at, self.above) = ((next - self.at).abs(), next, above);
     }
@@ -116,7 +116,7 @@ impl Brackets {
     ) -> bool {
         let mut moved = false;
         for (i, brackets) in self.0.iter_mut().enumerate() {
-            let Slacks { measured, margin, .. } = &measurement.slacks[i];
+            let Violations { measured, margin, .. } = &measurement.violations[i];
             let (of, size) = (multipliers.of(i), sizes.requirements[i]);
             for ((bracket, &m), s) in brackets.iter_mut().zip(of).zip(measured) {
                 let matters = m > 0.0 || s + margin > 0.0;
@@ -134,19 +134,19 @@ impl Brackets {
 mod tests {
     use super::*;
 
-    fn find(slack: impl Fn(f64) -> f64, start: f64) -> (Bracket, usize) {
+    fn find(violation: impl Fn(f64) -> f64, start: f64) -> (Bracket, usize) {
         let mut bracket = Bracket { at: start, ..Bracket::default() };
         for tried in 0..100 {
             if bracket.is_closed(1.0) {
                 return (bracket, tried);
             }
-            bracket.note(slack(bracket.at), 1.0);
+            bracket.note(violation(bracket.at), 1.0);
         }
         (bracket, 100)
     }
 
     #[test]
-    fn the_offset_at_which_a_slack_is_zero_is_found_in_any_unit_smooth_or_not() {
+    fn the_offset_at_which_a_violation_is_zero_is_found_in_any_unit_smooth_or_not() {
         for start in [-50.0, 0.2, 3.0] {
             let (bracket, tried) = find(|t| (t - 0.7).exp() - 1.0, start);
             assert!((bracket.at - 0.7).abs() < 1e-5 && tried < 60, "{bracket:?} after {tried}");

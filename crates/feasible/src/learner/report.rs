@@ -36,7 +36,7 @@ pub struct EpochReport {
 pub enum Phase {
     /// Moving θ.
     Primal,
-    /// Measuring slacks and moving multipliers.
+    /// Measuring violations and moving multipliers.
     Dual,
     /// All that comes after: looking for infeasibility, validation, rules for stopping.
     Judging,

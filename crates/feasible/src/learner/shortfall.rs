@@ -1,7 +1,7 @@
 //! Why a training ended with a requirement that is not met: what was reached, what was reached best in any
 //! epoch, and so what would help.
 //!
-//! Nothing is trained for it: every epoch is measured anyway, and the least slack of each requirement is
+//! Nothing is trained for it: every epoch is measured anyway, and the least violation of each requirement is
 //! remembered.
 
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ pub(crate) fn shortfalls(
 ) -> Vec<Shortfall> {
     let of = |(i, standing): (usize, &Standing)| {
         let (least_violation, least_epoch) =
-            progress.least_slacks.get(i).copied().unwrap_or((standing.worst_slack, epochs));
+            progress.least_violations.get(i).copied().unwrap_or((standing.worst_violation, epochs));
         // Still falling: the least violation was within the last tenth of the epochs.
         let recent = epochs - least_epoch.min(epochs) <= epochs / 10;
         let remedy = match (least_violation <= 0.0, recent && epochs > 1) {
@@ -65,9 +65,9 @@ pub(crate) fn shortfalls(
         Shortfall {
             requirement: standing.name.clone(),
             sense: standing.sense,
-            limit: standing.level,
+            limit: standing.limit,
             value: standing.value,
-            violation: standing.worst_slack,
+            violation: standing.worst_violation,
             violated: standing.violated,
             least_violation,
             least_epoch,

@@ -4,11 +4,11 @@
 //! minimiser of the objective alone, and takes from there
 //!
 //! - the size F of the objective;
-//! - the size S of each requirement: its level, or, where that is 0, what its slack changes by along its
+//! - the size S of each requirement: its limit, or, where that is 0, what its violation changes by along its
 //!   gradient for as much of the objective as F;
-//! - the penalty each requirement starts with: the slack's slope along its gradient, squared, times the
+//! - the penalty each requirement starts with: the violation's slope along its gradient, squared, times the
 //!   penalty is the objective's curvature there (which is 1 in the coordinates of the [metric](super::metric));
-//! - for requirements that are measured by another loss, how far the measured slack is from the surrogate's.
+//! - for requirements that are measured by another loss, how far the measured violation is from the surrogate's.
 //!
 //! All of it is a function of problem, model and seed: a resumed training finds the same.
 
@@ -18,12 +18,12 @@ use crate::lagrangian::{Lagrangian, Scope};
 use crate::learner::augmented::Augmented;
 use crate::learner::lbfgs::{Limits, Minimum, minimise};
 use crate::learner::metric::{Metric, norm};
-use crate::measurement::{Measurement, Slacks};
+use crate::measurement::{Measurement, Violations};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
 use crate::real::Real;
-use crate::requirement::{Level, Requirement};
+use crate::requirement::{Limit, Requirement};
 use crate::sums::Compensated;
 
 /// Below this share of what the objective was at the start it is rounding.
@@ -39,11 +39,11 @@ pub(crate) struct Sizes {
     first: f64,
     /// S, per requirement.
     pub(crate) requirements: Vec<f64>,
-    /// What each slack changes by for as much of the objective as F.
+    /// What each violation changes by for as much of the objective as F.
     changes: Vec<f64>,
     /// The penalty that balances objective and requirement, per requirement.
     pub(crate) penalties: Vec<f64>,
-    /// The surrogate's slack minus the measured one, for requirements that have both.
+    /// The surrogate's violation minus the measured one, for requirements that have both.
     pub(crate) offsets: Vec<Vec<f64>>,
     /// ‖z‖ of the objective's minimiser.
     pub(crate) reach: f64,
@@ -53,8 +53,8 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Of the requirements alone, by their levels: enough for phase one. `None` if interrupted.
-    pub(crate) fn of_levels<M: Model>(
+    /// Of the requirements alone, by their limits: enough for phase one. `None` if interrupted.
+    pub(crate) fn of_limits<M: Model>(
         lagrangian: &mut Lagrangian<M>,
         seed: u64,
         interrupt: &AtomicBool,
@@ -62,12 +62,12 @@ impl Sizes {
         let (problem, start) = (&lagrangian.problem().clone(), lagrangian.model().initial(seed));
         let metric = Metric::new(lagrangian, &start, interrupt)?;
         let measurement = lagrangian.measure(&start);
-        let size = |(requirement, slacks): (&Requirement, &Slacks)| {
-            let (level, slack) = (mean_level(requirement), slacks.worst().abs());
-            [level, slack, 1.0].into_iter().find(|s| *s > 0.0 && s.is_finite()).unwrap_or(1.0)
+        let size = |(requirement, violations): (&Requirement, &Violations)| {
+            let (limit, violation) = (mean_limit(requirement), violations.worst().abs());
+            [limit, violation, 1.0].into_iter().find(|s| *s > 0.0 && s.is_finite()).unwrap_or(1.0)
         };
         let requirements: Vec<f64> =
-            problem.requirements().iter().zip(&measurement.slacks).map(size).collect();
+            problem.requirements().iter().zip(&measurement.violations).map(size).collect();
         let penalties = requirements.iter().map(|s| (s * s).recip()).collect();
         Some(Self {
             metric,
@@ -124,16 +124,16 @@ impl Sizes {
             requirements: Vec::new(),
             changes: Vec::new(),
             penalties: Vec::new(),
-            offsets: measurement.slacks.iter().map(offset).collect(),
+            offsets: measurement.violations.iter().map(offset).collect(),
             reach: norm(&z),
             rounding: metric.rounding::<M::Real>(&exact, &z),
             metric,
         };
         for (i, requirement) in problem.requirements().iter().enumerate() {
             let slope = sizes.slope(lagrangian, &z, &measurement, i);
-            let level = mean_level(requirement);
+            let limit = mean_limit(requirement);
             let change = slope.map_or(0.0, |slope| slope * (2.0 * size).sqrt());
-            let own = if level > 0.0 { level.max(1e-6 * change) } else { change };
+            let own = if limit > 0.0 { limit.max(1e-6 * change) } else { change };
             let own = if own > 0.0 && own.is_finite() { own } else { 1.0 };
             sizes.requirements.push(own);
             sizes.changes.push(if change.is_finite() { change } else { 0.0 });
@@ -148,7 +148,7 @@ impl Sizes {
         Some(sizes)
     }
 
-    /// The root mean square change of a requirement's slacks per length in z, along the direction in
+    /// The root mean square change of a requirement's violations per length in z, along the direction in
     /// which what is violated falls fastest.
     fn slope<M: Model>(
         &self,
@@ -158,10 +158,10 @@ impl Sizes {
         i: usize,
     ) -> Option<f64> {
         let problem = &lagrangian.problem().clone();
-        let slacks = &measurement.slacks[i];
-        let violated = slacks.primal().any(|s| s > 0.0);
+        let violations = &measurement.violations[i];
+        let violated = violations.primal().any(|s| s > 0.0);
         let mut weights = Multipliers::constant(problem, 0.0);
-        for (weight, s) in weights.of_mut(i).iter_mut().zip(slacks.primal()) {
+        for (weight, s) in weights.of_mut(i).iter_mut().zip(violations.primal()) {
             *weight = if violated { s.max(0.0) } else { 1.0 };
         }
         lagrangian.set_scope(Scope::RequirementsOnly);
@@ -178,9 +178,9 @@ impl Sizes {
         let moved: Vec<f64> =
             z.iter().zip(&direction).map(|(z, d)| z - step / length * d).collect();
         let there = lagrangian.measure(&parameters::<M>(&self.metric, &moved));
-        let pairs = slacks.followed().iter().zip(there.slacks[i].followed());
+        let pairs = violations.followed().iter().zip(there.violations[i].followed());
         let squares = Compensated::of(pairs.map(|(a, b)| (a - b) * (a - b)));
-        let slope = (squares / slacks.measured.len() as f64).sqrt() / step;
+        let slope = (squares / violations.measured.len() as f64).sqrt() / step;
         (slope > 0.0 && slope.is_finite()).then_some(slope)
     }
 
@@ -196,8 +196,8 @@ impl Sizes {
         }
     }
 
-    /// What rounding leaves of a requirement's slack; no more than 1e-6 of its size.
-    pub(crate) fn slack_rounding(&self, i: usize) -> f64 {
+    /// What rounding leaves of a requirement's violation; no more than 1e-6 of its size.
+    pub(crate) fn violation_rounding(&self, i: usize) -> f64 {
         (self.rounding * self.changes[i]).min(1e-6 * self.requirements[i])
     }
 
@@ -215,15 +215,15 @@ pub(crate) fn parameters<M: Model>(metric: &Metric, z: &[f64]) -> Vec<M::Real> {
 }
 
 /// The mean of |c|.
-pub(crate) fn mean_level(requirement: &Requirement) -> f64 {
-    match requirement.level() {
-        Level::Common(c) => c.abs(),
-        Level::PerPoint(c) => Compensated::of(c.iter().map(|c| c.abs())) / c.len().max(1) as f64,
+pub(crate) fn mean_limit(requirement: &Requirement) -> f64 {
+    match requirement.limit() {
+        Limit::Common(c) => c.abs(),
+        Limit::PerPoint(c) => Compensated::of(c.iter().map(|c| c.abs())) / c.len().max(1) as f64,
     }
 }
 
-/// By how much the surrogate's slacks exceed the measured ones; nothing if there is no surrogate.
-pub(crate) fn offset(slacks: &Slacks) -> Vec<f64> {
-    let pairs = |s: &Vec<f64>| s.iter().zip(&slacks.measured).map(|(s, m)| s - m).collect();
-    slacks.surrogate.as_ref().map(pairs).unwrap_or_default()
+/// By how much the surrogate's violations exceed the measured ones; nothing if there is no surrogate.
+pub(crate) fn offset(violations: &Violations) -> Vec<f64> {
+    let pairs = |s: &Vec<f64>| s.iter().zip(&violations.measured).map(|(s, m)| s - m).collect();
+    violations.surrogate.as_ref().map(pairs).unwrap_or_default()
 }

@@ -79,7 +79,7 @@ pub(crate) struct StepContext<'d, M: Model> {
     pub(crate) orders: &'d mut Vec<Vec<u32>>,
     pub(crate) interrupt: &'d AtomicBool,
     pub(crate) rules: Rules,
-    /// The slack up to which each requirement counts as met.
+    /// The violation up to which each requirement counts as met.
     pub(crate) tolerances: &'d [f64],
     /// What the exact learner found out before its first step.
     pub(crate) sizes: &'d mut Option<Sizes>,
@@ -123,7 +123,7 @@ pub(crate) struct Residual {
     pub(crate) settled: bool,
 }
 
-/// A dual step of every requirement on the slacks of its whole population.
+/// A dual step of every requirement on the violations of its whole population.
 pub(crate) fn move_all_duals<T>(
     problem: &Problem,
     duals: &[Dual],
@@ -131,9 +131,9 @@ pub(crate) fn move_all_duals<T>(
     epoch: f64,
     measurement: &Measurement,
 ) {
-    for (i, slacks) in measurement.slacks.iter().enumerate() {
+    for (i, violations) in measurement.violations.iter().enumerate() {
         let kind = problem.requirements()[i].kind();
         let (multipliers, dual) = (state.multipliers.of_mut(i), &mut state.duals[i]);
-        duals[i].step_all(epoch, kind, multipliers, dual, &slacks.measured, slacks.margin);
+        duals[i].step_all(epoch, kind, multipliers, dual, &violations.measured, violations.margin);
     }
 }

@@ -1,14 +1,14 @@
-//! The slack up to which a requirement counts as met: one number for all, or a share of each level.
+//! The violation up to which a requirement counts as met: one number for all, or a share of each limit.
 
 use crate::lagrangian::Lagrangian;
-use crate::learner::sizes::mean_level;
+use crate::learner::sizes::mean_limit;
 use crate::model::Model;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Tolerance {
     /// In the units of the losses.
     Absolute(f64),
-    /// Beside the level of each requirement; where that is 0, beside its slack at the start.
+    /// Beside the limit of each requirement; where that is 0, beside its violation at the start.
     Relative(f64),
 }
 
@@ -27,12 +27,12 @@ impl Tolerance {
             Self::Relative(0.0) => return vec![0.0; requirements.len()],
             Self::Relative(share) => share,
         };
-        let mut sizes: Vec<f64> = requirements.iter().map(mean_level).collect();
+        let mut sizes: Vec<f64> = requirements.iter().map(mean_limit).collect();
         if sizes.contains(&0.0) {
             let start = lagrangian.model().initial(seed);
             let measurement = lagrangian.measure(&start);
-            for (size, slacks) in sizes.iter_mut().zip(&measurement.slacks) {
-                let candidates = [*size, slacks.worst().abs(), measurement.minimised().abs()];
+            for (size, violations) in sizes.iter_mut().zip(&measurement.violations) {
+                let candidates = [*size, violations.worst().abs(), measurement.minimised().abs()];
                 let usable = |s: &f64| *s > 0.0 && s.is_finite();
                 *size = candidates.into_iter().find(usable).unwrap_or(1.0);
             }

@@ -55,7 +55,7 @@ pub struct Training<M: Model> {
     interrupt: Arc<AtomicBool>,
     /// The KKT residual to stop at, no smaller than rounding.
     kkt_limit: Option<f64>,
-    /// The slack up to which each requirement counts as met.
+    /// The violation up to which each requirement counts as met.
     tolerances: Vec<f64>,
     /// What the exact learner found out before its first step.
     sizes: Option<Sizes>,
@@ -216,7 +216,7 @@ impl<M: Model> Training<M> {
             None => Merit::within(problem, &measurement, tolerances),
         };
         let best = self.state.progress.note(merit, epoch);
-        self.state.progress.note_slacks(&measurement, epoch);
+        self.state.progress.note_violations(&measurement, epoch);
         let pair = against.as_ref().unwrap_or(&self.state.multipliers);
         let kkt = self
             .kkt_limit
@@ -360,7 +360,7 @@ impl<M: Model> Training<M> {
         }
     }
 
-    /// The result: one model, its multipliers, slacks and residuals.
+    /// The result: one model, its multipliers, violations and residuals.
     pub fn finish(mut self) -> Solution<M::Real> {
         let State { epoch, theta, multipliers, best, outcome, progress, .. } = self.state;
         // Whether this process trained the last epoch or only found it done, adversaries draw the same.

@@ -114,8 +114,8 @@ impl LeftOut {
         let (Self::Chosen(points) | Self::Trimmed(points)) = self else { return None };
         let mut gained = false;
         let mut of = |(i, requirement): (usize, &Requirement)| {
-            let (slacks, m) = (&measurement.slacks[i], multipliers.of(i));
-            let beyond: Vec<f64> = shifted(slacks, &offsets[i]).collect();
+            let (violations, m) = (&measurement.violations[i], multipliers.of(i));
+            let beyond: Vec<f64> = shifted(violations, &offsets[i]).collect();
             let mut next: Vec<usize> =
                 points[i].iter().copied().filter(|&n| beyond[n] > 0.0).collect();
             let free = allowed(requirement.all_but, m.len()).saturating_sub(next.len());
@@ -140,10 +140,10 @@ impl LeftOut {
 
 /// The points with the largest violations, up to a share of all.
 fn furthest(measurement: &Measurement, i: usize, share: f64, offsets: &[f64]) -> Vec<usize> {
-    let slacks: Vec<f64> = shifted(&measurement.slacks[i], offsets).collect();
-    let count = allowed(share, slacks.len());
-    let mut order: Vec<usize> = (0..slacks.len()).filter(|&n| slacks[n] > 0.0).collect();
-    order.sort_by(|&a, &b| slacks[b].total_cmp(&slacks[a]).then(a.cmp(&b)));
+    let violations: Vec<f64> = shifted(&measurement.violations[i], offsets).collect();
+    let count = allowed(share, violations.len());
+    let mut order: Vec<usize> = (0..violations.len()).filter(|&n| violations[n] > 0.0).collect();
+    order.sort_by(|&a, &b| violations[b].total_cmp(&violations[a]).then(a.cmp(&b)));
     order.truncate(count);
     order.sort_unstable();
     order

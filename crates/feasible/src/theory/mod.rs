@@ -32,7 +32,7 @@ mod estimation;
 mod neighbourhood;
 
 pub use estimation::{rows_for, sample_complexity, zeta};
-pub use neighbourhood::{Neighbourhood, approximation_error, initial_distance, squared_slacks};
+pub use neighbourhood::{Neighbourhood, approximation_error, initial_distance, squared_violations};
 
 /// Whether a bound on the expectation of a loss in [0, B] says nothing: every model has as much.
 pub fn is_vacuous(bound: f64, b: f64) -> bool {

@@ -23,7 +23,7 @@ pub fn approximation_error(mu: f64, lambda: f64, lipschitz: f64, nu: f64) -> f64
 /// A violation ℓ − c of a loss in [0, B] lies in [−c, B − c], so where c > B/2 its square needs c² in the place of
 /// (B − c)², which the paper passes over. That of a difference of two losses lies in [−B − c, B − c]. Hence
 /// ranges.
-pub fn squared_slacks(average: &[(f64, f64)], pointwise: &[((f64, f64), u64)]) -> f64 {
+pub fn squared_violations(average: &[(f64, f64)], pointwise: &[((f64, f64), u64)]) -> f64 {
     let square = |(low, high): (f64, f64)| low.abs().max(high.abs()).powi(2);
     let averages: f64 = average.iter().map(|&range| square(range)).sum();
     let points: f64 = pointwise.iter().map(|&(range, n)| square(range) / n as f64).sum();
@@ -44,7 +44,7 @@ pub fn initial_distance<'a>(start: f64, optimum: impl IntoIterator<Item = &'a f6
 /// let run = Neighbourhood {
 ///     rho: 1e-3,
 ///     eta: 0.1,
-///     squared_slacks: 0.5,
+///     squared_violations: 0.5,
 ///     beta: 0.01,
 ///     estimation: 0.05,
 ///     approximation: 0.0,
@@ -63,7 +63,7 @@ pub struct Neighbourhood {
     /// η: the dual step.
     pub eta: f64,
     /// S.
-    pub squared_slacks: f64,
+    pub squared_violations: f64,
     /// β: the precision asked for.
     pub beta: f64,
     /// ε: the estimation error.
@@ -74,7 +74,7 @@ pub struct Neighbourhood {
 
 impl Neighbourhood {
     fn below(&self) -> f64 {
-        self.rho + 0.5 * self.eta * self.squared_slacks + self.beta + self.estimation
+        self.rho + 0.5 * self.eta * self.squared_violations + self.beta + self.estimation
     }
 
     fn above(&self) -> f64 {

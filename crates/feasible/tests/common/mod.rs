@@ -10,12 +10,13 @@ pub fn people(rows: usize, seed: u64) -> Population {
     let (mut x, mut y) = (Vec::new(), Vec::new());
     for _ in 0..rows {
         let group = (stream.uniform() < 0.5) as u32 as f32;
-        let level = stream.below(3) as usize;
+        let category = stream.below(3) as usize;
         let a = normal(&mut stream);
         let b = normal(&mut stream);
         let mut row = [group, 0.0, 0.0, 0.0, a, b];
-        row[1 + level] = 1.0;
-        let score = 1.5 * f64::from(group) + f64::from(a) - 0.5 * f64::from(b) + level as f64 - 1.5;
+        row[1 + category] = 1.0;
+        let score =
+            1.5 * f64::from(group) + f64::from(a) - 0.5 * f64::from(b) + category as f64 - 1.5;
         y.push((stream.uniform() < 1.0 / (1.0 + (-score).exp())) as u32);
         x.extend(row);
     }

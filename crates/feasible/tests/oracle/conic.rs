@@ -2,7 +2,7 @@
 //!
 //! Curves become cones: ‖u‖² ≤ t is (t + 1, t − 1, 2u) in the second-order cone, a logarithm of a
 //! sum of exponentials is exp(uⱼ − t) ≤ wⱼ with Σ w ≤ 1 in exponential cones, the positive part is a
-//! variable h ≥ u, h ≥ 0, and Huber's loss is min over w of ½w² + δ|u − w|. Each level is a
+//! variable h ≥ u, h ≥ 0, and Huber's loss is min over w of ½w² + δ|u − w|. Each limit is a
 //! row of its own, "epigraph variables ≤ c", whose dual variable ν is the multiplier in
 //! Clarabel's Lagrangian F₀ + Σ ν (φ − c). The crate's pointwise term is (1/N) Σ λ (φ − c), so
 //! λ = N ν; for averages μ = ν.
@@ -199,30 +199,30 @@ impl Conic {
         conic
     }
 
-    /// Rows "level + room − epigraph ≥ 0" of every requirement; one row per multiplier.
+    /// Rows "limit + room − epigraph ≥ 0" of every requirement; one row per multiplier.
     fn require(&mut self, program: &Program, room: &[(usize, f64)]) -> Vec<Vec<usize>> {
         let below = |conic: &mut Self, epigraph: Expression, c: f64| {
             let mut row: Expression = epigraph.into_iter().map(|(c, f)| (c, -f)).collect();
             row.extend(room);
             conic.at_least_zero(&row, c)
         };
-        let mut levels = Vec::new();
+        let mut limits = Vec::new();
         for (rows, scope) in &program.requirements {
-            levels.push(match scope {
+            limits.push(match scope {
                 Scope::Average(c) => {
                     let mean = self.mean(rows);
                     vec![below(self, mean, *c)]
                 }
                 Scope::Pointwise(c) => {
-                    let level = |(point, c): (&Point, &f64)| {
+                    let limit = |(point, c): (&Point, &f64)| {
                         let epigraph = self.epigraph(rows.curve, point);
                         below(self, epigraph, *c)
                     };
-                    rows.points.iter().zip(c).map(level).collect()
+                    rows.points.iter().zip(c).map(limit).collect()
                 }
             });
         }
-        levels
+        limits
     }
 
     fn solve(&self, tolerance: f64) -> DefaultSolution<f64> {
@@ -248,7 +248,7 @@ impl Conic {
 pub fn solve(program: &Program) -> Verdict {
     let mut conic = Conic::new(program);
     conic.minimise(program);
-    let levels = conic.require(program, &[]);
+    let limits = conic.require(program, &[]);
     let mut verdict = Verdict::Undecided(String::new());
     // First tighter than Clarabel's default of 1e-8, so that the oracle's own error vanishes
     // beside the tolerances of the tests; exponential cones do not always get that far.
@@ -258,7 +258,7 @@ pub fn solve(program: &Program) -> Verdict {
         let scaled = |rows: &Vec<usize>| {
             rows.iter().map(|&row| rows.len() as f64 * solution.z[row]).collect()
         };
-        let multipliers: Vec<Vec<f64>> = levels.iter().map(scaled).collect();
+        let multipliers: Vec<Vec<f64>> = limits.iter().map(scaled).collect();
         verdict = match solution.status {
             SolverStatus::Solved => Verdict::Solved { theta, multipliers },
             // Stopped short of 1e-10, but by its own KKT residual close enough.

@@ -1,6 +1,6 @@
 //! Random convex problems, built twice from the same raw numbers.
 //!
-//! Levels are set from a reference θ that trades the objective against the requirements: it is
+//! Limits are set from a reference θ that trades the objective against the requirements: it is
 //! strictly feasible by construction (so Slater's condition holds and multipliers exist), while
 //! the unconstrained optimum usually is not (so they are not 0).
 
@@ -43,7 +43,7 @@ pub struct Instance {
     pub machine: Machine,
 }
 
-/// A requirement without level, twice.
+/// A requirement without limit, twice.
 pub(super) struct Sketch {
     pub(super) requirement: Requirement,
     pub(super) rows: Rows,
@@ -55,16 +55,16 @@ impl Sketch {
         if self.pointwise { self.rows.points.len() } else { 1 }
     }
 
-    pub(super) fn at_most(self, level: f64) -> (Requirement, (Rows, Scope)) {
+    pub(super) fn at_most(self, limit: f64) -> (Requirement, (Rows, Scope)) {
         let scope = match self.pointwise {
-            true => Scope::Pointwise(vec![level; self.rows.points.len()]),
-            false => Scope::Average(level),
+            true => Scope::Pointwise(vec![limit; self.rows.points.len()]),
+            false => Scope::Average(limit),
         };
-        (self.requirement.at_most(level), (self.rows, scope))
+        (self.requirement.at_most(limit), (self.rows, scope))
     }
 
-    pub(super) fn at_most_each(self, levels: Vec<f64>) -> (Requirement, (Rows, Scope)) {
-        (self.requirement.at_most_each(levels.clone()), (self.rows, Scope::Pointwise(levels)))
+    pub(super) fn at_most_each(self, limits: Vec<f64>) -> (Requirement, (Rows, Scope)) {
+        (self.requirement.at_most_each(limits.clone()), (self.rows, Scope::Pointwise(limits)))
     }
 }
 
@@ -152,10 +152,10 @@ impl Generator {
             kinds.iter().enumerate().map(|(i, &point)| self.sketch(random, i, point)).collect();
         let loose = family == Family::Inactive;
         let theta = self.reference(random, &sketches, loose);
-        sketches.into_iter().map(|sketch| level(random, sketch, &theta, loose)).collect()
+        sketches.into_iter().map(|sketch| limit(random, sketch, &theta, loose)).collect()
     }
 
-    /// A requirement without level.
+    /// A requirement without limit.
     pub(super) fn sketch(&self, random: &mut Random, number: usize, pointwise: bool) -> Sketch {
         let name = format!("requirement {number}");
         if random.count(0, 3) == 0 {
@@ -215,7 +215,7 @@ impl Generator {
         sketches: &[Sketch],
         loose: bool,
     ) -> Vec<f64> {
-        let unlevelled = |s: &Sketch| {
+        let without_limit = |s: &Sketch| {
             let none = f64::NAN;
             let scope = match s.pointwise {
                 true => Scope::Pointwise(vec![none; s.multipliers()]),
@@ -223,7 +223,7 @@ impl Generator {
             };
             (s.rows.clone(), scope)
         };
-        let program = self.program(sketches.iter().map(unlevelled).collect());
+        let program = self.program(sketches.iter().map(without_limit).collect());
         let mut weights: Vec<Vec<f64>> =
             sketches.iter().map(|s| vec![random.between(0.5, 3.0); s.multipliers()]).collect();
         if loose {
@@ -235,7 +235,7 @@ impl Generator {
         if sketches.iter().all(|s| !s.pointwise) {
             return theta;
         }
-        // The worst points weigh most, so that a common level is worth something.
+        // The worst points weigh most, so that a common limit is worth something.
         for (sketch, weights) in sketches.iter().zip(&mut weights).filter(|(s, _)| s.pointwise) {
             let values = sketch.rows.values(&theta);
             let squares: f64 = values.iter().map(|v| v * v).sum();
@@ -285,10 +285,10 @@ impl Generator {
             // −log p − log(1 − p) ≥ 2 log 2, and −log p₀ − log p₁ ≥ 2 log 2; with views, both
             // logits are at least `margin` from 0, on different sides, on average (convexity).
             _ => {
-                let level = tight * std::f64::consts::LN_2;
-                stated.push(first.at_most(level));
-                stated.push(second.at_most(level));
-                -2.0 * level.exp_m1().ln() * tight
+                let limit = tight * std::f64::consts::LN_2;
+                stated.push(first.at_most(limit));
+                stated.push(second.at_most(limit));
+                -2.0 * limit.exp_m1().ln() * tight
             }
         };
         if views {
@@ -322,8 +322,8 @@ pub(super) fn sketch(
     Sketch { requirement, rows, pointwise }
 }
 
-/// A level that `theta` meets, by a hair or easily.
-pub(super) fn level(
+/// A limit that `theta` meets, by a hair or easily.
+pub(super) fn limit(
     random: &mut Random,
     sketch: Sketch,
     theta: &[f64],

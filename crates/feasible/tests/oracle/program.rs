@@ -52,7 +52,7 @@ impl Rows {
     }
 }
 
-/// How a requirement holds, with its levels.
+/// How a requirement holds, with its limits.
 #[derive(Clone, Debug)]
 pub enum Scope {
     /// The mean is at most c.
@@ -90,8 +90,8 @@ impl Program {
         self.objective.mean(theta) + 0.5 * self.decay * dot(theta, theta)
     }
 
-    /// Slacks, one per multiplier.
-    pub fn slacks(&self, theta: &[f64]) -> Vec<Vec<f64>> {
+    /// Violations, one per multiplier.
+    pub fn violations(&self, theta: &[f64]) -> Vec<Vec<f64>> {
         let of = |(rows, scope): &(Rows, Scope)| match scope {
             Scope::Average(c) => vec![rows.mean(theta) - c],
             Scope::Pointwise(c) => rows.values(theta).iter().zip(c).map(|(v, c)| v - c).collect(),
@@ -117,9 +117,9 @@ impl Program {
         let largest = |x: f64, y: &f64| x.max(y.abs());
         let stationarity = self.gradient(theta, multipliers).iter().fold(0.0, largest);
         let (mut violation, mut complementarity) = (0.0f64, 0.0f64);
-        for (slacks, m) in self.slacks(theta).iter().zip(multipliers) {
-            violation = slacks.iter().copied().fold(violation, f64::max);
-            let sum: f64 = slacks.iter().zip(m).map(|(s, m)| (s * m).abs()).sum();
+        for (violations, m) in self.violations(theta).iter().zip(multipliers) {
+            violation = violations.iter().copied().fold(violation, f64::max);
+            let sum: f64 = violations.iter().zip(m).map(|(s, m)| (s * m).abs()).sum();
             complementarity = complementarity.max(sum / m.len() as f64);
         }
         Kkt { stationarity, violation, complementarity }
@@ -134,9 +134,9 @@ impl Program {
     pub fn multipliers_are_unique(&self, theta: &[f64], multipliers: &[Vec<f64>]) -> bool {
         let (clear, independent) = (1e-4, 3e-2);
         let mut active: Vec<Vec<f64>> = Vec::new();
-        let slacks = self.slacks(theta);
+        let violations = self.violations(theta);
         for (i, (rows, scope)) in self.requirements.iter().enumerate() {
-            for (n, (&s, &m)) in slacks[i].iter().zip(&multipliers[i]).enumerate() {
+            for (n, (&s, &m)) in violations[i].iter().zip(&multipliers[i]).enumerate() {
                 match (m > clear, s < -clear) {
                     (true, false) => {
                         let mut gradient = vec![0.0; theta.len()];

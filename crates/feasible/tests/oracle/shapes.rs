@@ -7,7 +7,7 @@ use std::sync::Arc;
 use feasible::loss::{CustomLoss, Properties};
 use feasible::{Loss, Population, Problem, Requirement, Target};
 
-use super::generate::{Generator, Sketch, data, level, sketch};
+use super::generate::{Generator, Sketch, data, limit, sketch};
 use super::machine::{Machine, Regression};
 use super::raw::Raw;
 use super::{Curve, Instance, Point, Program, Random, Rows, Scope, grid};
@@ -29,12 +29,12 @@ pub enum Shape {
     Duplicates,
     /// The difference of mean outputs of two groups.
     Differences,
-    /// A mean output of at least a level.
+    /// A mean output of at least a limit.
     AtLeast,
-    /// A mean output that is a level: two inequalities.
+    /// A mean output that equals a limit: two inequalities.
     Equalities,
-    /// Levels of their own for every point.
-    Levels,
+    /// Limits of their own for every point.
+    Limits,
     /// A share of the points that may violate a requirement.
     AllBut,
 }
@@ -50,7 +50,7 @@ impl Shape {
         Self::Differences,
         Self::AtLeast,
         Self::Equalities,
-        Self::Levels,
+        Self::Limits,
         Self::AllBut,
     ];
 }
@@ -153,26 +153,26 @@ pub fn shaped(shape: Shape, number: u64) -> Shaped {
         Shape::Differences | Shape::AtLeast | Shape::Equalities => {
             linear(random, regression, shape)
         }
-        Shape::Levels => {
+        Shape::Limits => {
             let generator = Generator::new(random, regression, false);
             let sketch = generator.sketch(random, 0, true);
             let theta = generator.reference(random, std::slice::from_ref(&sketch), false);
             let values = sketch.rows.values(&theta);
-            let levels = values.iter().map(|v| v * (1.0 + random.between(0.0, 0.3)) + 1e-3);
-            let stated = sketch.at_most_each(levels.collect());
+            let limits = values.iter().map(|v| v * (1.0 + random.between(0.0, 0.3)) + 1e-3);
+            let stated = sketch.at_most_each(limits.collect());
             plain(generator, vec![stated])
         }
         Shape::AllBut => {
             let generator = Generator::new(random, regression, false);
             let sketch = generator.sketch(random, 0, true);
             let theta = generator.reference(random, std::slice::from_ref(&sketch), false);
-            let (requirement, rows) = level(random, sketch, &theta, false);
+            let (requirement, rows) = limit(random, sketch, &theta, false);
             plain(generator, vec![(requirement.all_but(0.1), rows)])
         }
     }
 }
 
-/// A squared loss on a group that is measured by Huber's. The oracle's level, of the squared loss, is not
+/// A squared loss on a group that is measured by Huber's. The oracle's limit, of the squared loss, is not
 /// known before the problem is solved: NaN.
 pub fn measured(number: u64) -> Instance {
     let mut random = Random::new(2000, number);
@@ -186,8 +186,8 @@ pub fn measured(number: u64) -> Instance {
         (features.loss(&Loss::Squared, &raw.y), Loss::Huber { delta: random.between(0.3, 1.0) });
     let sketched = sketch("group", &some, Loss::Squared, rows.clone(), false);
     let theta = generator.reference(random, std::slice::from_ref(&sketched), false);
-    let level = 1.02 * features.loss(&huber, &raw.y).mean(&theta) + 1e-3;
-    let requirement = sketched.requirement.measured_by(huber).at_most(level);
+    let limit = 1.02 * features.loss(&huber, &raw.y).mean(&theta) + 1e-3;
+    let requirement = sketched.requirement.measured_by(huber).at_most(limit);
     plain(generator, vec![(requirement, (rows, Scope::Average(f64::NAN)))]).instance
 }
 
@@ -218,7 +218,7 @@ fn with_usual(random: &mut Random, generator: Generator, most: usize) -> Shaped 
         })
         .collect();
     let theta = generator.reference(random, &sketches, false);
-    let stated = sketches.into_iter().map(|s| level(random, s, &theta, false)).collect();
+    let stated = sketches.into_iter().map(|s| limit(random, s, &theta, false)).collect();
     plain(generator, stated)
 }
 
@@ -245,25 +245,25 @@ fn one_group(random: &mut Random, generator: &Generator) -> (Vec<bool>, f64, Row
 fn units(random: &mut Random) -> Shaped {
     let mut generator = Generator::new(random, Regression::Number, false);
     generator.decay = 0.0;
-    let (mask, level, rows) = one_group(random, &generator);
+    let (mask, limit, rows) = one_group(random, &generator);
     let unit = if random.coin() { 1024.0 } else { 1.0 / 1024.0 };
     let base = &generator.base;
     let scaled = Raw { x: base.x.clone(), y: base.y.iter().map(|y| unit * y).collect() };
     let everyone = scaled.population(Regression::Number);
     let some = everyone.subset(&mask).expect("a mask for everyone");
-    let limit = level * unit * unit;
+    let scaled = limit * unit * unit;
     let problem = Problem::minimise(&everyone, Loss::Squared)
-        .subject_to(Requirement::average("group", &some, Loss::Squared).at_most(limit))
+        .subject_to(Requirement::average("group", &some, Loss::Squared).at_most(scaled))
         .check()
         .expect("a well-formed problem");
-    let program = generator.program(vec![(rows, Scope::Average(level))]);
+    let program = generator.program(vec![(rows, Scope::Average(limit))]);
     let instance = Instance { problem, program, machine: generator.machine };
     Shaped { instance, objective: unit * unit, multipliers: vec![1.0] }
 }
 
 fn factors(random: &mut Random, regression: Regression) -> Shaped {
     let generator = Generator::new(random, regression, false);
-    let (mask, level, rows) = one_group(random, &generator);
+    let (mask, limit, rows) = one_group(random, &generator);
     let factor = |random: &mut Random| [1e-6, 1.0, 1e6][random.count(0, 2)];
     let (a, b) = (factor(random), factor(random));
     let loss = regression.loss();
@@ -271,10 +271,10 @@ fn factors(random: &mut Random, regression: Regression) -> Shaped {
     let some = generator.population.subset(&mask).expect("a mask for everyone");
     let problem = Problem::minimise(&generator.population, times(a))
         .weight_decay(a * generator.decay)
-        .subject_to(Requirement::average("group", &some, times(b)).at_most(b * level))
+        .subject_to(Requirement::average("group", &some, times(b)).at_most(b * limit))
         .check()
         .expect("a well-formed problem");
-    let program = generator.program(vec![(rows, Scope::Average(level))]);
+    let program = generator.program(vec![(rows, Scope::Average(limit))]);
     let instance = Instance { problem, program, machine: generator.machine };
     Shaped { instance, objective: a, multipliers: vec![a / b] }
 }
@@ -297,7 +297,7 @@ fn conditioning(random: &mut Random) -> Shaped {
     let base = Raw { x: base.x.iter().map(mixed).collect(), y: base.y };
     let mut generator = Generator::of(random, Regression::Number, false, base);
     generator.decay = 0.0;
-    // Before levels are set: descent in bad coordinates gets nowhere.
+    // Before limits are set: descent in bad coordinates gets nowhere.
     let basis = orthonormal(&generator.features.rows);
     generator.features.rows = basis;
     let mask = group(&generator.base);
@@ -309,8 +309,8 @@ fn conditioning(random: &mut Random) -> Shaped {
     let population = generator.population.subset(&mask).expect("a mask for everyone");
     let sketched = sketch("group", &population, Loss::Squared, rows.clone(), false);
     let theta = generator.reference(random, std::slice::from_ref(&sketched), false);
-    let level = 1.02 * rows.mean(&theta) + 0.005;
-    let stated = (sketched.requirement.at_most(level), (rows, Scope::Average(level)));
+    let limit = 1.02 * rows.mean(&theta) + 0.005;
+    let stated = (sketched.requirement.at_most(limit), (rows, Scope::Average(limit)));
     plain(generator, vec![stated])
 }
 
@@ -352,10 +352,10 @@ fn linear(random: &mut Random, regression: Regression, shape: Shape) -> Shaped {
     };
     let population =
         |mask: &[bool]| -> Population { generator.population.subset(mask).expect("a mask") };
-    let one = |sign: f64, point: &Point, level: f64| {
+    let one = |sign: f64, point: &Point, limit: f64| {
         let slopes = point.slopes[0].iter().map(|s| sign * s).collect();
         let point = Point { slopes: vec![slopes], constants: vec![0.0] };
-        (Rows { curve: Curve::Linear, points: vec![point] }, Scope::Average(sign * level))
+        (Rows { curve: Curve::Linear, points: vec![point] }, Scope::Average(sign * limit))
     };
     let (ours, theirs) = (mean(&mask), mean(&inverse));
     let difference = Point {
@@ -367,23 +367,23 @@ fn linear(random: &mut Random, regression: Regression, shape: Shape) -> Shaped {
     let stated: Vec<Stated> = match shape {
         Shape::Differences => {
             let sign = if at(&difference) > 0.0 { 1.0 } else { -1.0 };
-            let level = if random.coin() { 0.0 } else { 0.5 * at(&difference).abs() };
+            let limit = if random.coin() { 0.0 } else { 0.5 * at(&difference).abs() };
             let (a, b) = if sign > 0.0 { (&mask, &inverse) } else { (&inverse, &mask) };
             let requirement = Requirement::average("difference", &population(a), output());
-            let requirement = requirement.minus(&population(b)).at_most(level);
-            vec![(requirement, one(sign, &difference, sign * level))]
+            let requirement = requirement.minus(&population(b)).at_most(limit);
+            vec![(requirement, one(sign, &difference, sign * limit))]
         }
         Shape::AtLeast => {
-            let level = at(&ours) + random.between(0.2, 2.0);
-            let requirement = Requirement::average("floor", &some, output()).at_least(level);
-            vec![(requirement, one(-1.0, &ours, level))]
+            let limit = at(&ours) + random.between(0.2, 2.0);
+            let requirement = Requirement::average("floor", &some, output()).at_least(limit);
+            vec![(requirement, one(-1.0, &ours, limit))]
         }
         _ => {
-            let level = at(&ours) + random.between(-2.0, 2.0);
+            let limit = at(&ours) + random.between(-2.0, 2.0);
             let of = |name: &str| Requirement::average(name, &some, output());
             vec![
-                (of("ceiling").at_most(level), one(1.0, &ours, level)),
-                (of("floor").at_least(level), one(-1.0, &ours, level)),
+                (of("ceiling").at_most(limit), one(1.0, &ours, limit)),
+                (of("floor").at_least(limit), one(-1.0, &ours, limit)),
             ]
         }
     };

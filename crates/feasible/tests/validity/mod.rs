@@ -211,7 +211,7 @@ pub fn families(
             subject: String::new(),
             sense: Sense::AtMost,
             // At the edge, where mistakes are likeliest: just true or just false.
-            level: if i < met { rates[i] } else { rates[i] - 1e-12 },
+            limit: if i < met { rates[i] } else { rates[i] - 1e-12 },
             evidence: Some(Evidence::Share(Count::new(hits[i], n as u64).unwrap())),
         };
         let claims: Vec<Claim> = (0..5).map(claim).collect();
@@ -286,7 +286,7 @@ fn claims(limits: &[f64], rates: &[f64], n: usize, stream: &mut Stream) -> Vec<C
         name: String::new(),
         subject: String::new(),
         sense: Sense::AtMost,
-        level: *limit,
+        limit: *limit,
         evidence: Some(Evidence::Share(Count::new(*hits, n as u64).unwrap())),
     };
     hits.iter().zip(limits).map(claim).collect()

@@ -15,7 +15,7 @@ use crate::lagrangian::terms::{
 };
 use crate::loss::Rows;
 use crate::real::Real;
-use crate::requirement::{Kind, Level};
+use crate::requirement::{Kind, Limit};
 use crate::source::{NOT_A_MEMBER, Owner, Source, SourceTerm};
 
 /// What the rows of a source have in common.
@@ -93,14 +93,14 @@ impl Terms {
                 let Kinds { counts, place_of_row, .. } = &*kinds;
                 let all = OfKinds { counts, place_of_row, values, measured };
                 let point = |row: u32| q * term.members + row as usize;
-                let Some((requirement, level)) = self.common_level(term) else {
+                let Some((requirement, limit)) = self.common_limit(term) else {
                     self.record_kinds(task, term, all, point, sums, seen);
                     continue;
                 };
                 add_values(term, &all, sums);
                 let mut keep = |values: &[T]| {
-                    let slack = |v: &T| term.coefficient * (v.to_f64() - level);
-                    of_kinds.extend(values.iter().map(slack));
+                    let violation = |v: &T| term.coefficient * (v.to_f64() - limit);
+                    of_kinds.extend(values.iter().map(violation));
                     of_kinds.len() - values.len()
                 };
                 seen_kinds.push(SeenKinds {
@@ -116,12 +116,12 @@ impl Terms {
         }
     }
 
-    /// Requirement and level of a term of a pointwise requirement with one level for all.
-    fn common_level(&self, term: &SourceTerm) -> Option<(usize, f64)> {
+    /// Requirement and limit of a term of a pointwise requirement with one limit for all.
+    fn common_limit(&self, term: &SourceTerm) -> Option<(usize, f64)> {
         let Owner::Requirement(i) = term.owner else { return None };
         let requirement = &self.problem.requirements()[i];
-        match requirement.level() {
-            Level::Common(level) if requirement.kind() == Kind::Pointwise => Some((i, *level)),
+        match requirement.limit() {
+            Limit::Common(limit) if requirement.kind() == Kind::Pointwise => Some((i, *limit)),
             _ => None,
         }
     }
@@ -274,14 +274,14 @@ impl Terms {
             let member = term.member_of_row.as_ref().map_or(row, |of| of[row as usize]);
             if member != NOT_A_MEMBER {
                 let point = point(member);
-                let level = requirement.level().of(point);
-                let slack =
-                    |values: &[T]| term.coefficient * (values[place as usize].to_f64() - level);
+                let limit = requirement.limit().of(point);
+                let violation =
+                    |values: &[T]| term.coefficient * (values[place as usize].to_f64() - limit);
                 seen.push(Seen {
                     requirement: i as u32,
                     point: point as u32,
-                    measured: slack(measured),
-                    primal: slack(values),
+                    measured: violation(measured),
+                    primal: violation(values),
                 });
             }
         }

@@ -1,4 +1,4 @@
-//! What the terms of a problem were found to be in a pass: sums of losses, and slacks of single points.
+//! What the terms of a problem were found to be in a pass: sums of losses, and violations of single points.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub(in crate::lagrangian) struct TermSums {
     pub(in crate::lagrangian) points: usize,
 }
 
-/// The slack of one point of a pointwise requirement.
+/// The violation of one point of a pointwise requirement.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lagrangian) struct Seen {
     pub(in crate::lagrangian) requirement: u32,
@@ -21,7 +21,7 @@ pub(in crate::lagrangian) struct Seen {
     pub(in crate::lagrangian) primal: f64,
 }
 
-/// The slacks of a pointwise requirement for rows that come kind by kind, one for each kind: they are dealt out to
+/// The violations of a pointwise requirement for rows that come kind by kind, one for each kind: they are dealt out to
 /// the rows when the pass is over.
 #[derive(Clone, Debug)]
 pub(in crate::lagrangian) struct SeenKinds {
@@ -32,7 +32,7 @@ pub(in crate::lagrangian) struct SeenKinds {
     /// Which of [`Dedup::rows`](crate::dedup::Dedup::rows).
     pub(in crate::lagrangian) rows: Range<usize>,
     pub(in crate::lagrangian) first_kind: u32,
-    /// Where the slacks of the kinds start in [`Found::of_kinds`].
+    /// Where the violations of the kinds start in [`Found::of_kinds`].
     pub(in crate::lagrangian) measured: usize,
     /// By the loss θ follows, where that is another one.
     pub(in crate::lagrangian) primal: Option<usize>,

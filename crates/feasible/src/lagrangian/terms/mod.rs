@@ -14,7 +14,7 @@ mod entries;
 mod found;
 mod kinds;
 mod rows;
-mod slacks;
+mod violations;
 mod weight;
 
 pub(super) use distinct::Shared;
@@ -38,7 +38,7 @@ pub(crate) enum Ask<'m> {
     Values,
     /// The gradient at these multipliers.
     Gradient(&'m Multipliers),
-    /// The gradient, and the slacks on the way.
+    /// The gradient, and the violations on the way.
     GradientAndValues(&'m Multipliers),
 }
 

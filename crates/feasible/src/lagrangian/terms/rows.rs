@@ -96,15 +96,15 @@ impl Terms {
         if let Owner::Requirement(i) = term.owner
             && self.problem.requirements()[i].kind() == Kind::Pointwise
         {
-            let level = self.problem.requirements()[i].level();
+            let limit = self.problem.requirements()[i].limit();
             for (n, &member) in members.iter().enumerate() {
                 let point = point(member);
-                let slack = |v: &[T]| term.coefficient * (v[n].to_f64() - level.of(point));
+                let violation = |v: &[T]| term.coefficient * (v[n].to_f64() - limit.of(point));
                 found.seen.push(Seen {
                     requirement: i as u32,
                     point: point as u32,
-                    measured: slack(measured),
-                    primal: slack(values),
+                    measured: violation(measured),
+                    primal: violation(values),
                 });
             }
         }

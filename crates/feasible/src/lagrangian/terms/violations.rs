@@ -1,8 +1,8 @@
-//! From what a pass has found to objective and slacks.
+//! From what a pass has found to objective and violations.
 
 use crate::dedup::Dedup;
 use crate::lagrangian::terms::{Found, Terms};
-use crate::measurement::{Measurement, Slacks};
+use crate::measurement::{Measurement, Violations};
 use crate::requirement::Kind;
 use crate::source::Owner;
 
@@ -19,7 +19,7 @@ impl Total {
 }
 
 impl Terms {
-    /// Objective and slacks. `dedup` has the rows that repeat, by source.
+    /// Objective and violations. `dedup` has the rows that repeat, by source.
     pub(in crate::lagrangian) fn measurement<'d>(
         &self,
         found: &Found,
@@ -29,7 +29,7 @@ impl Terms {
         let problem = &self.problem;
         let total = self.total(found, Owner::Objective).unwrap_or(Total::UNKNOWN);
         let surrogate = problem.objective().measure.as_ref().map(|_| total.primal);
-        let mut slacks: Vec<Slacks> = problem
+        let mut violations: Vec<Violations> = problem
             .requirements()
             .iter()
             .enumerate()
@@ -38,13 +38,13 @@ impl Terms {
                 let margin = requirement.margin;
                 match requirement.kind() {
                     Kind::Average => {
-                        let slack = self.average_slack(found, i).unwrap_or(Total::UNKNOWN);
-                        let surrogate = differs.then(|| vec![slack.primal]);
-                        Slacks { measured: vec![slack.measured], surrogate, margin }
+                        let violation = self.average_violation(found, i).unwrap_or(Total::UNKNOWN);
+                        let surrogate = differs.then(|| vec![violation.primal]);
+                        Violations { measured: vec![violation.measured], surrogate, margin }
                     }
                     Kind::Pointwise => {
                         let empty = vec![f64::NAN; requirement.multipliers()];
-                        Slacks {
+                        Violations {
                             surrogate: differs.then(|| empty.clone()),
                             measured: empty,
                             margin,
@@ -54,14 +54,14 @@ impl Terms {
             })
             .collect();
         for seen in &found.seen {
-            let of = &mut slacks[seen.requirement as usize];
+            let of = &mut violations[seen.requirement as usize];
             of.measured[seen.point as usize] = seen.measured;
             if let Some(surrogate) = &mut of.surrogate {
                 surrogate[seen.point as usize] = seen.primal;
             }
         }
-        deal_out(found, &mut slacks, dedup);
-        Measurement { objective: total.measured, surrogate, penalty, slacks }
+        deal_out(found, &mut violations, dedup);
+        Measurement { objective: total.measured, surrogate, penalty, violations }
     }
 
     /// Σ aₜ Ê over 𝔇ₜ of ℓₜ over the terms of one owner, by the means over the points of the
@@ -82,17 +82,25 @@ impl Terms {
         Some(total)
     }
 
-    /// The slack of an average requirement; `None` if a population had no point in the pass.
-    pub(in crate::lagrangian) fn average_slack(&self, found: &Found, i: usize) -> Option<Total> {
+    /// The violation of an average requirement; `None` if a population had no point in the pass.
+    pub(in crate::lagrangian) fn average_violation(
+        &self,
+        found: &Found,
+        i: usize,
+    ) -> Option<Total> {
         let requirement = &self.problem.requirements()[i];
-        let level = requirement.sense().sign() * requirement.level().of(0);
+        let limit = requirement.sense().sign() * requirement.limit().of(0);
         let total = self.total(found, Owner::Requirement(i))?;
-        Some(Total { primal: total.primal - level, measured: total.measured - level })
+        Some(Total { primal: total.primal - limit, measured: total.measured - limit })
     }
 }
 
-/// Gives every row the slacks of its kind.
-fn deal_out<'d>(found: &Found, slacks: &mut [Slacks], dedup: impl Fn(usize) -> Option<&'d Dedup>) {
+/// Gives every row the violations of its kind.
+fn deal_out<'d>(
+    found: &Found,
+    violations: &mut [Violations],
+    dedup: impl Fn(usize) -> Option<&'d Dedup>,
+) {
     for seen in &found.seen_kinds {
         let Some(dedup) = dedup(seen.source) else { continue };
         let (rows, kinds) = (&dedup.rows[seen.rows.clone()], &dedup.kinds[seen.rows.clone()]);
@@ -101,7 +109,7 @@ fn deal_out<'d>(found: &Found, slacks: &mut [Slacks], dedup: impl Fn(usize) -> O
                 to[row as usize] = found.of_kinds[from + (kind - seen.first_kind) as usize];
             }
         };
-        let of = &mut slacks[seen.requirement];
+        let of = &mut violations[seen.requirement];
         deal(seen.measured, &mut of.measured[seen.point..]);
         if let (Some(primal), Some(surrogate)) = (seen.primal, &mut of.surrogate) {
             deal(primal, &mut surrogate[seen.point..]);

@@ -8,20 +8,20 @@ use std::ops::Range;
 
 /// The places of the rows' lists.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Lists {
+pub(crate) enum RowOffsets {
     /// Row r's list is `starts[r]..starts[r + 1]`.
     Ragged { starts: Vec<u32> },
     /// All lists have this length.
     Even { length: usize },
 }
 
-impl Default for Lists {
+impl Default for RowOffsets {
     fn default() -> Self {
         Self::Even { length: 0 }
     }
 }
 
-impl Lists {
+impl RowOffsets {
     /// No list yet; `rows` is a hint for the allocation.
     pub(crate) fn ragged(rows: usize) -> Self {
         let mut starts = vec![0];
@@ -74,29 +74,29 @@ impl Lists {
 mod tests {
     use super::*;
 
-    fn ragged(lengths: &[usize]) -> Lists {
-        let mut lists = Lists::ragged(0);
+    fn ragged(lengths: &[usize]) -> RowOffsets {
+        let mut offsets = RowOffsets::ragged(0);
         let mut end = 0;
         for length in lengths {
             end += length;
-            lists.end_at(end);
+            offsets.end_at(end);
         }
-        lists
+        offsets
     }
 
     #[test]
     fn lists_of_nearly_one_length_are_filled_up_where_they_lie() {
-        let lists = ragged(&[2, 3, 0, 3]);
-        let even = lists.even().unwrap();
-        assert_eq!(even, Lists::Even { length: 3 });
+        let ragged = ragged(&[2, 3, 0, 3]);
+        let even = ragged.even().unwrap();
+        assert_eq!(even, RowOffsets::Even { length: 3 });
         let mut numbers = vec![1, 2, 3, 4, 5, 6, 7, 8];
-        even.fill_up(&lists, &mut numbers, 0);
+        even.fill_up(&ragged, &mut numbers, 0);
         assert_eq!(numbers, [1, 2, 0, 3, 4, 5, 0, 0, 0, 6, 7, 8]);
     }
 
     #[test]
     fn lists_of_different_lengths_stay_as_they_are() {
         assert_eq!(ragged(&[1, 1, 1, 40]).even(), None);
-        assert_eq!(ragged(&[]).even(), Some(Lists::Even { length: 0 }));
+        assert_eq!(ragged(&[]).even(), Some(RowOffsets::Even { length: 0 }));
     }
 }

@@ -18,13 +18,13 @@ fn problem(everyone: &Population) -> Problem {
     Problem::minimise(everyone, Loss::CrossEntropy).subject_to(requirement).check().unwrap()
 }
 
-fn solve(survey: Option<usize>) -> (Solution<f32>, Vec<f64>) {
+fn solve(measure_on: Option<usize>) -> (Solution<f32>, Vec<f64>) {
     let everyone = everyone();
     let (problem, model) = (problem(&everyone), Linear::new(1, 2).unwrap());
     let learner = Learner::simultaneous(Sgd::new(0.5)).dual(Dual::ascent(0.1)).batch_size(16);
     let mut learner = learner.epochs(4).seed(3);
-    if let Some(rows) = survey {
-        learner = learner.survey(rows);
+    if let Some(rows) = measure_on {
+        learner = learner.measure_on(rows);
     }
     let mut objectives = Vec::new();
     let solution = learner.solve_observed(&problem, &model, |report| {
@@ -35,29 +35,29 @@ fn solve(survey: Option<usize>) -> (Solution<f32>, Vec<f64>) {
 }
 
 #[test]
-fn a_survey_changes_what_is_reported_and_nothing_that_is_learned() {
+fn a_monitoring_sample_changes_what_is_reported_and_nothing_that_is_learned() {
     let (whole, reported) = solve(None);
-    let (surveyed, estimated) = solve(Some(16));
-    assert_eq!(whole.theta, surveyed.theta);
-    assert_eq!(whole.multipliers, surveyed.multipliers);
+    let (sampled, estimated) = solve(Some(16));
+    assert_eq!(whole.theta, sampled.theta);
+    assert_eq!(whole.multipliers, sampled.multipliers);
     // The solution is measured on everyone.
-    assert_eq!(whole.measurement, surveyed.measurement);
+    assert_eq!(whole.measurement, sampled.measurement);
     assert_ne!(reported, estimated);
     // Estimates on a quarter: within five deviations of a mean of 16 losses whose spread is below 1.
     for (all, some) in reported.iter().zip(&estimated) {
         assert!((all - some).abs() < 5.0 / 4.0, "{all} {some}");
     }
-    // A survey of as many rows as there are is a measurement of everyone, in another order of sums.
+    // A sample of as many rows as there are gives a measurement of everyone, in another order of sums.
     let (_, all) = solve(Some(64));
     assert!(all.iter().zip(&reported).all(|(a, b)| (a - b).abs() < 1e-6), "{all:?} {reported:?}");
 }
 
 #[test]
-fn a_survey_of_no_rows_is_refused() {
+fn a_monitoring_sample_of_no_rows_is_refused() {
     let everyone = everyone();
-    let learner = Learner::simultaneous(Sgd::new(0.5)).survey(0);
+    let learner = Learner::simultaneous(Sgd::new(0.5)).measure_on(0);
     let error = learner.solve(&problem(&everyone), &Linear::new(1, 2).unwrap()).unwrap_err();
-    assert!(error.to_string().contains("survey"), "{error}");
+    assert!(error.to_string().contains("measure_on"), "{error}");
 }
 
 #[test]
