@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use feasible_run::{Standing, files};
+use feasible_run::{EpochMetrics, Standing, files};
 use minijinja::context;
 use serde::Serialize;
 
@@ -256,7 +256,7 @@ fn rows(runs: &[Run]) -> Vec<Row> {
 fn figures(runs: &[Run], labels: &[String]) -> Vec<Figure> {
     let mut figures = Vec::new();
     let chart = |title: &str, y: Axis| Chart::new(title).x(Axis::new("epoch")).y(y);
-    let overlaid = |mut chart: Chart, of: &dyn Fn(&crate::run::Epoch) -> f64| {
+    let overlaid = |mut chart: Chart, of: &dyn Fn(&EpochMetrics) -> f64| {
         for (run, label) in runs.iter().zip(labels) {
             let points = run.epochs.iter().map(|e| (e.epoch as f64, of(e))).collect();
             chart = chart.series(Series::line(label, points));
@@ -268,7 +268,7 @@ fn figures(runs: &[Run], labels: &[String]) -> Vec<Figure> {
     }
     let objective = chart("Objective on the training rows", Axis::new("average loss"));
     figures.push(Figure::chart("objective", overlaid(objective, &|e| e.objective)));
-    let worst = |epoch: &crate::run::Epoch| {
+    let worst = |epoch: &EpochMetrics| {
         let violations = epoch.requirements.iter().map(|r| r.worst_violation);
         violations.fold(f64::NEG_INFINITY, f64::max)
     };
@@ -284,7 +284,7 @@ fn figures(runs: &[Run], labels: &[String]) -> Vec<Figure> {
             for (at, one) in names.iter().enumerate() {
                 let y = Axis::new("μ, or the mean of λ").including(&[0.0]);
                 let title = format!("Multiplier of '{}'", &one[prefix..]);
-                let of = |epoch: &crate::run::Epoch| {
+                let of = |epoch: &EpochMetrics| {
                     let found = epoch.requirements.iter().find(|r| r.name == *one);
                     found.map_or(f64::NAN, |r| r.multiplier)
                 };
@@ -293,9 +293,8 @@ fn figures(runs: &[Run], labels: &[String]) -> Vec<Figure> {
             }
         } else {
             let y = Axis::new("sum of all multipliers").including(&[0.0]);
-            let of = |epoch: &crate::run::Epoch| {
-                epoch.requirements.iter().map(|r| r.multiplier).sum::<f64>()
-            };
+            let of =
+                |epoch: &EpochMetrics| epoch.requirements.iter().map(|r| r.multiplier).sum::<f64>();
             figures.push(Figure::chart("multipliers", overlaid(chart("Multipliers", y), &of)));
         }
     }

@@ -42,7 +42,7 @@ use feasible_run::{Frontier, files, write_whole};
 pub use figures::Figure;
 pub use hard::Options;
 pub use multipliers::{Multiplied, Point};
-pub use run::{Epoch, EpochRequirement, EpochValidation, Run};
+pub use run::Run;
 
 /// A report of a run. See the [crate](self).
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use feasible::adversary::Prior;
 use feasible_problem::Source;
 use feasible_problem::spec::RequirementSpec;
-use feasible_run::Curve;
+use feasible_run::{Curve, EpochMetrics};
 
 use crate::chart::{Axis, Chart, Mark, Series};
 use crate::figures::Figure;
@@ -81,7 +81,7 @@ pub fn training(runs: &[(String, Run)]) -> Vec<Figure> {
     );
     let mut multiplier = chart("Multiplier of the requirement", "μ");
     for (name, run) in runs {
-        let points = |of: &dyn Fn(&crate::Epoch) -> Option<f64>| -> Vec<(f64, f64)> {
+        let points = |of: &dyn Fn(&EpochMetrics) -> Option<f64>| -> Vec<(f64, f64)> {
             run.epochs.iter().filter_map(|e| Some((e.epoch as f64, of(e)?))).collect()
         };
         let judged = points(&|epoch| Some(epoch.validation.as_ref()?.objective));

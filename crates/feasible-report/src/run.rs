@@ -4,11 +4,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use feasible_run::files::{self, RunInfo};
-use feasible_run::metrics::EpochTiming;
+use feasible_run::metrics::{EpochMetrics, EpochTiming};
 use feasible_run::monitor::Standing;
 use feasible_run::{Curve, Prices, SavedModel, Summary, disk, parse};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
 
 use crate::error::{Error, Result};
 use crate::multipliers::{Multiplied, read_multipliers};
@@ -26,7 +25,7 @@ pub struct Run {
     /// `summary.json`.
     pub summary: Summary,
     /// `metrics.jsonl`.
-    pub epochs: Vec<Epoch>,
+    pub epochs: Vec<EpochMetrics>,
     /// `timings.jsonl`; empty if it is not there.
     pub timings: Vec<EpochTiming>,
     /// `multipliers.csv`.
@@ -46,54 +45,6 @@ pub struct Run {
     pub curve: Option<Curve>,
     /// What `monitor.jsonl` proves, if the model is monitored.
     pub monitored: Option<Standing>,
-}
-
-/// A line of `metrics.jsonl`. What was not finite is `null` there and NaN here.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Epoch {
-    /// Epochs done.
-    pub epoch: u64,
-    /// The average loss of the objective on the training rows.
-    #[serde(deserialize_with = "or_nan")]
-    pub objective: f64,
-    /// The relative duality gap.
-    #[serde(deserialize_with = "or_nan")]
-    pub gap: f64,
-    /// Whether every requirement is met on the training rows.
-    pub feasible: bool,
-    /// Every requirement.
-    pub requirements: Vec<EpochRequirement>,
-    /// The validation rows.
-    #[serde(default)]
-    pub validation: Option<EpochValidation>,
-}
-
-/// A requirement after an epoch.
-#[derive(Clone, Debug, Deserialize)]
-pub struct EpochRequirement {
-    /// Its name.
-    pub name: String,
-    /// The largest violation: positive if violated.
-    #[serde(deserialize_with = "or_nan")]
-    pub worst_violation: f64,
-    /// μ or the mean of λ.
-    #[serde(deserialize_with = "or_nan")]
-    pub multiplier: f64,
-}
-
-/// The validation rows after an epoch.
-#[derive(Clone, Debug, Deserialize)]
-pub struct EpochValidation {
-    /// The average loss of the objective, or what it is judged by.
-    #[serde(deserialize_with = "or_nan")]
-    pub objective: f64,
-    /// Every requirement.
-    #[serde(default)]
-    pub requirements: Vec<EpochRequirement>,
-}
-
-fn or_nan<'de, D: Deserializer<'de>>(source: D) -> std::result::Result<f64, D::Error> {
-    Ok(Option::<f64>::deserialize(source)?.unwrap_or(f64::NAN))
 }
 
 impl Run {

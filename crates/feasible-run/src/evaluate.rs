@@ -8,7 +8,7 @@ use feasible_problem::clause::{Bound, Clause, Ground};
 use feasible_problem::describe::adversary;
 use feasible_problem::network::Network;
 use feasible_problem::spec::Kind;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
@@ -21,7 +21,7 @@ pub struct Evaluation {
     /// Number of rows.
     pub rows: usize,
     /// The average loss of the objective; NaN where a training that diverged left none.
-    #[serde(deserialize_with = "or_nan")]
+    #[serde(deserialize_with = "feasible::json::or_nan")]
     pub objective: f64,
     /// The share of right predictions (of classes).
     pub accuracy: Option<f64>,
@@ -67,11 +67,6 @@ pub struct Standing {
     /// The attack that it was judged by, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attack: Option<String>,
-}
-
-/// JSON has no word for what is not finite: it says `null`, which is NaN here.
-fn or_nan<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Error> {
-    Ok(Option::<f64>::deserialize(source)?.unwrap_or(f64::NAN))
 }
 
 /// Predictions that change under a counterfactual.

@@ -4,20 +4,25 @@
 //! was interrupted.
 
 use feasible::EpochReport;
+use feasible::json::or_nan;
 use serde::{Deserialize, Serialize};
 
-/// One line of `metrics.jsonl`.
+/// One line of `metrics.jsonl`. What was not finite is `null` there and NaN here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochMetrics {
     /// Epochs done.
     pub epoch: u64,
     /// The average loss of the objective on the training rows.
+    #[serde(deserialize_with = "or_nan")]
     pub objective: f64,
     /// α/2 ‖θ‖².
+    #[serde(deserialize_with = "or_nan")]
     pub penalty: f64,
     /// The Lagrangian.
+    #[serde(deserialize_with = "or_nan")]
     pub lagrangian: f64,
     /// The relative duality gap.
+    #[serde(deserialize_with = "or_nan")]
     pub gap: f64,
     /// Whether every requirement is met on the training rows.
     pub feasible: bool,
@@ -36,16 +41,21 @@ pub struct RequirementMetrics {
     /// Its name.
     pub name: String,
     /// The mean of its loss.
+    #[serde(deserialize_with = "or_nan")]
     pub value: f64,
     /// The largest violation: positive if violated.
+    #[serde(deserialize_with = "or_nan")]
     pub worst_violation: f64,
     /// The share of points over the limit.
+    #[serde(deserialize_with = "or_nan")]
     pub violated: f64,
     /// Whether it is met.
     pub met: bool,
     /// μ or the mean of λ.
+    #[serde(deserialize_with = "or_nan")]
     pub multiplier: f64,
     /// The share of multipliers that are 0.
+    #[serde(deserialize_with = "or_nan")]
     pub multipliers_at_zero: f64,
 }
 
@@ -53,6 +63,7 @@ pub struct RequirementMetrics {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ValidationMetrics {
     /// The average loss of the objective.
+    #[serde(deserialize_with = "or_nan")]
     pub objective: f64,
     /// Every requirement.
     pub requirements: Vec<RequirementMetrics>,

@@ -134,19 +134,25 @@ pub fn write_whole(file: &Path, content: Content<'_>) -> io::Result<()> {
         true => file.to_path_buf(),
         false => fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf()),
     };
-    let write = |out: File| -> io::Result<File> {
-        let mut out = io::BufWriter::with_capacity(1 << 16, out);
-        content(&mut out)?;
-        disk::fault("write")?;
-        out.into_inner().map_err(io::IntoInnerError::into_error)
-    };
-    let before = if in_a_run { fs::symlink_metadata(file) } else { fs::metadata(file) }.ok();
-    if !in_a_run && before.as_ref().is_some_and(|before| !before.is_file()) {
-        return write(File::create(file)?).map(drop);
+    if !in_a_run && fs::metadata(file).is_ok_and(|before| !before.is_file()) {
+        return write_to(File::create(file)?, content).map(drop);
     }
-    let permissions = before.filter(fs::Metadata::is_file).map(|before| before.permissions());
+    replace(file, content)
+}
+
+fn write_to(out: File, content: Content<'_>) -> io::Result<File> {
+    let mut out = io::BufWriter::with_capacity(1 << 16, out);
+    content(&mut out)?;
+    disk::fault("write")?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
+/// Writes a scratch file that becomes `file`, with the permissions of the one that it replaces. Links are not followed.
+fn replace(file: &Path, content: Content<'_>) -> io::Result<()> {
+    let before = fs::symlink_metadata(file).ok().filter(fs::Metadata::is_file);
+    let permissions = before.map(|before| before.permissions());
     let replace = |scratch: &Scratch| {
-        let out = write(scratch.file.try_clone()?)?;
+        let out = write_to(scratch.file.try_clone()?, content)?;
         if let Some(permissions) = &permissions {
             out.set_permissions(permissions.clone())?;
         }
@@ -218,7 +224,7 @@ pub struct Directory {
     path: PathBuf,
     /// Held for as long as the value lives; the system lets go of it when the process ends,
     /// however it ends.
-    lock: File,
+    _lock: File,
 }
 
 const LOCK: &str = ".lock";
@@ -326,7 +332,7 @@ impl Directory {
                 remove_leftover(&entry.path());
             }
         }
-        Ok(Self { path: path.to_path_buf(), lock })
+        Ok(Self { path: path.to_path_buf(), _lock: lock })
     }
 
     /// Its path.
@@ -364,23 +370,7 @@ impl Storage for Directory {
     }
 
     fn write_by(&self, name: &str, content: Content<'_>) -> io::Result<()> {
-        disk::fault("create")?;
-        let scratch = tempfile::Builder::new().prefix(SCRATCH).tempfile_in(&self.path)?;
-        let mut file = io::BufWriter::with_capacity(1 << 16, scratch);
-        content(&mut file)?;
-        disk::fault("write")?;
-        let scratch = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        disk::fault("sync")?;
-        scratch.as_file().sync_all()?;
-        // A scratch file is private; what it becomes is as public as any new file.
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = self.lock.metadata()?.permissions().mode();
-            scratch.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
-        }
-        disk::fault("rename")?;
-        scratch.persist(self.path.join(name)).map_err(|error| error.error)?;
+        replace(&self.path.join(name), content)?;
         self.sync_directory()
     }
 

@@ -113,6 +113,7 @@ mod denormals;
 pub mod dual;
 pub mod error;
 pub mod inputs;
+pub mod json;
 mod lagrangian;
 pub mod learner;
 pub mod limit;

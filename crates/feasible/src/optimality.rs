@@ -16,7 +16,7 @@
 //! judged for the problem in which the limit of the surrogate stands where, at θ, it means the same as
 //! the measured one; the gradient does not depend on a limit.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::lagrangian::Lagrangian;
 use crate::measurement::{Measurement, Violations, weighted};
@@ -41,10 +41,10 @@ pub struct Optimality<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gap {
     /// F̂₀(θ) − L̂(θ, μ, λ) + ρ. Negative if θ is infeasible and cheap.
-    #[serde(deserialize_with = "or_nan")]
+    #[serde(deserialize_with = "crate::json::or_nan")]
     pub absolute: f64,
     /// |absolute| / |F̂₀(θ)|.
-    #[serde(deserialize_with = "or_nan")]
+    #[serde(deserialize_with = "crate::json::or_nan")]
     pub relative: f64,
 }
 
@@ -63,19 +63,14 @@ impl Gap {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kkt {
     /// ‖∇_θ L̂‖ in the maximum norm.
-    #[serde(deserialize_with = "or_nan")]
+    #[serde(deserialize_with = "crate::json::or_nan")]
     pub stationarity: f64,
     /// max(0, largest violation), margins included, of the points that may not violate their requirement.
-    #[serde(deserialize_with = "or_nan")]
+    #[serde(deserialize_with = "crate::json::or_nan")]
     pub violation: f64,
     /// max over requirements of |μ s|, or of (1/N) Σ |λ(n) s(n)|.
-    #[serde(deserialize_with = "or_nan")]
+    #[serde(deserialize_with = "crate::json::or_nan")]
     pub complementarity: f64,
-}
-
-/// JSON has no word for what is not finite: it says `null`, which is NaN here.
-fn or_nan<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Error> {
-    Ok(Option::<f64>::deserialize(source)?.unwrap_or(f64::NAN))
 }
 
 impl Kkt {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use feasible_problem::Plan;
 use feasible_problem::data::Data;
 use feasible_problem::spec::Override;
-use feasible_run::{Fit, FitOptions, Fitted, files, seed_directory};
+use feasible_run::{Fit, FitOptions, Fitted, files, parse, seed_directory};
 use serde::Serialize;
 
 use super::source;
@@ -145,8 +145,8 @@ fn kept(directory: &Path) -> String {
 /// How many seeds a run directory is for.
 fn seeds_in(directory: &Path) -> usize {
     let listed = feasible_run::disk::read_inside(&directory.join(files::SEEDS)).unwrap_or_default();
-    let listed: serde_json::Value = serde_json::from_slice(&listed).unwrap_or_default();
-    listed["seeds"].as_array().map_or(1, Vec::len)
+    // What is wrong with the file, resuming says.
+    parse::seeds(files::SEEDS, &listed).map_or(1, |listed| listed.seeds.len())
 }
 
 /// How many trainings to run at once.

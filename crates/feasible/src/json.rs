@@ -1,0 +1,11 @@
+//! Numbers in JSON, which has no word for those that are not finite: they are written as `null`.
+
+use serde::{Deserialize, Deserializer};
+
+/// Reads a number, or NaN where there is `null`: for `#[serde(deserialize_with = "feasible::json::or_nan")]`.
+///
+/// # Errors
+/// What is neither.
+pub fn or_nan<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(source)?.unwrap_or(f64::NAN))
+}
