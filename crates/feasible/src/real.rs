@@ -8,6 +8,8 @@ use std::fmt::{Debug, Display};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
+use crate::loss::{Loss, LossPass};
+
 mod sealed {
     pub trait Sealed {}
     impl Sealed for f32 {}
@@ -74,6 +76,9 @@ pub trait Real:
     fn min(self, other: Self) -> Self;
     /// Neither infinite nor NaN.
     fn is_finite(self) -> bool;
+    /// A loss over many rows, compiled in this crate and in no other.
+    #[doc(hidden)]
+    fn of_loss(loss: &Loss, pass: LossPass<'_, Self>);
 }
 
 macro_rules! real {
@@ -114,6 +119,10 @@ macro_rules! real {
             #[inline(always)]
             fn is_finite(self) -> bool {
                 <$t>::is_finite(self)
+            }
+            #[inline(never)]
+            fn of_loss(loss: &Loss, pass: LossPass<'_, Self>) {
+                loss.run(pass);
             }
         }
     };

@@ -100,6 +100,14 @@ pub(crate) use series::exp_of_negative_f32;
 
 use row::Pass;
 
+/// Values, or values and seeds.
+#[doc(hidden)]
+#[allow(missing_debug_implementations, private_interfaces)]
+pub enum LossPass<'a, T> {
+    Values(row::Values<'a, T>),
+    Seeds(row::Seeds<'a, T>),
+}
+
 /// Outputs of some samples, as a loss sees them.
 ///
 /// Entry i of a population sits at batch position `positions[i]` and is sample
@@ -256,7 +264,7 @@ impl Loss {
     /// If it does not, or if slices are too short.
     pub fn values<T: Real>(&self, rows: Rows<'_, T>, values: &mut [T]) {
         assert_eq!(values.len(), rows.positions.len(), "one value for each position");
-        self.dispatch(rows.width, row::Values { rows, values });
+        T::of_loss(self, LossPass::Values(row::Values { rows, values }));
     }
 
     /// As [`Loss::values`]; also adds `weights[i]` · ∂ℓ/∂at to the seeds `at`, and
@@ -278,7 +286,16 @@ impl Loss {
         let wanted = if values.is_empty() { 0 } else { rows.positions.len() };
         assert_eq!(values.len(), wanted, "one value for each position");
         assert_eq!(weights.len(), rows.positions.len(), "one weight for each position");
-        self.dispatch(rows.width, row::Seeds { rows, weights, values, at, against });
+        T::of_loss(self, LossPass::Seeds(row::Seeds { rows, weights, values, at, against }));
+    }
+
+    /// Called for `f32` and for `f64` by [`Real::of_loss`] alone: every other crate that called it would be given the loops
+    /// of all losses once more.
+    pub(crate) fn run<T: Real>(&self, pass: LossPass<'_, T>) {
+        match pass {
+            LossPass::Values(pass) => self.dispatch(pass.rows.width, pass),
+            LossPass::Seeds(pass) => self.dispatch(pass.rows.width, pass),
+        }
     }
 
     /// Chooses the row function, once for all rows.
