@@ -1,11 +1,14 @@
 //! The same drawing as a PNG file: light, twice as fine as it is wide, letters included.
 
 mod letters;
-mod mask;
+
+use tiny_skia::{
+    Color, FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Rect, Stroke, StrokeDash,
+    Transform,
+};
 
 use super::style::light;
 use super::svg::{MARGIN, Shape, Svg};
-use mask::{At, Mask, dashed, disc, stroke};
 
 /// Pixels of the file per pixel of the drawing.
 const SCALE: f32 = 2.0;
@@ -15,8 +18,10 @@ type Colour = [f32; 4];
 
 /// The PNG file of a drawing; its title and its description are in it as text.
 pub(crate) fn encode(svg: &Svg, size: (f64, f64), title: &str, description: &str) -> Vec<u8> {
-    let side = |x: f64| (((x + 2.0 * MARGIN) as f32 * SCALE).ceil() as usize).clamp(1, 16_384);
-    let mut canvas = Canvas::new(side(size.0), side(size.1));
+    let side = |x: f64| (((x + 2.0 * MARGIN) as f32 * SCALE).ceil() as u32).clamp(1, 16_384);
+    let Some(pixels) = Pixmap::new(side(size.0), side(size.1)) else { return Vec::new() };
+    let mut canvas = Canvas { pixels };
+    canvas.pixels.fill(colour(light("paper")));
     for shape in svg.shapes() {
         canvas.shape(shape);
     }
@@ -24,93 +29,83 @@ pub(crate) fn encode(svg: &Svg, size: (f64, f64), title: &str, description: &str
 }
 
 struct Canvas {
-    width: usize,
-    height: usize,
-    pixels: Vec<[f32; 3]>,
+    pixels: Pixmap,
 }
 
 impl Canvas {
-    fn new(width: usize, height: usize) -> Self {
-        let paper = light("paper");
-        let pixels = vec![[paper[0], paper[1], paper[2]]; width * height];
-        Self { width, height, pixels }
-    }
-
     fn shape(&mut self, shape: &Shape) {
-        let at = |(x, y): (f64, f64)| ((x + MARGIN) as f32 * SCALE, (y + MARGIN) as f32 * SCALE);
         let has = |class: &str, name: &str| class.split(' ').any(|part| part == name);
+        let mut path = PathBuilder::new();
         match shape {
-            Shape::Text { class, at: place, text } => {
-                let size = SCALE * if has(class, "t") { 14.0 } else { 12.0 };
-                let colour = light(if has(class, "s") { "soft" } else { "ink" });
-                let (x, y) = at(*place);
-                let width = letters::width(text, size);
+            Shape::Text { class, at: (x, y), text } => {
+                let size = if has(class, "t") { 14.0 } else { 12.0 };
+                let (x, y, width) = (*x as f32, *y as f32, letters::width(text, size));
                 let x = match (has(class, "e"), has(class, "m")) {
                     (true, _) => x - width,
                     (_, true) => x - width / 2.0,
                     _ => x,
                 };
-                let mut polygons = letters::outlines(text, (x, y), size);
+                letters::outline(&mut path, text, (x, y), size);
                 if has(class, "t") {
                     // Bolder: the letters once more, a little to the right.
-                    polygons.extend(letters::outlines(text, (x + 0.045 * size, y), size));
+                    letters::outline(&mut path, text, (x + 0.045 * size, y), size);
                 }
-                self.fill(&polygons, colour);
+                self.fill(path, light(if has(class, "s") { "soft" } else { "ink" }));
             }
-            Shape::Rect { class, at: place, size } => {
-                let Some(colour) = filled(class) else { return };
-                let ((x, y), (w, h)) = (at(*place), (size.0 as f32 * SCALE, size.1 as f32 * SCALE));
-                self.fill(&[vec![(x, y), (x + w, y), (x + w, y + h), (x, y + h)]], colour);
+            Shape::Rect { class, at: (x, y), size: (w, h) } => {
+                let rect = Rect::from_xywh(*x as f32, *y as f32, *w as f32, *h as f32);
+                let (Some(colour), Some(rect)) = (filled(class), rect) else { return };
+                path.push_rect(rect);
+                self.fill(path, colour);
             }
-            Shape::Dot { class, at: place, radius } => {
+            Shape::Dot { class, at: (x, y), radius } => {
                 let Some(colour) = filled(class) else { return };
-                self.fill(&[disc(at(*place), *radius as f32 * SCALE)], colour);
+                path.push_circle(*x as f32, *y as f32, *radius as f32);
+                self.fill(path, colour);
             }
             Shape::Path { class, dash, points } => {
-                let runs = points.split(Option::is_none);
-                let runs: Vec<Vec<At>> =
-                    runs.map(|run| run.iter().flatten().map(|p| at(*p)).collect()).collect();
+                for run in points.split(Option::is_none) {
+                    for (at, &(x, y)) in run.iter().flatten().enumerate() {
+                        match at {
+                            0 => path.move_to(x as f32, y as f32),
+                            _ => path.line_to(x as f32, y as f32),
+                        }
+                    }
+                }
                 match filled(class) {
-                    Some(colour) => self.fill(&runs, colour),
-                    None => self.line(class, dash, &runs),
+                    Some(colour) => self.fill(path, colour),
+                    None => self.line(path, class, dash),
                 }
             }
         }
     }
 
-    fn line(&mut self, class: &str, dash: &str, runs: &[Vec<At>]) {
+    fn line(&mut self, path: PathBuilder, class: &str, dash: &str) {
         let (colour, width) = stroked(class);
         let dash = if class == "rule" { "3 3" } else { dash };
-        let pattern: Vec<f32> =
-            dash.split(' ').filter_map(|d| d.parse::<f32>().ok()).map(|d| d * SCALE).collect();
-        let mut polygons = Vec::new();
-        for run in runs {
-            for piece in dashed(run, &pattern) {
-                polygons.extend(stroke(&piece, width));
-                // Round corners; thin lines have none to see.
-                if width > 2.0 {
-                    polygons.extend(piece.iter().map(|&at| disc(at, width / 2.0)));
-                }
-            }
+        let dash = dash.split(' ').filter_map(|d| d.parse().ok()).collect();
+        let (line_cap, line_join) = (LineCap::Round, LineJoin::Round);
+        // Thin lines have no corners to see.
+        let stroke = Stroke { width, dash: StrokeDash::new(dash, 0.0), ..Stroke::default() };
+        let stroke = if width > 1.0 { Stroke { line_cap, line_join, ..stroke } } else { stroke };
+        if let Some(path) = path.finish() {
+            self.pixels.stroke_path(&path, &paint(colour), &stroke, placed(), None);
         }
-        self.fill(&polygons, colour);
     }
 
-    fn fill(&mut self, polygons: &[Vec<At>], colour: Colour) {
-        let mask = Mask::of(polygons, (self.width, self.height));
-        mask.each(|x, y, covered| {
-            let opaque = covered * colour[3];
-            for (below, above) in self.pixels[y * self.width + x].iter_mut().zip(colour) {
-                *below += (above - *below) * opaque;
-            }
-        });
+    fn fill(&mut self, path: PathBuilder, colour: Colour) {
+        if let Some(path) = path.finish() {
+            self.pixels.fill_path(&path, &paint(colour), FillRule::Winding, placed(), None);
+        }
     }
 
     fn finish(&self, title: &str, description: &str) -> Result<Vec<u8>, png::EncodingError> {
-        let byte = |x: &f32| (x * 255.0).round().clamp(0.0, 255.0) as u8;
-        let bytes: Vec<u8> = self.pixels.iter().flatten().map(byte).collect();
+        // The paper is opaque, and so is every pixel.
+        let rgb = self.pixels.pixels().iter().flat_map(|p| [p.red(), p.green(), p.blue()]);
+        let bytes: Vec<u8> = rgb.collect();
         let mut out = Vec::new();
-        let mut encoder = png::Encoder::new(&mut out, self.width as u32, self.height as u32);
+        let (width, height) = (self.pixels.width(), self.pixels.height());
+        let mut encoder = png::Encoder::new(&mut out, width, height);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.add_itxt_chunk("Title".into(), title.into())?;
@@ -120,6 +115,22 @@ impl Canvas {
         writer.finish()?;
         Ok(out)
     }
+}
+
+/// From the drawing to the pixels of the file.
+fn placed() -> Transform {
+    let margin = MARGIN as f32;
+    Transform::from_translate(margin, margin).post_scale(SCALE, SCALE)
+}
+
+fn colour([red, green, blue, opaque]: Colour) -> Color {
+    Color::from_rgba(red, green, blue, opaque).unwrap_or(Color::BLACK)
+}
+
+fn paint(of: Colour) -> Paint<'static> {
+    let mut paint = Paint::default();
+    paint.set_color(colour(of));
+    paint
 }
 
 /// The colour of what is filled; `None` of what is a line or is not seen.
@@ -153,5 +164,5 @@ fn stroked(class: &str) -> (Colour, f32) {
         ["l", colour] => (*colour, 2.0),
         _ => ("ink", 1.0),
     };
-    (light(name), width * SCALE)
+    (light(name), width)
 }
