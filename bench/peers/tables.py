@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 Row = dict[str, str]
-Swap = dict[str, tuple[str, str]]  # column: the two levels to exchange
+Swap = dict[str, tuple[str, str]]  # column: the two categories to exchange
 
 EDUCATION = dict.fromkeys("Preschool 1st-4th 5th-6th 7th-8th 9th 10th 11th 12th".split(), "Before-HS")
 RACE = {"Amer-Indian-Eskimo": "Other"}
@@ -70,11 +70,12 @@ def exchange(row: Row, swap: Swap) -> Row:
 
 
 def encode(train: list[Row], rows: list[Row], swaps: list[Swap]) -> np.ndarray:
-    """One column for a variable of two levels, one per level for the others."""
+    """One column for a variable of two categories, one per category for the others."""
     columns: list[tuple[str, str]] = []
     for name in train[0]:
-        levels = sorted({row[name] for row in train})
-        columns += [(name, level) for level in (levels[1:] if len(levels) == 2 else levels)]
+        categories = sorted({row[name] for row in train})
+        kept = categories[1:] if len(categories) == 2 else categories
+        columns += [(name, category) for category in kept]
     place = {column: i for i, column in enumerate(columns)}
     out = np.zeros((1 + len(swaps), len(rows), len(columns)), np.float32)
     for view, swap in enumerate([{}, *swaps]):
@@ -146,9 +147,9 @@ def synthetic(file: Path, rows_json: Path) -> Table:
     x = (x - x[train].mean(0)) / x[train].std(0)
     columns, gender = [x.astype(np.float32)], None
     for j in range(cells.shape[1] - 1):
-        levels = np.unique(cells[train, j])
+        categories = np.unique(cells[train, j])
         gender = x.shape[1] if j == 0 else gender
-        kept = levels[1:] if len(levels) == 2 else levels
+        kept = categories[1:] if len(categories) == 2 else categories
         columns.append((cells[:, j : j + 1] == kept).astype(np.float32))
     x = np.concatenate(columns, 1)
     flipped = x.copy()

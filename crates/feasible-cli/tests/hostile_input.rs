@@ -302,7 +302,7 @@ fn groups_and_where_take_any_name_and_category() {
         }
         scratch.write("people.csv", &people);
         let name = serde_json::Value::from(column).to_string();
-        let mut problem = PROBLEM.replace("[model]", "missing = \"level\"\n[model]");
+        let mut problem = PROBLEM.replace("[model]", "missing = \"category\"\n[model]");
         write!(
             problem,
             "\n[[requirement]]\nname = \"by\"\nrate = \"accuracy\"\ngroups = {name}\nat_least = 0.1\n\

@@ -114,7 +114,7 @@ fn a_model_is_asked_for_where_there_is_one() {
 }
 
 #[test]
-fn a_table_without_a_column_or_with_a_new_level_is_answered_with_the_place() {
+fn a_table_without_a_column_or_with_a_new_category_is_answered_with_the_place() {
     let scratch = Scratch::new();
     scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);
     scratch.write("short.csv", "age,gender\n30,Male\n");

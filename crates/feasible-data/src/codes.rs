@@ -1,9 +1,9 @@
-//! The codes of a categorical column, in one, two or four bytes as its levels need.
+//! The codes of a categorical column, in one, two or four bytes as its categories need.
 
 use crate::column::MISSING;
 use crate::numbers::BLOCK;
 
-/// Per row the number of a level, or [`MISSING`].
+/// Per row the number of a category, or [`MISSING`].
 #[derive(Clone, Debug, Default)]
 pub struct Codes {
     rows: usize,
@@ -20,9 +20,9 @@ enum Block {
 }
 
 impl Block {
-    /// An empty block for codes below `levels`.
-    fn new(levels: usize, capacity: usize) -> Self {
-        match levels {
+    /// An empty block for codes below `categories`.
+    fn new(categories: usize, capacity: usize) -> Self {
+        match categories {
             0..=0xff => Self::One(Vec::with_capacity(capacity)),
             0x100..=0xffff => Self::Two(Vec::with_capacity(capacity)),
             _ => Self::Four(Vec::with_capacity(capacity)),
@@ -52,11 +52,11 @@ impl Block {
         }
     }
 
-    /// Whether codes below `levels` fit.
-    fn fits(&self, levels: usize) -> bool {
+    /// Whether codes below `categories` fit.
+    fn fits(&self, categories: usize) -> bool {
         match self {
-            Self::One(_) => levels <= 0xff,
-            Self::Two(_) => levels <= 0xffff,
+            Self::One(_) => categories <= 0xff,
+            Self::Two(_) => categories <= 0xffff,
             Self::Four(_) => true,
         }
     }
@@ -80,11 +80,11 @@ impl Block {
         }
     }
 
-    /// Makes room for codes below `levels`.
-    fn widen(&mut self, levels: usize) {
-        if !self.fits(levels) {
+    /// Makes room for codes below `categories`.
+    fn widen(&mut self, categories: usize) {
+        if !self.fits(categories) {
             let capacity = if self.len() == BLOCK { BLOCK } else { 0 };
-            let mut wide = Self::new(levels, capacity);
+            let mut wide = Self::new(categories, capacity);
             (0..self.len()).for_each(|at| wide.push(self.get(at)));
             *self = wide;
         }
@@ -121,19 +121,19 @@ impl Codes {
     /// Adds a row.
     #[inline(always)]
     pub(crate) fn push(&mut self, code: u32) {
-        let levels = if code == MISSING { 0 } else { code as usize + 1 };
+        let categories = if code == MISSING { 0 } else { code as usize + 1 };
         if self.rows == BLOCK * self.blocks.len() {
             let first = self.blocks.is_empty();
-            self.blocks.push(Block::new(levels, if first { 0 } else { BLOCK }));
+            self.blocks.push(Block::new(categories, if first { 0 } else { BLOCK }));
         }
         let last = self.blocks.len() - 1;
         let block = &mut self.blocks[last];
-        block.widen(levels);
+        block.widen(categories);
         block.push(code);
         self.rows += 1;
     }
 
-    /// Gives level `from` the number `to[from]`, a permutation.
+    /// Gives category `from` the number `to[from]`, a permutation.
     pub(crate) fn renumber(&mut self, to: &[u32]) {
         if to.iter().enumerate().all(|(from, &to)| from == to as usize) {
             return;
@@ -207,8 +207,8 @@ mod tests {
     }
 
     #[test]
-    fn levels_that_get_larger_numbers_get_wider_codes() {
-        // 300 levels by first appearance, of which the first block sees ten.
+    fn categories_that_get_larger_numbers_get_wider_codes() {
+        // 300 categories by first appearance, of which the first block sees ten.
         let n = BLOCK + 300;
         let code = |row: usize| if row < BLOCK { row % 10 } else { row - BLOCK } as u32;
         let mut kept: Codes = (0..n).map(code).collect();

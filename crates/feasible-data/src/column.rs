@@ -1,4 +1,4 @@
-//! A column of numbers or of levels.
+//! A column of numbers or of categories.
 
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::codes::Codes;
 use crate::numbers::Numbers;
 
-/// The code of a missing cell in [`Levels::codes`].
+/// The code of a missing cell in [`Categories::codes`].
 pub const MISSING: u32 = u32::MAX;
 
 /// What the cells of a column are.
@@ -15,7 +15,7 @@ pub const MISSING: u32 = u32::MAX;
 pub enum Kind {
     /// Numbers.
     Numeric,
-    /// One of a set of levels.
+    /// One of a set of categories.
     Categorical,
 }
 
@@ -28,12 +28,12 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// A categorical column: levels in sorted order, and each row's level by number.
+/// A categorical column: categories in sorted order, and each row's category by number.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Levels {
-    /// The levels that occur, sorted (as numbers if all are numbers).
-    pub levels: Vec<String>,
-    /// Per row a position in `levels`, or [`MISSING`].
+pub struct Categories {
+    /// The categories that occur, sorted (as numbers if all are numbers).
+    pub names: Vec<String>,
+    /// Per row a position in `names`, or [`MISSING`].
     pub codes: Codes,
     /// When only some cells of the file are text: how many are numbers, and the first that is not.
     pub mixed: Option<Mixed>,
@@ -50,50 +50,50 @@ pub struct Mixed {
     pub value: String,
 }
 
-impl Levels {
-    /// The level of a row.
+impl Categories {
+    /// The category of a row.
     pub fn get(&self, row: usize) -> Option<&str> {
-        self.levels.get(self.codes.get(row) as usize).map(String::as_str)
+        self.names.get(self.codes.get(row) as usize).map(String::as_str)
     }
 
-    /// Puts `levels` (distinct, in any order) into sorted order and renumbers the codes.
-    pub(crate) fn sorted(levels: Vec<String>, mut codes: Codes) -> Self {
-        let mut order: Vec<usize> = (0..levels.len()).collect();
-        let numbers: Option<Vec<f64>> = levels.iter().map(|level| level.parse().ok()).collect();
+    /// Puts `categories` (distinct, in any order) into sorted order and renumbers the codes.
+    pub(crate) fn sorted(categories: Vec<String>, mut codes: Codes) -> Self {
+        let mut order: Vec<usize> = (0..categories.len()).collect();
+        let numbers: Option<Vec<f64>> = categories.iter().map(|category| category.parse().ok()).collect();
         match numbers.filter(|numbers| numbers.iter().all(|x| x.is_finite())) {
             Some(x) => {
-                order.sort_by(|&a, &b| x[a].total_cmp(&x[b]).then(levels[a].cmp(&levels[b])));
+                order.sort_by(|&a, &b| x[a].total_cmp(&x[b]).then(categories[a].cmp(&categories[b])));
             }
-            None => order.sort_by(|&a, &b| levels[a].cmp(&levels[b])),
+            None => order.sort_by(|&a, &b| categories[a].cmp(&categories[b])),
         }
-        let mut place = vec![0; levels.len()];
+        let mut place = vec![0; categories.len()];
         for (to, &from) in order.iter().enumerate() {
             place[from] = to as u32;
         }
         codes.renumber(&place);
-        let mut old: Vec<Option<String>> = levels.into_iter().map(Some).collect();
-        let levels = order.iter().filter_map(|&from| old[from].take()).collect();
-        Self { levels, codes, mixed: None }
+        let mut old: Vec<Option<String>> = categories.into_iter().map(Some).collect();
+        let names = order.iter().filter_map(|&from| old[from].take()).collect();
+        Self { names, codes, mixed: None }
     }
 
-    /// Each distinct number as a level, written as Rust writes it: `1`, `0.5`.
+    /// Each distinct number as a category, written as Rust writes it: `1`, `0.5`.
     pub(crate) fn of_numbers(values: &Numbers) -> Self {
         let mut seen: HashMap<u64, u32> = HashMap::new();
-        let mut levels = Vec::new();
+        let mut categories = Vec::new();
         let mut codes = Codes::default();
         for value in values.iter() {
             if value.is_nan() {
                 codes.push(MISSING);
                 continue;
             }
-            let value = value + 0.0; // −0 and 0 are one level
+            let value = value + 0.0; // −0 and 0 are one category
             let code = *seen.entry(value.to_bits()).or_insert_with(|| {
-                levels.push(value.to_string());
-                levels.len() as u32 - 1
+                categories.push(value.to_string());
+                categories.len() as u32 - 1
             });
             codes.push(code);
         }
-        Self::sorted(levels, codes)
+        Self::sorted(categories, codes)
     }
 }
 
@@ -102,8 +102,8 @@ impl Levels {
 pub enum Cells {
     /// Finite numbers; NaN marks a missing cell (the readers let no other NaN pass).
     Numbers(Numbers),
-    /// Levels.
-    Levels(Levels),
+    /// Categories.
+    Categories(Categories),
 }
 
 /// A named column.
@@ -121,28 +121,28 @@ impl Column {
         Self { name: name.to_string(), cells: Cells::Numbers(values.into()) }
     }
 
-    /// A column of levels; `None` stands for a missing cell.
-    pub fn levels<'a>(name: &str, cells: impl IntoIterator<Item = Option<&'a str>>) -> Self {
+    /// A column of categories; `None` stands for a missing cell.
+    pub fn categories<'a>(name: &str, cells: impl IntoIterator<Item = Option<&'a str>>) -> Self {
         let mut seen: HashMap<&str, u32> = HashMap::new();
-        let mut levels = Vec::new();
+        let mut categories = Vec::new();
         let mut codes = Codes::default();
         for cell in cells {
             codes.push(match cell {
                 None => MISSING,
-                Some(level) => *seen.entry(level).or_insert_with(|| {
-                    levels.push(level.to_string());
-                    levels.len() as u32 - 1
+                Some(category) => *seen.entry(category).or_insert_with(|| {
+                    categories.push(category.to_string());
+                    categories.len() as u32 - 1
                 }),
             });
         }
-        Self { name: name.to_string(), cells: Cells::Levels(Levels::sorted(levels, codes)) }
+        Self { name: name.to_string(), cells: Cells::Categories(Categories::sorted(categories, codes)) }
     }
 
     /// Numeric or categorical.
     pub fn kind(&self) -> Kind {
         match self.cells {
             Cells::Numbers(_) => Kind::Numeric,
-            Cells::Levels(_) => Kind::Categorical,
+            Cells::Categories(_) => Kind::Categorical,
         }
     }
 
@@ -150,7 +150,7 @@ impl Column {
     pub fn len(&self) -> usize {
         match &self.cells {
             Cells::Numbers(values) => values.len(),
-            Cells::Levels(levels) => levels.codes.len(),
+            Cells::Categories(categories) => categories.codes.len(),
         }
     }
 
@@ -163,7 +163,7 @@ impl Column {
     pub fn missing(&self) -> usize {
         match &self.cells {
             Cells::Numbers(values) => values.iter().filter(|x| x.is_nan()).count(),
-            Cells::Levels(levels) => levels.codes.iter().filter(|&c| c == MISSING).count(),
+            Cells::Categories(categories) => categories.codes.iter().filter(|&c| c == MISSING).count(),
         }
     }
 
@@ -171,7 +171,7 @@ impl Column {
     pub fn text(&self, row: usize) -> Option<String> {
         match &self.cells {
             Cells::Numbers(x) => Some(x.get(row)).filter(|x| !x.is_nan()).map(|x| x.to_string()),
-            Cells::Levels(levels) => levels.get(row).map(String::from),
+            Cells::Categories(categories) => categories.get(row).map(String::from),
         }
     }
 }

@@ -6,14 +6,14 @@
 //! since the spelling of the numbers it has seen ("007") is gone. So a file is read once, and
 //! the few columns that mislead are read twice; the text is never kept.
 //!
-//! Two things that look like text are held to be mistakes in a numeric column, not levels:
+//! Two things that look like text are held to be mistakes in a numeric column, not categories:
 //! NaN and infinities, and numbers with thousands separators. They are reported unless the
 //! column has real text as well.
 
 use hashbrown::HashMap;
 
 use crate::codes::Codes;
-use crate::column::{Cells, Column, Kind, Levels, MISSING, Mixed};
+use crate::column::{Cells, Column, Kind, Categories, MISSING, Mixed};
 use crate::error::{Error, Place, Result};
 use crate::format::Format;
 use crate::numbers::Numbers;
@@ -31,9 +31,9 @@ enum State {
     Skipped,
     /// Only numbers so far; `declared` ones must stay so.
     Numbers { values: Numbers, seen: usize, declared: bool },
-    /// Levels by number of first appearance.
-    Levels { known: HashMap<Box<[u8]>, u32>, codes: Codes },
-    /// Numbers and then text: to be read again as levels.
+    /// Categories by number of first appearance.
+    Categories { known: HashMap<Box<[u8]>, u32>, codes: Codes },
+    /// Numbers and then text: to be read again as categories.
     Again,
 }
 
@@ -52,7 +52,7 @@ impl ColumnBuilder {
         let state = match kind {
             _ if !wanted => State::Skipped,
             Some(Kind::Categorical) => {
-                State::Levels { known: HashMap::new(), codes: Codes::default() }
+                State::Categories { known: HashMap::new(), codes: Codes::default() }
             }
             _ => State::Numbers { values: Numbers::default(), seen: 0, declared: kind.is_some() },
         };
@@ -102,7 +102,7 @@ impl ColumnBuilder {
                     other => self.push_oddity(cell, other.is_some(), format, file, line),
                 }
             }
-            State::Levels { known, codes } => {
+            State::Categories { known, codes } => {
                 let cell = match &format.strip_suffix {
                     Some(suffix) => cell.strip_suffix(suffix.as_bytes()).unwrap_or(cell),
                     None => cell,
@@ -150,7 +150,7 @@ impl ColumnBuilder {
         }
         if *seen == 0 && self.not_finite.is_none() && self.thousands.is_none() {
             let codes = Codes::missing(values.len());
-            self.state = State::Levels { known: HashMap::new(), codes };
+            self.state = State::Categories { known: HashMap::new(), codes };
             return self.push(cell, format, file, line);
         }
         self.mixed = Some(Mixed { numbers: *seen, line, value });
@@ -163,7 +163,7 @@ impl ColumnBuilder {
     pub(crate) fn push_missing(&mut self) {
         match &mut self.state {
             State::Numbers { values, .. } => values.push(f64::NAN),
-            State::Levels { codes, .. } => codes.push(MISSING),
+            State::Categories { codes, .. } => codes.push(MISSING),
             State::Skipped | State::Again => {}
         }
     }
@@ -185,13 +185,13 @@ impl ColumnBuilder {
                 }
                 Cells::Numbers(values)
             }
-            State::Levels { known, codes } => {
-                let mut levels = vec![String::new(); known.len()];
-                for (level, code) in known {
+            State::Categories { known, codes } => {
+                let mut categories = vec![String::new(); known.len()];
+                for (category, code) in known {
                     // Checked to be UTF-8 when it was first seen.
-                    levels[code as usize] = String::from_utf8_lossy(&level).into_owned();
+                    categories[code as usize] = String::from_utf8_lossy(&category).into_owned();
                 }
-                Cells::Levels(Levels { mixed: self.mixed, ..Levels::sorted(levels, codes) })
+                Cells::Categories(Categories { mixed: self.mixed, ..Categories::sorted(categories, codes) })
             }
         };
         Ok(Some(Column { name: self.name, cells }))

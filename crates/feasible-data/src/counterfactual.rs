@@ -24,14 +24,14 @@
 //!
 //! | key | meaning |
 //! | --- | --- |
-//! | `swap = { sex = ["Male", "Female"] }` | exchange two levels, leave other levels alone |
-//! | `set = { age = 40, sex = "Male" }` | give every row this number or level |
-//! | `pairs = "race"` | one exchange for every pair of the column's levels |
+//! | `swap = { sex = ["Male", "Female"] }` | exchange two categories, leave other categories alone |
+//! | `set = { age = 40, sex = "Male" }` | give every row this number or category |
+//! | `pairs = "race"` | one exchange for every pair of the column's categories |
 //! | `crosses = ["sex", "race"]` | every pair of the one at once with every pair of the other |
 //!
 //! `swap` and `set` may name several columns, which change at once, and may stand together.
-//! Levels are those of the encoded table: groups by their new name, bins by their label. Of a
-//! two-level column, the level whose indicator is 1 is named first. `(missing)` and `(other)`
+//! Categories are those of the encoded table: groups by their new name, bins by their label. Of a
+//! column with two categories, the category whose indicator is 1 is named first. `(missing)` and `(other)`
 //! take no part in generated pairs.
 
 mod shift;
@@ -43,22 +43,22 @@ use serde::{Deserialize, Serialize};
 use crate::bins::bin_of;
 use crate::encoder::{Encoder, Encoding, Variable};
 use crate::error::{Error, Result};
-use crate::preprocessing::{MISSING_LEVEL, OTHER_LEVEL};
+use crate::preprocessing::{MISSING_CATEGORY, OTHER_CATEGORY};
 
 /// Counterfactuals as a user writes them. See the [module](self).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Counterfactual {
-    /// Column → the two levels to exchange.
+    /// Column → the two categories to exchange.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub swap: BTreeMap<String, [String; 2]>,
-    /// Column → the level or number to give it.
+    /// Column → the category or number to give it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, SetTo>,
-    /// A column all pairs of whose levels are exchanged in turn.
+    /// A column all pairs of whose categories are exchanged in turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pairs: Option<String>,
-    /// Columns of which every pair of levels is crossed with every pair of the others.
+    /// Columns of which every pair of categories is crossed with every pair of the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crosses: Option<Vec<String>>,
 }
@@ -69,8 +69,8 @@ pub struct Counterfactual {
 pub enum SetTo {
     /// A number: the value itself, or the bin it falls into.
     Number(f64),
-    /// A level.
-    Level(String),
+    /// A category.
+    Category(String),
 }
 
 /// One change ρ of encoded rows, with a name.
@@ -91,7 +91,7 @@ enum Step {
     /// Exchange two indicators.
     Swap { a: u32, b: u32 },
     /// Make `to` (or none) the only indicator of `start..end` that is 1.
-    Level { start: u32, end: u32, to: Option<u32> },
+    Category { start: u32, end: u32, to: Option<u32> },
     /// Give a dense column a (scaled) value.
     Value { column: u32, to: f32 },
 }
@@ -112,13 +112,13 @@ fn wrong<T>(reason: String) -> Result<T> {
 }
 
 impl Counterfactual {
-    /// The exchange of two levels of a column.
+    /// The exchange of two categories of a column.
     pub fn swap(column: &str, a: &str, b: &str) -> Self {
         let swap = [(column.to_string(), [a.to_string(), b.to_string()])].into();
         Self { swap, ..Self::default() }
     }
 
-    /// Every pair of a column's levels.
+    /// Every pair of a column's categories.
     pub fn pairs(column: &str) -> Self {
         Self { pairs: Some(column.to_string()), ..Self::default() }
     }
@@ -132,7 +132,7 @@ impl Counterfactual {
     /// The changes this stands for, in order.
     ///
     /// # Errors
-    /// Unknown columns or levels, or keys that do not go together.
+    /// Unknown columns or categories, or keys that do not go together.
     pub fn changes(&self, encoder: &Encoder) -> Result<Vec<Change>> {
         let single = !self.swap.is_empty() || !self.set.is_empty();
         let width = encoder.width();
@@ -172,9 +172,9 @@ impl Counterfactual {
         let mut parts = Vec::new();
         for (column, [a, b]) in &self.swap {
             let (variable, range) = encoder.variable(column)?;
-            let (a, b) = (variable.level(a)?, variable.level(b)?);
+            let (a, b) = (variable.category(a)?, variable.category(b)?);
             if a == b {
-                return wrong(format!("column '{column}': a level is swapped with itself"));
+                return wrong(format!("column '{column}': a category is swapped with itself"));
             }
             parts.push((range.start, swap(variable, range.start, a, b)));
         }
@@ -211,35 +211,35 @@ impl Change {
 }
 
 fn swap(variable: &Variable, start: u32, a: usize, b: usize) -> Part {
-    let levels = variable.levels().unwrap_or_default();
-    let steps = match levels.len() {
+    let categories = variable.categories().unwrap_or_default();
+    let steps = match categories.len() {
         2 => vec![Step::Flip { column: start }],
         _ => vec![Step::Swap { a: start + a as u32, b: start + b as u32 }],
     };
-    let name = format!("{} ↔ {}", levels[a], levels[b]);
+    let name = format!("{} ↔ {}", categories[a], categories[b]);
     Part { column: variable.column.clone(), name, steps }
 }
 
-/// The exchanges of all pairs of a column's levels, in the levels' order.
+/// The exchanges of all pairs of a column's categories, in the categories' order.
 fn all_pairs(encoder: &Encoder, column: &str) -> Result<Vec<Part>> {
     let (variable, range) = encoder.variable(column)?;
-    let Some(levels) = variable.levels() else {
+    let Some(categories) = variable.categories() else {
         return wrong(format!(
-            "column '{column}' is a number and has no levels: bin it, or use set"
+            "column '{column}' is a number and has no categories: bin it, or use set"
         ));
     };
-    let real = |at: &usize| !matches!(levels[*at].as_str(), MISSING_LEVEL | OTHER_LEVEL);
-    let real: Vec<usize> = (0..levels.len()).filter(real).collect();
+    let real = |at: &usize| !matches!(categories[*at].as_str(), MISSING_CATEGORY | OTHER_CATEGORY);
+    let real: Vec<usize> = (0..categories.len()).filter(real).collect();
     if real.len() < 2 {
-        return wrong(format!("column '{column}' has no two levels to exchange"));
+        return wrong(format!("column '{column}' has no two categories to exchange"));
     }
-    if levels.len() == 2 {
+    if categories.len() == 2 {
         return Ok(vec![swap(variable, range.start, 1, 0)]);
     }
     if real.len().saturating_mul(real.len() - 1) / 2 > MOST {
-        let levels = real.len();
+        let categories = real.len();
         return wrong(format!(
-            "column '{column}' has {levels} categories, of which more than {MOST} pairs can be made: group \
+            "column '{column}' has {categories} categories, of which more than {MOST} pairs can be made: group \
              them, or use swap for the pairs that matter"
         ));
     }
@@ -265,25 +265,25 @@ fn set(variable: &Variable, range: std::ops::Range<u32>, to: &SetTo) -> Result<P
                 steps.push(Step::Value { column: range.start, to });
             }
             if *indicator {
-                steps.push(Step::Level { start: range.end - 1, end: range.end, to: None });
+                steps.push(Step::Category { start: range.end - 1, end: range.end, to: None });
             }
             (x.to_string(), steps)
         }
         (_, to) => {
-            let level = match (&variable.encoding, to) {
-                (_, SetTo::Level(level)) => variable.level(level)?,
+            let category = match (&variable.encoding, to) {
+                (_, SetTo::Category(category)) => variable.category(category)?,
                 (Encoding::Bins { edges, .. }, SetTo::Number(x)) if x.is_finite() => {
                     bin_of(edges, *x) as usize
                 }
-                (_, SetTo::Number(x)) => variable.level(&x.to_string())?,
+                (_, SetTo::Number(x)) => variable.category(&x.to_string())?,
             };
             let to = match range.len() {
                 0 => None,
-                1 => (level == 1).then_some(range.start),
-                _ => Some(range.start + level as u32),
+                1 => (category == 1).then_some(range.start),
+                _ => Some(range.start + category as u32),
             };
-            let levels = variable.levels().unwrap_or_default();
-            (levels[level].clone(), vec![Step::Level { start: range.start, end: range.end, to }])
+            let categories = variable.categories().unwrap_or_default();
+            (categories[category].clone(), vec![Step::Category { start: range.start, end: range.end, to }])
         }
     };
     Ok(Part { name: format!("{column} := {shown}"), column, steps })

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::counterfactual::Counterfactual;
 use crate::error::{Error, Result};
-use crate::expression::{Expression, UnknownLevels};
+use crate::expression::{Expression, UnknownCategories};
 use crate::format::Format;
 use crate::nearest::nearest;
 use crate::preprocessing::Preprocessing;
@@ -121,11 +121,11 @@ impl DataSet {
     }
 
     fn arrange(&self, tables: Vec<Table>) -> Result<(Table, Split)> {
-        let (table, ranges) = Table::stack(self.name, tables)?;
+        let (table, ranges) = Table::concat(self.name, tables)?;
         let keep = |rows: Vec<u32>| match self.keep {
             Some(text) => {
                 let expression = Expression::parse(text)?;
-                Ok(expression.bind(&table, None, UnknownLevels::Reject)?.select(&rows))
+                Ok(expression.bind(&table, None, UnknownCategories::Reject)?.select(&rows))
             }
             None => Ok::<_, Error>(rows),
         };
@@ -144,9 +144,9 @@ impl DataSet {
     }
 }
 
-/// New levels with the old ones they stand for.
+/// New categories with the old ones they stand for.
 fn group(groups: &[(&str, &[&str])]) -> std::collections::BTreeMap<String, Vec<String>> {
-    let strings = |levels: &[&str]| levels.iter().map(ToString::to_string).collect();
+    let strings = |categories: &[&str]| categories.iter().map(ToString::to_string).collect();
     groups.iter().map(|(new, olds)| (new.to_string(), strings(olds))).collect()
 }
 

@@ -1,9 +1,9 @@
 //! From a table's columns to the inputs x of a model, fitted on training rows.
 //!
-//! A number becomes one dense column. A category with k levels becomes k indicators, one of
-//! which is 1; with two levels it becomes a single indicator, 1 for the second in sorted order
-//! (`gender = Male`); with one level it tells nothing and becomes no column. Binned numbers are
-//! categories whose levels are the bins in ascending order.
+//! A number becomes one dense column. A categorical column with k categories becomes k indicators, one of
+//! which is 1; with two categories it becomes a single indicator, 1 for the second in sorted order
+//! (`gender = Male`); with one category it tells nothing and becomes no column. Binned numbers are
+//! categorical, and their categories are the bins in ascending order.
 //!
 //! What was fitted is a value: [`Encoder`] can be saved as readable JSON and applied, as it is,
 //! to any table with the same columns. The target and other columns that must not be inputs are
@@ -29,9 +29,9 @@
 //! ```
 
 mod fit;
-mod fit_levels;
+mod fit_categories;
 mod fit_number;
-mod sight;
+mod column_view;
 mod transform;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,9 +43,9 @@ use crate::bins::interval_labels;
 use crate::column::Kind;
 use crate::error::{Error, Result};
 use crate::nearest::nearest;
-use crate::preprocessing::{MISSING_LEVEL, Unseen};
+use crate::preprocessing::{MISSING_CATEGORY, Unseen};
 
-pub(crate) use sight::{Seen, as_levels};
+pub(crate) use column_view::{Seen, as_categories};
 
 /// A fitted encoding. See the [module](self).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,23 +82,23 @@ pub enum Encoding {
         /// Whether an indicator column says which cells were missing.
         indicator: bool,
     },
-    /// Indicators of levels.
-    Levels {
-        /// The levels, in order.
-        levels: Vec<String>,
-        /// Old level → the level it is grouped into.
+    /// Indicators of categories.
+    Categories {
+        /// The categories, in order.
+        categories: Vec<String>,
+        /// Old category → the category it is grouped into.
         groups: BTreeMap<String, String>,
-        /// The most frequent level.
+        /// The most frequent category.
         usual: String,
-        /// The level a missing cell counts as; `None` rejects it.
+        /// The category a missing cell counts as; `None` rejects it.
         missing: Option<String>,
     },
     /// Indicators of intervals.
     Bins {
         /// Between the bins, ascending; bins are closed on the right.
         edges: Vec<f64>,
-        /// The bins' names, in order; after them `(missing)` if that is a level.
-        levels: Vec<String>,
+        /// The bins' names, in order; after them `(missing)` if that is a category.
+        categories: Vec<String>,
         /// The most frequent bin.
         usual: String,
         /// The bin a missing cell counts as; `None` rejects it.
@@ -113,7 +113,7 @@ impl Variable {
             Encoding::Number { sd, indicator, .. } => {
                 usize::from(*sd != 0.0) + usize::from(*indicator)
             }
-            Encoding::Levels { levels, .. } | Encoding::Bins { levels, .. } => match levels.len() {
+            Encoding::Categories { categories, .. } | Encoding::Bins { categories, .. } => match categories.len() {
                 1 => 0,
                 2 => 1,
                 k => k,
@@ -121,38 +121,38 @@ impl Variable {
         }
     }
 
-    /// The levels, if the variable has levels.
-    pub fn levels(&self) -> Option<&[String]> {
+    /// The categories, if the variable has categories.
+    pub fn categories(&self) -> Option<&[String]> {
         match &self.encoding {
             Encoding::Number { .. } => None,
-            Encoding::Levels { levels, .. } | Encoding::Bins { levels, .. } => Some(levels),
+            Encoding::Categories { categories, .. } | Encoding::Bins { categories, .. } => Some(categories),
         }
     }
 
-    /// The position of a level.
+    /// The position of a category.
     ///
     /// # Errors
-    /// A number, a level that was grouped into another, or an unknown one.
-    pub fn level(&self, level: &str) -> Result<usize> {
+    /// A number, a category that was grouped into another, or an unknown one.
+    pub fn category(&self, category: &str) -> Result<usize> {
         let column = || self.column.clone();
-        let Some(levels) = self.levels() else {
-            let needed = format!("level '{level}' was asked for: bin it or declare it categorical");
+        let Some(categories) = self.categories() else {
+            let needed = format!("category '{category}' was asked for: bin it or declare it categorical");
             return Err(Error::Kind { column: column(), found: "a number".into(), needed });
         };
-        if let Some(at) = levels.iter().position(|known| known == level) {
+        if let Some(at) = categories.iter().position(|known| known == category) {
             return Ok(at);
         }
-        if let Encoding::Levels { groups, .. } = &self.encoding
-            && let Some(group) = groups.get(level)
+        if let Encoding::Categories { groups, .. } = &self.encoding
+            && let Some(group) = groups.get(category)
         {
-            let (level, group) = (level.to_string(), group.clone());
-            return Err(Error::GroupedLevel { column: column(), level, group });
+            let (category, group) = (category.to_string(), group.clone());
+            return Err(Error::GroupedCategory { column: column(), category, group });
         }
-        Err(Error::UnknownLevel {
+        Err(Error::UnknownCategory {
             column: column(),
-            level: level.to_string(),
-            nearest: nearest(level, levels.iter().map(String::as_str)),
-            known: levels.to_vec(),
+            category: category.to_string(),
+            nearest: nearest(category, categories.iter().map(String::as_str)),
+            known: categories.to_vec(),
         })
     }
 
@@ -166,17 +166,17 @@ impl Variable {
                 names.extend(indicator.then(|| format!("{column} is missing")));
                 return names;
             }
-            Encoding::Levels { levels, .. } => {
-                levels.iter().map(|level| level_name(column, level)).collect()
+            Encoding::Categories { categories, .. } => {
+                categories.iter().map(|category| category_name(column, category)).collect()
             }
-            Encoding::Bins { edges, levels, .. } => {
+            Encoding::Bins { edges, categories, .. } => {
                 let intervals = interval_labels(edges);
-                let name = |(at, level): (usize, &String)| match level {
-                    _ if intervals.get(at) != Some(level) => level_name(column, level),
-                    _ if level.starts_with('(') => format!("{column} in {level}"),
-                    _ => format!("{column} {level}"),
+                let name = |(at, category): (usize, &String)| match category {
+                    _ if intervals.get(at) != Some(category) => category_name(column, category),
+                    _ if category.starts_with('(') => format!("{column} in {category}"),
+                    _ => format!("{column} {category}"),
                 };
-                levels.iter().enumerate().map(name).collect()
+                categories.iter().enumerate().map(name).collect()
             }
         };
         match self.width() {
@@ -187,10 +187,10 @@ impl Variable {
     }
 }
 
-fn level_name(column: &str, level: &str) -> String {
-    match level {
-        MISSING_LEVEL => format!("{column} is missing"),
-        _ => format!("{column} = {level}"),
+fn category_name(column: &str, category: &str) -> String {
+    match category {
+        MISSING_CATEGORY => format!("{column} is missing"),
+        _ => format!("{column} = {category}"),
     }
 }
 
@@ -255,7 +255,7 @@ impl Encoder {
     /// ([`Format::kinds`](crate::Format::kinds)).
     pub fn kinds(&self) -> BTreeMap<String, Kind> {
         let kind = |variable: &Variable| match variable.encoding {
-            Encoding::Levels { .. } => Kind::Categorical,
+            Encoding::Categories { .. } => Kind::Categorical,
             Encoding::Number { .. } | Encoding::Bins { .. } => Kind::Numeric,
         };
         self.variables.iter().map(|v| (v.column.clone(), kind(v))).collect()
@@ -282,7 +282,7 @@ impl Encoder {
             .map_err(|error| Error::Saved { reason: error.to_string() })
     }
 
-    /// The same with another policy for levels that training rows do not have.
+    /// The same with another policy for categories that training rows do not have.
     #[must_use]
     pub fn with_unseen(self, unseen: Unseen) -> Self {
         Self { unseen, ..self }
@@ -336,17 +336,17 @@ impl TryFrom<Saved> for Encoder {
                         return Err(wrong("mean, sd and missing must be finite and sd ≥ 0"));
                     }
                 }
-                Encoding::Levels { levels, usual, .. } => {
-                    if !levels.contains(usual) {
-                        return Err(wrong("`usual` is not one of its levels"));
+                Encoding::Categories { categories, usual, .. } => {
+                    if !categories.contains(usual) {
+                        return Err(wrong("`usual` is not one of its categories"));
                     }
                 }
-                Encoding::Bins { edges, levels, usual, .. } => {
+                Encoding::Bins { edges, categories, usual, .. } => {
                     let bins = edges.len() + 1;
-                    let named = levels.len() == bins
-                        || (levels.len() == bins + 1 && levels[bins] == MISSING_LEVEL);
-                    if !named || !levels.contains(usual) {
-                        return Err(wrong("edges, levels and `usual` do not fit together"));
+                    let named = categories.len() == bins
+                        || (categories.len() == bins + 1 && categories[bins] == MISSING_CATEGORY);
+                    if !named || !categories.contains(usual) {
+                        return Err(wrong("edges, categories and `usual` do not fit together"));
                     }
                     let finite = edges.iter().all(|edge| edge.is_finite());
                     if !finite || !edges.windows(2).all(|w| w[0] < w[1]) {

@@ -204,31 +204,31 @@ pub enum Error {
         /// The column.
         column: String,
     },
-    /// No level of this name in the column.
+    /// No category of this name in the column.
     #[error(
-        "column '{}' has no level '{}'{}", shown(.column), shown(.level), suggestion(.nearest, .known)
+        "column '{}' has no category '{}'{}", shown(.column), shown(.category), suggestion(.nearest, .known)
     )]
-    UnknownLevel {
+    UnknownCategory {
         /// The column.
         column: String,
-        /// The level asked for.
-        level: String,
-        /// The closest level there is.
+        /// The category asked for.
+        category: String,
+        /// The closest category there is.
         nearest: Option<String>,
-        /// All levels.
+        /// All categories.
         known: Vec<String>,
     },
-    /// A level that was merged into another.
+    /// A category that was merged into another.
     #[error(
-        "level '{}' of column '{}' is grouped into '{}': name that level instead",
-        shown(.level), shown(.column), shown(.group)
+        "category '{}' of column '{}' is grouped into '{}': name that category instead",
+        shown(.category), shown(.column), shown(.group)
     )]
-    GroupedLevel {
+    GroupedCategory {
         /// The column.
         column: String,
-        /// The level asked for.
-        level: String,
-        /// The level it became.
+        /// The category asked for.
+        category: String,
+        /// The category it became.
         group: String,
     },
     /// A column of the wrong kind.
@@ -243,7 +243,7 @@ pub enum Error {
     },
     /// Two columns that cannot stand under one another.
     #[error("{}: {reason}", visible(.file))]
-    Stack {
+    Concat {
         /// The later file.
         file: String,
         /// Why, and what to do.
@@ -251,7 +251,7 @@ pub enum Error {
     },
     /// A missing value where none is allowed.
     #[error(
-        "{place}: the value is missing: drop the row or column, or set missing = \"level\" or \
+        "{place}: the value is missing: drop the row or column, or set missing = \"category\" or \
          \"impute\""
     )]
     Missing {
@@ -264,45 +264,45 @@ pub enum Error {
         /// Where.
         place: Place,
     },
-    /// A level that the training rows did not have.
+    /// A category that the training rows did not have.
     #[error(
-        "{place}: level '{}' does not occur in the training rows: correct it, group it, or set \
-         unseen = \"other\"", shown(.level)
+        "{place}: category '{}' does not occur in the training rows: correct it, group it, or set \
+         unseen = \"other\"", shown(.category)
     )]
-    UnseenLevel {
+    UnseenCategory {
         /// Where.
         place: Place,
-        /// The level.
-        level: String,
+        /// The category.
+        category: String,
     },
     /// A class that the training rows did not have.
     #[error(
-        "{place}: class '{}' does not occur in the training rows: there are {}", shown(.level),
+        "{place}: class '{}' does not occur in the training rows: there are {}", shown(.category),
         .known.iter().take(12).map(|class| shown(class)).collect::<Vec<_>>().join(", ")
     )]
     UnseenClass {
         /// Where.
         place: Place,
         /// The class.
-        level: String,
+        category: String,
         /// The classes.
         known: Vec<String>,
     },
     /// A target without anything to learn.
-    #[error("target '{}' is always '{}' in the training rows: there is nothing to learn", shown(.column), shown(.level))]
+    #[error("target '{}' is always '{}' in the training rows: there is nothing to learn", shown(.column), shown(.category))]
     OneClass {
         /// The target.
         column: String,
         /// Its only class.
-        level: String,
+        category: String,
     },
-    /// A categorical column with too many levels to make indicators of.
-    #[error("column '{}' has {levels} levels in the training rows, more than max_levels = {max}: drop, group or bin it{hint}", shown(.column))]
-    TooManyLevels {
+    /// A categorical column with too many categories to make indicators of.
+    #[error("column '{}' has {categories} categories in the training rows, more than max_categories = {max}: drop, group or bin it{hint}", shown(.column))]
+    TooManyCategories {
         /// The column.
         column: String,
-        /// Its levels.
-        levels: usize,
+        /// Its categories.
+        categories: usize,
         /// The limit.
         max: usize,
         /// Where the first cell that is no number stands, if most are numbers.

@@ -1,11 +1,11 @@
 //! `where` expressions: which rows a requirement speaks of.
 //!
 //! ```
-//! use feasible_data::{Expression, Format, Table, UnknownLevels};
+//! use feasible_data::{Expression, Format, Table, UnknownCategories};
 //! let csv = b"age,race\n41,Black\n38,Black\n50,White\n,Black\n";
 //! let table = Table::from_bytes("people.csv", csv, &Format::default())?;
 //! let older = Expression::parse("race == 'Black' and age > 40")?;
-//! let filter = older.bind(&table, None, UnknownLevels::Reject)?;
+//! let filter = older.bind(&table, None, UnknownCategories::Reject)?;
 //! assert_eq!(filter.mask(), [true, false, false, false]);
 //! assert_eq!(filter.select(&[3, 2, 0]), [0]);
 //! # Ok::<(), feasible_data::Error>(())
@@ -32,7 +32,7 @@ mod print;
 
 use lexer::Position;
 
-pub use bind::{Filter, UnknownLevels};
+pub use bind::{Filter, UnknownCategories};
 pub use error::ExpressionError;
 
 /// A parsed expression, not yet held against a table. See the [module](self).

@@ -8,7 +8,7 @@
 //! | `trim` | true | spaces around a cell are not part of it |
 //! | `comment` | none | lines that begin with this character are skipped |
 //! | `skip_lines` | 0 | lines skipped before anything else |
-//! | `missing` | `[""]` | cells that mean "missing" (`?` is a level unless listed) |
+//! | `missing` | `[""]` | cells that mean "missing" (`?` is a category unless listed) |
 //! | `thousands` | none | character left out of numbers: `,` reads `1,234` as 1234 |
 //! | `strip_suffix` | none | taken off the end of text cells |
 //! | `duplicates` | `reject` | or `number`: a second `x` is called `x.1` |

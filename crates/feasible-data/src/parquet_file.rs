@@ -18,7 +18,7 @@ use parquet::data_type::DataType;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use crate::column::{Cells, Column, Kind, Levels};
+use crate::column::{Cells, Column, Kind, Categories};
 use crate::column_builder::ColumnBuilder;
 use crate::decoding::decoding;
 use crate::disk;
@@ -205,8 +205,8 @@ impl<'a> Filler<'a> {
         loop {
             values.clear();
             present.clear();
-            let levels = self.optional.then_some(&mut present);
-            let read = reader.read_records(BATCH, levels, None, &mut values);
+            let definition = self.optional.then_some(&mut present);
+            let read = reader.read_records(BATCH, definition, None, &mut values);
             let (rows, ..) = read.map_err(|error| Error::Parquet {
                 file: self.file.to_string(),
                 reason: error.to_string(),
@@ -272,7 +272,7 @@ impl<'a> Filler<'a> {
         let name = self.name.to_string();
         match self.cells {
             Growing::Numbers(x) if categorical => {
-                Ok(Column { name, cells: Cells::Levels(Levels::of_numbers(&x)) })
+                Ok(Column { name, cells: Cells::Categories(Categories::of_numbers(&x)) })
             }
             Growing::Numbers(x) => Ok(Column { name, cells: Cells::Numbers(x) }),
             Growing::Text(builder, _) => match builder.finish(self.file)? {

@@ -23,16 +23,16 @@
 //! | --- | --- | --- |
 //! | `columns` | all | the columns to use, in this order |
 //! | `drop` | none | columns not to use |
-//! | `categorical` | none | numeric columns whose numbers are levels |
-//! | `group` | none | per column: new level = the old levels it stands for |
-//! | `levels` | those in the training rows, sorted | per column: its levels, in this order |
-//! | `rare` | 0 | levels in fewer training rows than this become `(other)` |
+//! | `categorical` | none | numeric columns whose numbers are categories |
+//! | `group` | none | per column: new category = the old categories it stands for |
+//! | `categories` | those in the training rows, sorted | per column: its categories, in this order |
+//! | `rare` | 0 | categories in fewer training rows than this become `(other)` |
 //! | `bin` | none | per column: `{ quantiles = k }` or `{ edges = […], labels = […] }` |
 //! | `standardise` | true | subtract mean, divide by standard deviation: all, none or a list |
-//! | `missing` | `reject` | or `level`: its own level; `impute`: median or most frequent level |
+//! | `missing` | `reject` | or `category`: its own category; `impute`: median or most frequent category |
 //! | `missing_in` | none | the same for single columns |
-//! | `unseen` | `error` | or `other`: what to do with levels that training rows do not have |
-//! | `max_levels` | 1000 | more levels than this are taken for a mistake |
+//! | `unseen` | `error` | or `other`: what to do with categories that training rows do not have |
+//! | `max_categories` | 1000 | more categories than this are taken for a mistake |
 
 use std::collections::BTreeMap;
 
@@ -47,13 +47,13 @@ pub struct Preprocessing {
     pub columns: Option<Vec<String>>,
     /// Columns not to use.
     pub drop: Vec<String>,
-    /// Numeric columns whose numbers are levels.
+    /// Numeric columns whose numbers are categories.
     pub categorical: Vec<String>,
-    /// Column → new level → the old levels it stands for. Levels not named stay.
+    /// Column → new category → the old categories it stands for. Categories not named stay.
     pub group: BTreeMap<String, BTreeMap<String, Vec<String>>>,
-    /// Column → its levels after grouping, in order, whether training rows have them or not.
-    pub levels: BTreeMap<String, Vec<String>>,
-    /// Levels in fewer training rows than this become the level `(other)`. Default 0.
+    /// Column → its categories after grouping, in order, whether training rows have them or not.
+    pub categories: BTreeMap<String, Vec<String>>,
+    /// Categories in fewer training rows than this become the category `(other)`. Default 0.
     pub rare: usize,
     /// Numeric columns cut into intervals.
     pub bin: BTreeMap<String, Bins>,
@@ -63,10 +63,10 @@ pub struct Preprocessing {
     pub missing: Missing,
     /// The same for single columns.
     pub missing_in: BTreeMap<String, Missing>,
-    /// What to do with a level that the training rows do not have. Default error.
+    /// What to do with a category that the training rows do not have. Default error.
     pub unseen: Unseen,
-    /// A column with more levels is an error. Default 1000.
-    pub max_levels: usize,
+    /// A column with more categories is an error. Default 1000.
+    pub max_categories: usize,
 }
 
 impl Default for Preprocessing {
@@ -76,14 +76,14 @@ impl Default for Preprocessing {
             drop: Vec::new(),
             categorical: Vec::new(),
             group: BTreeMap::new(),
-            levels: BTreeMap::new(),
+            categories: BTreeMap::new(),
             rare: 0,
             bin: BTreeMap::new(),
             standardise: Standardise::All(true),
             missing: Missing::Reject,
             missing_in: BTreeMap::new(),
             unseen: Unseen::Error,
-            max_levels: 1000,
+            max_categories: 1000,
         }
     }
 }
@@ -141,26 +141,26 @@ pub enum Missing {
     /// An error that says where.
     #[default]
     Reject,
-    /// A level of its own, `(missing)`; for a number, its mean and an indicator `x is missing`.
-    Level,
-    /// The median of a number, the most frequent level of a category, in the training rows.
+    /// A category of its own, `(missing)`; for a number, its mean and an indicator `x is missing`.
+    Category,
+    /// The median of a number, the most frequent category of a categorical column, in the training rows.
     Impute,
 }
 
-/// What to do with a level that the training rows do not have.
+/// What to do with a category that the training rows do not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unseen {
     /// An error that says where.
     #[default]
     Error,
-    /// The level `(other)` if the column has it (see `rare` and `levels`); otherwise no level at
-    /// all, every indicator 0. A two-level column has one indicator only, so there the more
-    /// frequent level is taken.
+    /// The category `(other)` if the column has it (see `rare` and `categories`); otherwise no category at
+    /// all, every indicator 0. A column with two categories has one indicator only, so there the more
+    /// frequent category is taken.
     Other,
 }
 
-/// The level that missing cells become under [`Missing::Level`].
-pub const MISSING_LEVEL: &str = "(missing)";
-/// The level that rare levels, and unseen ones, become.
-pub const OTHER_LEVEL: &str = "(other)";
+/// The category that missing cells become under [`Missing::Category`].
+pub const MISSING_CATEGORY: &str = "(missing)";
+/// The category that rare categories, and unseen ones, become.
+pub const OTHER_CATEGORY: &str = "(other)";

@@ -18,8 +18,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
-use crate::column::{Levels, MISSING};
-use crate::encoder::as_levels;
+use crate::column::{Categories, MISSING};
+use crate::encoder::as_categories;
 use crate::error::{Error, Result};
 use crate::nearest::nearest;
 use crate::table::Table;
@@ -47,7 +47,7 @@ pub struct Fractions {
     pub test: f64,
     /// Default 0.
     pub seed: u64,
-    /// A column whose levels have about the same share in every part. Default none.
+    /// A column whose categories have about the same share in every part. Default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stratify: Option<String>,
 }
@@ -58,17 +58,17 @@ impl Default for Fractions {
     }
 }
 
-/// A split by the levels of a column, as a user writes it.
+/// A split by the categories of a column, as a user writes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ByColumn {
     /// The column that says which part a row is in.
     pub column: String,
-    /// Its levels that mean training.
+    /// Its categories that mean training.
     pub train: Vec<String>,
-    /// Its levels that mean validation.
+    /// Its categories that mean validation.
     pub validation: Vec<String>,
-    /// Its levels that mean test.
+    /// Its categories that mean test.
     pub test: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ impl Split {
         Ok(Self::cut(&drawn, counts).sorted())
     }
 
-    /// As [`Split::by_fraction`], so that each level of the column in `fractions.stratify` has
+    /// As [`Split::by_fraction`], so that each category of the column in `fractions.stratify` has
     /// its share of every part, to within one row.
     ///
     /// # Errors
@@ -95,12 +95,12 @@ impl Split {
             return Self::by_fraction(rows, fractions);
         };
         let [train, validation, _] = counts(rows.len(), fractions)?;
-        let levels = as_levels(&table.column(column)?.cells);
+        let categories = as_categories(&table.column(column)?.cells);
         let mut random = ChaCha8Rng::seed_from_u64(fractions.seed);
         let mut drawn = rows.to_vec();
         shuffle(&mut drawn, &mut random);
-        // Dealing the rows out level by level, in even steps, gives each level its share.
-        drawn.sort_by_key(|&row| levels.codes.get(row as usize));
+        // Dealing the rows out category by category, in even steps, gives each category its share.
+        drawn.sort_by_key(|&row| categories.codes.get(row as usize));
         let mut split = Self::default();
         let (n, mut dealt) = (rows.len() as u64, [0_u64; 2]);
         let shares = [train as u64, (train + validation) as u64];
@@ -121,25 +121,25 @@ impl Split {
         Ok(split.sorted())
     }
 
-    /// Takes the parts from the levels of a column. Rows of other levels are in no part.
+    /// Takes the parts from the categories of a column. Rows of other categories are in no part.
     ///
     /// # Errors
-    /// Unknown column or levels, a level in two parts, or a part without rows.
+    /// Unknown column or categories, a category in two parts, or a part without rows.
     pub fn by_column(table: &Table, rows: &[u32], by: &ByColumn) -> Result<Self> {
-        let levels = as_levels(&table.column(&by.column)?.cells);
-        let mut part = vec![0_u8; levels.levels.len()];
+        let categories = as_categories(&table.column(&by.column)?.cells);
+        let mut part = vec![0_u8; categories.names.len()];
         for (number, names) in [(1, &by.train), (2, &by.validation), (3, &by.test)] {
             for name in names {
-                let at = position(&levels, &by.column, name)?;
+                let at = position(&categories, &by.column, name)?;
                 if part[at] != 0 {
-                    let reason = format!("level '{name}' of '{}' is in two parts", by.column);
+                    let reason = format!("category '{name}' of '{}' is in two parts", by.column);
                     return Err(Error::Split { reason });
                 }
                 part[at] = number;
             }
         }
         let of = |number: u8| -> Vec<u32> {
-            let is = |&row: &u32| match levels.codes.get(row as usize) {
+            let is = |&row: &u32| match categories.codes.get(row as usize) {
                 MISSING => false,
                 code => part[code as usize] == number,
             };
@@ -152,7 +152,7 @@ impl Split {
             ("test", &by.test, &split.test),
         ] {
             if rows.is_empty() && (name == "train" || !names.is_empty()) {
-                let reason = format!("no row is in {name}: check the levels of '{}'", by.column);
+                let reason = format!("no row is in {name}: check the categories of '{}'", by.column);
                 return Err(Error::Split { reason });
             }
         }
@@ -173,12 +173,12 @@ impl Split {
     }
 }
 
-fn position(levels: &Levels, column: &str, level: &str) -> Result<usize> {
-    levels.levels.iter().position(|known| known == level).ok_or_else(|| Error::UnknownLevel {
+fn position(categories: &Categories, column: &str, category: &str) -> Result<usize> {
+    categories.names.iter().position(|known| known == category).ok_or_else(|| Error::UnknownCategory {
         column: column.to_string(),
-        level: level.to_string(),
-        nearest: nearest(level, levels.levels.iter().map(String::as_str)),
-        known: levels.levels.clone(),
+        category: category.to_string(),
+        nearest: nearest(category, categories.names.iter().map(String::as_str)),
+        known: categories.names.clone(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! A typed table: named columns of numbers or of levels, as read and before any encoding.
+//! A typed table: named columns of numbers or of categories, as read and before any encoding.
 //!
 //! ```
 //! use feasible_data::{Format, Kind, Table};
@@ -15,7 +15,7 @@
 use hashbrown::HashMap;
 
 #[cfg(feature = "parquet")]
-use crate::column::Levels;
+use crate::column::Categories;
 use crate::column::{Cells, Column, Kind};
 use crate::error::{Error, Place, Result};
 use crate::nearest::nearest;
@@ -53,7 +53,7 @@ impl Table {
             if column.len() != rows {
                 let reason =
                     format!("column '{}' has {} rows, not {rows}", column.name, column.len());
-                return Err(Error::Stack { file: name.to_string(), reason });
+                return Err(Error::Concat { file: name.to_string(), reason });
             }
             if let Some(first) = index.insert(column.name.clone(), at) {
                 return Err(Error::DuplicateColumn {
@@ -123,7 +123,7 @@ impl Table {
     pub fn bytes(&self) -> usize {
         let bytes = |column: &Column| match &column.cells {
             Cells::Numbers(x) => x.bytes(),
-            Cells::Levels(levels) => levels.codes.bytes(),
+            Cells::Categories(categories) => categories.codes.bytes(),
         };
         self.columns.iter().map(bytes).sum()
     }
@@ -139,9 +139,9 @@ impl Table {
                 Cells::Numbers(x) => {
                     Cells::Numbers(rows.clone().map(|row| x.get(row)).collect::<Vec<_>>().into())
                 }
-                Cells::Levels(levels) => Cells::Levels(Levels {
-                    codes: rows.clone().map(|row| levels.codes.get(row)).collect(),
-                    ..levels.clone()
+                Cells::Categories(categories) => Cells::Categories(Categories {
+                    codes: rows.clone().map(|row| categories.codes.get(row)).collect(),
+                    ..categories.clone()
                 }),
             },
         };

@@ -1,8 +1,8 @@
 //! What is to be predicted: a class or a number, from a column of the table.
 //!
-//! Two classes are numbered so that the positive level is class 1; without a positive level,
-//! and with more classes, levels are numbered in sorted order (as numbers if all are numbers). A
-//! numeric column is a number to predict unless it has a positive level, only two values, or
+//! Two classes are numbered so that the positive category is class 1; without a positive category,
+//! and with more classes, categories are numbered in sorted order (as numbers if all are numbers). A
+//! numeric column is a number to predict unless it has a positive category, only two values, or
 //! `task = "classify"`.
 //!
 //! ```
@@ -23,8 +23,8 @@ use feasible::Targets;
 use serde::{Deserialize, Serialize};
 
 use crate::codes::Codes;
-use crate::column::{Cells, Column, Levels, MISSING};
-use crate::encoder::as_levels;
+use crate::column::{Cells, Column, Categories, MISSING};
+use crate::encoder::as_categories;
 use crate::error::{Error, Result};
 use crate::nearest::nearest;
 use crate::table::Table;
@@ -35,10 +35,10 @@ use crate::table::Table;
 pub struct TargetSpec {
     /// The column.
     pub column: String,
-    /// The level that is class 1, where there are two.
+    /// The category that is class 1, where there are two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positive: Option<String>,
-    /// New level → the old levels it stands for.
+    /// New category → the old categories it stands for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub group: BTreeMap<String, Vec<String>>,
     /// Classes or a number; by default what the column is.
@@ -63,10 +63,10 @@ impl TargetSpec {
         Self { column, positive: None, group: BTreeMap::new(), task: None }
     }
 
-    /// The level that is class 1.
+    /// The category that is class 1.
     #[must_use]
-    pub fn positive(mut self, level: &str) -> Self {
-        self.positive = Some(level.to_string());
+    pub fn positive(mut self, category: &str) -> Self {
+        self.positive = Some(category.to_string());
         self
     }
 }
@@ -78,7 +78,7 @@ pub struct TargetEncoder {
     column: String,
     /// Class 0, 1, …; `None` for a number.
     classes: Option<Vec<String>>,
-    /// Old level → the class it is grouped into.
+    /// Old category → the class it is grouped into.
     #[serde(default)]
     groups: BTreeMap<String, String>,
 }
@@ -87,7 +87,7 @@ impl TargetEncoder {
     /// Fits the target to training rows.
     ///
     /// # Errors
-    /// An unknown column or level, a missing target, only one class, or a positive level where
+    /// An unknown column or category, a missing target, only one class, or a positive category where
     /// there are more than two classes.
     pub fn fit(table: &Table, rows: &[u32], spec: &TargetSpec) -> Result<Self> {
         let column = table.column(&spec.column)?;
@@ -103,16 +103,16 @@ impl TargetEncoder {
         let task = spec.task.unwrap_or_else(|| usual_task(column, spec));
         if task == Task::Regress {
             if spec.positive.is_some() || !spec.group.is_empty() {
-                return Err(wrong("a number to predict has no positive level or groups".into()));
+                return Err(wrong("a number to predict has no positive category or groups".into()));
             }
             let fitted =
                 Self { column: spec.column.clone(), classes: None, groups: BTreeMap::new() };
             fitted.transform(table, rows)?;
             return Ok(fitted);
         }
-        let source = as_levels(&column.cells);
+        let source = as_categories(&column.cells);
         let groups = groups(spec, &source)?;
-        let mut used = vec![false; source.levels.len()];
+        let mut used = vec![false; source.names.len()];
         for &row in rows {
             match source.codes.get(row as usize) {
                 MISSING => {
@@ -123,8 +123,8 @@ impl TargetEncoder {
             }
         }
         let mut names: Vec<String> = Vec::new();
-        for (level, _) in source.levels.iter().zip(used).filter(|(_, used)| *used) {
-            let class = groups.get(level).unwrap_or(level);
+        for (category, _) in source.names.iter().zip(used).filter(|(_, used)| *used) {
+            let class = groups.get(category).unwrap_or(category);
             if !names.contains(class) {
                 names.push(class.clone());
             }
@@ -133,12 +133,12 @@ impl TargetEncoder {
                 return Err(wrong(format!("more than 1000 classes: {hint}")));
             }
         }
-        let mut classes = Levels::sorted(names, Codes::default()).levels;
+        let mut classes = Categories::sorted(names, Codes::default()).names;
         if let Some(positive) = &spec.positive {
             if !classes.contains(positive) {
-                return Err(Error::UnknownLevel {
+                return Err(Error::UnknownCategory {
                     column: spec.column.clone(),
-                    level: positive.clone(),
+                    category: positive.clone(),
                     nearest: nearest(positive, classes.iter().map(String::as_str)),
                     known: classes,
                 });
@@ -147,13 +147,13 @@ impl TargetEncoder {
                 let names = classes.join(", ");
                 let hint = "group the others into one";
                 return Err(wrong(format!(
-                    "a positive level, but the classes are {names}: {hint}"
+                    "a positive category, but the classes are {names}: {hint}"
                 )));
             }
             classes.sort_by_key(|class| class == positive);
         }
-        if let [level] = classes.as_slice() {
-            return Err(Error::OneClass { column: spec.column.clone(), level: level.clone() });
+        if let [category] = classes.as_slice() {
+            return Err(Error::OneClass { column: spec.column.clone(), category: category.clone() });
         }
         Ok(Self { column: spec.column.clone(), classes: Some(classes), groups })
     }
@@ -173,8 +173,8 @@ impl TargetEncoder {
         self.classes.as_deref()
     }
 
-    /// The levels of the column that stand for classes, groups written out; `None` if a number is predicted.
-    pub fn levels(&self) -> Option<Vec<&str>> {
+    /// The categories of the column that stand for classes, groups written out; `None` if a number is predicted.
+    pub fn categories(&self) -> Option<Vec<&str>> {
         let classes = self.classes.as_ref()?.iter();
         Some(classes.chain(self.groups.keys()).map(String::as_str).collect())
     }
@@ -205,19 +205,19 @@ impl TargetEncoder {
             };
             return Ok(Targets::Values(rows.iter().map(number).collect::<Result<_>>()?));
         };
-        let source = as_levels(&column.cells);
-        let class = |level: &String| {
-            let level = self.groups.get(level).unwrap_or(level);
-            classes.iter().position(|class| class == level)
+        let source = as_categories(&column.cells);
+        let class = |category: &String| {
+            let category = self.groups.get(category).unwrap_or(category);
+            classes.iter().position(|class| class == category)
         };
-        let to: Vec<Option<usize>> = source.levels.iter().map(class).collect();
+        let to: Vec<Option<usize>> = source.names.iter().map(class).collect();
         let class = |&row: &u32| match source.codes.get(row as usize) {
             MISSING => Err(missing(row as usize)),
             code => match to[code as usize] {
                 Some(class) => Ok(class as u32),
                 None => Err(Error::UnseenClass {
                     place: table.place(row as usize, &self.column),
-                    level: source.levels[code as usize].clone(),
+                    category: source.names[code as usize].clone(),
                     known: classes.clone(),
                 }),
             },
@@ -229,7 +229,7 @@ impl TargetEncoder {
 fn usual_task(column: &Column, spec: &TargetSpec) -> Task {
     match &column.cells {
         _ if spec.positive.is_some() || !spec.group.is_empty() => Task::Classify,
-        Cells::Levels(_) => Task::Classify,
+        Cells::Categories(_) => Task::Classify,
         Cells::Numbers(values) => {
             let mut distinct: Vec<f64> = Vec::new();
             for x in values.iter().filter(|x| !x.is_nan()) {
@@ -245,16 +245,16 @@ fn usual_task(column: &Column, spec: &TargetSpec) -> Task {
     }
 }
 
-fn groups(spec: &TargetSpec, source: &Levels) -> Result<BTreeMap<String, String>> {
+fn groups(spec: &TargetSpec, source: &Categories) -> Result<BTreeMap<String, String>> {
     let mut groups = BTreeMap::new();
     for (new, olds) in &spec.group {
         for old in olds {
-            if !source.levels.contains(old) {
-                return Err(Error::UnknownLevel {
+            if !source.names.contains(old) {
+                return Err(Error::UnknownCategory {
                     column: spec.column.clone(),
-                    level: old.clone(),
-                    nearest: nearest(old, source.levels.iter().map(String::as_str)),
-                    known: source.levels.clone(),
+                    category: old.clone(),
+                    nearest: nearest(old, source.names.iter().map(String::as_str)),
+                    known: source.names.clone(),
                 });
             }
             groups.insert(old.clone(), new.clone());

@@ -4,7 +4,7 @@
 
 use feasible::Targets;
 use feasible_data::{
-    DataSet, Encoder, Encoding, Expression, TargetEncoder, UnknownLevels, samples,
+    DataSet, Encoder, Encoding, Expression, TargetEncoder, UnknownCategories, samples,
 };
 use sha2::{Digest, Sha256};
 
@@ -47,7 +47,7 @@ fn compas_has_6172_rows_within_30_days_and_no_names() {
     let compas = DataSet::compas();
     let (table, split) = compas.load().unwrap();
     let within = Expression::parse(compas.keep.unwrap()).unwrap();
-    let filter = within.bind(&table, None, UnknownLevels::Reject).unwrap();
+    let filter = within.bind(&table, None, UnknownCategories::Reject).unwrap();
     assert_eq!(filter.select(&table.all_rows()).len(), 6_172);
     assert_eq!((split.train.len(), split.test.len()), (4_937, 1_235));
     for column in table.columns() {
@@ -122,7 +122,7 @@ fn adult_groups_are_as_large_as_in_the_reference() {
     let encoder = Encoder::fit(&table, &split.train, &adult.preprocessing, &["income"]).unwrap();
     let share = |text: &str| {
         let expression = Expression::parse(text).unwrap();
-        let filter = expression.bind(&table, Some(&encoder), UnknownLevels::Reject).unwrap();
+        let filter = expression.bind(&table, Some(&encoder), UnknownCategories::Reject).unwrap();
         100.0 * filter.select(&split.train).len() as f64 / split.train.len() as f64
     };
     assert!((share("encoded(marital-status) == 'Married'") - 47.3).abs() < 0.05);
@@ -153,7 +153,7 @@ fn compas_encodes_to_the_23_columns_of_the_paper() {
     assert_eq!(encoder.width(), 23);
     assert_eq!(edges(&encoder, "age"), [24.0, 29.0, 34.0, 45.0]);
     assert_eq!(
-        encoder.variable("race").unwrap().0.levels().unwrap(),
+        encoder.variable("race").unwrap().0.categories().unwrap(),
         ["African-American", "Caucasian", "Hispanic", "Other"]
     );
     assert!(encoder.names().contains(&"priors_count = more than 4".to_string()));

@@ -40,12 +40,12 @@ fn standardise_can_be_off_or_for_some() {
 }
 
 #[test]
-fn missing_cells_become_a_level_or_are_imputed() {
+fn missing_cells_become_a_category_or_are_imputed() {
     let table = table("n,c,b\n1,x,1\n,x,2\n4,,\n7,y,9\n");
     let bin = [("b".to_string(), Bins::edges(&[5.0]))];
-    let level =
-        Preprocessing { missing: Missing::Level, bin: bin.clone().into(), ..Default::default() };
-    let encoder = fit(&table, &level).unwrap();
+    let category =
+        Preprocessing { missing: Missing::Category, bin: bin.clone().into(), ..Default::default() };
+    let encoder = fit(&table, &category).unwrap();
     assert_eq!(
         encoder.names(),
         ["n", "n is missing", "c = x", "c = y", "c is missing", "b <= 5", "b > 5", "b is missing"]
@@ -61,25 +61,25 @@ fn missing_cells_become_a_level_or_are_imputed() {
     };
     let encoder = fit(&table, &impute).unwrap();
     let x = encoder.transform(&table, &[1, 2]).unwrap();
-    // The median of 1, 4, 7 is 4; x is the most frequent level; b <= 5 the most frequent bin.
+    // The median of 1, 4, 7 is 4; x is the most frequent category; b <= 5 the most frequent bin.
     assert_eq!((x.row(0), x.row(1)), (vec![4.0, 0.0, 0.0], vec![4.0, 0.0, 0.0]));
 }
 
 #[test]
-fn levels_can_be_grouped_declared_and_gathered_when_rare() {
+fn categories_can_be_grouped_declared_and_gathered_when_rare() {
     let table = table("c\nb\nb\na\nd\ne\n");
     let spec: Preprocessing =
-        toml::from_str("[group.c]\nvowel = ['a', 'e']\n[levels]\nc = ['vowel', 'd', 'b', 'z']\n")
+        toml::from_str("[group.c]\nvowel = ['a', 'e']\n[categories]\nc = ['vowel', 'd', 'b', 'z']\n")
             .unwrap();
     let names = fit(&table, &spec).unwrap().names();
     assert_eq!(names, ["c = vowel", "c = d", "c = b", "c = z"]);
     let rare = Preprocessing { rare: 2, ..Preprocessing::default() };
     let encoder = fit(&table, &rare).unwrap();
-    assert_eq!(encoder.variables()[0].levels().unwrap(), ["(other)", "b"]);
+    assert_eq!(encoder.variables()[0].categories().unwrap(), ["(other)", "b"]);
 }
 
 #[test]
-fn numbers_can_be_levels() {
+fn numbers_can_be_categories() {
     let table = table("c\n10\n9\n9\n2.5\n");
     let spec: Preprocessing = toml::from_str("categorical = ['c']").unwrap();
     assert_eq!(fit(&table, &spec).unwrap().names(), ["c = 2.5", "c = 9", "c = 10"]);
@@ -108,11 +108,11 @@ fn mistakes_in_the_steps_are_explained() {
         ("bin = { a = { edges = [1], labels = ['low'] } }", "1 labels for 2 bins"),
         ("bin = { a = { edges = [1], labels = ['low', 'low'] } }", "twice"),
         ("bin = { a = { quantiles = 2 } }\nstandardise = ['a']", "choose one"),
-        ("group = { c = { v = ['x', 'q'] } }", "no level 'q'"),
+        ("group = { c = { v = ['x', 'q'] } }", "no category 'q'"),
         ("group = { c = { v = ['x'], w = ['x'] } }", "in both 'v' and 'w'"),
-        ("group = { c = { z = ['x'] } }", "'z' is also a level"),
-        ("levels = { c = ['x', 'y'] }", "no level 'z'"),
-        ("max_levels = 2", "more than max_levels = 2"),
+        ("group = { c = { z = ['x'] } }", "'z' is also a category"),
+        ("categories = { c = ['x', 'y'] }", "no category 'z'"),
+        ("max_categories = 2", "more than max_categories = 2"),
         ("drop = ['a', 'c']", "no column is left"),
     ] {
         let spec: Preprocessing = toml::from_str(spec).unwrap();
@@ -230,10 +230,10 @@ fn a_column_can_say_which_part_a_row_is_in() {
 proptest! {
     #[test]
     fn a_stratified_split_has_the_right_sizes_and_shares(
-        levels in prop::collection::vec(0..4_u8, 30..300),
+        categories in prop::collection::vec(0..4_u8, 30..300),
         train in 0.1..0.6_f64, validation in 0.1..0.2_f64, seed in any::<u64>(),
     ) {
-        let column: Vec<f64> = levels.iter().map(|&level| f64::from(level)).collect();
+        let column: Vec<f64> = categories.iter().map(|&category| f64::from(category)).collect();
         let table = Table::new("t", vec![Column::numbers("c", column)]).unwrap();
         let rows = table.all_rows();
         let stratify = Some("c".to_string());
@@ -243,8 +243,8 @@ proptest! {
         prop_assert_eq!(split.train.len(), plain.train.len());
         prop_assert_eq!(split.validation.len(), plain.validation.len());
         prop_assert_eq!(split.test.len(), plain.test.len());
-        for level in 0..4_u8 {
-            let of = |rows: &[u32]| rows.iter().filter(|&&r| levels[r as usize] == level).count() as f64;
+        for category in 0..4_u8 {
+            let of = |rows: &[u32]| rows.iter().filter(|&&r| categories[r as usize] == category).count() as f64;
             for part in [&split.train, &split.validation, &split.test] {
                 let due = of(&rows) * part.len() as f64 / rows.len() as f64;
                 prop_assert!((of(part) - due).abs() < 2.0, "{} against {}", of(part), due);
@@ -269,7 +269,7 @@ fn people() -> (Table, Encoder) {
 }
 
 #[test]
-fn swaps_exchange_two_levels_and_leave_others_alone() {
+fn swaps_exchange_two_categories_and_leave_others_alone() {
     let (table, encoder) = people();
     let x = encoder.transform(&table, &[0, 1, 2]).unwrap();
     let change = &Counterfactual::swap("race", "a", "b").changes(&encoder).unwrap()[0];
@@ -284,7 +284,7 @@ fn swaps_exchange_two_levels_and_leave_others_alone() {
 }
 
 #[test]
-fn columns_are_set_to_levels_bins_and_numbers() {
+fn columns_are_set_to_categories_bins_and_numbers() {
     let (table, encoder) = people();
     let x = encoder.transform(&table, &[0, 1, 2]).unwrap();
     let spec: Counterfactual =
@@ -374,10 +374,10 @@ fn mistakes_in_counterfactuals_are_explained() {
 }
 
 #[test]
-fn stacked_tables_keep_their_rows_levels_and_lines() {
+fn concatenated_tables_keep_their_rows_categories_and_lines() {
     let a = Table::from_bytes("a.csv", b"x,c\n1,q\n2,p\n", &Format::default()).unwrap();
     let b = Table::from_bytes("b.csv", b"c,x\nr,3\np,\n", &Format::default()).unwrap();
-    let (both, ranges) = Table::stack("both", vec![a.clone(), b]).unwrap();
+    let (both, ranges) = Table::concat("both", vec![a.clone(), b]).unwrap();
     assert_eq!(ranges, [0..2, 2..4]);
     let c: Vec<_> = (0..4).map(|row| both.column("c").unwrap().text(row).unwrap()).collect();
     assert_eq!(c, ["q", "p", "r", "p"]);
@@ -385,7 +385,7 @@ fn stacked_tables_keep_their_rows_levels_and_lines() {
     assert_eq!(both.origin(2), ("b.csv", 2));
     for other in [b"x,c\nword,p\n".as_slice(), b"x,c,d\n1,p,2\n", b"x\n1\n"] {
         let other = Table::from_bytes("b.csv", other, &Format::default()).unwrap();
-        assert!(Table::stack("both", vec![a.clone(), other]).is_err());
+        assert!(Table::concat("both", vec![a.clone(), other]).is_err());
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
 
-use feasible_data::{Bins, Encoder, Expression, Format, Preprocessing, Table, UnknownLevels};
+use feasible_data::{Bins, Encoder, Expression, Format, Preprocessing, Table, UnknownCategories};
 use proptest::prelude::*;
 
 fn table() -> Table {
@@ -20,14 +20,14 @@ fn select(text: &str) -> Vec<u32> {
         group: [("race".to_string(), [("Other".to_string(), vec!["Asian".to_string()])].into())]
             .into(),
         bin: [("age".to_string(), Bins::edges(&[20.0, 40.0]))].into(),
-        missing: feasible_data::Missing::Level,
+        missing: feasible_data::Missing::Category,
         ..Preprocessing::default()
     };
     let encoder = Encoder::fit(&table, &table.all_rows(), &spec, &[]).unwrap();
     let expression = Expression::parse(text).unwrap();
     let again = Expression::parse(&expression.to_string()).unwrap();
     assert!(again.same_as(&expression), "{text} was printed as {expression}");
-    let filter = expression.bind(&table, Some(&encoder), UnknownLevels::Reject).unwrap();
+    let filter = expression.bind(&table, Some(&encoder), UnknownCategories::Reject).unwrap();
     filter.select(&table.all_rows())
 }
 
@@ -37,7 +37,7 @@ fn error(text: &str) -> String {
     match parsed {
         Err(error) => error.to_string(),
         Ok(expression) => {
-            expression.bind(&table, None, UnknownLevels::Reject).unwrap_err().to_string()
+            expression.bind(&table, None, UnknownCategories::Reject).unwrap_err().to_string()
         }
     }
 }
@@ -120,10 +120,10 @@ fn errors_show_the_place_and_the_way_out() {
 }
 
 #[test]
-fn levels_another_table_lacks_match_nothing_if_so_asked() {
+fn categories_another_table_lacks_match_nothing_if_so_asked() {
     let table = table();
     let expression = Expression::parse("race == 'Purple' or race == 'White'").unwrap();
-    let filter = expression.bind(&table, None, UnknownLevels::MatchNothing).unwrap();
+    let filter = expression.bind(&table, None, UnknownCategories::MatchNothing).unwrap();
     assert_eq!(filter.mask(), [false, true, false, false]);
 }
 

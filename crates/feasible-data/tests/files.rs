@@ -248,7 +248,7 @@ fn an_empty_cell_of_the_only_column_is_a_row_when_it_is_quoted() {
 #[test]
 fn a_table_of_one_column_keeps_its_rows_when_it_is_written_and_read() {
     let cells = [Some("a"), None, Some("b"), None, None];
-    let table = Table::new("t", vec![feasible_data::Column::levels("x", cells)]).unwrap();
+    let table = Table::new("t", vec![feasible_data::Column::categories("x", cells)]).unwrap();
     let mut csv = Vec::new();
     table.write_csv(&mut csv).unwrap();
     let again = read(&csv).unwrap();

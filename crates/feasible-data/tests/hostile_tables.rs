@@ -134,7 +134,7 @@ fn nan_and_infinity_among_numbers_are_refused_unless_missing() {
 }
 
 #[test]
-fn nan_among_text_is_a_level() {
+fn nan_among_text_is_a_category() {
     let table = read(b"dish\nnan\nrice\n").unwrap();
     assert_eq!(table.column("dish").unwrap().text(0).unwrap(), "nan");
 }
@@ -164,19 +164,19 @@ fn thousands_separators_are_refused_unless_declared() {
 }
 
 #[test]
-fn an_unseen_level_is_an_error_or_other_as_the_spec_says() {
+fn an_unseen_category_is_an_error_or_other_as_the_spec_says() {
     let train = read(b"c,d\nx,p\ny,q\nz,q\n").unwrap();
     let new = Table::from_bytes("new.csv", b"c,d\nx,p\nw,r\n", &Format::default()).unwrap();
     let strict = encoded(&train, &Preprocessing::default()).unwrap();
     let error = strict.transform(&new, &[0, 1]).unwrap_err();
-    assert!(error.to_string().starts_with("new.csv, line 3, column 'c': level 'w' does not occur"));
+    assert!(error.to_string().starts_with("new.csv, line 3, column 'c': category 'w' does not occur"));
     assert!(strict.transform(&new, &[0]).is_ok(), "only rows that are asked for count");
     let lenient = Preprocessing { unseen: Unseen::Other, ..Preprocessing::default() };
     let x = encoded(&train, &lenient).unwrap().transform(&new, &[1]).unwrap();
-    // No indicator of c, and of the two-level d the more frequent level q.
+    // No indicator of c, and of d, which has two categories, the more frequent one, q.
     assert_eq!(x.row(0), [0.0, 0.0, 0.0, 1.0]);
     let explicit = Preprocessing {
-        levels: [("c".to_string(), ["x", "y", "z", "(other)"].map(String::from).to_vec())].into(),
+        categories: [("c".to_string(), ["x", "y", "z", "(other)"].map(String::from).to_vec())].into(),
         ..lenient
     };
     let x = encoded(&train, &explicit).unwrap().transform(&new, &[1]).unwrap();
@@ -211,8 +211,8 @@ fn a_late_text_cell_makes_a_column_categorical_with_its_spelling_kept() {
     assert_eq!(zip.text(0).unwrap(), "007");
     assert_eq!(zip.text(1).unwrap(), "7.0");
     assert_eq!(zip.missing(), 1);
-    let Cells::Levels(levels) = &zip.cells else { panic!("levels") };
-    let mixed = levels.mixed.as_ref().unwrap();
+    let Cells::Categories(categories) = &zip.cells else { panic!("categories") };
+    let mixed = categories.mixed.as_ref().unwrap();
     assert_eq!((mixed.numbers, mixed.line, mixed.value.as_str()), (2, 4, "unknown"));
 }
 
@@ -236,7 +236,7 @@ fn numbers_that_mean_missing_are_missing() {
 }
 
 #[test]
-fn too_many_levels_point_at_the_cell_that_is_no_number() {
+fn too_many_categories_point_at_the_cell_that_is_no_number() {
     let mut text = String::from("id,y\n");
     (0..2000).for_each(|i| text.push_str(&format!("{i},{}\n", i % 2)));
     text.push_str("n/a,1\n");

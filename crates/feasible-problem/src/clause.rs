@@ -1,7 +1,7 @@
 //! From `[[requirement]]` to the core's requirements, on any table.
 //!
 //! In two steps. [`expand`], once, on the training table: `fairness` and `groups` become one
-//! requirement with a `where` for each level and rate. [`Clause::of`], for a fitted encoder and
+//! requirement with a `where` for each category and rate. [`Clause::of`], for a fitted encoder and
 //! target: expressions are parsed, each change of a counterfactual becomes a clause, `within`
 //! becomes two. A [`Clause`] then makes a [`Requirement`] of the samples of any table; a saved
 //! model carries the expanded requirements and is audited with the same clauses.
@@ -15,7 +15,7 @@ use feasible::requirement::Sense;
 use feasible::{Loss, Population, Requirement, Samples, Shift, Targets};
 use feasible_data::image::{Augmentation, Shape};
 use feasible_data::{
-    Change, Counterfactual, Encoder, Expression, Table, TargetEncoder, UnknownLevels, visible,
+    Change, Counterfactual, Encoder, Expression, Table, TargetEncoder, UnknownCategories, visible,
 };
 
 use crate::augmented::Augmented;
@@ -99,8 +99,8 @@ pub struct Ground<'a> {
     pub samples: &'a Arc<Samples>,
     /// The encoder that made them.
     pub encoder: &'a Encoder,
-    /// What to do with levels that this table does not have.
-    pub unknown: UnknownLevels,
+    /// What to do with categories that this table does not have.
+    pub unknown: UnknownCategories,
     shifts: Vec<(Change, Arc<Shift>)>,
     adversaries: Vec<Arc<Adversary>>,
     augmented: Option<(Augmentation, Shape)>,
@@ -115,7 +115,7 @@ impl<'a> Ground<'a> {
         rows: &'a [u32],
         samples: &'a Arc<Samples>,
         encoder: &'a Encoder,
-        unknown: UnknownLevels,
+        unknown: UnknownCategories,
     ) -> Self {
         let (shifts, adversaries, views) = (Vec::new(), Vec::new(), Vec::new());
         let augmented = None;
@@ -225,7 +225,7 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// Makes one requirement of each level and rate where `groups` and `fairness` ask for it.
+/// Makes one requirement of each category and rate where `groups` and `fairness` ask for it.
 ///
 /// # Errors
 /// Keys that do not go together, or an unknown column.
@@ -261,7 +261,7 @@ pub fn expand(
                 all.push((at, one));
                 continue;
             };
-            let levels = group_levels(table, encoder, &column)
+            let categories = group_categories(table, encoder, &column)
                 .map_err(|e| source.about(&key("groups"), e))?;
             let given = match &one.filter {
                 Some(text) => Some(
@@ -269,13 +269,13 @@ pub fn expand(
                 ),
                 None => None,
             };
-            for (level, condition) in levels {
+            for (category, condition) in categories {
                 let filter = match given.clone() {
                     Some(given) => given.and(condition),
                     None => condition,
                 };
                 let filter = filter.to_string();
-                let name = format!("{}: {}", one.name, visible(&level));
+                let name = format!("{}: {}", one.name, visible(&category));
                 let against = one.against.clone().or(one.within.map(|_| "everyone".into()));
                 all.push((
                     at,
@@ -287,27 +287,27 @@ pub fn expand(
     Ok(all)
 }
 
-/// The levels of a column and the expression that selects each: as encoded if it is an input.
-fn group_levels(
+/// The categories of a column and the expression that selects each: as encoded if it is an input.
+fn group_categories(
     table: &Table,
     encoder: &Encoder,
     column: &str,
 ) -> Result<Vec<(String, Expression)>, feasible_data::Error> {
     if let Ok((variable, _)) = encoder.variable(column)
-        && let Some(levels) = variable.levels()
+        && let Some(categories) = variable.categories()
     {
         let of = |l: &String| (l.clone(), Expression::is(column, l, true));
-        return Ok(levels.iter().map(of).collect());
+        return Ok(categories.iter().map(of).collect());
     }
     match &table.column(column)?.cells {
-        feasible_data::Cells::Levels(levels) => {
+        feasible_data::Cells::Categories(categories) => {
             let of = |l: &String| (l.clone(), Expression::is(column, l, false));
-            Ok(levels.levels.iter().map(of).collect())
+            Ok(categories.names.iter().map(of).collect())
         }
         feasible_data::Cells::Numbers(_) => Err(feasible_data::Error::Kind {
             column: column.to_string(),
             found: "a number".into(),
-            needed: "groups are levels: bin it or declare it categorical".into(),
+            needed: "groups are categories: bin it or declare it categorical".into(),
         }),
     }
 }
@@ -637,7 +637,7 @@ fn rate_losses(
         return Err(source.at(key, "rates are of classes, but a number is predicted: use a loss"));
     };
     if classes.len() > 2 && !matches!(rate, Rate::Error | Rate::Accuracy) {
-        let message = "needs two classes: group the target's levels, or use error or accuracy";
+        let message = "needs two classes: group the target's categories, or use error or accuracy";
         return Err(source.at(key, message));
     }
     let selected = (Loss::Probability { class: 1 }, Some(Loss::Selected { class: 1 }));

@@ -63,7 +63,7 @@ impl Gallery {
         let class = |&label: &u32| Some(images.classes()[label as usize].as_str());
         let rows = || 0..images.len();
         let columns = vec![
-            Column::levels(CLASS, images.labels().iter().map(class)),
+            Column::categories(CLASS, images.labels().iter().map(class)),
             Column::numbers("brightness", rows().map(|row| images.brightness(row)).collect()),
             Column::numbers(DIGEST, rows().map(|row| images.digest(row)).collect()),
         ];

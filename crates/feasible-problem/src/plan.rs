@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use feasible::certificate::Design;
 use feasible::{Draft as ProblemDraft, Learner, Model, Problem, Samples};
-use feasible_data::{Change, Encoder, Split, Table, TargetEncoder, UnknownLevels};
+use feasible_data::{Change, Encoder, Split, Table, TargetEncoder, UnknownCategories};
 
 use crate::clause::{Clause, Ground, changes, expand};
 use crate::data::{Data, Draft};
@@ -229,7 +229,7 @@ impl Plan {
         let augmentation = spec.data.augment.zip(data.image_shape());
         let build = |samples: &Arc<Samples>, rows: &[u32], part: &str| {
             let mut ground =
-                Ground::new(&data.table, rows, samples, &data.encoder, UnknownLevels::Reject)
+                Ground::new(&data.table, rows, samples, &data.encoder, UnknownCategories::Reject)
                     .augmented(augmentation.filter(|_| part == "training"));
             let everyone = ground.everyone();
             let (loss, _) = loss.losses();
@@ -271,13 +271,13 @@ impl Plan {
             None => None,
         };
         if let Some(test) = &data.test {
-            // Checked now so that a misspelt level does not come to light after the training.
+            // Checked now so that a misspelt category does not come to light after the training.
             let mut ground = Ground::new(
                 &data.table,
                 &data.split.test,
                 test,
                 &data.encoder,
-                UnknownLevels::MatchNothing,
+                UnknownCategories::MatchNothing,
             );
             for clause in &clauses {
                 clause.on(&mut ground).map_err(|error| at_clause(source, error))?;
@@ -639,7 +639,7 @@ fn leave_room(
         &data.reserve_rows,
         reserve,
         &data.encoder,
-        UnknownLevels::MatchNothing,
+        UnknownCategories::MatchNothing,
     );
     for clause in clauses {
         let requirement = clause.on(&mut ground).map_err(|error| at_clause(source, error))?;

@@ -52,11 +52,11 @@ pub(crate) fn augmentation(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(crate) fn missing(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": ["reject", "level", "impute"] })
+    json_schema!({ "type": "string", "enum": ["reject", "category", "impute"] })
 }
 
 pub(crate) fn missing_in(_: &mut SchemaGenerator) -> Schema {
-    let values = one_of(&["reject", "level", "impute"]);
+    let values = one_of(&["reject", "category", "impute"]);
     json_schema!({ "type": "object", "additionalProperties": values })
 }
 
@@ -136,15 +136,15 @@ pub(crate) fn counterfactuals() -> Schema {
         "properties": {
             "swap": {
                 "type": "object", "additionalProperties": pair,
-                "description": "Column → the two levels to exchange."
+                "description": "Column → the two categories to exchange."
             },
             "set": {
                 "type": "object", "additionalProperties": set,
-                "description": "Column → the level or number to give it."
+                "description": "Column → the category or number to give it."
             },
             "pairs": {
                 "type": "string",
-                "description": "A column: one change for every pair of its levels."
+                "description": "A column: one change for every pair of its categories."
             },
             "crosses": {
                 "type": "array", "items": { "type": "string" }, "minItems": 2,

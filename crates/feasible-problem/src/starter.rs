@@ -4,8 +4,8 @@ use feasible_data::{Cells, Column, Table, is_hidden, visible};
 
 use crate::error::Result;
 
-/// Levels above which a categorical column is taken for an identifier and dropped.
-const TOO_MANY_LEVELS: usize = 50;
+/// Categories above which a categorical column is taken for an identifier and dropped.
+const TOO_MANY_CATEGORIES: usize = 50;
 
 /// A commented problem file for a table; `file` is how it will be named in it, `target` the
 /// column to predict (by default the last one).
@@ -28,10 +28,10 @@ pub fn starter(table: &Table, file: &str, target: Option<&str>) -> Result<String
         quoted(file),
         quoted(&target.name),
     );
-    if let Cells::Levels(levels) = &target.cells
-        && let [_, positive] = &levels.levels[..]
+    if let Cells::Categories(categories) = &target.cells
+        && let [_, positive] = &categories.names[..]
     {
-        text += &format!("positive = {}   # the level that is class 1\n", quoted(positive));
+        text += &format!("positive = {}   # the category that is class 1\n", quoted(positive));
     }
     let others = || columns.iter().filter(|column| column.name != target.name);
     let identifiers: Vec<String> =
@@ -39,13 +39,13 @@ pub fn starter(table: &Table, file: &str, target: Option<&str>) -> Result<String
     if identifiers.is_empty() {
         text += "# drop = [\"id\"]\n";
     } else {
-        text += &format!("drop = [{}]   # too many levels to learn from\n", identifiers.join(", "));
+        text += &format!("drop = [{}]   # too many categories to learn from\n", identifiers.join(", "));
     }
     if others().any(|column| column.missing() > 0) {
-        text += "missing = \"impute\"   # or \"level\": its own level; \"reject\": an error\n";
+        text += "missing = \"impute\"   # or \"category\": its own category; \"reject\": an error\n";
     }
-    if others().any(|column| matches!(column.cells, Cells::Levels(_))) {
-        text += "unseen = \"other\"     # levels the training rows lack; \"error\" refuses them\n";
+    if others().any(|column| matches!(column.cells, Cells::Categories(_))) {
+        text += "unseen = \"other\"     # categories the training rows lack; \"error\" refuses them\n";
     }
     text += "split = { validation = 0.1, test = 0.2, seed = 0 }\n\n# The columns:\n";
     for column in others() {
@@ -54,13 +54,13 @@ pub fn starter(table: &Table, file: &str, target: Option<&str>) -> Result<String
     text += "\n[model]\nkind = \"mlp\"          # or \"linear\", \"kernel\"\nhidden = [64]\n\
              activation = \"sigmoid\" # or \"tanh\", \"relu\", \"silu\"\n\n";
     let candidate = others().find_map(|column| match &column.cells {
-        Cells::Levels(levels) if levels.levels.len() == 2 && !is_identifier(column) => {
-            Some((column.name.as_str(), [levels.levels[0].as_str(), levels.levels[1].as_str()]))
+        Cells::Categories(categories) if categories.names.len() == 2 && !is_identifier(column) => {
+            Some((column.name.as_str(), [categories.names[0].as_str(), categories.names[1].as_str()]))
         }
         _ => None,
     });
     text += "# What must hold. Remove the # to require it.\n";
-    let (column, [a, b]) = candidate.unwrap_or(("column", ["one level", "another level"]));
+    let (column, [a, b]) = candidate.unwrap_or(("column", ["one category", "another category"]));
     let name = quoted(column);
     text += &format!(
         "# [[requirement]]       # each prediction is (nearly) the same had {} been different\n\
@@ -77,7 +77,7 @@ pub fn starter(table: &Table, file: &str, target: Option<&str>) -> Result<String
 }
 
 fn is_identifier(column: &Column) -> bool {
-    matches!(&column.cells, Cells::Levels(levels) if levels.levels.len() > TOO_MANY_LEVELS)
+    matches!(&column.cells, Cells::Categories(categories) if categories.names.len() > TOO_MANY_CATEGORIES)
 }
 
 fn quoted(text: &str) -> String {
@@ -107,13 +107,13 @@ fn glance(column: &Column) -> String {
                 (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
             format!("{name}: numbers from {low} to {high}{missing}")
         }
-        Cells::Levels(levels) => {
-            let line = |level: &String| -> String {
-                visible(&level.chars().take(40).collect::<String>()).into_owned()
+        Cells::Categories(categories) => {
+            let line = |category: &String| -> String {
+                visible(&category.chars().take(40).collect::<String>()).into_owned()
             };
-            let shown: Vec<String> = levels.levels.iter().take(8).map(line).collect();
-            let more = if levels.levels.len() > 8 { ", …" } else { "" };
-            format!("{name}: {} levels: {}{more}{missing}", levels.levels.len(), shown.join(", "))
+            let shown: Vec<String> = categories.names.iter().take(8).map(line).collect();
+            let more = if categories.names.len() > 8 { ", …" } else { "" };
+            format!("{name}: {} categories: {}{more}{missing}", categories.names.len(), shown.join(", "))
         }
     }
 }

@@ -89,7 +89,7 @@ fn errors_name_file_line_key_and_the_nearest_name() {
         (
             "\"Female\" -> \"Femal\"",
             "problem.toml:15:47: requirement[0].counterfactual.swap.gender[1]: column 'gender' has no \
-             level 'Femal': did you mean 'Female'?",
+             category 'Femal': did you mean 'Female'?",
         ),
         ("name = \"gender\" -> # ", "problem.toml:10:1: requirement[0]: the key 'name' is missing"),
         ("\"kl\" -> kl", "problem.toml:12:8: "),
@@ -187,7 +187,7 @@ fn errors_in_other_sections_are_placed_too() {
         (
             "\"high\"",
             "\"hihg\"",
-            "problem.toml:4:12: data.positive: column 'income' has no level 'hihg'",
+            "problem.toml:4:12: data.positive: column 'income' has no category 'hihg'",
         ),
         (
             "[model]",

@@ -11,7 +11,7 @@ use crate::hard::{Options, Who};
 use crate::layout::bounded;
 use crate::requirements::{certified, verdict};
 use crate::run::Run;
-use crate::words::percent;
+use crate::format::percent;
 
 /// Rows of a table that are listed.
 const MOST: usize = 60;
@@ -166,7 +166,7 @@ fn caveats(run: &Run) -> String {
     if certified(run).is_none() {
         text += "- Nothing is certified: values are measurements, not guarantees for new rows.\n";
     }
-    let dual = crate::words::dual(run);
+    let dual = crate::format::dual(run);
     if !dual.is_empty() {
         text += &format!("- Multipliers: {dual}\n");
     }

@@ -13,7 +13,7 @@ use crate::layout::Verdict;
 use crate::layout::{drawn, name, page, value};
 use crate::requirements::{MOST, verdict};
 use crate::run::Run;
-use crate::words::{duration, percent};
+use crate::format::{duration, percent};
 
 /// Runs that are compared at most.
 const RUNS: usize = 24;

@@ -160,21 +160,21 @@ impl Data {
         Ok(Encoded { inputs: Cow::Owned(inputs), places: (0..rows.len() as u32).collect() })
     }
 
-    /// A group for each level of each categorical or binned column, as the model sees them.
+    /// A group for each category of each categorical or binned column, as the model sees them.
     fn groups(&self, rows: &[u32]) -> Result<Vec<Group>, String> {
         let Encoded { inputs, places } = self.encoded(rows)?;
         let encoder = &self.data.encoder;
         let mut groups = Vec::new();
         for variable in encoder.variables() {
-            let Some(levels) = variable.levels() else { continue };
+            let Some(categories) = variable.categories() else { continue };
             let Ok((_, columns)) = encoder.variable(&variable.column) else { continue };
-            // Two levels share one column: 1 is the second, 0 the first.
+            // Two categories share one column: 1 is the second, 0 the first.
             let one = columns.len() == 1;
             let dense = inputs.dense_columns().iter().position(|c| columns.contains(c));
-            let mut members = vec![Vec::new(); levels.len()];
+            let mut members = vec![Vec::new(); categories.len()];
             for (at, &place) in places.iter().enumerate() {
                 let hot = inputs.hot(place as usize).iter().find(|c| columns.contains(c));
-                let level = match (hot, dense) {
+                let category = match (hot, dense) {
                     (Some(column), _) if one => usize::from(*column == columns.start),
                     (Some(column), _) => (column - columns.start) as usize,
                     (None, Some(dense)) => {
@@ -183,12 +183,12 @@ impl Data {
                     (None, None) if one => 0,
                     (None, None) => continue,
                 };
-                if let Some(members) = members.get_mut(level) {
+                if let Some(members) = members.get_mut(category) {
                     members.push(at as u32);
                 }
             }
-            for (level, members) in levels.iter().zip(members) {
-                groups.push(Group { name: group_name(&variable.column, level), members });
+            for (category, members) in categories.iter().zip(members) {
+                groups.push(Group { name: group_name(&variable.column, category), members });
             }
         }
         Ok(groups)
@@ -196,12 +196,12 @@ impl Data {
 }
 
 /// `education = Masters`, `age in (44, 52]`, `age > 52`.
-fn group_name(column: &str, level: &str) -> String {
-    match level {
-        level if level.starts_with('(') => format!("{column} in {level}"),
-        level if level.starts_with("<= ") => format!("{column} ≤ {}", &level[3..]),
-        level if level.starts_with("> ") => format!("{column} {level}"),
-        level => format!("{column} = {level}"),
+fn group_name(column: &str, category: &str) -> String {
+    match category {
+        category if category.starts_with('(') => format!("{column} in {category}"),
+        category if category.starts_with("<= ") => format!("{column} ≤ {}", &category[3..]),
+        category if category.starts_with("> ") => format!("{column} {category}"),
+        category => format!("{column} = {category}"),
     }
 }
 

@@ -29,7 +29,7 @@ mod requirements;
 pub mod robust;
 mod run;
 mod sweep;
-mod words;
+mod format;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use crate::monitor;
 use crate::multipliers::Multiplied;
 use crate::requirements::{MOST, RELAXED, certified, free, prices, rows, tiles, verdict};
 use crate::run::Run;
-use crate::words::{dual, duration, percent};
+use crate::format::{dual, duration, percent};
 
 #[derive(Serialize)]
 struct Line {

@@ -13,7 +13,7 @@ use crate::figures::common_prefix;
 use crate::layout::Verdict;
 use crate::layout::{bounded, name};
 use crate::run::Run;
-use crate::words::{duration, kind, percent};
+use crate::format::{duration, kind, percent};
 
 /// Requirements and parts of a page that are listed.
 pub(crate) const MOST: usize = 500;

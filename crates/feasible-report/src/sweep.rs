@@ -13,7 +13,7 @@ use crate::figures::{Figure, signed_scale};
 use crate::layout::Verdict;
 use crate::layout::{bounded, drawn, name, page, value};
 use crate::requirements::Tile;
-use crate::words::percent;
+use crate::format::percent;
 
 #[derive(Serialize)]
 struct Row {

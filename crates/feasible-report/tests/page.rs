@@ -95,7 +95,7 @@ fn pointwise_requirements_show_how_lambda_is_spread_and_who_has_most() {
     assert_eq!(group.among_all, split.train.iter().filter(|&&row| white(row)).count());
     let hardest = hard.hardest.members.iter().map(|&at| gender.points[at as usize].row.unwrap());
     assert_eq!(group.among_hardest, hardest.filter(|&row| white(row as u32)).count());
-    // Every level of a column is a group: together they are everybody, hard or not.
+    // Every category of a column is a group: together they are everybody, hard or not.
     for column in ["gender", "age", "race", "education"] {
         let prefix = format!("{column} ");
         let of = || hard.groups.iter().filter(|g| g.name.starts_with(&prefix));

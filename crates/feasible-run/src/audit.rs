@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use feasible::Samples;
-use feasible_data::{Encoder, Table, UnknownLevels, Unseen, visible};
+use feasible_data::{Encoder, Table, UnknownCategories, Unseen, visible};
 use feasible_problem::clause::Ground;
 use feasible_problem::gallery::Gallery;
 use serde::Serialize;
@@ -59,7 +59,7 @@ impl SavedModel {
         encoder: &Encoder,
     ) -> Result<Audit> {
         let manifest = self.manifest();
-        let mut ground = Ground::new(table, rows, samples, encoder, UnknownLevels::MatchNothing);
+        let mut ground = Ground::new(table, rows, samples, encoder, UnknownCategories::MatchNothing);
         let standard = Standard {
             loss: manifest.objective.losses().0,
             clauses: self.clauses(),

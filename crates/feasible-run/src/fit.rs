@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use feasible::learner::Phase;
 use feasible::{Outcome, Samples, Solution, State, Training};
-use feasible_data::UnknownLevels;
+use feasible_data::UnknownCategories;
 use feasible_problem::clause::Ground;
 use feasible_problem::network::Network;
 use feasible_problem::plan::Plan;
@@ -484,7 +484,7 @@ fn evaluate(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
     };
     let part = |samples: &Arc<Samples>, rows: &[u32], multipliers| -> Result<Evaluation> {
         let mut ground =
-            Ground::new(&data.table, rows, samples, &data.encoder, UnknownLevels::MatchNothing);
+            Ground::new(&data.table, rows, samples, &data.encoder, UnknownCategories::MatchNothing);
         standard(multipliers).evaluate(plan.model(), &solution.theta, &mut ground)
     };
     let other = |samples: &Option<Arc<Samples>>, rows: &[u32]| match samples {

@@ -49,7 +49,7 @@ pub enum Formulas {
 }
 
 impl SavedModel {
-    /// Predicts every row; `unseen` says what to do with levels that the training rows did not
+    /// Predicts every row; `unseen` says what to do with categories that the training rows did not
     /// have, if it should be something else than the problem file said.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ impl SavedModel {
         Predictions { classes, rows }
     }
 
-    /// The encoder with another policy for unseen levels.
+    /// The encoder with another policy for unseen categories.
     pub(crate) fn encoder(&self, unseen: Option<Unseen>) -> Encoder {
         let encoder = self.manifest().inputs.clone();
         match unseen {

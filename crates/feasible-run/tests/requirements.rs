@@ -113,7 +113,7 @@ fn contradictions_are_said() {
         ("rate = \"tpr\"\nat_most = 1\nat_least = 0", "give only one of at_most"),
         ("rate = \"tpr\"\nall_but = 0.1\nat_most = 1", "only pointwise requirements"),
         ("loss = \"kl\"\nat_most = 1", "give it a counterfactual"),
-        ("rate = \"error\"\ngroups = \"age\"\nat_most = 1", "groups are levels"),
+        ("rate = \"error\"\ngroups = \"age\"\nat_most = 1", "groups are categories"),
         ("at_most = 1", "says nothing yet"),
     ] {
         let text = format!("[[requirement]]\nname = \"r\"\n{keys}\n");

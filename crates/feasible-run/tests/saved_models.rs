@@ -67,12 +67,12 @@ fn predictions_have_classes_and_probabilities_and_need_no_target() {
 }
 
 #[test]
-fn an_unseen_level_is_an_error_or_other_as_asked() {
+fn an_unseen_category_is_an_error_or_other_as_asked() {
     let (model, _, _) = saved("epochs = 2\n", &[]);
     let csv = b"city,age,gender,degree\nAtlantis,25,Female,none\n";
     let table = Table::from_bytes("new.csv", csv, &model.input_format()).unwrap();
     let error = model.predict(&table, None).unwrap_err().to_string();
-    assert!(error.starts_with("new.csv, line 2, column 'city': level 'Atlantis'"), "{error}");
+    assert!(error.starts_with("new.csv, line 2, column 'city': category 'Atlantis'"), "{error}");
     assert_eq!(model.predict(&table, Some(Unseen::Other)).unwrap().rows.len(), 1);
 }
 

@@ -1,6 +1,6 @@
 //! `where` expressions.
 
-use feasible_data::{Expression, Table, UnknownLevels};
+use feasible_data::{Expression, Table, UnknownCategories};
 
 use crate::people;
 
@@ -24,7 +24,7 @@ pub fn run(bytes: &[u8]) -> bool {
     assert_eq!(again.to_string(), printed, "printing is not stable");
     assert_eq!(again.columns(), expression.columns());
     TABLE.with(|table| {
-        for unknown in [UnknownLevels::Reject, UnknownLevels::MatchNothing] {
+        for unknown in [UnknownCategories::Reject, UnknownCategories::MatchNothing] {
             let masks = [&expression, &again]
                 .map(|e| e.bind(table, None, unknown).map(|filter| filter.mask().to_vec()).ok());
             assert_eq!(masks[0], masks[1], "{printed:?} selects other rows");

@@ -96,11 +96,11 @@ fn used(model: &SavedModel) {
     }
     let cell = |row: usize, column: &str, kind: Kind| -> Option<String> {
         let variable = model.manifest().inputs.variable(column).ok();
-        let levels = variable.and_then(|(variable, _)| variable.levels());
-        match (kind, levels) {
+        let categories = variable.and_then(|(variable, _)| variable.categories());
+        match (kind, categories) {
             (Kind::Numeric, _) => Some(["0", "1", "-1e3", "41.5"][row].to_string()),
-            (Kind::Categorical, Some(levels)) if !levels.is_empty() => {
-                Some(levels[row % levels.len()].clone())
+            (Kind::Categorical, Some(categories)) if !categories.is_empty() => {
+                Some(categories[row % categories.len()].clone())
             }
             (Kind::Categorical, _) => Some(["a", "b", "high", "low"][row].to_string()),
         }
@@ -115,7 +115,7 @@ fn used(model: &SavedModel) {
                 feasible_data::Column::numbers(name, cells.iter().map(number).collect())
             }
             Kind::Categorical => {
-                feasible_data::Column::levels(name, cells.iter().map(Option::as_deref))
+                feasible_data::Column::categories(name, cells.iter().map(Option::as_deref))
             }
         }
     });

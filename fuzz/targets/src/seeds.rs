@@ -95,7 +95,7 @@ fn trained(kind: &str, model: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     }
     if kind == "mlp-number" {
         problem = String::from(
-            "[data]\nfile = \"people.csv\"\ntarget = \"age\"\nmissing = \"level\"\n\
+            "[data]\nfile = \"people.csv\"\ntarget = \"age\"\nmissing = \"category\"\n\
              [model]\nhidden = [2]\n[training]\nepochs = 2\n",
         );
     }

@@ -6,7 +6,7 @@ use feasible_data::{Cells, Column, DataSet, ImageSet, Table, visible};
 use feasible_run::write_whole;
 use serde::Serialize;
 
-use super::{data_dir, image_data};
+use super::{data_dir, data_images};
 use crate::arguments::{DataArguments, DataCommand};
 use crate::exit::{Exit, Failure, Result};
 use crate::outputs::Inputs;
@@ -51,7 +51,7 @@ struct ColumnShown {
     name: String,
     kind: String,
     missing: usize,
-    levels: Option<Vec<String>>,
+    categories: Option<Vec<String>>,
     range: Option<(f64, f64)>,
 }
 
@@ -70,14 +70,14 @@ pub fn data(arguments: &DataArguments, terminal: &Terminal) -> Result<Exit> {
     match arguments.command.as_ref().unwrap_or(&DataCommand::List) {
         DataCommand::List => list(terminal)?,
         DataCommand::Show { name } => match image_set(name) {
-            Some(set) => image_data::show(&set, arguments.data_dir.as_deref(), terminal)?,
+            Some(set) => data_images::show(&set, arguments.data_dir.as_deref(), terminal)?,
             None => {
                 let set = DataSet::named(name)?;
                 let shown = shown(&set, &tables(&set)?, from.is_none());
                 terminal.result(&shown, || show(&shown))?;
             }
         },
-        DataCommand::Fetch { name, directory } => image_data::fetch(name, directory, terminal)?,
+        DataCommand::Fetch { name, directory } => data_images::fetch(name, directory, terminal)?,
         DataCommand::Export { name, .. } if image_set(name).is_some() => {
             return Err(Failure::input(format!(
                 "{name} is a set of images, not a table: `feasible data show {name}` says where \
@@ -157,8 +157,8 @@ fn shown(set: &DataSet, tables: &[Table], embedded: bool) -> Shown {
 }
 
 fn column(column: &Column) -> ColumnShown {
-    let (levels, range) = match &column.cells {
-        Cells::Levels(levels) => (Some(levels.levels.clone()), None),
+    let (categories, range) = match &column.cells {
+        Cells::Categories(categories) => (Some(categories.names.clone()), None),
         Cells::Numbers(values) => {
             let known = || values.iter().filter(|x| !x.is_nan());
             let low = known().reduce(f64::min);
@@ -166,7 +166,7 @@ fn column(column: &Column) -> ColumnShown {
         }
     };
     let (name, kind) = (column.name.clone(), column.kind().to_string());
-    ColumnShown { name, kind, missing: column.missing(), levels, range }
+    ColumnShown { name, kind, missing: column.missing(), categories, range }
 }
 
 fn show(set: &Shown) -> String {
@@ -185,11 +185,11 @@ fn show(set: &Shown) -> String {
     text += &format!("  originals (for --data-dir): {}\n", set.original_files.join(", "));
     text += "\ncolumns of the first\n";
     for column in &set.columns {
-        let what = match (&column.levels, column.range) {
-            (Some(levels), _) => {
-                let shown: Vec<_> = levels.iter().take(6).map(|level| visible(level)).collect();
-                let more = if levels.len() > 6 { ", …" } else { "" };
-                format!("{} levels: {}{more}", levels.len(), shown.join(", "))
+        let what = match (&column.categories, column.range) {
+            (Some(categories), _) => {
+                let shown: Vec<_> = categories.iter().take(6).map(|category| visible(category)).collect();
+                let more = if categories.len() > 6 { ", …" } else { "" };
+                format!("{} categories: {}{more}", categories.len(), shown.join(", "))
             }
             (None, Some((low, high))) => format!("numbers from {low} to {high}"),
             (None, None) => "empty".into(),

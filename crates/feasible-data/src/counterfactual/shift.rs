@@ -49,7 +49,7 @@ impl Change {
                             changes.push((b, if is_b { -1.0 } else { 1.0 }));
                         }
                     }
-                    Step::Level { start, end, to } => {
+                    Step::Category { start, end, to } => {
                         let on = hot.iter().copied().filter(|c| (start..end).contains(c));
                         changes.extend(on.clone().filter(|&c| Some(c) != to).map(|c| (c, -1.0)));
                         changes.extend(

@@ -42,7 +42,7 @@ const PARTS: [Part; 2] = [
 impl DataSet {
     /// Adult, prepared as in the paper's table "Preprocessing of the Adult dataset".
     ///
-    /// `?` is kept as a level. The groups' names are ours; the paper names their members only.
+    /// `?` is kept as a category. The groups' names are ours; the paper names their members only.
     pub fn adult() -> Self {
         let original = Format {
             header: false,

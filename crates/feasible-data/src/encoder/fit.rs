@@ -1,10 +1,10 @@
 //! Fitting the preprocessing to training rows.
 
-use super::fit_levels::fit_levels;
+use super::fit_categories::fit_categories;
 use super::fit_number::{fit_bins, fit_number};
-use super::sight::as_levels;
+use super::column_view::as_categories;
 use super::{Encoder, Variable};
-use crate::column::{Cells, Column, Levels, MISSING};
+use crate::column::{Cells, Column, Categories, MISSING};
 use crate::error::{Error, Result};
 use crate::preprocessing::{Missing, Preprocessing, Standardise};
 use crate::table::Table;
@@ -14,8 +14,8 @@ impl Encoder {
     /// says which split a row is in) are never inputs.
     ///
     /// # Errors
-    /// Columns or levels that do not exist, steps that exclude one another, missing cells that
-    /// are not allowed, columns with too many levels.
+    /// Columns or categories that do not exist, steps that exclude one another, missing cells that
+    /// are not allowed, columns with too many categories.
     pub fn fit(table: &Table, rows: &[u32], spec: &Preprocessing, apart: &[&str]) -> Result<Self> {
         if rows.is_empty() {
             let reason = "there is no row to fit the preprocessing to: check the split";
@@ -53,7 +53,7 @@ fn check_names(table: &Table, spec: &Preprocessing, apart: &[&str]) -> Result<()
     let steps: [(&str, Vec<&String>); 6] = [
         ("bin", spec.bin.keys().collect()),
         ("group", spec.group.keys().collect()),
-        ("levels", spec.levels.keys().collect()),
+        ("categories", spec.categories.keys().collect()),
         ("categorical", spec.categorical.iter().collect()),
         ("standardise", standardised.iter().collect()),
         ("missing_in", spec.missing_in.keys().collect()),
@@ -111,33 +111,33 @@ fn fit_column(
 ) -> Result<Variable> {
     let name = &column.name;
     let missing = spec.missing_in.get(name).copied().unwrap_or(spec.missing);
-    let as_category = spec.categorical.contains(name)
+    let as_categorical = spec.categorical.contains(name)
         || spec.group.contains_key(name)
-        || spec.levels.contains_key(name);
+        || spec.categories.contains_key(name);
     let absent = rows.iter().find(|&&row| match &column.cells {
         Cells::Numbers(x) => x.get(row as usize).is_nan(),
-        Cells::Levels(levels) => levels.codes.get(row as usize) == MISSING,
+        Cells::Categories(categories) => categories.codes.get(row as usize) == MISSING,
     });
     if let (Some(&row), Missing::Reject) = (absent, missing) {
         return Err(Error::Missing { place: table.place(row as usize, name) });
     }
     let encoding = match (&column.cells, spec.bin.get(name)) {
         (Cells::Numbers(x), Some(bins)) => fit_bins(name, x, rows, bins, missing)?,
-        (Cells::Numbers(x), None) if !as_category => {
+        (Cells::Numbers(x), None) if !as_categorical => {
             let standardise = match &spec.standardise {
                 Standardise::All(all) => *all,
                 Standardise::Only(columns) => columns.contains(name),
             };
             fit_number(name, x, rows, standardise, missing, absent.is_some())?
         }
-        (Cells::Levels(_), Some(_)) => return Err(not_numbers(column, "bin")),
-        (Cells::Levels(_), None) if matches!(&spec.standardise, Standardise::Only(c) if c.contains(name)) =>
+        (Cells::Categories(_), Some(_)) => return Err(not_numbers(column, "bin")),
+        (Cells::Categories(_), None) if matches!(&spec.standardise, Standardise::Only(c) if c.contains(name)) =>
         {
             return Err(not_numbers(column, "standardise"));
         }
         (cells, None) => {
-            let levels = as_levels(cells);
-            fit_levels(name, &levels, rows, spec, missing)?
+            let categories = as_categories(cells);
+            fit_categories(name, &categories, rows, spec, missing)?
         }
     };
     Ok(Variable { column: name.clone(), encoding })
@@ -145,7 +145,7 @@ fn fit_column(
 
 fn not_numbers(column: &Column, step: &str) -> Error {
     let found = match &column.cells {
-        Cells::Levels(Levels { mixed: Some(m), .. }) => {
+        Cells::Categories(Categories { mixed: Some(m), .. }) => {
             format!("categorical, because of '{}' on line {}", m.value, m.line)
         }
         _ => "categorical".to_string(),

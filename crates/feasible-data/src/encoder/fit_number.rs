@@ -1,11 +1,11 @@
 //! Fitting numbers: mean and standard deviation, or bins.
 
 use super::Encoding;
-use super::fit_levels::most;
+use super::fit_categories::most;
 use crate::bins::bin_of;
 use crate::error::{Error, Result};
 use crate::numbers::Numbers;
-use crate::preprocessing::{Bins, MISSING_LEVEL, Missing};
+use crate::preprocessing::{Bins, MISSING_CATEGORY, Missing};
 
 pub(super) fn fit_number(
     name: &str,
@@ -39,8 +39,8 @@ pub(super) fn fit_number(
     };
     let (fill, indicator) = match missing {
         Missing::Reject => (None, false),
-        Missing::Level if !absent => (None, false),
-        Missing::Level => (Some(if standardise { centre } else { mean }), true),
+        Missing::Category if !absent => (None, false),
+        Missing::Category => (Some(if standardise { centre } else { mean }), true),
         Missing::Impute => {
             present.sort_unstable_by(f64::total_cmp);
             let (low, high) = (present[(present.len() - 1) / 2], present[present.len() / 2]);
@@ -63,19 +63,19 @@ pub(super) fn fit_bins(
 ) -> Result<Encoding> {
     let present = present(values, rows);
     let absent = present.len() < rows.len();
-    let (edges, mut levels) = bins.fit(name, present.clone())?;
-    let mut counts = vec![0; levels.len()];
+    let (edges, mut categories) = bins.fit(name, present.clone())?;
+    let mut counts = vec![0; categories.len()];
     for &x in &present {
         counts[bin_of(&edges, x) as usize] += 1;
     }
-    let usual = levels[most(&counts)].clone();
+    let usual = categories[most(&counts)].clone();
     let missing = match missing {
         Missing::Reject => None,
-        Missing::Level => Some(MISSING_LEVEL.to_string()),
+        Missing::Category => Some(MISSING_CATEGORY.to_string()),
         Missing::Impute => Some(usual.clone()),
     };
-    if absent && missing.as_deref() == Some(MISSING_LEVEL) {
-        levels.push(MISSING_LEVEL.to_string());
+    if absent && missing.as_deref() == Some(MISSING_CATEGORY) {
+        categories.push(MISSING_CATEGORY.to_string());
     }
-    Ok(Encoding::Bins { edges, levels, usual, missing })
+    Ok(Encoding::Bins { edges, categories, usual, missing })
 }

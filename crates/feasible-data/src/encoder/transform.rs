@@ -2,7 +2,7 @@
 
 use feasible::{Inputs, InputsBuilder};
 
-use super::sight::Sight;
+use super::column_view::ColumnView;
 use super::{Encoder, Encoding, Seen, Variable};
 use crate::error::{Error, Result};
 use crate::numbers::BLOCK;
@@ -11,7 +11,7 @@ use crate::table::Table;
 /// One variable, ready to write its columns of a row.
 struct Writer<'t> {
     column: &'t str,
-    sight: Sight<'t>,
+    view: ColumnView<'t>,
     missing: Option<Seen>,
     unseen: Option<Seen>,
     start: u32,
@@ -29,7 +29,7 @@ impl Encoder {
     pub fn transform(&self, table: &Table, rows: &[u32]) -> Result<Inputs> {
         let mut writers = Vec::with_capacity(self.variables.len());
         for (at, variable) in self.variables.iter().enumerate() {
-            writers.push(self.writer(at, Sight::new(table, variable)?));
+            writers.push(self.writer(at, ColumnView::new(table, variable)?));
         }
         let mut builder = self.builder(rows.len())?;
         write_rows(&writers, table, rows, &mut builder)?;
@@ -59,11 +59,11 @@ impl Encoder {
         let table = &*table;
         let mut writers = Vec::with_capacity(self.variables.len());
         for (at, variable) in self.variables.iter().enumerate() {
-            let sight = match taken.remove(&variable.column) {
-                Some(cells) => Sight::owning(table.name(), cells, variable)?,
-                None => Sight::new(table, variable)?,
+            let view = match taken.remove(&variable.column) {
+                Some(cells) => ColumnView::owning(table.name(), cells, variable)?,
+                None => ColumnView::new(table, variable)?,
             };
-            writers.push(self.writer(at, sight));
+            writers.push(self.writer(at, view));
         }
         drop(taken);
         let builders = parts.iter().map(|rows| self.builder(rows.len()));
@@ -75,12 +75,12 @@ impl Encoder {
                 let to = rows.partition_point(|&row| (row as usize) < here.end);
                 write_rows(&writers, table, &rows[from..to], builder)?;
             }
-            writers.iter_mut().for_each(|writer| writer.sight.release(block));
+            writers.iter_mut().for_each(|writer| writer.view.release(block));
         }
         Ok(builders.into_iter().map(InputsBuilder::finish).collect())
     }
 
-    fn writer<'t>(&'t self, at: usize, sight: Sight<'t>) -> Writer<'t> {
+    fn writer<'t>(&'t self, at: usize, view: ColumnView<'t>) -> Writer<'t> {
         let variable = &self.variables[at];
         let (missing, unseen) = variable.stand_ins(self.unseen);
         let (start, end) = (self.starts[at], self.starts[at + 1]);
@@ -89,7 +89,7 @@ impl Encoder {
             _ => (0.0, 1.0),
         };
         let (column, width) = (variable.column.as_str(), end - start);
-        Writer { column, sight, missing, unseen, start, width, scale }
+        Writer { column, view, missing, unseen, start, width, scale }
     }
 
     fn builder(&self, rows: usize) -> Result<InputsBuilder> {
@@ -135,20 +135,20 @@ impl Writer<'_> {
         dense: &mut Vec<f32>,
         hot: &mut Vec<u32>,
     ) -> Result<()> {
-        let seen = self.sight.at(row);
+        let seen = self.view.at(row);
         let stands_for = match seen {
             Seen::Missing => self
                 .missing
                 .ok_or_else(|| Error::Missing { place: table.place(row, self.column) })?,
-            Seen::Unseen => self.unseen.ok_or_else(|| Error::UnseenLevel {
+            Seen::Unseen => self.unseen.ok_or_else(|| Error::UnseenCategory {
                 place: table.place(row, self.column),
-                level: self.sight.level(row).unwrap_or_default().to_string(),
+                category: self.view.category(row).unwrap_or_default().to_string(),
             })?,
             seen => seen,
         };
         match (stands_for, self.width) {
-            (Seen::Level(1), 1) => hot.push(self.start),
-            (Seen::Level(level), width) if width > 2 => hot.push(self.start + level),
+            (Seen::Category(1), 1) => hot.push(self.start),
+            (Seen::Category(category), width) if width > 2 => hot.push(self.start + category),
             (Seen::Number(x), width) => {
                 let (mean, sd) = self.scale;
                 let mut next = self.start;

@@ -3,19 +3,19 @@
 use std::borrow::Cow;
 
 use super::{Comparison, Expression, ExpressionError, Literal, Node, Subject, Value};
-use crate::column::{Cells, Levels, MISSING};
+use crate::column::{Cells, Categories, MISSING};
 use crate::encoder::Encoder;
 use crate::error::Result;
 use crate::nearest::nearest;
 use crate::numbers::Numbers;
 use crate::table::Table;
 
-/// What to do when an expression names a level that the table does not have.
+/// What to do when an expression names a category that the table does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnknownLevels {
+pub enum UnknownCategories {
     /// An error: it is likely misspelt. For the table a problem is written for.
     Reject,
-    /// It matches no row. For other tables, which may lack a level.
+    /// It matches no row. For other tables, which may lack a category.
     MatchNothing,
 }
 
@@ -49,13 +49,13 @@ enum Test<'t> {
     NumberMissing {
         x: &'t Numbers,
     },
-    /// Per level whether it passes.
-    Level {
-        levels: Cow<'t, Levels>,
+    /// Per category whether it passes.
+    Category {
+        categories: Cow<'t, Categories>,
         passes: Vec<bool>,
     },
-    LevelMissing {
-        levels: Cow<'t, Levels>,
+    CategoryMissing {
+        categories: Cow<'t, Categories>,
     },
 }
 
@@ -63,13 +63,13 @@ impl Expression {
     /// Checks the expression against a table; `encoder` is needed for `encoded(column)`.
     ///
     /// # Errors
-    /// Unknown columns or levels, with the nearest; text against numbers or the reverse; each
+    /// Unknown columns or categories, with the nearest; text against numbers or the reverse; each
     /// with its place in the expression.
     pub fn bind<'t>(
         &self,
         table: &'t Table,
         encoder: Option<&Encoder>,
-        unknown: UnknownLevels,
+        unknown: UnknownCategories,
     ) -> Result<Filter<'t>> {
         let binder = Binder { text: &self.text, table, encoder, unknown };
         Ok(Filter { rows: table.rows(), test: binder.node(&self.root)? })
@@ -80,12 +80,12 @@ struct Binder<'a, 't> {
     text: &'a str,
     table: &'t Table,
     encoder: Option<&'a Encoder>,
-    unknown: UnknownLevels,
+    unknown: UnknownCategories,
 }
 
 enum Bound<'t> {
     Numbers(&'t Numbers),
-    Levels(Cow<'t, Levels>),
+    Categories(Cow<'t, Categories>),
 }
 
 impl<'t> Binder<'_, 't> {
@@ -103,14 +103,14 @@ impl<'t> Binder<'_, 't> {
             Node::Not(inner) => Ok(Test::Not(Box::new(self.node(inner)?))),
             Node::Missing { subject } => Ok(match self.subject(subject)? {
                 Bound::Numbers(x) => Test::NumberMissing { x },
-                Bound::Levels(levels) => Test::LevelMissing { levels },
+                Bound::Categories(categories) => Test::CategoryMissing { categories },
             }),
             Node::Compare { subject, comparison, value } => match self.subject(subject)? {
                 Bound::Numbers(x) => {
                     let value = self.number(subject, value)?;
                     Ok(Test::Number { x, comparison: *comparison, value })
                 }
-                Bound::Levels(levels) => {
+                Bound::Categories(categories) => {
                     if !matches!(comparison, Comparison::Equal | Comparison::Unequal) {
                         let message = format!(
                             "column '{}' is text, which {} cannot order: use ==, != or in",
@@ -119,11 +119,11 @@ impl<'t> Binder<'_, 't> {
                         );
                         return Err(self.wrong(subject.at.0, message));
                     }
-                    let mut passes = self.chosen(subject, &levels, std::slice::from_ref(value))?;
+                    let mut passes = self.chosen(subject, &categories, std::slice::from_ref(value))?;
                     if *comparison == Comparison::Unequal {
                         passes.iter_mut().for_each(|pass| *pass = !*pass);
                     }
-                    Ok(Test::Level { levels, passes })
+                    Ok(Test::Category { categories, passes })
                 }
             },
             Node::In { subject, values } => match self.subject(subject)? {
@@ -132,9 +132,9 @@ impl<'t> Binder<'_, 't> {
                     let values = values.iter().map(number).collect::<Result<_, _>>()?;
                     Ok(Test::NumberIn { x, values })
                 }
-                Bound::Levels(levels) => {
-                    let passes = self.chosen(subject, &levels, values)?;
-                    Ok(Test::Level { levels, passes })
+                Bound::Categories(categories) => {
+                    let passes = self.chosen(subject, &categories, values)?;
+                    Ok(Test::Category { categories, passes })
                 }
             },
         }
@@ -146,15 +146,15 @@ impl<'t> Binder<'_, 't> {
             let encoder = self.encoder.ok_or_else(|| {
                 wrong("encoded() cannot be used here: nothing is encoded yet".to_string())
             })?;
-            let levels = encoder.derived(self.table, &subject.name);
-            return levels
-                .map(|levels| Bound::Levels(Cow::Owned(levels)))
+            let categories = encoder.derived(self.table, &subject.name);
+            return categories
+                .map(|categories| Bound::Categories(Cow::Owned(categories)))
                 .map_err(|error| wrong(error.to_string()));
         }
         let column = self.table.column(&subject.name).map_err(|error| wrong(error.to_string()))?;
         Ok(match &column.cells {
             Cells::Numbers(x) => Bound::Numbers(x),
-            Cells::Levels(levels) => Bound::Levels(Cow::Borrowed(levels)),
+            Cells::Categories(categories) => Bound::Categories(Cow::Borrowed(categories)),
         })
     }
 
@@ -173,31 +173,31 @@ impl<'t> Binder<'_, 't> {
         }
     }
 
-    /// Which levels are among the values.
+    /// Which categories are among the values.
     fn chosen(
         &self,
         subject: &Subject,
-        levels: &Levels,
+        categories: &Categories,
         values: &[Literal],
     ) -> Result<Vec<bool>, ExpressionError> {
-        let mut chosen = vec![false; levels.levels.len()];
+        let mut chosen = vec![false; categories.names.len()];
         for literal in values {
             let name = &subject.name;
-            let level = match &literal.value {
-                Value::Text(level) => level,
+            let category = match &literal.value {
+                Value::Text(category) => category,
                 Value::Number(x) => {
                     let message =
                         format!("column '{name}' is text: put the value in quotes, '{x}'");
                     return Err(self.wrong(literal.at.0, message));
                 }
             };
-            match levels.levels.iter().position(|known| known == level) {
+            match categories.names.iter().position(|known| known == category) {
                 Some(at) => chosen[at] = true,
-                None if self.unknown == UnknownLevels::MatchNothing => {}
+                None if self.unknown == UnknownCategories::MatchNothing => {}
                 None => {
-                    let nearest = nearest(level, levels.levels.iter().map(String::as_str));
-                    let hint = crate::nearest::suggestion(&nearest, &levels.levels);
-                    let message = format!("column '{name}' has no level '{level}'{hint}");
+                    let nearest = nearest(category, categories.names.iter().map(String::as_str));
+                    let hint = crate::nearest::suggestion(&nearest, &categories.names);
+                    let message = format!("column '{name}' has no category '{category}'{hint}");
                     return Err(self.wrong(literal.at.0, message));
                 }
             }
@@ -251,13 +251,13 @@ impl Test<'_> {
             }
             Self::NumberIn { x, values } => number(x, &|x| values.contains(&x)),
             Self::NumberMissing { x } => by_row(&|row| TRUE * Truth::from(x.get(row).is_nan())),
-            Self::Level { levels, passes } => by_row(&|row| match levels.codes.get(row) {
+            Self::Category { categories, passes } => by_row(&|row| match categories.codes.get(row) {
                 MISSING => UNKNOWN,
                 code if passes[code as usize] => TRUE,
                 _ => FALSE,
             }),
-            Self::LevelMissing { levels } => {
-                by_row(&|row| TRUE * Truth::from(levels.codes.get(row) == MISSING))
+            Self::CategoryMissing { categories } => {
+                by_row(&|row| TRUE * Truth::from(categories.codes.get(row) == MISSING))
             }
         }
     }

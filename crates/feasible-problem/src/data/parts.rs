@@ -1,6 +1,6 @@
 //! Which rows are for what: by file, by column, or by fractions.
 
-use feasible_data::{DataSet, Expression, Format, Fractions, Split, Table, UnknownLevels};
+use feasible_data::{DataSet, Expression, Format, Fractions, Split, Table, UnknownCategories};
 
 use super::TableHash;
 use super::hash::{sha256, sha256_of_file};
@@ -60,12 +60,12 @@ pub(super) fn read(
             };
             let kinds: &[Part] =
                 if tables.len() == 1 { &[Part::All] } else { &[Part::Train, Part::Test] };
-            stack(set.name, kinds.iter().copied().zip(tables).collect(), hashes)
+            concat(set.name, kinds.iter().copied().zip(tables).collect(), hashes)
         }
         (None, Some(path), false) => {
             let (table, sha256) = source.tables().read(path, format)?;
             let hash = TableHash { table: path.display().to_string(), sha256 };
-            stack(&hash.table.clone(), vec![(Part::All, table)], vec![hash])
+            concat(&hash.table.clone(), vec![(Part::All, table)], vec![hash])
         }
         (None, None, true) => {
             if spec.train.is_none() {
@@ -80,7 +80,7 @@ pub(super) fn read(
                     tables.push((part, table));
                 }
             }
-            stack("the tables", tables, hashes)
+            concat("the tables", tables, hashes)
         }
         (None, None, false) => Err(source.at(
             "data",
@@ -90,9 +90,9 @@ pub(super) fn read(
     }
 }
 
-fn stack(name: &str, tables: Vec<(Part, Table)>, hashes: Vec<TableHash>) -> Result<Read> {
+fn concat(name: &str, tables: Vec<(Part, Table)>, hashes: Vec<TableHash>) -> Result<Read> {
     let (kinds, tables): (Vec<Part>, Vec<Table>) = tables.into_iter().unzip();
-    let (table, ranges) = Table::stack(name, tables)?;
+    let (table, ranges) = Table::concat(name, tables)?;
     let parts = kinds.into_iter().zip(ranges.into_iter().map(Iterator::collect)).collect();
     Ok(Read { table, parts, hashes })
 }
@@ -106,7 +106,7 @@ pub(super) fn selected(
 ) -> Result<Vec<(Part, Vec<u32>)>> {
     let Some(text) = &spec.rows else { return Ok(parts) };
     let expression = Expression::parse(text).map_err(|e| source.at("data.rows", e.to_string()))?;
-    let filter = expression.bind(table, None, UnknownLevels::Reject);
+    let filter = expression.bind(table, None, UnknownCategories::Reject);
     let keep = filter.map_err(|e| source.about("data.rows", e))?.mask();
     for (_, rows) in &mut parts {
         rows.retain(|&row| keep[row as usize]);

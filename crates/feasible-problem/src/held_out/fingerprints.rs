@@ -351,7 +351,7 @@ fn of_units(table: &Table, rows: &[u32], column: &str) -> Result<Vec<u64>> {
 
 /// Whether no two of the rows are equal in a column, and none lacks its cell.
 fn tells_apart(column: &Column, rows: &[u32]) -> bool {
-    let few = matches!(&column.cells, Cells::Levels(levels) if levels.levels.len() < rows.len());
+    let few = matches!(&column.cells, Cells::Categories(categories) if categories.names.len() < rows.len());
     if few || rows.iter().any(|&row| is_missing(column, row)) {
         return false;
     }
@@ -365,7 +365,7 @@ fn tells_apart(column: &Column, rows: &[u32]) -> bool {
 fn is_missing(column: &Column, row: u32) -> bool {
     match &column.cells {
         Cells::Numbers(values) => values.get(row as usize).is_nan(),
-        Cells::Levels(levels) => levels.get(row as usize).is_none(),
+        Cells::Categories(categories) => categories.get(row as usize).is_none(),
     }
 }
 
@@ -390,14 +390,14 @@ fn add(column: &Column, all: &mut [u64]) {
                 *sum = sum.wrapping_add(if x.is_nan() { missing } else { number(x) });
             }
         }
-        Cells::Levels(levels) => {
+        Cells::Categories(categories) => {
             // A number is the same cell in a column that some other cell makes categorical.
-            let level = |text: &String| match text.parse::<f64>() {
+            let category = |text: &String| match text.parse::<f64>() {
                 Ok(x) if x.is_finite() => number(x),
                 _ => mix(own ^ of_text(text)),
             };
-            let hashes: Vec<u64> = levels.levels.iter().map(level).collect();
-            for (sum, code) in all.iter_mut().zip(levels.codes.iter()) {
+            let hashes: Vec<u64> = categories.names.iter().map(category).collect();
+            for (sum, code) in all.iter_mut().zip(categories.codes.iter()) {
                 *sum = sum.wrapping_add(hashes.get(code as usize).copied().unwrap_or(missing));
             }
         }
@@ -421,14 +421,14 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn table(rows: std::ops::Range<usize>, levels: usize) -> Table {
-        let numbers = rows.clone().map(|i| (i * 7919 % levels) as f64).collect();
+    fn table(rows: std::ops::Range<usize>, categories: usize) -> Table {
+        let numbers = rows.clone().map(|i| (i * 7919 % categories) as f64).collect();
         let words: Vec<String> = rows.map(|i| format!("w{}", i % 3)).collect();
         Table::new(
             "t.csv",
             vec![
                 Column::numbers("x", numbers),
-                Column::levels("y", words.iter().map(|w| Some(w.as_str()))),
+                Column::categories("y", words.iter().map(|w| Some(w.as_str()))),
             ],
         )
         .unwrap()

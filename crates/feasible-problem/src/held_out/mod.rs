@@ -4,7 +4,7 @@
 mod exchange;
 pub mod fingerprints;
 pub mod overlap;
-mod words;
+mod format;
 
 pub use fingerprints::{Fingerprints, Once};
 pub use overlap::{HeldOut, Repetition};

@@ -14,7 +14,7 @@
 //! | `target`, `positive`, `target_group`, `task` | | what is predicted |
 //! | `rows` | all | an expression: which rows are used at all |
 //! | `split` | 80 % train, 20 % test | fractions and a seed |
-//! | `split_by` | none | a column whose levels say which part a row is in |
+//! | `split_by` | none | a column whose categories say which part a row is in |
 //! | others | | see [`feasible_data::Preprocessing`] |
 
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ pub struct DataSpec {
     /// The column to predict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The level of the target that is class 1.
+    /// The category of the target that is class 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub positive: Option<String>,
     /// Classes or a number; by default what the column is.
@@ -81,36 +81,36 @@ pub struct DataSpec {
     /// Columns not to use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop: Option<Vec<String>>,
-    /// Numeric columns whose numbers are levels.
+    /// Numeric columns whose numbers are categories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub categorical: Option<Vec<String>>,
-    /// Levels in fewer training rows than this become `(other)`.
+    /// Categories in fewer training rows than this become `(other)`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rare: Option<usize>,
     /// Which numeric columns to scale to mean 0 and standard deviation 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::standardise")]
     pub standardise: Option<Standardise>,
-    /// What to do with missing cells: `reject`, `level` or `impute`.
+    /// What to do with missing cells: `reject`, `category` or `impute`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::missing")]
     pub missing: Option<Missing>,
-    /// What to do with levels that training rows do not have: `error` or `other`.
+    /// What to do with categories that training rows do not have: `error` or `other`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::unseen")]
     pub unseen: Option<Unseen>,
-    /// A column with more levels is an error.
+    /// A column with more categories is an error.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_levels: Option<usize>,
-    /// New class → the old levels of the target it stands for.
+    pub max_categories: Option<usize>,
+    /// New class → the old categories of the target it stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_group: Option<BTreeMap<String, Vec<String>>>,
-    /// Column → new level → the old levels it stands for.
+    /// Column → new category → the old categories it stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<BTreeMap<String, BTreeMap<String, Vec<String>>>>,
-    /// Column → its levels, in order.
+    /// Column → its categories, in order.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub levels: Option<BTreeMap<String, Vec<String>>>,
+    pub categories: Option<BTreeMap<String, Vec<String>>>,
     /// Numeric columns cut into intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::bins")]
@@ -152,7 +152,7 @@ pub struct SplitSpec {
     pub test: Option<f64>,
     /// Default 0.
     pub seed: u64,
-    /// A column whose levels have about the same share in every part.
+    /// A column whose categories have about the same share in every part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stratify: Option<String>,
 }
@@ -189,14 +189,14 @@ impl DataSpec {
             drop: self.drop.clone().unwrap_or(default.drop),
             categorical: self.categorical.clone().unwrap_or(default.categorical),
             group: self.group.clone().unwrap_or(default.group),
-            levels: self.levels.clone().unwrap_or(default.levels),
+            categories: self.categories.clone().unwrap_or(default.categories),
             rare: self.rare.unwrap_or(default.rare),
             bin: self.bin.clone().unwrap_or(default.bin),
             standardise: self.standardise.clone().unwrap_or(default.standardise),
             missing: self.missing.unwrap_or(default.missing),
             missing_in: self.missing_in.clone().unwrap_or(default.missing_in),
             unseen: self.unseen.unwrap_or(default.unseen),
-            max_levels: self.max_levels.unwrap_or(default.max_levels),
+            max_categories: self.max_categories.unwrap_or(default.max_categories),
         }
     }
 
@@ -207,13 +207,13 @@ impl DataSpec {
         self.drop = Some(p.drop);
         self.categorical = Some(p.categorical);
         self.group = Some(p.group);
-        self.levels = Some(p.levels);
+        self.categories = Some(p.categories);
         self.rare = Some(p.rare);
         self.bin = Some(p.bin);
         self.standardise = Some(p.standardise);
         self.missing = Some(p.missing);
         self.missing_in = Some(p.missing_in);
         self.unseen = Some(p.unseen);
-        self.max_levels = Some(p.max_levels);
+        self.max_categories = Some(p.max_categories);
     }
 }

@@ -31,7 +31,7 @@
 //! | `at_most`, `at_least` | the limit c; or |
 //! | `within` | the difference to `against` is at most this, either way |
 //! | `where` | an expression: whose samples |
-//! | `groups` | a column: one requirement for each of its levels |
+//! | `groups` | a column: one requirement for each of its categories |
 //! | `against` | `everyone` or an expression: the difference to their rate |
 //! | `counterfactual` | one or a list: one requirement for each change |
 //! | `adversary` | the samples as an adversary moves them: see [`adversary`](super::adversary) |
@@ -81,7 +81,7 @@ pub struct RequirementSpec {
     /// An expression: whose samples. Default everyone's.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
-    /// A column: one requirement for each of its levels.
+    /// A column: one requirement for each of its categories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<String>,
     /// `everyone`, or an expression.

@@ -193,16 +193,16 @@ impl Source {
         }
     }
 
-    /// An error about data, placed at the key or value that names the offending column or level.
+    /// An error about data, placed at the key or value that names the offending column or category.
     pub fn about(&self, section: &str, error: feasible_data::Error) -> Error {
         use feasible_data::Error as Data;
         let named = match &error {
             Data::UnknownColumn { column, .. }
             | Data::Preprocessing { column, .. }
-            | Data::TooManyLevels { column, .. }
+            | Data::TooManyCategories { column, .. }
             | Data::Kind { column, .. } => Some(column.clone()),
-            Data::UnknownLevel { level, .. } | Data::GroupedLevel { level, .. } => {
-                Some(level.clone())
+            Data::UnknownCategory { category, .. } | Data::GroupedCategory { category, .. } => {
+                Some(category.clone())
             }
             Data::UnknownDataSet { name, .. } => Some(name.clone()),
             Data::Expression(_) | Data::Counterfactual { .. } | Data::Split { .. } => None,

@@ -79,7 +79,7 @@ pub fn stream(salt: u64, trial: u64) -> Stream {
 /// A table of a used column and a number that the model has no use for, from `first` on.
 pub fn table(values: &[f64], first: usize) -> Table {
     let ids: Vec<String> = (first..first + values.len()).map(|i| format!("p{i}")).collect();
-    let ids = Column::levels("id", ids.iter().map(|id| Some(id.as_str())));
+    let ids = Column::categories("id", ids.iter().map(|id| Some(id.as_str())));
     Table::new("t.csv", vec![ids, Column::numbers("x", values.to_vec())]).unwrap()
 }
 

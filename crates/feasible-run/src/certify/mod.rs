@@ -14,7 +14,7 @@ mod chosen;
 mod record;
 pub(crate) mod subject;
 mod theory;
-mod words;
+mod format;
 
 use feasible::certificate::{Certificate, Claim, Count, Design, Simultaneous, Values};
 use feasible::{Loss, Population, Problem, Targets, ViewShift};
@@ -31,7 +31,7 @@ use crate::evaluate::{class_of, outputs};
 
 pub use record::RunRecord;
 pub use theory::{Approximation, SetClass, Theory, UniformBound, dimension_of};
-pub use words::{bound, verdict};
+pub use format::{bound, verdict};
 
 /// What is certified about a model's requirements on the population that held-out rows were drawn from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

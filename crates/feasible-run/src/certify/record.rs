@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use feasible::certificate::Design;
-use feasible_data::{Table, UnknownLevels, Unseen};
+use feasible_data::{Table, UnknownCategories, Unseen};
 use feasible_problem::Fingerprints;
 use feasible_problem::clause::Ground;
 use feasible_problem::data::sha256_of_file;
@@ -130,7 +130,7 @@ impl RunRecord {
         let encoder = self.model.encoder(unseen);
         let target = &self.model.manifest().target;
         let samples = Arc::new(feasible_data::samples(table, &rows, &encoder, target)?);
-        let mut ground = Ground::new(table, &rows, &samples, &encoder, UnknownLevels::MatchNothing);
+        let mut ground = Ground::new(table, &rows, &samples, &encoder, UnknownCategories::MatchNothing);
         let which = format!("the {} rows of {}", grouped(rows.len()), table.name());
         let mut certification = self.judged().certify(&design, which, &mut ground, unit)?;
         (certification.held_out, certification.repetition) = (held_out, once.repetition);
@@ -306,7 +306,7 @@ impl Judged<'_> {
         let rows = &once.rows;
         let samples = data.held_out(rows)?;
         let mut ground =
-            Ground::new(&data.table, rows, &samples, &data.encoder, UnknownLevels::MatchNothing);
+            Ground::new(&data.table, rows, &samples, &data.encoder, UnknownCategories::MatchNothing);
         let mut certification = self.certify(design, which(rows.len()), &mut ground, unit)?;
         certification.repetition = once.repetition;
         Ok(certification)

@@ -13,7 +13,7 @@ mod ledger;
 mod observe;
 mod rows;
 mod standing;
-mod words;
+mod format;
 
 use std::path::Path;
 

@@ -8,7 +8,7 @@ use feasible::monitor::{Plan, Wager, Wealth};
 use feasible::requirement::Sense;
 use feasible::stream::{Purpose, Stream};
 use feasible::{Loss, Samples, Targets};
-use feasible_data::{Column, Encoder, Table, UnknownLevels, Unseen};
+use feasible_data::{Column, Encoder, Table, UnknownCategories, Unseen};
 use feasible_problem::clause::{Against, Bound, Clause, Ground};
 use feasible_problem::spec::Kind;
 
@@ -82,7 +82,7 @@ pub(crate) fn refuse_used(record: &RunRecord, table: &Table, labelled: bool) -> 
         return record.refuse_used(table);
     }
     let target = &record.model().manifest().target;
-    let Some(levels) = target.levels() else {
+    let Some(categories) = target.categories() else {
         return Err(Error::unfit(
             table.name(),
             format!(
@@ -92,10 +92,10 @@ pub(crate) fn refuse_used(record: &RunRecord, table: &Table, labelled: bool) -> 
             ),
         ));
     };
-    for level in levels {
+    for category in categories {
         let mut columns = table.columns().to_vec();
-        let cells = std::iter::repeat_n(Some(level), table.rows());
-        columns.push(Column::levels(target.column(), cells));
+        let cells = std::iter::repeat_n(Some(category), table.rows());
+        columns.push(Column::categories(target.column(), cells));
         record.refuse_used(&Table::new(table.name(), columns)?)?;
     }
     Ok(())
@@ -125,7 +125,7 @@ pub(crate) fn observe(
     let clauses: Vec<Clause> = chosen.iter().map(|(_, clause, _)| clause.clone()).collect();
     let judge = |clauses: &[Clause], rows: &[u32], samples: &Arc<Samples>| {
         let mut ground =
-            Ground::new(observed.table, rows, samples, &encoder, UnknownLevels::MatchNothing);
+            Ground::new(observed.table, rows, samples, &encoder, UnknownCategories::MatchNothing);
         let judged = Judged { clauses, changes: &[], ..record.judged() };
         judged.claims(design, &mut ground, None)
     };

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hashbrown::HashMap;
 
-use crate::column::{Cells, Levels, MISSING};
+use crate::column::{Cells, Categories, MISSING};
 use crate::error::{Error, Result};
 use crate::numbers::Numbers;
 use crate::table::Table;
@@ -15,7 +15,7 @@ impl Table {
     ///
     /// # Errors
     /// Columns that differ in name or kind, or no tables.
-    pub fn stack(name: &str, tables: Vec<Table>) -> Result<(Table, Vec<Range<u32>>)> {
+    pub fn concat(name: &str, tables: Vec<Table>) -> Result<(Table, Vec<Range<u32>>)> {
         let mut tables = tables.into_iter();
         let Some(mut all) = tables.next() else {
             return Err(Error::Empty { file: name.to_string() });
@@ -35,7 +35,7 @@ impl Table {
         let file = below.name.clone();
         if let Some(extra) = below.columns.iter().find(|c| !self.index.contains_key(&c.name)) {
             let reason = format!("column '{}' is not in {}: leave it out", extra.name, self.name);
-            return Err(Error::Stack { file, reason });
+            return Err(Error::Concat { file, reason });
         }
         for column in &mut self.columns {
             below.column(&column.name)?; // for its error
@@ -45,11 +45,11 @@ impl Table {
             let (above, cells) = alike(&mut column.cells, cells).map_err(|kinds| {
                 let hint = "declare one kind for it in both (`kinds`)";
                 let reason = format!("column '{}' is {kinds} here: {hint}", column.name);
-                Error::Stack { file: file.clone(), reason }
+                Error::Concat { file: file.clone(), reason }
             })?;
             match (above, cells) {
                 (Cells::Numbers(above), Cells::Numbers(below)) => above.append(&below),
-                (Cells::Levels(above), Cells::Levels(below)) => join(above, below),
+                (Cells::Categories(above), Cells::Categories(below)) => join(above, below),
                 _ => {}
             }
         }
@@ -63,32 +63,32 @@ impl Table {
 fn alike(above: &mut Cells, below: Cells) -> Result<(&mut Cells, Cells), &'static str> {
     let absent = |x: &Numbers| x.iter().all(f64::is_nan);
     match (&*above, &below) {
-        (Cells::Numbers(x), Cells::Levels(_)) if absent(x) => {
-            *above = Cells::Levels(Levels::of_numbers(x));
+        (Cells::Numbers(x), Cells::Categories(_)) if absent(x) => {
+            *above = Cells::Categories(Categories::of_numbers(x));
             Ok((above, below))
         }
-        (Cells::Levels(_), Cells::Numbers(x)) if absent(x) => {
-            let below = Cells::Levels(Levels::of_numbers(x));
+        (Cells::Categories(_), Cells::Numbers(x)) if absent(x) => {
+            let below = Cells::Categories(Categories::of_numbers(x));
             Ok((above, below))
         }
-        (Cells::Numbers(_), Cells::Levels(_)) => Err("numeric above but categorical"),
-        (Cells::Levels(_), Cells::Numbers(_)) => Err("categorical above but numeric"),
+        (Cells::Numbers(_), Cells::Categories(_)) => Err("numeric above but categorical"),
+        (Cells::Categories(_), Cells::Numbers(_)) => Err("categorical above but numeric"),
         _ => Ok((above, below)),
     }
 }
 
-fn join(above: &mut Levels, below: Levels) {
-    let mut levels = std::mem::take(&mut above.levels);
+fn join(above: &mut Categories, below: Categories) {
+    let mut categories = std::mem::take(&mut above.names);
     let known: HashMap<String, u32> =
-        levels.iter().enumerate().map(|(code, level)| (level.clone(), code as u32)).collect();
+        categories.iter().enumerate().map(|(code, category)| (category.clone(), code as u32)).collect();
     let moved: Vec<u32> = below
-        .levels
+        .names
         .into_iter()
-        .map(|level| match known.get(&level) {
+        .map(|category| match known.get(&category) {
             Some(&code) => code,
             None => {
-                levels.push(level);
-                levels.len() as u32 - 1
+                categories.push(category);
+                categories.len() as u32 - 1
             }
         })
         .collect();
@@ -96,5 +96,5 @@ fn join(above: &mut Levels, below: Levels) {
     codes
         .extend(below.codes.iter().map(|c| if c == MISSING { MISSING } else { moved[c as usize] }));
     let mixed = above.mixed.take().or(below.mixed);
-    *above = Levels { mixed, ..Levels::sorted(levels, codes) };
+    *above = Categories { mixed, ..Categories::sorted(categories, codes) };
 }

@@ -6,40 +6,40 @@ use hashbrown::HashMap;
 
 use super::{Encoder, Encoding, Variable};
 use crate::bins::bin_of;
-use crate::column::{Cells, Levels, MISSING};
+use crate::column::{Cells, Categories, MISSING};
 use crate::error::{Error, Result};
 use crate::numbers::Numbers;
-use crate::preprocessing::{OTHER_LEVEL, Unseen};
+use crate::preprocessing::{OTHER_CATEGORY, Unseen};
 use crate::table::Table;
 
 /// What a cell is to its variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Seen {
     Number(f64),
-    Level(u32),
+    Category(u32),
     Missing,
-    /// A level the training rows did not have.
+    /// A category the training rows did not have.
     Unseen,
 }
 
 /// The cells of one column, ready to be asked for by row.
-pub(crate) enum Sight<'t> {
+pub(crate) enum ColumnView<'t> {
     Numbers(Cow<'t, Numbers>),
     Binned(Cow<'t, Numbers>, &'t [f64]),
-    Coded(Cow<'t, Levels>, Vec<Seen>),
+    Coded(Cow<'t, Categories>, Vec<Seen>),
 }
 
 /// The cells of a column, the table's or the reader's own.
 enum Given<'t> {
     Numbers(Cow<'t, Numbers>),
-    Levels(Cow<'t, Levels>),
+    Categories(Cow<'t, Categories>),
 }
 
-impl<'t> Sight<'t> {
+impl<'t> ColumnView<'t> {
     pub(crate) fn new(table: &'t Table, variable: &'t Variable) -> Result<Self> {
         let given = match &table.column(&variable.column)?.cells {
             Cells::Numbers(x) => Given::Numbers(Cow::Borrowed(x)),
-            Cells::Levels(levels) => Given::Levels(Cow::Borrowed(levels)),
+            Cells::Categories(categories) => Given::Categories(Cow::Borrowed(categories)),
         };
         Self::of(table.name(), given, variable)
     }
@@ -48,7 +48,7 @@ impl<'t> Sight<'t> {
     pub(crate) fn owning(table: &str, cells: Cells, variable: &'t Variable) -> Result<Self> {
         let given = match cells {
             Cells::Numbers(x) => Given::Numbers(Cow::Owned(x)),
-            Cells::Levels(levels) => Given::Levels(Cow::Owned(levels)),
+            Cells::Categories(categories) => Given::Categories(Cow::Owned(categories)),
         };
         Self::of(table, given, variable)
     }
@@ -57,26 +57,26 @@ impl<'t> Sight<'t> {
         match (&variable.encoding, given) {
             (Encoding::Number { .. }, Given::Numbers(x)) => Ok(Self::Numbers(x)),
             (Encoding::Bins { edges, .. }, Given::Numbers(x)) => Ok(Self::Binned(x, edges)),
-            (Encoding::Levels { levels, groups, .. }, given) => {
-                let known: HashMap<&str, u32> = levels
+            (Encoding::Categories { categories, groups, .. }, given) => {
+                let known: HashMap<&str, u32> = categories
                     .iter()
                     .enumerate()
-                    .map(|(at, level)| (level.as_str(), at as u32))
+                    .map(|(at, category)| (category.as_str(), at as u32))
                     .collect();
                 let coded = match given {
-                    Given::Levels(levels) => levels,
-                    Given::Numbers(x) => Cow::Owned(Levels::of_numbers(&x)),
+                    Given::Categories(categories) => categories,
+                    Given::Numbers(x) => Cow::Owned(Categories::of_numbers(&x)),
                 };
-                let seen = |level: &String| {
-                    let level = groups.get(level).unwrap_or(level);
-                    known.get(level.as_str()).map_or(Seen::Unseen, |&at| Seen::Level(at))
+                let seen = |category: &String| {
+                    let category = groups.get(category).unwrap_or(category);
+                    known.get(category.as_str()).map_or(Seen::Unseen, |&at| Seen::Category(at))
                 };
-                let to = coded.levels.iter().map(seen).collect();
+                let to = coded.names.iter().map(seen).collect();
                 Ok(Self::Coded(coded, to))
             }
-            (_, Given::Levels(levels)) => Err(Error::Kind {
+            (_, Given::Categories(categories)) => Err(Error::Kind {
                 column: variable.column.clone(),
-                found: match &levels.mixed {
+                found: match &categories.mixed {
                     Some(mixed) => format!(
                         "categorical in {table}, because of '{}' on line {}",
                         mixed.value, mixed.line
@@ -97,19 +97,19 @@ impl<'t> Sight<'t> {
             },
             Self::Binned(x, edges) => match x.get(row) {
                 x if x.is_nan() => Seen::Missing,
-                x => Seen::Level(bin_of(edges, x)),
+                x => Seen::Category(bin_of(edges, x)),
             },
-            Self::Coded(levels, to) => match levels.codes.get(row) {
+            Self::Coded(categories, to) => match categories.codes.get(row) {
                 MISSING => Seen::Missing,
                 code => to[code as usize],
             },
         }
     }
 
-    /// The level of a row, as the table has it.
-    pub(crate) fn level(&self, row: usize) -> Option<&str> {
+    /// The category of a row, as the table has it.
+    pub(crate) fn category(&self, row: usize) -> Option<&str> {
         match self {
-            Self::Coded(levels, _) => levels.get(row),
+            Self::Coded(categories, _) => categories.get(row),
             Self::Numbers(_) | Self::Binned(..) => None,
         }
     }
@@ -118,17 +118,17 @@ impl<'t> Sight<'t> {
     pub(crate) fn release(&mut self, block: usize) {
         match self {
             Self::Numbers(Cow::Owned(x)) | Self::Binned(Cow::Owned(x), _) => x.release(block),
-            Self::Coded(Cow::Owned(levels), _) => levels.codes.release(block),
+            Self::Coded(Cow::Owned(categories), _) => categories.codes.release(block),
             _ => {}
         }
     }
 }
 
-/// The cells as levels; numbers are written out.
-pub(crate) fn as_levels(cells: &Cells) -> Cow<'_, Levels> {
+/// The cells as categories; numbers are written out.
+pub(crate) fn as_categories(cells: &Cells) -> Cow<'_, Categories> {
     match cells {
-        Cells::Levels(levels) => Cow::Borrowed(levels),
-        Cells::Numbers(values) => Cow::Owned(Levels::of_numbers(values)),
+        Cells::Categories(categories) => Cow::Borrowed(categories),
+        Cells::Numbers(values) => Cow::Owned(Categories::of_numbers(values)),
     }
 }
 
@@ -137,16 +137,16 @@ impl Variable {
     pub(crate) fn stand_ins(&self, unseen: Unseen) -> (Option<Seen>, Option<Seen>) {
         match &self.encoding {
             Encoding::Number { missing, .. } => (missing.map(Seen::Number), None),
-            Encoding::Levels { levels, usual, missing, .. }
-            | Encoding::Bins { levels, usual, missing, .. } => {
-                let find = |level: &str| {
-                    let at = levels.iter().position(|known| known == level);
-                    at.map(|at| Seen::Level(at as u32))
+            Encoding::Categories { categories, usual, missing, .. }
+            | Encoding::Bins { categories, usual, missing, .. } => {
+                let find = |category: &str| {
+                    let at = categories.iter().position(|known| known == category);
+                    at.map(|at| Seen::Category(at as u32))
                 };
                 let unseen = match unseen {
                     Unseen::Error => None,
-                    Unseen::Other if levels.len() == 2 => find(OTHER_LEVEL).or(find(usual)),
-                    Unseen::Other => Some(find(OTHER_LEVEL).unwrap_or(Seen::Unseen)),
+                    Unseen::Other if categories.len() == 2 => find(OTHER_CATEGORY).or(find(usual)),
+                    Unseen::Other => Some(find(OTHER_CATEGORY).unwrap_or(Seen::Unseen)),
                 };
                 let missing = missing.as_deref().and_then(|m| find(m).or(unseen));
                 (missing, unseen)
@@ -156,31 +156,31 @@ impl Variable {
 }
 
 impl Encoder {
-    /// A column of the table as levels of its variable: grouped, or binned. Cells that the
+    /// A column of the table as categories of its variable: grouped, or binned. Cells that the
     /// encoder would refuse are missing.
     ///
     /// # Errors
     /// A column that is not among the inputs, or is a number there.
-    pub fn derived(&self, table: &Table, column: &str) -> Result<Levels> {
+    pub fn derived(&self, table: &Table, column: &str) -> Result<Categories> {
         let (variable, _) = self.variable(column)?;
-        let Some(levels) = variable.levels() else {
+        let Some(categories) = variable.categories() else {
             return Err(Error::Kind {
                 column: column.to_string(),
                 found: "a number".to_string(),
-                needed: "its levels were asked for: use the source column".to_string(),
+                needed: "its categories were asked for: use the source column".to_string(),
             });
         };
-        let sight = Sight::new(table, variable)?;
+        let view = ColumnView::new(table, variable)?;
         let (missing, unseen) = variable.stand_ins(self.unseen);
-        let code = |row| match sight.at(row) {
+        let code = |row| match view.at(row) {
             Seen::Missing => missing,
             Seen::Unseen => unseen,
             seen => Some(seen),
         };
         let codes = (0..table.rows()).map(|row| match code(row) {
-            Some(Seen::Level(at)) => at,
+            Some(Seen::Category(at)) => at,
             _ => MISSING,
         });
-        Ok(Levels { levels: levels.to_vec(), codes: codes.collect(), mixed: None })
+        Ok(Categories { names: categories.to_vec(), codes: codes.collect(), mixed: None })
     }
 }
