@@ -88,7 +88,7 @@ def reached(net: torch.nn.Module, table: tables.Table, s: Settings, multipliers:
         result[part] = {
             "rows": len(y),
             "accuracy": 100 * (classes[0] == torch.from_numpy(y)).float().mean().item(),
-            "largest flips": 100 * (classes[0] != classes[1:]).float().mean(1).max().item(),
+            "largest flip rate": 100 * (classes[0] != classes[1:]).float().mean(1).max().item(),
             "violated": 100 * (values > s.limit).float().mean().item(),
             "objective": torch.nn.functional.cross_entropy(logits[0], torch.from_numpy(y)).item(),
         }

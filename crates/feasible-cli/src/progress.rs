@@ -84,7 +84,7 @@ impl Progress {
                 state.under_way.insert(thread, share);
                 drop(state);
                 if *epoch > 0 {
-                    self.note(&format!("seed {seed}: going on after epoch {epoch}"));
+                    self.note(&format!("seed {seed}: resuming after epoch {epoch}"));
                 }
             }
             Event::Epoch { seed, epochs, metrics } => {

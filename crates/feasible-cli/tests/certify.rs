@@ -139,7 +139,7 @@ fn numbers_outside_their_range_are_refused_with_the_range() {
     let error = scratch.refuse(&["certify", "run", "--all-but", "0"]);
     assert!(error.contains("no number of rows shows that something never happens"), "{error}");
     let error = scratch.refuse(&["bound"]);
-    assert!(error.contains("--rows N (what do N rows buy?)"), "{error}");
+    assert!(error.contains("--rows N (what can N rows certify?)"), "{error}");
     let error = scratch.refuse(&["bound", "--rows", "10", "--confidence", "95"]);
     assert!(
         error.contains("--confidence: 95 is not a share between 0 and 1; did you mean 0.95?"),
@@ -197,7 +197,7 @@ fn rows_are_kept_back_from_everything_and_decide_how_a_fit_ends() {
     assert!(fit.contains("Certificate on the 120 reserved rows"), "{fit}");
     assert!(fit.ends_with("Every requirement is certified.\n"), "{fit}");
     let check = scratch.expect(0, &["check", "problem.toml"]).out;
-    assert!(check.contains("480 train") && check.contains("trained stricter by"), "{check}");
+    assert!(check.contains("480 train") && check.contains("training limit"), "{check}");
     let rows: serde_json::Value = serde_json::from_str(&scratch.read("run/rows.json")).unwrap();
     let count = |part: &str| -> u64 {
         let ranges = rows[part].as_array().unwrap();
@@ -271,7 +271,7 @@ fn a_ladder_takes_the_best_certified_model_and_can_be_resumed() {
 fn bound_answers_both_questions() {
     let scratch = Scratch::new();
     let text = scratch.expect(0, &["bound", "--rows", "32561"]).out;
-    assert!(text.contains("What 32,561 held-out rows buy"), "{text}");
+    assert!(text.contains("What 32,561 held-out rows can certify"), "{text}");
     assert!(text.contains("0.0092 %"), "{text}");
     let json = scratch.expect(0, &["bound", "--limit", "0.01", "--json"]).json();
     assert_eq!(json["needed"][0]["rows"]["about"], 299);

@@ -147,7 +147,7 @@ fn audit_ends_with_what_the_requirements_come_to() {
     scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);
     let ran = scratch.expect(0, &["audit", "run", "people.csv"]);
     assert!(
-        ran.out.contains("accuracy") && ran.out.contains("flips, Male ↔ Female"),
+        ran.out.contains("accuracy") && ran.out.contains("flip rate, Male ↔ Female"),
         "{}",
         ran.out
     );

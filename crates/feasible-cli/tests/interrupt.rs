@@ -56,7 +56,7 @@ fn an_interrupted_run_says_how_to_go_on_and_ends_in_the_same_bytes() {
         assert!(done < 3000 && scratch.path("run/checkpoint.bin").is_file());
         assert!(!scratch.path("run/model.safetensors").exists());
         let resumed = scratch.expect(0, &["resume", "run"]);
-        assert!(resumed.err.contains("going on after epoch"), "{}", resumed.err);
+        assert!(resumed.err.contains("resuming after epoch"), "{}", resumed.err);
         assert_same_run(&scratch.path("run"), &scratch.path("whole"), name);
     }
 }

@@ -53,9 +53,9 @@ fn what_is_no_finished_run_is_refused_with_a_sentence() {
     );
     std::fs::rename(scratch.path("summary.json"), scratch.path("run/summary.json")).unwrap();
     let info = scratch.read("run/run.json");
-    scratch.write("run/run.json", &info.replace("\"format\": 1", "\"format\": 7"));
+    scratch.write("run/run.json", &info.replace("\"format\": 2", "\"format\": 7"));
     let error = scratch.refuse(&["report", "run"]);
-    assert!(error.contains("in format 7; this program reads format 1"), "{error}");
+    assert!(error.contains("in format 7; this program reads format 2"), "{error}");
     scratch.write("run/run.json", &info);
     scratch.write("run/metrics.jsonl", "{\"epoch\": 1}\n");
     let error = scratch.refuse(&["report", "run"]);

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Reproduction, train};
 
-/// The variants: problem file, what it is, and the paper's flips and share of λ at 0.
+/// The variants: problem file, what it is, and the paper's flip rate and share of λ at 0.
 const VARIANTS: [(&str, &str, Option<&str>, Option<&str>); 4] = [
     ("adult-unconstrained", "unconstrained", Some("~8 %"), None),
     ("adult-ace", "average effect ≤ 5e-4 (paper's settings)", Some("0.2 %"), None),
@@ -26,9 +26,9 @@ pub struct AdultRow {
     /// Test accuracy.
     pub accuracy: Option<Spread>,
     /// Predictions on the test rows that flip with gender.
-    pub flips: Option<Spread>,
+    pub flip_rate: Option<Spread>,
     /// The paper's figure.
-    pub paper_flips: Option<String>,
+    pub paper_flip_rate: Option<String>,
     /// Training rows over the limit (pointwise) or runs whose average is (average).
     pub violated_train: Option<Spread>,
     /// The same on the test rows.
@@ -62,7 +62,7 @@ pub fn adult(how: &Reproduction, observer: Observer<'_>) -> Result<AdultTable> {
 }
 
 fn row(
-    (problem, variant, paper_flips, paper_at_zero): &(&str, &str, Option<&str>, Option<&str>),
+    (problem, variant, paper_flip_rate, paper_at_zero): &(&str, &str, Option<&str>, Option<&str>),
     runs: SeedsSummary,
 ) -> AdultRow {
     let pointwise =
@@ -71,8 +71,8 @@ fn row(
         problem: problem.to_string(),
         variant: variant.to_string(),
         accuracy: runs.spread(|run| run.test.as_ref()?.accuracy),
-        flips: runs.spread(|run| Some(run.test.as_ref()?.flips.first()?.share)),
-        paper_flips: paper_flips.map(String::from),
+        flip_rate: runs.spread(|run| Some(run.test.as_ref()?.flip_rates.first()?.share)),
+        paper_flip_rate: paper_flip_rate.map(String::from),
         violated_train: runs.spread(|run| run.train.requirements.first()?.violated),
         violated_test: runs.spread(|run| run.test.as_ref()?.requirements.first()?.violated),
         multipliers_at_zero: runs.spread(|run| {
@@ -88,12 +88,12 @@ impl AdultTable {
     pub fn to_text(&self) -> String {
         let n = self.seeds.len();
         let mut text =
-            format!("Adult, mean ± sd of {n} seeds; flips with gender on the test rows\n\n");
+            format!("Adult, mean ± sd of {n} seeds; flip rate with gender on the test rows\n\n");
         let mut grid = Grid::new();
         let head = [
             "",
             "test accuracy",
-            "flips",
+            "flip rate",
             "paper",
             "over c, train",
             "over c, test",
@@ -113,8 +113,8 @@ impl AdultTable {
             grid.row([
                 row.variant.clone(),
                 share(&row.accuracy, 2),
-                share(&row.flips, 3),
-                row.paper_flips.clone().unwrap_or_default(),
+                share(&row.flip_rate, 3),
+                row.paper_flip_rate.clone().unwrap_or_default(),
                 over(&row.violated_train),
                 over(&row.violated_test),
                 share(&row.multipliers_at_zero, 1),

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{Reproduction, train};
 
-/// The paper's table "Classifier insensitivity on the COMPAS dataset": flips in percent,
+/// The paper's table "Classifier insensitivity on the COMPAS dataset": flip rates in percent,
 /// unconstrained and constrained, in the order of the 13 changes.
 const PAPER: [(f64, f64); 13] = [
     (21.4, 0.0),
@@ -35,7 +35,7 @@ const CONSTRAINED: usize = 1;
 const FEASIBLE: usize = 2;
 const SEVEN: usize = 3;
 
-/// A counterfactual: flips on the training and test rows.
+/// A counterfactual: flip rates on the training and test rows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CompasRow {
     /// The counterfactual.
@@ -93,13 +93,13 @@ pub fn compas(how: &Reproduction, observer: Observer<'_>) -> Result<CompasTable>
     let flip = |p: usize, at: usize, test: bool| {
         runs[p].spread(|run| {
             let part = if test { run.test.as_ref()? } else { &run.train };
-            Some(part.flips.get(at)?.share)
+            Some(part.flip_rates.get(at)?.share)
         })
     };
     let mu = |p: usize, at: usize| runs[p].spread(|run| run.train.requirements.get(at)?.multiplier);
     let first = runs[UNCONSTRAINED].runs.first();
     let names: Vec<String> = first
-        .map(|run| run.train.flips.iter().map(|f| f.counterfactual.clone()).collect())
+        .map(|run| run.train.flip_rates.iter().map(|f| f.counterfactual.clone()).collect())
         .unwrap_or_default();
     let rows = names.iter().zip(PAPER).enumerate().map(|(at, (name, paper))| CompasRow {
         counterfactual: name.clone(),

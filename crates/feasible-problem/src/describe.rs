@@ -191,14 +191,16 @@ fn sentence(clause: &Clause) -> String {
         (Bound::AtMost(c), Some(one)) => ("≥", one - c),
         (Bound::AtLeast(c), Some(one)) => ("≤", one - c),
     };
+    let stricter = clause.margin.max(clause.room);
+    let trained = short(if symbol == "≤" { limit - stricter } else { limit + stricter });
     let limit = short(limit);
     let sentence = match (clause.kind, &clause.against) {
         (Kind::Pointwise, _) => {
-            let but = match clause.all_but {
-                0.0 => String::new(),
-                share => format!(" but {} %", short(100.0 * share)),
+            let whom = match clause.all_but {
+                0.0 => "every row".to_string(),
+                share => format!("all but {} % of rows", short(100.0 * share)),
             };
-            format!("{loss}{views} {symbol} {limit} for all{but}{here}")
+            format!("{loss}{views} {symbol} {limit} for {whom}{here}")
         }
         (Kind::Average, None) => format!("E[ {loss}{views}{here} ] {symbol} {limit}"),
         (Kind::Average, Some(against)) => {
@@ -209,8 +211,5 @@ fn sentence(clause: &Clause) -> String {
             format!("E[ {loss}{views}{here} ] − E[ {loss}{views}{there} ] {symbol} {limit}")
         }
     };
-    match clause.margin.max(clause.room) {
-        0.0 => sentence,
-        margin => format!("{sentence} (trained stricter by {})", short(margin)),
-    }
+    if stricter == 0.0 { sentence } else { format!("{sentence} (training limit {trained})") }
 }

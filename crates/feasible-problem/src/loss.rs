@@ -4,7 +4,7 @@ use feasible::Loss;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Smoothing of the total variation that stands in for flips: well below the differences of
+/// Smoothing of the total variation that stands in for the flip rate: well below the differences of
 /// probabilities that matter, and above those that rounding makes.
 const FLIP_SMOOTHING: f64 = 1e-3;
 /// δ of the Huber loss.

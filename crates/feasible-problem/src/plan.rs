@@ -208,7 +208,7 @@ impl Plan {
         }
         if spec.evaluation.counterfactual.is_some() && data.target.classes().is_none() {
             let message =
-                "has no effect: flips are of classes, and a number is predicted. Remove it";
+                "has no effect: a flip rate is of classes, and a number is predicted. Remove it";
             return Err(source.at("evaluation.counterfactual", message));
         }
         let weight_decay = spec.objective.weight_decay.unwrap_or(0.0);
@@ -393,7 +393,7 @@ impl Plan {
         self.expanded.iter().map(|(_, spec)| spec.clone()).collect()
     }
 
-    /// The changes whose flips are reported.
+    /// The changes whose flip rates are reported.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }

@@ -32,7 +32,7 @@ pub struct TrainingSettings {
     pub start: f64,
     /// Which iterate is returned.
     pub keep: Keep,
-    /// End after so many epochs without a better iterate; 0 for never.
+    /// Epochs without a better iterate after which training ends; 0 for never.
     pub patience: u64,
     /// End at the first feasible iterate.
     pub stop_when_feasible: bool,
@@ -46,7 +46,7 @@ pub struct TrainingSettings {
     pub learner: LearnerSettings,
 }
 
-/// When state is saved: after so many epochs or so many seconds, whichever comes first.
+/// When state is saved: after a number of epochs or of seconds, whichever comes first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CheckpointSettings {
     /// Epochs; `u64::MAX` for never.

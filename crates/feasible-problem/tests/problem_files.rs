@@ -321,7 +321,7 @@ fn a_description_says_the_problem_in_mathematical_words() {
     let text = plan.describe();
     for expected in [
         "minimise over θ   E[ cross-entropy ]",
-        "KL divergence between x and ρ(x), ρ: Male ↔ Female ≤ 0.01 for all",
+        "KL divergence between x and ρ(x), ρ: Male ↔ Female ≤ 0.01 for every row",
         "E[ predicted positive | encoded(gender) == 'Female' ] − E[ predicted positive ] ≤ 0.1",
         "'parity: Female (not above)'",
         "gender = Male",

@@ -49,9 +49,9 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
         text += &format!("- root mean squared error: {}\n", number(rmse));
     }
     text += &format!("- objective: {}\n", number(judged.objective));
-    for flips in judged.flips.iter().take(MOST) {
-        let name = inline(&flips.counterfactual);
-        text += &format!("- predictions that change under {name}: {}\n", percent(flips.share));
+    for flip in judged.flip_rates.iter().take(MOST) {
+        let name = inline(&flip.counterfactual);
+        text += &format!("- predictions that change under {name}: {}\n", percent(flip.share));
     }
 
     if !judged.requirements.is_empty() {
@@ -117,7 +117,7 @@ fn model(run: &Run) -> Vec<(&'static str, String)> {
     lines.extend(target.map(|target| ("predicts", inline(&target))));
     let loss = setting("objective", "loss");
     lines.extend(loss.map(|loss| ("minimises", inline(&loss))));
-    let epochs = format!("{} epochs, number {} kept", summary.epochs, summary.kept_epoch);
+    let epochs = format!("best epoch: {} of {}", summary.kept_epoch, summary.epochs);
     lines.push(("training", epochs));
     let sha = run.model_sha256.as_ref();
     lines.extend(sha.map(|sha| ("file", format!("model.safetensors, SHA-256 `{sha}`"))));

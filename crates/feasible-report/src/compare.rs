@@ -178,9 +178,9 @@ fn lines(runs: &[Run]) -> Vec<Line> {
             values: values.into_iter().map(Option::unwrap_or_default).collect(),
         })
     };
-    let flips = |run: &Run| {
-        let flips = run.summary.judged().1.flips.iter().map(|f| f.share);
-        flips.reduce(f64::max).map(percent)
+    let flip_rate = |run: &Run| {
+        let rates = run.summary.judged().1.flip_rates.iter().map(|f| f.share);
+        rates.reduce(f64::max).map(percent)
     };
     let time = |run: &Run| {
         let seconds: f64 = run.timings.iter().map(|t| t.primal + t.dual).sum();
@@ -199,7 +199,7 @@ fn lines(runs: &[Run]) -> Vec<Line> {
         line("root mean squared error", &|run| run.summary.judged().1.rmse.map(number)),
         line("objective", &|run| Some(number(run.summary.judged().1.objective))),
         line("objective, train", &|run| Some(number(run.summary.train.objective))),
-        line("most flips of a counterfactual", &flips),
+        line("largest flip rate of a counterfactual", &flip_rate),
         line("training took", &time),
         line("epochs, kept", &|run| {
             Some(format!("{}, {}", run.summary.epochs, run.summary.kept_epoch))

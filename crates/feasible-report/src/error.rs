@@ -25,19 +25,19 @@ pub enum Error {
         /// How far it got.
         done: String,
     },
-    /// A run of a later version of the program.
+    /// A run of a version of the program with another format.
     #[error(
         "{} is a run of feasible {version} in format {format}; this program reads format {known}: \
-         use that version, or a later one", .directory.display()
+         use that version, or train again with this one", .directory.display()
     )]
-    Newer {
+    OtherFormat {
         /// The directory.
         directory: PathBuf,
         /// The program that wrote it.
         version: String,
         /// Its format.
         format: u64,
-        /// The latest that is known.
+        /// The one that this program reads.
         known: u64,
     },
     /// A directory of several seeds.

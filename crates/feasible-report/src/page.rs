@@ -89,7 +89,7 @@ pub(crate) fn render(
         left_out => judged.requirements.len().saturating_sub(MOST),
         parts => value(&parts)?,
         lines => value(&lines(run))?,
-        flips => value(&flips(run))?,
+        flip_rates => value(&flip_rates(run))?,
         prices => value(&prices(run))?,
         time => time(run),
         dual => dual(run),
@@ -122,16 +122,16 @@ pub(crate) fn render(
     page(include_str!("page.html"), content)
 }
 
-fn flips(run: &Run) -> Vec<Line> {
+fn flip_rates(run: &Run) -> Vec<Line> {
     let parts: Vec<&Evaluation> = run.summary.parts().into_iter().map(|(_, e)| e).collect();
-    let line = |(at, flips): (usize, &feasible_run::Flips)| Line {
-        label: name(&flips.counterfactual),
+    let line = |(at, flip): (usize, &feasible_run::FlipRate)| Line {
+        label: name(&flip.counterfactual),
         values: parts
             .iter()
-            .map(|e| e.flips.get(at).map_or(String::new(), |f| percent(f.share)))
+            .map(|e| e.flip_rates.get(at).map_or(String::new(), |f| percent(f.share)))
             .collect(),
     };
-    run.summary.train.flips.iter().enumerate().take(MOST).map(line).collect()
+    run.summary.train.flip_rates.iter().enumerate().take(MOST).map(line).collect()
 }
 
 fn lines(run: &Run) -> Vec<Line> {

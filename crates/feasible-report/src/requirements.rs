@@ -83,16 +83,16 @@ pub(crate) fn tiles(run: &Run) -> Vec<Tile> {
         tiles.push(Tile { label: "Root mean squared error", value: number(rmse), note: on() });
     }
     tiles.push(Tile { label: "Objective", value: number(judged.objective), note: on() });
-    if let Some(worst) = judged.flips.iter().max_by(|a, b| a.share.total_cmp(&b.share)) {
-        let note = match judged.flips.len() {
+    if let Some(worst) = judged.flip_rates.iter().max_by(|a, b| a.share.total_cmp(&b.share)) {
+        let note = match judged.flip_rates.len() {
             1 => format!("of predictions, {}", name(&worst.counterfactual)),
-            n => format!("of predictions, most of {n} counterfactuals"),
+            n => format!("of predictions, worst of {n} counterfactuals"),
         };
-        tiles.push(Tile { label: "Flips", value: percent(worst.share), note });
+        tiles.push(Tile { label: "Flip rate", value: percent(worst.share), note });
     }
     let seconds: f64 = run.timings.iter().map(|t| t.primal + t.dual).sum();
     if !run.timings.is_empty() {
-        let note = format!("{} epochs, number {} kept", summary.epochs, summary.kept_epoch);
+        let note = format!("best epoch: {} of {}", summary.kept_epoch, summary.epochs);
         tiles.push(Tile { label: "Training", value: duration(seconds), note });
     }
     let note = format!("and {} multipliers", grouped(&summary.multipliers.to_string()));

@@ -12,9 +12,6 @@ use serde::de::DeserializeOwned;
 use crate::error::{Error, Result};
 use crate::multipliers::{Multiplied, read_multipliers};
 
-/// The latest format of run directories that is known.
-const FORMAT: u64 = 1;
-
 /// A finished run.
 #[derive(Clone, Debug)]
 pub struct Run {
@@ -64,11 +61,11 @@ impl Run {
             return Err(not_a_run(files::RUN));
         };
         let raw: serde_json::Value = json(&path(files::RUN), &bytes)?;
-        let format = raw["format"].as_u64().unwrap_or(0);
-        if format > FORMAT {
+        let (format, known) = (raw["format"].as_u64().unwrap_or(0), u64::from(files::FORMAT));
+        if format != known {
             let version = raw["feasible"].as_str().unwrap_or("of unknown version").to_string();
             let directory = directory.to_path_buf();
-            return Err(Error::Newer { directory, version, format, known: FORMAT });
+            return Err(Error::OtherFormat { directory, version, format, known });
         }
         let info = sound(parse::run_info(&shown(files::RUN), &bytes))?;
         let metrics = optional(&path(files::METRICS))?.unwrap_or_default();

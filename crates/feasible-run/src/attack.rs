@@ -32,7 +32,7 @@ pub struct AttackOptions {
     pub step: f64,
     /// Runs, of which the worst counts; 10 by default.
     pub restarts: u32,
-    /// What is climbed; the cross-entropy by default.
+    /// The loss that the attack maximises; the cross-entropy by default.
     pub loss: AttackLossName,
     /// Of random starts; 0 by default.
     pub seed: u64,
@@ -226,7 +226,7 @@ impl Curve {
             format!("{} on {total} samples of {}\n{}\n\n", self.problem, self.data, self.method());
         let mut grid = Grid::new();
         let interval = format!("{} % interval", short(100.0 * self.attack.confidence));
-        grid.row(["ε".to_string(), "accuracy".into(), interval, "standing".into()]);
+        grid.row(["ε".to_string(), "accuracy".into(), interval, "still correct".into()]);
         for point in &self.points {
             grid.row([
                 short(point.epsilon),

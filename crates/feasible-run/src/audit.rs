@@ -1,4 +1,4 @@
-//! A saved model held against any table: requirements, flips, accuracy.
+//! A saved model evaluated on any table: requirements, flip rates, accuracy.
 
 use std::sync::Arc;
 

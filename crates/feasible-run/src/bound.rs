@@ -1,4 +1,4 @@
-//! "How many rows do I need?" and "what do N rows buy me?", before anything is trained.
+//! "How many rows do I need?" and "what can N rows certify?", before anything is trained.
 //!
 //! ```
 //! use feasible::certificate::RowsNeeded;
@@ -144,7 +144,7 @@ impl Question {
         inside("--limit", self.limit, false)?;
         inside("--rate", self.rate, true)?;
         if self.rows == Some(0) {
-            return Err(Error::unfit("--rows", "0 rows buy nothing: give at least 1"));
+            return Err(Error::unfit("--rows", "0 rows certify nothing: give at least 1"));
         }
         if let Some(rows) = self.rows.filter(|rows| *rows > MOST_ROWS) {
             let reason =
@@ -160,7 +160,7 @@ impl Question {
         if self.rows.is_none() && self.limit.is_none() {
             return Err(Error::unfit(
                 "bound",
-                "ask something: --rows N (what do N rows buy?), --limit C (how many rows for a bound of \
+                "ask something: --rows N (what can N rows certify?), --limit C (how many rows for a bound of \
                  C?), or a problem file",
             ));
         }
@@ -233,7 +233,7 @@ impl Answer {
         text += "\n";
         if let Some(n) = self.rows {
             text +=
-                &format!("\nWhat {} held-out rows buy (Clopper-Pearson)\n", grouped(n as usize));
+                &format!("\nWhat {} held-out rows can certify (Clopper-Pearson)\n", grouped(n as usize));
             let mut grid = Grid::new();
             grid.row(
                 ["violations", "share of the rows", "of the population, at most"].map(String::from),

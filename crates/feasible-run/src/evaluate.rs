@@ -1,4 +1,4 @@
-//! How a model does on samples: accuracy, confusion, requirements, flips.
+//! How a model does on samples: accuracy, confusion, requirements, flip rates.
 
 use feasible::{
     Batch, Loss, Model, Multipliers, Pass, Population, Problem, Samples, Targets, ViewShift,
@@ -32,7 +32,7 @@ pub struct Evaluation {
     /// The requirements.
     pub requirements: Vec<Standing>,
     /// The share of predictions that change under each counterfactual.
-    pub flips: Vec<Flips>,
+    pub flip_rates: Vec<FlipRate>,
     /// Whether every requirement is met.
     pub met: bool,
 }
@@ -71,7 +71,7 @@ pub struct Standing {
 
 /// Predictions that change under a counterfactual.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Flips {
+pub struct FlipRate {
     /// The counterfactual: `Male ↔ Female`.
     pub counterfactual: String,
     /// The share of all rows.
@@ -190,7 +190,7 @@ impl Standard<'_> {
             rmse: None,
             met: requirements.iter().all(|r| r.met),
             requirements,
-            flips: Vec::new(),
+            flip_rates: Vec::new(),
         };
         self.predictions(model, theta, &samples, ground, &mut evaluation)?;
         Ok(evaluation)
@@ -266,12 +266,12 @@ impl Standard<'_> {
                 evaluation.confusion = Some(confusion);
                 for ((change, shift), view) in self.changes.iter().zip(&shifts).zip(&views[1..]) {
                     let there = predicted(view);
-                    let flips = here.iter().zip(&there).filter(|(a, b)| a != b).count();
+                    let changed = here.iter().zip(&there).filter(|(a, b)| a != b).count();
                     let affected =
                         (0..samples.len()).filter(|&row| !shift.is_identity(row)).count();
-                    evaluation.flips.push(Flips {
+                    evaluation.flip_rates.push(FlipRate {
                         counterfactual: change.name().to_string(),
-                        share: flips as f64 / here.len() as f64,
+                        share: changed as f64 / here.len() as f64,
                         affected,
                     });
                 }

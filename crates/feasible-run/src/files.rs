@@ -80,7 +80,7 @@ model.safetensors   the trained model with its preprocessing and requirements: t
                     hand over; its metadata entry 'feasible' is readable JSON
 multipliers.csv     the final multipliers: mu of average requirements, lambda of each row of
                     pointwise ones, with violations (positive: violated)
-summary.json        how training ended, accuracy, requirements and flips on every part
+summary.json        how training ended, accuracy, requirements and flip rates on every part
 report.html         the run on one page
 model-card.md       the same for those who use the model, in short
 monitor.jsonl       the tables on which the model was monitored, once `feasible monitor` was called: append-only,
@@ -88,6 +88,9 @@ monitor.jsonl       the tables on which the model was monitored, once `feasible 
 attack.json         accuracy against the size of attacks, once `feasible attack` was asked for it; also as
                     attack.csv and attack.svg
 ";
+
+/// The format of run directories that this program writes and reports on.
+pub const FORMAT: u32 = 2;
 
 /// `run.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +119,7 @@ pub struct RunInfo {
 impl RunInfo {
     pub(crate) fn of(plan: &Plan) -> Self {
         Self {
-            format: 1,
+            format: FORMAT,
             feasible: env!("CARGO_PKG_VERSION").into(),
             problem: plan.name().into(),
             seed: plan.seed(),

@@ -14,7 +14,7 @@
 //!
 //! After every epoch a line is added to the metrics; a checkpoint says how many bytes of metrics
 //! belong to it, and their SHA-256, and is written after they are on disk. To resume is to check those, cut off the
-//! rest and go on, so a run that was killed ends in the same bytes as one left alone.
+//! rest and continue, so a run that was killed ends in the same bytes as one left alone.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::sync::Arc;
@@ -143,7 +143,7 @@ pub(crate) fn reopen(
     Ok((plan, problem))
 }
 
-/// Goes on with a run.
+/// Continues a run.
 ///
 /// # Errors
 /// Files that are missing, damaged, from a newer program or of another problem; data that have

@@ -90,7 +90,7 @@ pub(crate) fn fit(
     climb(plan, rooms, top, interrupt, observer)
 }
 
-/// Goes on with a ladder.
+/// Continues a ladder.
 pub(crate) fn resume(
     path: &Path,
     top: Directory,

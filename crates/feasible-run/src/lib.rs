@@ -19,7 +19,7 @@
 //! let plan = Plan::check(&Source::open("compas")?.with_overrides(&quick))?;
 //! assert!(plan.describe().contains("13"));
 //! let fit = fit(&plan, &FitOptions::default(), &|_event| {})?;
-//! assert!(fit.to_text().contains("flips, Male ↔ Female"));
+//! assert!(fit.to_text().contains("flip rate, Male ↔ Female"));
 //! # Ok::<(), feasible_run::Error>(())
 //! ```
 
@@ -57,7 +57,7 @@ pub use audit::Audit;
 pub use certify::{Certification, RunRecord};
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use error::{Error, Result};
-pub use evaluate::{Evaluation, Flips, Standing};
+pub use evaluate::{Evaluation, FlipRate, Standing};
 pub use feasible_data::disk;
 pub use fit::{Fitted, Observer, finish_in, fit_from, fit_in, resume_in, summarise};
 pub use interrupt::Interrupt;

@@ -62,7 +62,7 @@ impl Prices {
     pub fn to_text(&self) -> String {
         let mut text = format!(
             "Prices: the change of the objective when a limit is relaxed by {} %, predicted by the \
-             multiplier and observed by solving again\n\n",
+             multiplier and observed by re-solving\n\n",
             short(100.0 * self.share)
         );
         let mut grid = Grid::new();
@@ -81,9 +81,9 @@ impl Prices {
         }
         text += &grid.to_text(&[Align::Left, Align::Right]);
         text += &format!(
-            "\n± is how far the objective at the limit itself is from the middle of both sides: a \
-             price below it is not resolved.\nSolved again at the same limit, the objective moves \
-             by {}; that is on both sides and no part of a price.\nA multiplier is a price at a \
+            "\n± is the distance of the objective at the limit itself from the mean of both sides: a \
+             smaller price is not resolved.\nRe-solving at the same limit moves the objective by \
+             {}; that is on both sides and no part of a price.\nA multiplier is a price at a \
              minimum: where training was ended by its epochs, the two may differ.\n",
             short(self.drift())
         );

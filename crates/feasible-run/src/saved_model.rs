@@ -26,7 +26,7 @@ use crate::summary::Summary;
 const ENTRY: &str = "feasible";
 const CENTRES: &str = "centres";
 /// The manifest version this program writes and reads.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The manifest of a saved model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub struct Manifest {
     pub objective: LossName,
     /// The requirements, groups written out.
     pub requirements: Vec<RequirementSpec>,
-    /// The counterfactuals whose flips are reported.
+    /// The counterfactuals whose flip rates are reported.
     pub counterfactuals: Vec<Counterfactual>,
     /// The attack that requirements with an adversary are judged by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ impl Manifest {
     /// From the metadata entry `feasible`; what is wrong with it is a sentence.
     ///
     /// # Errors
-    /// Text that is no manifest, one of a later program, or one whose parts do not fit together.
+    /// Text that is no manifest, one of another format, or one whose parts do not fit together.
     pub fn from_json(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Version {
@@ -79,10 +79,11 @@ impl Manifest {
         }
         let parsed: Version =
             serde_json::from_slice(text.as_bytes()).map_err(|error| error.to_string())?;
-        if parsed.version > VERSION {
+        if parsed.version != VERSION {
             let found = parsed.version;
             return Err(format!(
-                "it has format {found}, this program reads up to {VERSION}: use a newer one"
+                "it has format {found}, this program reads {VERSION}: use the program that wrote it, \
+                 or train again"
             ));
         }
         let manifest: Self =
@@ -406,7 +407,7 @@ impl SavedModel {
         &self.clauses
     }
 
-    /// The changes whose flips are reported.
+    /// The changes whose flip rates are reported.
     pub fn changes(&self) -> &[feasible_data::Change] {
         &self.changes
     }

@@ -177,7 +177,7 @@ pub fn finish(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
     Ok(Fit { runs: vec![finish_in(&top, interrupt, observer)?] })
 }
 
-/// Goes on with the run, or the runs of several seeds, in a directory.
+/// Continues the run, or the runs of several seeds, in a directory.
 ///
 /// # Errors
 /// As [`resume_in`].

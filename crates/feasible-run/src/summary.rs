@@ -106,7 +106,7 @@ impl Summary {
     /// As a table for people.
     pub fn to_text(&self) -> String {
         let mut text = format!(
-            "{}, seed {}: {} (epoch {} of {} kept)\n\n",
+            "{}, seed {}: {} (best epoch: {} of {})\n\n",
             self.problem,
             self.seed,
             self.headline(),
@@ -145,10 +145,10 @@ pub(crate) fn evaluations_text(parts: &[(&'static str, &Evaluation)]) -> String 
         grid.row(cells("root mean squared error", parts, |e| e.rmse.map_or("".into(), short)));
     }
     grid.row(cells("objective", parts, |e| short(e.objective)));
-    let flips = parts.first().map_or(&[][..], |(_, e)| &e.flips);
-    for (at, flip) in flips.iter().enumerate() {
-        let label = format!("flips, {}", flip.counterfactual);
-        grid.row(cells(&label, parts, |e| e.flips.get(at).map_or("".into(), |f| percent(f.share))));
+    let flip_rates = parts.first().map_or(&[][..], |(_, e)| &e.flip_rates);
+    for (at, flip) in flip_rates.iter().enumerate() {
+        let label = format!("flip rate, {}", flip.counterfactual);
+        grid.row(cells(&label, parts, |e| e.flip_rates.get(at).map_or("".into(), |f| percent(f.share))));
     }
     text += &grid.to_text(&[Align::Left, Align::Right]);
     let Some((_, first)) = parts.first().filter(|(_, e)| !e.requirements.is_empty()) else {
@@ -322,9 +322,9 @@ impl SeedsSummary {
             line("root mean squared error".into(), &|e| e.rmse, false);
         }
         line("objective".into(), &|e| Some(e.objective), false);
-        for (at, flip) in first.train.flips.iter().enumerate() {
-            let label = format!("flips, {}", flip.counterfactual);
-            line(label, &|e| e.flips.get(at).map(|f| f.share), true);
+        for (at, flip) in first.train.flip_rates.iter().enumerate() {
+            let label = format!("flip rate, {}", flip.counterfactual);
+            line(label, &|e| e.flip_rates.get(at).map(|f| f.share), true);
         }
         for (at, requirement) in first.train.requirements.iter().enumerate() {
             let name = &requirement.name;

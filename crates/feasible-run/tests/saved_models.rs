@@ -89,7 +89,7 @@ fn a_file_that_is_no_model_is_refused_with_a_reason() {
     let mut changed = bytes.clone();
     let at = changed.windows(12).position(|w| w == b"version\\\":1,").unwrap();
     changed[at + 10] = b'9';
-    assert!(refuse(&changed).contains("use a newer one"), "{}", refuse(&changed));
+    assert!(refuse(&changed).contains("use the program that wrote it"), "{}", refuse(&changed));
 }
 
 #[test]

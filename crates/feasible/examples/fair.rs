@@ -74,9 +74,9 @@ fn report(
     }
     let rates = audit.measure(model, &solution.theta)?;
     let rate = |i: usize| 100.0 * rates.violations[i].measured[0];
-    let (right, flips) = (100.0 - rate(0), rate(1));
+    let (right, changed) = (100.0 - rate(0), rate(1));
     println!(
-        "  on new applicants: {right:.1} % right, {flips:.2} % of predictions flip with the group\n"
+        "  on new applicants: {right:.1} % right, {changed:.2} % of predictions change with the group\n"
     );
     Ok(())
 }
@@ -86,7 +86,7 @@ fn main() -> Result<(), feasible::Error> {
     let plain = Problem::minimise(&train, Loss::CrossEntropy).check()?;
     let fair = plain.with_requirements(requirements(&train)?)?;
 
-    // Two rates to read off new applicants: errors and flips (limits do not matter here).
+    // Two rates to read off new applicants: the error and the flip rate (limits do not matter here).
     let flipped = test.counterfactual(rho::flip(GROUP))?;
     let smooth = Loss::TotalVariation { smoothing: 1e-3 };
     let audit = Problem::minimise(&test, Loss::CrossEntropy)

@@ -7,7 +7,7 @@ use feasible_data::Limits;
 
 use super::Overrides;
 
-/// What to do with levels that the training rows did not have.
+/// What to do with categories that the training rows did not have.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Unseen {
     /// Stop and say where.
@@ -89,7 +89,7 @@ pub struct PredictArguments {
     /// number)
     #[arg(long, default_value = "quote")]
     pub formulas: FormulaCells,
-    /// What to do with levels the training rows did not have, if not as the problem file says
+    /// What to do with categories the training rows did not have, if not as the problem file says
     #[arg(long)]
     pub unseen: Option<Unseen>,
     /// Limits.
@@ -107,7 +107,7 @@ pub struct AuditArguments {
     /// image set or a folder: its test images, or all if it has no such part
     #[arg(value_name = "TABLE")]
     pub table: PathBuf,
-    /// What to do with levels the training rows did not have, if not as the problem file says
+    /// What to do with categories the training rows did not have, if not as the problem file says
     #[arg(long)]
     pub unseen: Option<Unseen>,
     /// Limits.
@@ -124,7 +124,7 @@ pub enum Norm {
     L2,
 }
 
-/// What an attack climbs.
+/// The loss that an attack maximises.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum AttackLoss {
     /// The loss of the right class.
@@ -158,10 +158,10 @@ pub struct AttackArguments {
     /// The norm of the ball
     #[arg(long, default_value = "linf")]
     pub norm: Norm,
-    /// What is climbed
+    /// The loss that the attack maximises
     #[arg(long, default_value = "cross-entropy")]
     pub loss: AttackLoss,
-    /// Attack only about so many images, as many of each class
+    /// Attack only about N images, equally many of each class
     #[arg(long, value_name = "N")]
     pub images: Option<usize>,
     /// The confidence of each interval
@@ -195,7 +195,7 @@ fn share_of_epsilon(text: &str) -> Result<f64, String> {
     share.ok_or("a number, or a fraction such as 1/30".into())
 }
 
-/// What ends with 0.
+/// What must hold to exit with status 0.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Require {
     /// It is certified that all requirements hold.
@@ -272,10 +272,10 @@ pub struct CertifyArguments {
     /// file says, or none]
     #[arg(long, value_name = "COLUMN")]
     pub unit: Option<String>,
-    /// What ends with 0
+    /// What must hold to exit with status 0
     #[arg(long, default_value = "certified")]
     pub require: Require,
-    /// What to do with levels the training rows did not have, if not as the problem file says
+    /// What to do with categories the training rows did not have, if not as the problem file says
     #[arg(long)]
     pub unseen: Option<Unseen>,
     /// Limits.
@@ -283,7 +283,7 @@ pub struct CertifyArguments {
     pub limits: LimitArguments,
 }
 
-/// What ends with 0.
+/// What must hold to exit with status 0.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Watch {
     /// No requirement has drifted.

@@ -1,20 +1,23 @@
 //! The arguments, as clap reads them. Every help text begins with what the command is for and
 //! ends with an example.
 
-mod around;
+mod data;
 mod judge;
+mod problem;
+mod report;
+mod shell;
 mod train;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use around::{
-    CheckArguments, CompletionsArguments, DataArguments, DataCommand, InitArguments, ManArguments,
-    ReportArguments,
-};
+pub use data::{DataArguments, DataCommand};
 pub use judge::{
     AttackArguments, AttackLoss, AuditArguments, BoundArguments, CertifyArguments, LimitArguments,
     MonitorArguments, Norm, PredictArguments, Require, Watch,
 };
+pub use problem::{CheckArguments, InitArguments};
+pub use report::ReportArguments;
+pub use shell::{CompletionsArguments, ManArguments};
 pub use train::{
     Budget, FitArguments, Overrides, ReproduceArguments, ResumeArguments, SweepArguments,
 };

@@ -8,7 +8,7 @@ use crate::arguments::BoundArguments;
 use crate::exit::{Exit, Result};
 use crate::terminal::Terminal;
 
-/// Says what rows buy, and how many are needed.
+/// What a number of rows can certify, and how many are needed.
 pub fn bound(arguments: &BoundArguments, terminal: &Terminal) -> Result<Exit> {
     let mut question = Question {
         rows: arguments.rows,

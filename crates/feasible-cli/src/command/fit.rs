@@ -61,7 +61,7 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     report(&fit?, &directory, terminal, (!arguments.no_report).then_some(&pages))
 }
 
-/// Goes on with a run.
+/// Continues a run.
 pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> {
     let directory = &arguments.directory;
     arguments.memory.apply();
@@ -111,7 +111,7 @@ pub(super) fn unused(problem: &str) -> PathBuf {
     Path::new("runs").join(names.find(free).unwrap_or(stem))
 }
 
-/// Looks before anything is written: a lock has no business in a directory that is no run.
+/// Looks before anything is written: a lock has no business in a directory that is not a run directory.
 fn is_run(directory: &Path) -> Result<()> {
     let shown = directory.display();
     // A link or a pipe is refused by what it is when it is opened.

@@ -7,7 +7,7 @@ pub mod certify;
 pub mod check;
 pub mod data;
 pub mod fit;
-mod image_data;
+mod data_images;
 pub mod init;
 pub mod monitor;
 pub mod predict;

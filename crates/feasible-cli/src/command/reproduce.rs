@@ -46,7 +46,7 @@ fn robust(
     }
     if arguments.no_report {
         return Err(Failure::input(
-            "--no-report goes with adult and compas: here the runs are kept to go on from",
+            "--no-report goes with adult and compas: here the runs are kept so that they can be continued",
         ));
     }
     let budget = match arguments.budget {

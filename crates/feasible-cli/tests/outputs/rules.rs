@@ -209,7 +209,7 @@ fn shares_are_shares(o: &Outputs) -> Result<(), String> {
     for (part, e) in o.summary.parts() {
         let of = |r: &Standing| [r.violated, r.multipliers_at_zero];
         let shares = e.requirements.iter().flat_map(of).chain([e.accuracy]);
-        let shares = shares.chain(e.flips.iter().map(|f| Some(f.share)));
+        let shares = shares.chain(e.flip_rates.iter().map(|f| Some(f.share)));
         for share in shares.flatten() {
             unless(!(0.0..=1.0).contains(&share), || format!("{part}: a share of {share}"))?;
         }

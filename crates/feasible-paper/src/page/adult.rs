@@ -52,7 +52,7 @@ fn adult(table: &AdultTable, directory: &Path, command: &str) -> Result<(String,
     ];
     for (problem, place, what, paper) in claimed {
         let row = table.rows.iter().find(|row| row.problem == problem);
-        claims.push(Claim::share(place, what, paper, row.and_then(|row| row.flips)));
+        claims.push(Claim::share(place, what, paper, row.and_then(|row| row.flip_rate)));
     }
     let pointwise: Vec<&AdultRow> =
         table.rows.iter().filter(|row| row.multipliers_at_zero.is_some()).collect();
@@ -96,16 +96,16 @@ fn settings(row: &AdultRow) -> &'static str {
 /// Fig. 1a.
 fn sensitivity(table: &AdultTable) -> Bars {
     let bar = |row: &AdultRow| {
-        let flips = row.flips?;
+        let rate = row.flip_rate?;
         let paper = match row.problem.as_str() {
             "adult-unconstrained" => Some(8.0),
             "adult-ace" => Some(0.2),
             "adult-pointwise" => Some(0.1),
             _ => None,
         };
-        let (mean, sd) = (100.0 * flips.mean, 100.0 * flips.sd);
+        let (mean, sd) = (100.0 * rate.mean, 100.0 * rate.sd);
         Some(Bar {
-            interval: (flips.n > 1).then_some(((mean - sd).max(0.0), mean + sd)),
+            interval: (rate.n > 1).then_some(((mean - sd).max(0.0), mean + sd)),
             reference: paper,
             colour: usize::from(row.problem == "adult"),
             ..Bar::new(&row.variant, mean)
@@ -181,8 +181,8 @@ fn variants(table: &AdultTable) -> Table {
         vec![
             row.variant.clone(),
             share(&row.accuracy, 2),
-            share(&row.flips, 3),
-            row.paper_flips.clone().unwrap_or_default(),
+            share(&row.flip_rate, 3),
+            row.paper_flip_rate.clone().unwrap_or_default(),
             over(&row.violated_train),
             over(&row.violated_test),
             share(&row.multipliers_at_zero, 1),
@@ -190,10 +190,10 @@ fn variants(table: &AdultTable) -> Table {
         ]
     };
     let head =
-        ["", "test accuracy", "flips", "paper", "over c, train", "over c, test", "λ = 0", "paper"];
+        ["", "test accuracy", "flip rate", "paper", "over c, train", "over c, test", "λ = 0", "paper"];
     Table {
         title: "Every variant".into(),
-        lead: "Mean ± sd over seeds. Flips are on the test rows; over c is the share of rows over the \
+        lead: "Mean ± sd over seeds. Flip rates are on the test rows; over c is the share of rows over the \
                limit; of the average constraint, the runs over it. The paper gives no accuracy."
             .into(),
         head: head.map(String::from).to_vec(),

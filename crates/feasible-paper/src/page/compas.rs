@@ -24,7 +24,7 @@ fn compas(table: &CompasTable, command: &str) -> Result<(String, Vec<Figure>)> {
     let thirteen: Of = |m| m.of_13;
     let feasible: Of = |m| m.of_13_feasible;
     let figures = vec![
-        Figure::bars("flips", flips(table)),
+        Figure::bars("flip-rates", flip_rates(table)),
         Figure::bars("mu-7", mu(table, "μ of 7 constraints (paper's settings)", seven)),
         Figure::bars("mu-13", mu(table, "μ of 13 constraints (paper's settings)", thirteen)),
         Figure::bars(
@@ -55,7 +55,7 @@ fn mu(table: &CompasTable, title: &str, of: Of) -> Bars {
     Bars::new(title, "μ; whisker: ± sd", table.multipliers.iter().filter_map(bar).collect())
 }
 
-fn flips(table: &CompasTable) -> Bars {
+fn flip_rates(table: &CompasTable) -> Bars {
     let bar = |row: &CompasRow| {
         let spread = row.unconstrained_train?;
         let (mean, sd) = (100.0 * spread.mean, 100.0 * spread.sd);

@@ -13,7 +13,7 @@
 //! | `steps` | 5 | of projected gradient ascent |
 //! | `step` | `"ε/3"` | the length of a step, as a share of ε: a number or such a text |
 //! | `random_start` | true | from a random point of the ball, else from the sample |
-//! | `restarts` | 1 | the worst of so many runs for each sample |
+//! | `restarts` | 1 | runs for each sample, of which the worst counts |
 //! | `loss` | `cross-entropy` | the loss that the attack maximises; or `margin` |
 //!
 //! Training goes by this attack. Afterwards a requirement is judged by a stronger one in the same ball, see
@@ -59,7 +59,7 @@ pub struct AdversarySpec {
     /// Runs, of which the worst counts. Default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restarts: Option<u32>,
-    /// What is climbed. Default `cross-entropy`.
+    /// The loss that the attack maximises. Default `cross-entropy`.
     #[serde(default, skip_serializing_if = "AttackLossName::is_usual")]
     pub loss: AttackLossName,
 }
@@ -86,7 +86,7 @@ pub enum DrawName {
     Batch,
 }
 
-/// What an adversary climbs.
+/// The loss that an adversary maximises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AttackLossName {
@@ -277,8 +277,8 @@ impl AdversarySpec {
             return Err(("draw", message.into()));
         }
         if !classes && self.loss != AttackLossName::CrossEntropy {
-            let message = "has no effect: where a number is predicted, the squared error is climbed. \
-                           Remove it";
+            let message = "has no effect: where a number is predicted, the attack maximises the squared \
+                           error. Remove it";
             return Err(("loss", message.into()));
         }
         let prior = self.epsilon.prior().map_err(|message| ("epsilon", message))?;

@@ -161,13 +161,13 @@ pub struct SplitSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PerClassSpec {
-    /// At most so many to train on. Default all.
+    /// The largest number to train on. Default all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub train: Option<usize>,
-    /// So many training images are kept for validation. Default 100 of known sets.
+    /// Training images kept for validation. Default 100 of known sets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation: Option<usize>,
-    /// At most so many to test on. Default all.
+    /// The largest number to test on. Default all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<usize>,
     /// Default 0.

@@ -26,7 +26,7 @@ pub struct ObjectiveSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EvaluationSpec {
-    /// Counterfactuals whose flips are reported. Default those of the requirements and of the
+    /// Counterfactuals whose flip rates are reported. Default those of the requirements and of the
     /// embedded data set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counterfactual: Option<Counterfactuals>,

@@ -15,7 +15,7 @@
 //! | `seed` | first parameters and shuffles; 0 |
 //! | `threads` | changes nothing but the time; 1 |
 //! | `keep` | the iterate that is returned: `last` or `best` (on validation rows, if any) |
-//! | `patience` | end after so many epochs without a better iterate |
+//! | `patience` | epochs without a better iterate after which training ends |
 //! | `measure_on` | `simultaneous`: rows that the metrics of an epoch are measured on; all, 1,000 of images |
 //! | `stop_when_feasible` | end at the first feasible iterate |
 //! | `tolerance` | share of a limit by which it may be exceeded and still count as met (1e-5 for `exact`, else 0) |
@@ -61,7 +61,7 @@ pub struct TrainingSpec {
     /// Which iterate is returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep: Option<Keep>,
-    /// End after so many epochs without a better iterate; 0 for never.
+    /// Epochs without a better iterate after which training ends; 0 for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patience: Option<u64>,
     /// `simultaneous`: rows that the metrics of an epoch are measured on. Default all, of images 1,000.
@@ -200,7 +200,7 @@ pub enum DualMethodName {
     NuPi,
 }
 
-/// When state is saved: after so many epochs or so many seconds, whichever comes first.
+/// When state is saved: after a number of epochs or of seconds, whichever comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CheckpointSpec {

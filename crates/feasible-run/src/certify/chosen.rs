@@ -15,7 +15,7 @@ impl Certification {
     /// of them. The p-value is that of the whole sequence: the largest.
     pub(crate) fn chosen_after(mut self, tested: &[&Certificate]) -> Self {
         self.chosen = true;
-        self.flips.clear();
+        self.flip_rates.clear();
         let p = tested.iter().map(|rung| rung.largest_p()).fold(0.0, f64::max);
         for finding in &mut self.certificate.findings {
             (finding.bound, finding.opposite, finding.rows_needed) = (None, None, None);

@@ -48,14 +48,14 @@ impl Certification {
         if !self.certificate.findings.is_empty() {
             text += &self.statement();
         }
-        for flip in &self.flips {
+        for flip in &self.flip_rates {
             text += &format!(
                 "With probability at least {} over the same draw, and on its own, the prediction of at most \
                  {} of the population changes under {} ({} of {} here).\n",
                 percent(self.confidence),
                 percent(flip.upper),
                 flip.counterfactual,
-                grouped(flip.flips as usize),
+                grouped(flip.changed as usize),
                 grouped(self.count),
             );
         }

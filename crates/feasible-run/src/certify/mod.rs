@@ -52,7 +52,7 @@ pub struct Certification {
     pub chosen: bool,
     /// Counterfactuals: bounds on the probability that a prediction changes. No requirements, so each at
     /// 1 − δ on its own.
-    pub flips: Vec<FlipBound>,
+    pub flip_rates: Vec<FlipBound>,
     /// The paper's own bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theory: Option<Theory>,
@@ -85,7 +85,7 @@ pub struct FlipBound {
     /// `Male ↔ Female`.
     pub counterfactual: String,
     /// Rows whose prediction changes.
-    pub flips: u64,
+    pub changed: u64,
     /// The Clopper-Pearson bound at 1 − δ; for units, the betting bound on their mean.
     pub upper: f64,
 }
@@ -128,7 +128,7 @@ impl Judged<'_> {
             all_but: design.all_but,
             certificate,
             chosen: false,
-            flips: self.flips(design, ground, units.as_deref())?,
+            flip_rates: self.flip_rates(design, ground, units.as_deref())?,
             theory: None,
             held_out: HeldOut::ByRecord,
             repetition: None,
@@ -177,7 +177,7 @@ impl Judged<'_> {
         Ok(self.clauses.iter().zip(present).map(claim).collect())
     }
 
-    fn flips(
+    fn flip_rates(
         &self,
         design: &Design,
         ground: &mut Ground<'_>,
@@ -196,15 +196,15 @@ impl Judged<'_> {
         let here = classes(&views[0]);
         let bound = |(change, view): (&Change, &Vec<f32>)| {
             let there = classes(view);
-            let flipped: Vec<bool> = here.iter().zip(&there).map(|(a, b)| a != b).collect();
-            let count = Count::of(flipped.iter().copied())?;
+            let changed: Vec<bool> = here.iter().zip(&there).map(|(a, b)| a != b).collect();
+            let count = Count::of(changed.iter().copied())?;
             let upper = match units {
-                Some(units) => share_of_units(&flipped, units)?
+                Some(units) => share_of_units(&changed, units)?
                     .shuffled(design.order)
                     .upper(design.method, design.delta),
                 None => count.upper(design.delta),
             };
-            Ok(FlipBound { counterfactual: change.name().to_string(), flips: count.hits(), upper })
+            Ok(FlipBound { counterfactual: change.name().to_string(), changed: count.hits(), upper })
         };
         self.changes.iter().zip(&views[1..]).map(bound).collect()
     }

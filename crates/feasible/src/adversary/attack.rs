@@ -77,7 +77,7 @@ pub struct Attack {
     /// Which point is returned.
     #[serde(default)]
     pub select: Select,
-    /// The loss that is climbed.
+    /// The loss that is maximised.
     #[serde(default)]
     pub loss: AttackLoss,
     /// Targeted or not.

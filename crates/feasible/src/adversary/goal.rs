@@ -1,4 +1,4 @@
-//! What an adversary climbs: a loss of the outputs, its gradient, and whether it has won.
+//! What an adversary maximises: a loss of the outputs, its gradient, and whether it has won.
 
 use serde::{Deserialize, Serialize};
 

@@ -28,7 +28,7 @@
 //! | `stop_when_feasible` | off | end at the first feasible iterate |
 //! | `stop_at_gap` | off | end at a relative duality gap, if feasible |
 //! | `stop_at_kkt` | off (`exact`: 1e-8) | end at a KKT residual (at least 64 ε of the model's scalar); `exact`: beside the sizes of the problem |
-//! | `patience` | off | end after so many epochs without a better iterate |
+//! | `patience` | off | epochs without a better iterate after which training ends |
 //! | `keep_last`, `keep_best`, `keep_best_on` | last (`exact`: least KKT residual) | which iterate is returned |
 //! | `look_for_infeasibility` | on | name a problem that cannot be solved |
 
@@ -266,7 +266,7 @@ impl<R: Real> Learner<R> {
         Training::new(self.clone(), problem, model, None)
     }
 
-    /// Goes on from a saved state.
+    /// Resumes from a saved state.
     ///
     /// # Errors
     /// As [`Learner::solve`]; and a state of another problem, model or learner.

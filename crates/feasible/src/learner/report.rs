@@ -47,7 +47,7 @@ pub enum Phase {
 pub struct ValidationReport {
     /// The average loss of the objective.
     pub objective: f64,
-    /// Every requirement; multipliers are those of the training.
+    /// Every requirement; multipliers are from training.
     pub requirements: Vec<Standing>,
 }
 
