@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use feasible_problem::spec::DataSpec;
-use feasible_problem::{Source, Spec};
+use feasible_problem::{ProblemSource, Spec};
 use feasible_run::files;
 
 use crate::exit::{Failure, Result};
@@ -101,7 +101,7 @@ impl Inputs {
     #[must_use]
     pub fn data_of_run(self, directory: &Path) -> Self {
         let problem = directory.join(files::PROBLEM);
-        let spec = || Source::open(&problem.display().to_string()).ok()?.parse(&[]).ok();
+        let spec = || ProblemSource::open(&problem.display().to_string()).ok()?.parse(&[]).ok();
         match problem.is_file().then(spec).flatten() {
             Some(spec) => self.spec(&spec.data),
             None => self,

@@ -8,18 +8,18 @@ use crate::numbers::BLOCK;
 pub struct Codes {
     rows: usize,
     /// All but the last are full.
-    blocks: Vec<Block>,
+    blocks: Vec<CodeBlock>,
 }
 
 /// Codes of one width; its largest number marks a missing cell.
 #[derive(Clone, Debug)]
-enum Block {
+enum CodeBlock {
     One(Vec<u8>),
     Two(Vec<u16>),
     Four(Vec<u32>),
 }
 
-impl Block {
+impl CodeBlock {
     /// An empty block for codes below `categories`.
     fn new(categories: usize, capacity: usize) -> Self {
         match categories {
@@ -124,7 +124,7 @@ impl Codes {
         let categories = if code == MISSING { 0 } else { code as usize + 1 };
         if self.rows == BLOCK * self.blocks.len() {
             let first = self.blocks.is_empty();
-            self.blocks.push(Block::new(categories, if first { 0 } else { BLOCK }));
+            self.blocks.push(CodeBlock::new(categories, if first { 0 } else { BLOCK }));
         }
         let last = self.blocks.len() - 1;
         let block = &mut self.blocks[last];
@@ -152,16 +152,16 @@ impl Codes {
     /// Lets go of the rows of a block: they are not asked for again.
     pub(crate) fn release(&mut self, block: usize) {
         if let Some(block) = self.blocks.get_mut(block) {
-            *block = Block::One(Vec::new());
+            *block = CodeBlock::One(Vec::new());
         }
     }
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        let block = |block: &Block| match block {
-            Block::One(codes) => codes.len(),
-            Block::Two(codes) => 2 * codes.len(),
-            Block::Four(codes) => 4 * codes.len(),
+        let block = |block: &CodeBlock| match block {
+            CodeBlock::One(codes) => codes.len(),
+            CodeBlock::Two(codes) => 2 * codes.len(),
+            CodeBlock::Four(codes) => 4 * codes.len(),
         };
         self.blocks.iter().map(block).sum()
     }

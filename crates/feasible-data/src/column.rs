@@ -12,14 +12,14 @@ pub const MISSING: u32 = u32::MAX;
 /// What the cells of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ColumnKind {
     /// Numbers.
     Numeric,
     /// One of a set of categories.
     Categorical,
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for ColumnKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Numeric => "numeric",
@@ -59,10 +59,13 @@ impl Categories {
     /// Puts `categories` (distinct, in any order) into sorted order and renumbers the codes.
     pub(crate) fn sorted(categories: Vec<String>, mut codes: Codes) -> Self {
         let mut order: Vec<usize> = (0..categories.len()).collect();
-        let numbers: Option<Vec<f64>> = categories.iter().map(|category| category.parse().ok()).collect();
+        let numbers: Option<Vec<f64>> =
+            categories.iter().map(|category| category.parse().ok()).collect();
         match numbers.filter(|numbers| numbers.iter().all(|x| x.is_finite())) {
             Some(x) => {
-                order.sort_by(|&a, &b| x[a].total_cmp(&x[b]).then(categories[a].cmp(&categories[b])));
+                order.sort_by(|&a, &b| {
+                    x[a].total_cmp(&x[b]).then(categories[a].cmp(&categories[b]))
+                });
             }
             None => order.sort_by(|&a, &b| categories[a].cmp(&categories[b])),
         }
@@ -135,14 +138,17 @@ impl Column {
                 }),
             });
         }
-        Self { name: name.to_string(), cells: Cells::Categories(Categories::sorted(categories, codes)) }
+        Self {
+            name: name.to_string(),
+            cells: Cells::Categories(Categories::sorted(categories, codes)),
+        }
     }
 
     /// Numeric or categorical.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ColumnKind {
         match self.cells {
-            Cells::Numbers(_) => Kind::Numeric,
-            Cells::Categories(_) => Kind::Categorical,
+            Cells::Numbers(_) => ColumnKind::Numeric,
+            Cells::Categories(_) => ColumnKind::Categorical,
         }
     }
 
@@ -163,7 +169,9 @@ impl Column {
     pub fn missing(&self) -> usize {
         match &self.cells {
             Cells::Numbers(values) => values.iter().filter(|x| x.is_nan()).count(),
-            Cells::Categories(categories) => categories.codes.iter().filter(|&c| c == MISSING).count(),
+            Cells::Categories(categories) => {
+                categories.codes.iter().filter(|&c| c == MISSING).count()
+            }
         }
     }
 

@@ -13,8 +13,8 @@
 use hashbrown::HashMap;
 
 use crate::codes::Codes;
-use crate::column::{Cells, Column, Kind, Categories, MISSING, Mixed};
-use crate::error::{Error, Place, Result};
+use crate::column::{Categories, Cells, Column, ColumnKind, MISSING, Mixed};
+use crate::error::{CellPlace, Error, Result};
 use crate::format::Format;
 use crate::numbers::Numbers;
 
@@ -48,10 +48,10 @@ pub(crate) struct ColumnBuilder {
 }
 
 impl ColumnBuilder {
-    pub(crate) fn new(name: &str, wanted: bool, kind: Option<Kind>) -> Self {
+    pub(crate) fn new(name: &str, wanted: bool, kind: Option<ColumnKind>) -> Self {
         let state = match kind {
             _ if !wanted => State::Skipped,
-            Some(Kind::Categorical) => {
+            Some(ColumnKind::Categorical) => {
                 State::Categories { known: HashMap::new(), codes: Codes::default() }
             }
             _ => State::Numbers { values: Numbers::default(), seen: 0, declared: kind.is_some() },
@@ -65,13 +65,13 @@ impl ColumnBuilder {
         if !matches!(self.state, State::Again) {
             return None;
         }
-        let mut second = Self::new(&self.name, true, Some(Kind::Categorical));
+        let mut second = Self::new(&self.name, true, Some(ColumnKind::Categorical));
         second.mixed = self.mixed.take();
         Some(second)
     }
 
-    pub(crate) fn place(&self, file: &str, line: u64) -> Place {
-        Place { file: file.to_string(), line, column: self.name.clone() }
+    pub(crate) fn place(&self, file: &str, line: u64) -> CellPlace {
+        CellPlace { file: file.to_string(), line, column: self.name.clone() }
     }
 
     /// Adds the next cell.
@@ -177,7 +177,7 @@ impl ColumnBuilder {
                 if let Some((not_finite, Oddity { line, value })) =
                     oddity.or(self.thousands.map(|odd| (false, odd)))
                 {
-                    let place = Place { file: file.to_string(), line, column: self.name };
+                    let place = CellPlace { file: file.to_string(), line, column: self.name };
                     return Err(match not_finite {
                         true => Error::NotFinite { place, value },
                         false => Error::Thousands { place, value },
@@ -191,7 +191,10 @@ impl ColumnBuilder {
                     // Checked to be UTF-8 when it was first seen.
                     categories[code as usize] = String::from_utf8_lossy(&category).into_owned();
                 }
-                Cells::Categories(Categories { mixed: self.mixed, ..Categories::sorted(categories, codes) })
+                Cells::Categories(Categories {
+                    mixed: self.mixed,
+                    ..Categories::sorted(categories, codes)
+                })
             }
         };
         Ok(Some(Column { name: self.name, cells }))
@@ -199,7 +202,7 @@ impl ColumnBuilder {
 }
 
 /// The cell as text, or what is wrong with it.
-pub(crate) fn readable(cell: &[u8], place: impl Fn() -> Place) -> Result<String> {
+pub(crate) fn readable(cell: &[u8], place: impl Fn() -> CellPlace) -> Result<String> {
     if cell.contains(&0) {
         return Err(Error::Nul { place: place() });
     }

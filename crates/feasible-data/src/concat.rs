@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hashbrown::HashMap;
 
-use crate::column::{Cells, Categories, MISSING};
+use crate::column::{Categories, Cells, MISSING};
 use crate::error::{Error, Result};
 use crate::numbers::Numbers;
 use crate::table::Table;
@@ -79,8 +79,11 @@ fn alike(above: &mut Cells, below: Cells) -> Result<(&mut Cells, Cells), &'stati
 
 fn join(above: &mut Categories, below: Categories) {
     let mut categories = std::mem::take(&mut above.names);
-    let known: HashMap<String, u32> =
-        categories.iter().enumerate().map(|(code, category)| (category.clone(), code as u32)).collect();
+    let known: HashMap<String, u32> = categories
+        .iter()
+        .enumerate()
+        .map(|(code, category)| (category.clone(), code as u32))
+        .collect();
     let moved: Vec<u32> = below
         .names
         .into_iter()

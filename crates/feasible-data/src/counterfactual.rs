@@ -98,7 +98,7 @@ enum Step {
 
 /// The change of one column, named.
 #[derive(Clone)]
-struct Part {
+struct ColumnChange {
     column: String,
     name: String,
     steps: Vec<Step>,
@@ -143,7 +143,7 @@ impl Counterfactual {
                 Ok(parts.into_iter().map(|part| Change::of(vec![part], width)).collect())
             }
             (false, None, Some(columns)) if columns.len() >= 2 => {
-                let mut crossed: Vec<Vec<Part>> = vec![Vec::new()];
+                let mut crossed: Vec<Vec<ColumnChange>> = vec![Vec::new()];
                 for (at, column) in columns.iter().enumerate() {
                     if columns[..at].contains(column) {
                         return wrong(format!("column '{column}' is crossed with itself"));
@@ -152,7 +152,7 @@ impl Counterfactual {
                     if crossed.len().saturating_mul(pairs.len()) > MOST {
                         return wrong(format!("more than {MOST} crosses: name fewer columns"));
                     }
-                    let with = |parts: Vec<Part>| {
+                    let with = |parts: Vec<ColumnChange>| {
                         pairs
                             .iter()
                             .map(move |p| [parts.as_slice(), std::slice::from_ref(p)].concat())
@@ -168,7 +168,7 @@ impl Counterfactual {
     }
 
     /// The parts of `swap` and `set`, in the order of the encoded columns.
-    fn at_once(&self, encoder: &Encoder) -> Result<Vec<Part>> {
+    fn at_once(&self, encoder: &Encoder) -> Result<Vec<ColumnChange>> {
         let mut parts = Vec::new();
         for (column, [a, b]) in &self.swap {
             let (variable, range) = encoder.variable(column)?;
@@ -191,7 +191,7 @@ impl Counterfactual {
 }
 
 impl Change {
-    fn of(parts: Vec<Part>, width: usize) -> Self {
+    fn of(parts: Vec<ColumnChange>, width: usize) -> Self {
         let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
         let name = crate::visible(&names.join(" × ")).into_owned();
         let columns = parts.iter().map(|part| part.column.clone()).collect();
@@ -210,18 +210,18 @@ impl Change {
     }
 }
 
-fn swap(variable: &Variable, start: u32, a: usize, b: usize) -> Part {
+fn swap(variable: &Variable, start: u32, a: usize, b: usize) -> ColumnChange {
     let categories = variable.categories().unwrap_or_default();
     let steps = match categories.len() {
         2 => vec![Step::Flip { column: start }],
         _ => vec![Step::Swap { a: start + a as u32, b: start + b as u32 }],
     };
     let name = format!("{} ↔ {}", categories[a], categories[b]);
-    Part { column: variable.column.clone(), name, steps }
+    ColumnChange { column: variable.column.clone(), name, steps }
 }
 
 /// The exchanges of all pairs of a column's categories, in the categories' order.
-fn all_pairs(encoder: &Encoder, column: &str) -> Result<Vec<Part>> {
+fn all_pairs(encoder: &Encoder, column: &str) -> Result<Vec<ColumnChange>> {
     let (variable, range) = encoder.variable(column)?;
     let Some(categories) = variable.categories() else {
         return wrong(format!(
@@ -252,7 +252,7 @@ fn all_pairs(encoder: &Encoder, column: &str) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-fn set(variable: &Variable, range: std::ops::Range<u32>, to: &SetTo) -> Result<Part> {
+fn set(variable: &Variable, range: std::ops::Range<u32>, to: &SetTo) -> Result<ColumnChange> {
     let column = variable.column.clone();
     let (shown, steps) = match (&variable.encoding, to) {
         (Encoding::Number { mean, sd, indicator, .. }, SetTo::Number(x)) => {
@@ -283,8 +283,11 @@ fn set(variable: &Variable, range: std::ops::Range<u32>, to: &SetTo) -> Result<P
                 _ => Some(range.start + category as u32),
             };
             let categories = variable.categories().unwrap_or_default();
-            (categories[category].clone(), vec![Step::Category { start: range.start, end: range.end, to }])
+            (
+                categories[category].clone(),
+                vec![Step::Category { start: range.start, end: range.end, to }],
+            )
         }
     };
-    Ok(Part { name: format!("{column} := {shown}"), column, steps })
+    Ok(ColumnChange { name: format!("{column} := {shown}"), column, steps })
 }

@@ -30,7 +30,7 @@ pub struct DataSet {
     /// On what terms.
     pub licence: &'static str,
     /// The files inside the crate: one table, or training and test tables.
-    pub parts: &'static [Part],
+    pub parts: &'static [EmbeddedFile],
     /// The target.
     pub target: TargetSpec,
     /// The paper's preprocessing.
@@ -47,7 +47,7 @@ pub struct DataSet {
 
 /// A file inside the crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct EmbeddedFile {
     /// Its name: `adult-train.csv.zst`.
     pub file: &'static str,
     /// Its bytes, CSV compressed with zstd.

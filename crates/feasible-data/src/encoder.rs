@@ -28,10 +28,10 @@
 //! # Ok::<(), feasible_data::Error>(())
 //! ```
 
+mod column_view;
 mod fit;
 mod fit_categories;
 mod fit_number;
-mod column_view;
 mod transform;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,12 +40,12 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::bins::interval_labels;
-use crate::column::Kind;
+use crate::column::ColumnKind;
 use crate::error::{Error, Result};
 use crate::nearest::nearest;
 use crate::preprocessing::{MISSING_CATEGORY, Unseen};
 
-pub(crate) use column_view::{Seen, as_categories};
+pub(crate) use column_view::{EncodedCell, as_categories};
 
 /// A fitted encoding. See the [module](self).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -113,11 +113,13 @@ impl Variable {
             Encoding::Number { sd, indicator, .. } => {
                 usize::from(*sd != 0.0) + usize::from(*indicator)
             }
-            Encoding::Categories { categories, .. } | Encoding::Bins { categories, .. } => match categories.len() {
-                1 => 0,
-                2 => 1,
-                k => k,
-            },
+            Encoding::Categories { categories, .. } | Encoding::Bins { categories, .. } => {
+                match categories.len() {
+                    1 => 0,
+                    2 => 1,
+                    k => k,
+                }
+            }
         }
     }
 
@@ -125,7 +127,9 @@ impl Variable {
     pub fn categories(&self) -> Option<&[String]> {
         match &self.encoding {
             Encoding::Number { .. } => None,
-            Encoding::Categories { categories, .. } | Encoding::Bins { categories, .. } => Some(categories),
+            Encoding::Categories { categories, .. } | Encoding::Bins { categories, .. } => {
+                Some(categories)
+            }
         }
     }
 
@@ -136,7 +140,8 @@ impl Variable {
     pub fn category(&self, category: &str) -> Result<usize> {
         let column = || self.column.clone();
         let Some(categories) = self.categories() else {
-            let needed = format!("category '{category}' was asked for: bin it or declare it categorical");
+            let needed =
+                format!("category '{category}' was asked for: bin it or declare it categorical");
             return Err(Error::Kind { column: column(), found: "a number".into(), needed });
         };
         if let Some(at) = categories.iter().position(|known| known == category) {
@@ -253,10 +258,10 @@ impl Encoder {
 
     /// The kinds to read a table with so that it fits this encoder
     /// ([`Format::kinds`](crate::Format::kinds)).
-    pub fn kinds(&self) -> BTreeMap<String, Kind> {
+    pub fn kinds(&self) -> BTreeMap<String, ColumnKind> {
         let kind = |variable: &Variable| match variable.encoding {
-            Encoding::Categories { .. } => Kind::Categorical,
-            Encoding::Number { .. } | Encoding::Bins { .. } => Kind::Numeric,
+            Encoding::Categories { .. } => ColumnKind::Categorical,
+            Encoding::Number { .. } | Encoding::Bins { .. } => ColumnKind::Numeric,
         };
         self.variables.iter().map(|v| (v.column.clone(), kind(v))).collect()
     }

@@ -10,7 +10,7 @@ use crate::visible::visible;
 
 /// Where a cell stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CellPlace {
     /// The file, as the caller named it.
     pub file: String,
     /// Line of the file, from 1; in a Parquet file the row, from 1.
@@ -19,7 +19,7 @@ pub struct Place {
     pub column: String,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for CellPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let file = visible(&self.file);
         write!(f, "{file}, line {}, column '{}'", self.line, shown(&self.column))
@@ -99,7 +99,7 @@ pub enum Error {
     )]
     Nul {
         /// Where.
-        place: Place,
+        place: CellPlace,
     },
     /// Bytes that are not UTF-8.
     #[error(
@@ -107,7 +107,7 @@ pub enum Error {
     )]
     NotUtf8 {
         /// Where.
-        place: Place,
+        place: CellPlace,
         /// The cell, with � where it cannot be read.
         value: String,
     },
@@ -115,7 +115,7 @@ pub enum Error {
     #[error("{place}: '{}' is not a number: correct it, or list it under `missing`", shown(.value))]
     NotANumber {
         /// Where.
-        place: Place,
+        place: CellPlace,
         /// The cell.
         value: String,
     },
@@ -126,7 +126,7 @@ pub enum Error {
     )]
     NotFinite {
         /// Where.
-        place: Place,
+        place: CellPlace,
         /// The cell.
         value: String,
     },
@@ -137,7 +137,7 @@ pub enum Error {
     )]
     Thousands {
         /// Where.
-        place: Place,
+        place: CellPlace,
         /// The cell.
         value: String,
     },
@@ -145,7 +145,7 @@ pub enum Error {
     #[error("{place}: {value} is beyond the range of the model's inputs: correct, bin or drop it")]
     TooLarge {
         /// Where.
-        place: Place,
+        place: CellPlace,
         /// The number.
         value: f64,
     },
@@ -256,13 +256,13 @@ pub enum Error {
     )]
     Missing {
         /// Where.
-        place: Place,
+        place: CellPlace,
     },
     /// A missing target.
     #[error("{place}: the target is missing: drop the row (keep it out with a `where`)")]
     MissingTarget {
         /// Where.
-        place: Place,
+        place: CellPlace,
     },
     /// A category that the training rows did not have.
     #[error(
@@ -271,7 +271,7 @@ pub enum Error {
     )]
     UnseenCategory {
         /// Where.
-        place: Place,
+        place: CellPlace,
         /// The category.
         category: String,
     },
@@ -282,7 +282,7 @@ pub enum Error {
     )]
     UnseenClass {
         /// Where.
-        place: Place,
+        place: CellPlace,
         /// The class.
         category: String,
         /// The classes.

@@ -42,7 +42,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::column::Kind;
+use crate::column::ColumnKind;
 use crate::error::{Error, Result};
 use crate::limits::{Exceeded, Limits};
 
@@ -80,7 +80,7 @@ pub struct Format {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub columns: Option<Vec<String>>,
     /// Kinds of columns, where they should not be inferred.
-    pub kinds: BTreeMap<String, Kind>,
+    pub kinds: BTreeMap<String, ColumnKind>,
     /// How large a file may be. In a problem file they have a table of their own, `[data.limits]`.
     #[serde(skip_serializing_if = "Limits::is_default")]
     pub limits: Limits,

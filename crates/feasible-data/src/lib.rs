@@ -70,12 +70,12 @@ mod write;
 mod zstd_frames;
 
 pub use codes::Codes;
-pub use column::{Cells, Column, Kind, Categories, MISSING, Mixed};
+pub use column::{Categories, Cells, Column, ColumnKind, MISSING, Mixed};
 pub use counterfactual::{Change, Counterfactual, SetTo};
 pub use decoding::damage;
 pub use embedded::DataSet;
 pub use encoder::{Encoder, Encoding, Variable};
-pub use error::{Error, Place, Result};
+pub use error::{CellPlace, Error, Result};
 pub use expression::{Expression, ExpressionError, Filter, UnknownCategories};
 pub use format::{Duplicates, Format};
 pub use image::{ImageError, ImageSet, Images};

@@ -13,11 +13,11 @@ pub(crate) const BLOCK: usize = 1 << 17;
 pub struct Numbers {
     rows: usize,
     /// All but the last are full.
-    blocks: Vec<Block>,
+    blocks: Vec<NumberBlock>,
 }
 
 #[derive(Clone, Debug)]
-enum Block {
+enum NumberBlock {
     /// From the top bit: the sign, 5 bits of e, 26 bits of m.
     Short(Vec<u32>),
     Double(Vec<f64>),
@@ -115,8 +115,8 @@ impl Numbers {
     #[inline(always)]
     pub fn get(&self, row: usize) -> f64 {
         match &self.blocks[row / BLOCK] {
-            Block::Short(cells) => unpack(cells[row % BLOCK]),
-            Block::Double(values) => values[row % BLOCK],
+            NumberBlock::Short(cells) => unpack(cells[row % BLOCK]),
+            NumberBlock::Double(values) => values[row % BLOCK],
         }
     }
 
@@ -128,7 +128,7 @@ impl Numbers {
     /// Adds a row.
     pub(crate) fn push(&mut self, x: f64) {
         match (whole(x), self.block()) {
-            (Some(cell), Block::Short(cells)) => cells.push(cell),
+            (Some(cell), NumberBlock::Short(cells)) => cells.push(cell),
             (_, block) => block.push(x),
         }
         self.rows += 1;
@@ -141,8 +141,8 @@ impl Numbers {
 
     fn push_packed(&mut self, cell: u32) {
         match self.block() {
-            Block::Short(cells) => cells.push(cell),
-            Block::Double(values) => values.push(unpack(cell)),
+            NumberBlock::Short(cells) => cells.push(cell),
+            NumberBlock::Double(values) => values.push(unpack(cell)),
         }
         self.rows += 1;
     }
@@ -151,18 +151,18 @@ impl Numbers {
     pub(crate) fn append(&mut self, below: &Self) {
         for block in &below.blocks {
             match block {
-                Block::Short(cells) => cells.iter().for_each(|&cell| self.push_packed(cell)),
-                Block::Double(values) => values.iter().for_each(|&x| self.push(x)),
+                NumberBlock::Short(cells) => cells.iter().for_each(|&cell| self.push_packed(cell)),
+                NumberBlock::Double(values) => values.iter().for_each(|&x| self.push(x)),
             }
         }
     }
 
     /// The block that the next row goes to.
-    fn block(&mut self) -> &mut Block {
+    fn block(&mut self) -> &mut NumberBlock {
         if self.rows == BLOCK * self.blocks.len() {
             let first = self.blocks.is_empty();
             // A large table gets no more than it needs, a small one grows.
-            self.blocks.push(Block::Short(Vec::with_capacity(if first { 0 } else { BLOCK })));
+            self.blocks.push(NumberBlock::Short(Vec::with_capacity(if first { 0 } else { BLOCK })));
         }
         let last = self.blocks.len() - 1;
         &mut self.blocks[last]
@@ -171,21 +171,21 @@ impl Numbers {
     /// Lets go of the rows of a block: they are not asked for again.
     pub(crate) fn release(&mut self, block: usize) {
         if let Some(block) = self.blocks.get_mut(block) {
-            *block = Block::Short(Vec::new());
+            *block = NumberBlock::Short(Vec::new());
         }
     }
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        let block = |block: &Block| match block {
-            Block::Short(cells) => 4 * cells.len(),
-            Block::Double(values) => 8 * values.len(),
+        let block = |block: &NumberBlock| match block {
+            NumberBlock::Short(cells) => 4 * cells.len(),
+            NumberBlock::Double(values) => 8 * values.len(),
         };
         self.blocks.iter().map(block).sum()
     }
 }
 
-impl Block {
+impl NumberBlock {
     /// Adds any number.
     fn push(&mut self, x: f64) {
         match self {

@@ -18,15 +18,15 @@ use parquet::data_type::DataType;
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 
-use crate::column::{Cells, Column, Kind, Categories};
+use crate::column::{Categories, Cells, Column, ColumnKind};
 use crate::column_builder::ColumnBuilder;
 use crate::decoding::decoding;
 use crate::disk;
-use crate::error::{Error, Place, Result};
+use crate::error::{CellPlace, Error, Result};
 use crate::format::Format;
 use crate::numbers::Numbers;
 use crate::origin::Origin;
-use crate::source::Source;
+use crate::source::ByteSource;
 use crate::table::Table;
 use crate::visible::visible;
 
@@ -34,14 +34,16 @@ use crate::visible::visible;
 const BATCH: usize = 8192;
 
 /// Reads a Parquet file. A damaged file is an error, also where the decoder panics on it.
-pub(crate) fn read(source: Source<'_>, format: &Format) -> Result<Table> {
+pub(crate) fn read(source: ByteSource<'_>, format: &Format) -> Result<Table> {
     let file = source.name();
     let read = || match source {
-        Source::Path(path) => {
+        ByteSource::Path(path) => {
             let handle = disk::open(path).map_err(Error::io(&file))?;
             read_chunks(handle, &file, format)
         }
-        Source::Bytes { bytes, .. } => read_chunks(Bytes::copy_from_slice(bytes), &file, format),
+        ByteSource::Bytes { bytes, .. } => {
+            read_chunks(Bytes::copy_from_slice(bytes), &file, format)
+        }
     };
     let damaged = || {
         let reason = "the Parquet data is damaged: write the file again".to_string();
@@ -158,7 +160,7 @@ impl<'a> Filler<'a> {
             matches!(d.converted_type(), ConvertedType::UINT_32 | ConvertedType::UINT_64);
         let cells = match text {
             true => {
-                let kind = format.kinds.get(name).copied().unwrap_or(Kind::Categorical);
+                let kind = format.kinds.get(name).copied().unwrap_or(ColumnKind::Categorical);
                 Growing::Text(ColumnBuilder::new(name, true, Some(kind)), 1)
             }
             false => Growing::Numbers(Numbers::default()),
@@ -238,7 +240,7 @@ impl<'a> Filler<'a> {
                 && !filler.format.is_missing(value.to_string().as_bytes())
             {
                 let (file, column) = (filler.file.to_string(), filler.name.to_string());
-                let place = Place { file, line: values.len() as u64 + 1, column };
+                let place = CellPlace { file, line: values.len() as u64 + 1, column };
                 return Err(Error::NotFinite { place, value: value.to_string() });
             }
             values.push(if value.is_finite() { value } else { f64::NAN });
@@ -268,7 +270,7 @@ impl<'a> Filler<'a> {
     }
 
     fn finish(self) -> Result<Column> {
-        let categorical = self.format.kinds.get(self.name) == Some(&Kind::Categorical);
+        let categorical = self.format.kinds.get(self.name) == Some(&ColumnKind::Categorical);
         let name = self.name.to_string();
         match self.cells {
             Growing::Numbers(x) if categorical => {

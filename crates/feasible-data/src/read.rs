@@ -15,7 +15,7 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::format::Format;
-use crate::source::{Content, Source};
+use crate::source::{ByteSource, Content};
 use crate::table::Table;
 use crate::text_file;
 
@@ -26,7 +26,7 @@ impl Table {
     /// # Errors
     /// What is wrong with the file, with line, column and value.
     pub fn read(path: &Path, format: &Format) -> Result<Table> {
-        read(Source::Path(path), format, None)
+        read(ByteSource::Path(path), format, None)
     }
 
     /// As [`Table::read`], but only the rows that begin on these lines ([`Table::origin`]), ascending.
@@ -34,7 +34,7 @@ impl Table {
     /// # Errors
     /// As [`Table::read`].
     pub fn read_lines(path: &Path, format: &Format, lines: &[u64]) -> Result<Table> {
-        read(Source::Path(path), format, Some(lines))
+        read(ByteSource::Path(path), format, Some(lines))
     }
 
     /// As [`Table::read`], from memory; `name` stands for the file in messages.
@@ -42,11 +42,11 @@ impl Table {
     /// # Errors
     /// As [`Table::read`].
     pub fn from_bytes(name: &str, bytes: &[u8], format: &Format) -> Result<Table> {
-        read(Source::Bytes { name, bytes }, format, None)
+        read(ByteSource::Bytes { name, bytes }, format, None)
     }
 }
 
-fn read(source: Source<'_>, format: &Format, lines: Option<&[u64]>) -> Result<Table> {
+fn read(source: ByteSource<'_>, format: &Format, lines: Option<&[u64]>) -> Result<Table> {
     match source.content()? {
         #[cfg(feature = "parquet")]
         Content::Parquet => {

@@ -17,7 +17,7 @@ use crate::zstd_frames::ZstdFrames;
 
 /// Where bytes come from; it can be opened again for a second pass.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Source<'a> {
+pub(crate) enum ByteSource<'a> {
     Path(&'a Path),
     Bytes { name: &'a str, bytes: &'a [u8] },
 }
@@ -48,7 +48,7 @@ impl Content {
     }
 }
 
-impl<'a> Source<'a> {
+impl<'a> ByteSource<'a> {
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),

@@ -152,7 +152,8 @@ impl Split {
             ("test", &by.test, &split.test),
         ] {
             if rows.is_empty() && (name == "train" || !names.is_empty()) {
-                let reason = format!("no row is in {name}: check the categories of '{}'", by.column);
+                let reason =
+                    format!("no row is in {name}: check the categories of '{}'", by.column);
                 return Err(Error::Split { reason });
             }
         }
@@ -174,11 +175,13 @@ impl Split {
 }
 
 fn position(categories: &Categories, column: &str, category: &str) -> Result<usize> {
-    categories.names.iter().position(|known| known == category).ok_or_else(|| Error::UnknownCategory {
-        column: column.to_string(),
-        category: category.to_string(),
-        nearest: nearest(category, categories.names.iter().map(String::as_str)),
-        known: categories.names.clone(),
+    categories.names.iter().position(|known| known == category).ok_or_else(|| {
+        Error::UnknownCategory {
+            column: column.to_string(),
+            category: category.to_string(),
+            nearest: nearest(category, categories.names.iter().map(String::as_str)),
+            known: categories.names.clone(),
+        }
     })
 }
 

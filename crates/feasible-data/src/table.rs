@@ -1,11 +1,11 @@
 //! A typed table: named columns of numbers or of categories, as read and before any encoding.
 //!
 //! ```
-//! use feasible_data::{Format, Kind, Table};
+//! use feasible_data::{Format, ColumnKind, Table};
 //! let table = Table::from_bytes("people.csv", b"age,race\n41,Black\n38,White\n,Black\n",
 //!     &Format::default())?;
 //! assert_eq!(table.rows(), 3);
-//! assert_eq!(table.column("race")?.kind(), Kind::Categorical);
+//! assert_eq!(table.column("race")?.kind(), ColumnKind::Categorical);
 //! assert_eq!(table.column("age")?.missing(), 1);
 //! let error = table.column("rase").unwrap_err();
 //! assert_eq!(error.to_string(), "people.csv has no column 'rase': did you mean 'race'?");
@@ -16,8 +16,8 @@ use hashbrown::HashMap;
 
 #[cfg(feature = "parquet")]
 use crate::column::Categories;
-use crate::column::{Cells, Column, Kind};
-use crate::error::{Error, Place, Result};
+use crate::column::{Cells, Column, ColumnKind};
+use crate::error::{CellPlace, Error, Result};
 use crate::nearest::nearest;
 use crate::origin::Origin;
 
@@ -30,7 +30,7 @@ pub struct Table {
     pub(crate) index: HashMap<String, usize>,
     pub(crate) origins: Vec<Origin>,
     /// Columns that were taken out once they were encoded.
-    pub(crate) taken: Vec<(String, Kind)>,
+    pub(crate) taken: Vec<(String, ColumnKind)>,
 }
 
 impl Table {
@@ -115,7 +115,7 @@ impl Table {
 
     /// The columns, with their kinds, that were taken out of the table when they were encoded
     /// ([`Encoder::transform_out`](crate::Encoder::transform_out)).
-    pub fn taken(&self) -> &[(String, Kind)] {
+    pub fn taken(&self) -> &[(String, ColumnKind)] {
         &self.taken
     }
 
@@ -177,8 +177,8 @@ impl Table {
     }
 
     /// Where the cell of a row and column stands.
-    pub(crate) fn place(&self, row: usize, column: &str) -> Place {
+    pub(crate) fn place(&self, row: usize, column: &str) -> CellPlace {
         let (file, line) = self.origin(row);
-        Place { file: file.to_string(), line, column: column.to_string() }
+        CellPlace { file: file.to_string(), line, column: column.to_string() }
     }
 }

@@ -23,7 +23,7 @@ use feasible::Targets;
 use serde::{Deserialize, Serialize};
 
 use crate::codes::Codes;
-use crate::column::{Cells, Column, Categories, MISSING};
+use crate::column::{Categories, Cells, Column, MISSING};
 use crate::encoder::as_categories;
 use crate::error::{Error, Result};
 use crate::nearest::nearest;
@@ -153,7 +153,10 @@ impl TargetEncoder {
             classes.sort_by_key(|class| class == positive);
         }
         if let [category] = classes.as_slice() {
-            return Err(Error::OneClass { column: spec.column.clone(), category: category.clone() });
+            return Err(Error::OneClass {
+                column: spec.column.clone(),
+                category: category.clone(),
+            });
         }
         Ok(Self { column: spec.column.clone(), classes: Some(classes), groups })
     }

@@ -8,22 +8,26 @@ use csv::ByteRecord;
 
 use crate::column::Column;
 use crate::column_builder::{ColumnBuilder, readable};
-use crate::error::{Error, Place, Result};
+use crate::error::{CellPlace, Error, Result};
 use crate::format::Format;
 use crate::limits::Exceeded;
 use crate::line_ends::LineEnds;
 use crate::origin::Origin;
-use crate::source::Source;
+use crate::source::ByteSource;
 use crate::table::Table;
 use crate::visible::visible;
 
 /// Reads a text table; see [`Format`] for what it may look like. Only the rows on these lines, if any are
 /// given.
-pub(crate) fn read(source: Source<'_>, format: &Format, lines: Option<&[u64]>) -> Result<Table> {
+pub(crate) fn read(
+    source: ByteSource<'_>,
+    format: &Format,
+    lines: Option<&[u64]>,
+) -> Result<Table> {
     let wanted_line = |line: u64| lines.is_none_or(|lines| lines.binary_search(&line).is_ok());
     let last = lines.map_or(u64::MAX, |lines| lines.last().copied().unwrap_or(0));
     let file = source.name();
-    let mut rows = Rows::open(source, format)?;
+    let mut rows = TextRows::open(source, format)?;
     let (names, first) = rows.names()?;
     let (names, wanted) = format.settle(&file, names)?;
     let builder = |(name, &wanted): (&String, &bool)| {
@@ -70,12 +74,12 @@ pub(crate) fn read(source: Source<'_>, format: &Format, lines: Option<&[u64]>) -
 
 /// The second pass: fills the columns whose early numbers must be read as text.
 fn reread(
-    source: Source<'_>,
+    source: ByteSource<'_>,
     format: &Format,
     again: &mut [Option<ColumnBuilder>],
     wanted: &dyn Fn(u64) -> bool,
 ) -> Result<()> {
-    let mut rows = Rows::open(source, format)?;
+    let mut rows = TextRows::open(source, format)?;
     let (names, first) = rows.names()?;
     let mut line = match first {
         Some(line) => Some(line),
@@ -93,7 +97,7 @@ fn reread(
 }
 
 /// The rows of a text file.
-struct Rows<'a> {
+struct TextRows<'a> {
     file: String,
     format: &'a Format,
     reader: csv::Reader<LineEnds<Box<dyn BufRead + 'a>>>,
@@ -103,8 +107,8 @@ struct Rows<'a> {
     of_row: Rc<Cell<u64>>,
 }
 
-impl<'a> Rows<'a> {
-    fn open(source: Source<'a>, format: &'a Format) -> Result<Self> {
+impl<'a> TextRows<'a> {
+    fn open(source: ByteSource<'a>, format: &'a Format) -> Result<Self> {
         let file = source.name();
         let mut text = source.text(&format.limits)?;
         let mut skipped = 0;
@@ -202,7 +206,7 @@ impl<'a> Rows<'a> {
         let mut names = Vec::with_capacity(width);
         for (at, cell) in self.record.iter().enumerate() {
             let unnamed = format!("column {}", at + 1);
-            let place = || Place { file: self.file.clone(), line, column: unnamed.clone() };
+            let place = || CellPlace { file: self.file.clone(), line, column: unnamed.clone() };
             self.check_cell(cell).map_err(|more| more.at(place()))?;
             let name = match self.format.header {
                 true => readable(self.trimmed(cell), place)?,

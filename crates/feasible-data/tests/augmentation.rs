@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
 
-use feasible_data::image::{Augmentation, Placement, Shape};
+use feasible_data::image::{Augmentation, ImageShape, Placement};
 use proptest::prelude::*;
 
-const SHAPE: Shape = Shape { channels: 2, height: 2, width: 3 };
+const SHAPE: ImageShape = ImageShape { channels: 2, height: 2, width: 3 };
 const IMAGE: [u8; 12] = [1, 2, 3, 4, 5, 6, 11, 12, 13, 14, 15, 16];
 
 fn moved(mirrored: bool, down: i32, right: i32) -> [u8; 12] {
@@ -59,7 +59,7 @@ proptest! {
         down in -8_i32..9,
         right in -8_i32..9,
     ) {
-        let shape = Shape { channels: c, height: h, width: w };
+        let shape = ImageShape { channels: c, height: h, width: w };
         let image: Vec<f32> = (1..=shape.len()).map(|x| x as f32).collect();
         let mut out = vec![-1.0; shape.len()];
         Placement { mirrored, down, right }.apply(shape, &image, &mut out);

@@ -68,9 +68,10 @@ fn missing_cells_become_a_category_or_are_imputed() {
 #[test]
 fn categories_can_be_grouped_declared_and_gathered_when_rare() {
     let table = table("c\nb\nb\na\nd\ne\n");
-    let spec: Preprocessing =
-        toml::from_str("[group.c]\nvowel = ['a', 'e']\n[categories]\nc = ['vowel', 'd', 'b', 'z']\n")
-            .unwrap();
+    let spec: Preprocessing = toml::from_str(
+        "[group.c]\nvowel = ['a', 'e']\n[categories]\nc = ['vowel', 'd', 'b', 'z']\n",
+    )
+    .unwrap();
     let names = fit(&table, &spec).unwrap().names();
     assert_eq!(names, ["c = vowel", "c = d", "c = b", "c = z"]);
     let rare = Preprocessing { rare: 2, ..Preprocessing::default() };

@@ -79,7 +79,7 @@ fn options_out_of_range_are_explained() {
 mod parquet_files {
     use std::sync::Arc;
 
-    use feasible_data::{Cells, Kind};
+    use feasible_data::{Cells, ColumnKind};
     use parquet::basic::{Compression, ZstdLevel};
     use parquet::data_type::{
         BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type,
@@ -150,13 +150,13 @@ mod parquet_files {
     fn parquet_columns_can_be_chosen_and_declared() {
         let format = Format {
             columns: Some(vec!["age".into()]),
-            kinds: [("age".to_string(), Kind::Categorical)].into(),
+            kinds: [("age".to_string(), ColumnKind::Categorical)].into(),
             ..Format::default()
         };
         let bytes = parquet(Compression::SNAPPY);
         let table = Table::from_bytes("t.parquet", &bytes, &format).unwrap();
         assert_eq!(table.columns().len(), 1);
-        assert_eq!(table.columns()[0].kind(), Kind::Categorical);
+        assert_eq!(table.columns()[0].kind(), ColumnKind::Categorical);
     }
 
     #[test]

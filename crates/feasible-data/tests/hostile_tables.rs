@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
 
 use feasible_data::{
-    Cells, Duplicates, Encoder, Error, Format, Kind, Preprocessing, Table, TargetEncoder,
+    Cells, ColumnKind, Duplicates, Encoder, Error, Format, Preprocessing, Table, TargetEncoder,
     TargetSpec, Unseen,
 };
 
@@ -169,14 +169,17 @@ fn an_unseen_category_is_an_error_or_other_as_the_spec_says() {
     let new = Table::from_bytes("new.csv", b"c,d\nx,p\nw,r\n", &Format::default()).unwrap();
     let strict = encoded(&train, &Preprocessing::default()).unwrap();
     let error = strict.transform(&new, &[0, 1]).unwrap_err();
-    assert!(error.to_string().starts_with("new.csv, line 3, column 'c': category 'w' does not occur"));
+    assert!(
+        error.to_string().starts_with("new.csv, line 3, column 'c': category 'w' does not occur")
+    );
     assert!(strict.transform(&new, &[0]).is_ok(), "only rows that are asked for count");
     let lenient = Preprocessing { unseen: Unseen::Other, ..Preprocessing::default() };
     let x = encoded(&train, &lenient).unwrap().transform(&new, &[1]).unwrap();
     // No indicator of c, and of d, which has two categories, the more frequent one, q.
     assert_eq!(x.row(0), [0.0, 0.0, 0.0, 1.0]);
     let explicit = Preprocessing {
-        categories: [("c".to_string(), ["x", "y", "z", "(other)"].map(String::from).to_vec())].into(),
+        categories: [("c".to_string(), ["x", "y", "z", "(other)"].map(String::from).to_vec())]
+            .into(),
         ..lenient
     };
     let x = encoded(&train, &explicit).unwrap().transform(&new, &[1]).unwrap();
@@ -207,7 +210,7 @@ fn quoted_line_breaks_belong_to_the_cell_and_lines_stay_right() {
 fn a_late_text_cell_makes_a_column_categorical_with_its_spelling_kept() {
     let table = read(b"zip,n\n007,1\n7.0,2\nunknown,3\n,4\n").unwrap();
     let zip = table.column("zip").unwrap();
-    assert_eq!(zip.kind(), Kind::Categorical);
+    assert_eq!(zip.kind(), ColumnKind::Categorical);
     assert_eq!(zip.text(0).unwrap(), "007");
     assert_eq!(zip.text(1).unwrap(), "7.0");
     assert_eq!(zip.missing(), 1);
@@ -219,7 +222,11 @@ fn a_late_text_cell_makes_a_column_categorical_with_its_spelling_kept() {
 #[test]
 fn a_declared_kind_wins() {
     let format = Format {
-        kinds: [("zip".to_string(), Kind::Categorical), ("n".to_string(), Kind::Numeric)].into(),
+        kinds: [
+            ("zip".to_string(), ColumnKind::Categorical),
+            ("n".to_string(), ColumnKind::Numeric),
+        ]
+        .into(),
         ..Format::default()
     };
     let table = Table::from_bytes("t.csv", b"zip,n\n007,1\n", &format).unwrap();

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use feasible_data::image::{Identity, Images, Shape, cifar, folder, idx};
+use feasible_data::image::{Identity, ImageShape, Images, cifar, folder, idx};
 use feasible_data::{Error, ImageError};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -54,7 +54,7 @@ fn refused<T: std::fmt::Debug>(result: Result<T, Error>) -> ImageError {
 fn idx_files_are_read_plain_and_packed() {
     let (pixels, labels) = (images(3, 2, 4), labels(&[2, 0, 1]));
     let plain = read(&pixels, &labels).unwrap();
-    assert_eq!(plain.shape(), Shape { channels: 1, height: 2, width: 4 });
+    assert_eq!(plain.shape(), ImageShape { channels: 1, height: 2, width: 4 });
     assert_eq!(plain.labels(), [2, 0, 1]);
     assert_eq!(plain.pixels(1), [8, 9, 10, 11, 12, 13, 14, 15]);
     assert_eq!(plain.classes(), CLASSES);
@@ -75,7 +75,7 @@ fn samples_are_pixels_over_255_with_rows_as_ids() {
     let error = refused(images.samples(&[3]));
     assert_eq!(error, ImageError::Row { row: 3, rows: 3 });
     let white = Images::new(
-        Shape { channels: 1, height: 1, width: 2 },
+        ImageShape { channels: 1, height: 1, width: 2 },
         vec![0, 255],
         vec![0],
         vec!["a".into()],
@@ -181,7 +181,7 @@ fn cifar_batches_are_read_in_their_order() {
     });
     let images = cifar::read(&[&paths[0], &paths[1]], &CLASSES).unwrap();
     assert_eq!(images.labels(), [1, 2, 0, 2]);
-    assert_eq!(images.shape(), Shape { channels: 3, height: 32, width: 32 });
+    assert_eq!(images.shape(), ImageShape { channels: 3, height: 32, width: 32 });
     // Green of the first pixel stands 1024 bytes after red.
     assert_eq!(images.pixels(2)[1024], (1024 % 251) as u8);
     assert_eq!(images.identity().files.len(), 2);
@@ -266,7 +266,7 @@ fn every_kind_of_image_decodes_to_what_pillow_says() {
         let scratch = folder_of(&[(&format!("class/{name}"), &name)]);
         let (images, _) = folder::read(scratch.path()).unwrap();
         let channels = if name.starts_with("grey") { 1 } else { 3 };
-        assert_eq!(images.shape(), Shape { channels, height: 10, width: 12 }, "{name}");
+        assert_eq!(images.shape(), ImageShape { channels, height: 10, width: 12 }, "{name}");
         // PNG is exact. JPEG leaves the rounding of the inverse DCT and of the colour conversion
         // to the decoder; upsampled chroma (progressive.jpg) may differ by a little more.
         let tolerance = match name.as_str() {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use feasible::adversary::{Attack, Budget, Norm, robustness};
 use feasible::{Inputs, Loss, Model, Population, Problem, Requirement, Samples, Targets};
-use feasible_nn::conv::{Builder, Shape, resnet18};
+use feasible_nn::conv::{Builder, ConvShape, resnet18};
 
 fn tensors(path: &Path) -> HashMap<String, Vec<f32>> {
     let bytes = std::fs::read(path).expect("the script has been run");
@@ -36,7 +36,7 @@ fn main() {
     let folder = Path::new(&folder);
     let weights = tensors(&folder.join("weights.safetensors"));
     let mut data = tensors(&folder.join("images.safetensors"));
-    let net = Builder::new(Shape::new(1, 28, 28)).unwrap();
+    let net = Builder::new(ConvShape::new(1, 28, 28)).unwrap();
     let model = resnet18(net.normalise(&[0.2860], &[0.3530]).unwrap(), 10, 16).unwrap();
     let mut theta = vec![0.0; model.parameter_count()];
     for tensor in model.layout() {

@@ -11,7 +11,7 @@
 use std::time::Instant;
 
 use feasible::{Batch, FlushDenormals, Inputs, Mode, Model, Pass, Purpose, Stream};
-use feasible_nn::conv::{ConvNet, Shape};
+use feasible_nn::conv::{ConvNet, ConvShape};
 use feasible_nn::{Level, measure};
 
 /// The shortest of several runs, in seconds.
@@ -35,7 +35,7 @@ fn main() {
     let peak = (0..20).map(|_| measure::fma_rate(Level::best())).fold(0.0, f64::max);
     println!("{}: {peak:.0} GFLOP/s of f32 FMA on one core", Level::best().name());
 
-    let model = ConvNet::resnet18(Shape::new(1, 28, 28), 10, width).unwrap();
+    let model = ConvNet::resnet18(ConvShape::new(1, 28, 28), 10, width).unwrap();
     println!("\nResNet18, width {width}, {batch} images, per layer, one thread:");
     println!("{:<24} {:>26} {:>26} {:>26}", "", "forward", "to inputs", "to weights");
     for layer in measure::layers(&model) {

@@ -11,7 +11,7 @@
 use std::time::Instant;
 
 use feasible::{Batch, FlushDenormals, Inputs, Mode, Model, Pass, Purpose, Stream};
-use feasible_nn::conv::{ConvNet, ConvTape, Shape};
+use feasible_nn::conv::{ConvNet, ConvShape, ConvTape};
 use feasible_nn::{Level, measure};
 
 const EPSILON: f32 = 0.1;
@@ -110,7 +110,7 @@ fn main() {
     let rounds = argument(3, 12);
     let _flush = FlushDenormals::new();
     let peak = (0..20).map(|_| measure::fma_rate(Level::best())).fold(0.0, f64::max);
-    let model = ConvNet::resnet18(Shape::new(1, 28, 28), CLASSES, width).unwrap();
+    let model = ConvNet::resnet18(ConvShape::new(1, 28, 28), CLASSES, width).unwrap();
     let mut random = Stream::new(1, Purpose::View, 0, 0);
     let numbers = batch * model.input_width();
     let theta = model.initial(1);

@@ -11,7 +11,7 @@ mod case;
 use case::{Random, parameters, relative_error};
 use feasible::{Batch, Inputs, Mode, Model, ViewShift};
 use feasible_nn::Activation;
-use feasible_nn::conv::{Builder, ConvNet, Layer, Pooling, Shape, Window, resnet18, small_cnn};
+use feasible_nn::conv::{Builder, ConvNet, ConvShape, Layer, Pooling, Window, resnet18, small_cnn};
 
 const H: f32 = 1.0 / 32768.0;
 
@@ -96,7 +96,7 @@ fn check(net: &ConvNet, images: usize, every: usize) {
 }
 
 fn one_layer(
-    shape: Shape,
+    shape: ConvShape,
     window: Window,
     channels: usize,
     more: impl Fn(Layer) -> Layer,
@@ -111,7 +111,7 @@ fn one_layer(
 
 #[test]
 fn a_convolution_of_any_window_stride_and_padding_has_its_gradient() {
-    let shape = Shape::new(2, 9, 8);
+    let shape = ConvShape::new(2, 9, 8);
     let windows = [
         Window::new(1),
         Window::new(3).padding(1),
@@ -129,7 +129,7 @@ fn a_convolution_of_any_window_stride_and_padding_has_its_gradient() {
 #[test]
 fn a_first_layer_of_any_stride_has_its_gradient() {
     for window in [Window::new(3).padding(1).stride(2), Window::new(4).stride(3).padding(2)] {
-        let mut net = Builder::new(Shape::new(3, 7, 8)).unwrap();
+        let mut net = Builder::new(ConvShape::new(3, 7, 8)).unwrap();
         net = net.normalise(&[0.3, 0.4, 0.5], &[0.5, 0.7, 2.0]).unwrap();
         let x = net.layer(net.image(), Layer::new("a", 17, window).norm("n")).unwrap();
         let x = net.linear(x, "fc", 2).unwrap();
@@ -142,9 +142,9 @@ fn every_activation_has_its_gradient_with_and_without_normalisation() {
     use Activation::{Relu, Sigmoid, Silu, Tanh};
     let window = Window::new(3).padding(1);
     for activation in [Relu, Silu, Sigmoid, Tanh] {
-        check(&one_layer(Shape::new(1, 6, 5), window, 4, |l| l.activation(activation)), 2, 11);
+        check(&one_layer(ConvShape::new(1, 6, 5), window, 4, |l| l.activation(activation)), 2, 11);
         let normed = |l: Layer| l.norm("n").activation(activation);
-        check(&one_layer(Shape::new(1, 6, 5), window, 4, normed), 3, 11);
+        check(&one_layer(ConvShape::new(1, 6, 5), window, 4, normed), 3, 11);
     }
 }
 
@@ -152,7 +152,7 @@ fn every_activation_has_its_gradient_with_and_without_normalisation() {
 fn poolings_have_their_gradient() {
     for pooling in [Pooling::Max, Pooling::Average] {
         for window in [Window::new(2).stride(2), Window::new(3).stride(2).padding(1)] {
-            let mut net = Builder::new(Shape::new(1, 8, 7)).unwrap();
+            let mut net = Builder::new(ConvShape::new(1, 8, 7)).unwrap();
             let layer = Layer::new("a", 5, Window::new(3).padding(1)).norm("n");
             let x = net.layer(net.image(), layer.activation(Activation::Silu)).unwrap();
             let x = net.pool(x, pooling, window).unwrap();
@@ -173,7 +173,7 @@ fn shortcuts_have_their_gradient() {
     for (inner, outer) in [(Relu, Relu), (Silu, Relu), (Relu, Silu), (Silu, Silu)] {
         for normed in [true, false] {
             let norm = |l: Layer, name: &str| if normed { l.norm(name) } else { l };
-            let mut net = Builder::new(Shape::new(1, 5, 6)).unwrap();
+            let mut net = Builder::new(ConvShape::new(1, 5, 6)).unwrap();
             let a = net.image();
             let a = net.layer(a, norm(Layer::new("a", 6, three).activation(inner), "na")).unwrap();
             let b = Layer::new("b", 6, three).shortcut(a).activation(outer);
@@ -196,6 +196,6 @@ fn the_ready_made_networks_have_their_gradient() {
         let net = Builder::new(image).unwrap();
         resnet18(net.normalise(&[0.3], &[0.4]).unwrap(), 3, 2).unwrap()
     };
-    check(&resnet(Shape::new(1, 9, 8)), 3, 83);
-    check(&small_cnn(Builder::new(Shape::new(1, 8, 8)).unwrap(), 3).unwrap(), 2, 3989);
+    check(&resnet(ConvShape::new(1, 9, 8)), 3, 83);
+    check(&small_cnn(Builder::new(ConvShape::new(1, 8, 8)).unwrap(), 3).unwrap(), 2, 3989);
 }

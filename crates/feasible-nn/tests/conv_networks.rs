@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use case::{Random, forward, relative_error};
 use feasible::{Batch, Error, Inputs, Mode, Model, ViewShift};
-use feasible_nn::conv::{Builder, ConvNet, ConvTape, Layer, Pooling, Shape, Window, resnet18};
+use feasible_nn::conv::{Builder, ConvNet, ConvShape, ConvTape, Layer, Pooling, Window, resnet18};
 use feasible_nn::{Activation, Level};
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ fn networks_agree_with_pytorch() {
     for case in fixture.as_array().unwrap() {
         let name = case["name"].as_str().unwrap();
         let shape: Vec<usize> = numbers(&case["shape"]).iter().map(|&x| x as usize).collect();
-        let image = Shape::new(shape[0], shape[1], shape[2]);
+        let image = ConvShape::new(shape[0], shape[1], shape[2]);
         let net = Builder::new(image).unwrap();
         let net = net.normalise(&vec![0.25; shape[0]], &vec![0.5; shape[0]]).unwrap();
         let model = match name {
@@ -157,8 +157,8 @@ fn sample(model: &ConvNet, images: usize) -> Sample {
 #[test]
 fn every_level_is_the_network_in_double_precision() {
     let networks = [
-        ConvNet::resnet18(Shape::new(1, 28, 28), 10, 16).unwrap(),
-        ConvNet::small_cnn(Shape::new(3, 20, 20), 10).unwrap(),
+        ConvNet::resnet18(ConvShape::new(1, 28, 28), 10, 16).unwrap(),
+        ConvNet::small_cnn(ConvShape::new(3, 20, 20), 10).unwrap(),
     ];
     for model in networks {
         let of = sample(&model, 3);
@@ -202,7 +202,7 @@ fn every_level_is_the_network_in_double_precision() {
 /// Every way a value after an activation is read: by a convolution with and without a stride, as a
 /// shortcut, by poolings.
 fn curved_network(activation: Activation) -> ConvNet {
-    let mut net = Builder::new(Shape::new(3, 14, 14)).unwrap();
+    let mut net = Builder::new(ConvShape::new(3, 14, 14)).unwrap();
     let three = Window::new(3).padding(1);
     let layer = |name: &str, window| {
         Layer::new(name, 20, window).norm(format!("{name}.bn")).activation(activation)
@@ -252,7 +252,7 @@ fn networks_with_other_activations_are_those_in_double_precision_at_every_level(
 #[test]
 fn the_bits_do_not_depend_on_the_number_of_threads() {
     for model in [
-        ConvNet::resnet18(Shape::new(1, 14, 14), 10, 16).unwrap(),
+        ConvNet::resnet18(ConvShape::new(1, 14, 14), 10, 16).unwrap(),
         curved_network(Activation::Silu),
     ] {
         bits_do_not_depend_on_threads(&model);
@@ -278,11 +278,11 @@ fn bits_do_not_depend_on_threads(model: &ConvNet) {
 /// the first two networks (7 or 14 for each thread), and not a whole number of times; each alone must come to the same bits.
 #[test]
 fn images_in_evaluation_do_not_depend_on_their_batch() {
-    let shape = Shape::new(1, 28, 28);
+    let shape = ConvShape::new(1, 28, 28);
     let nets = [
         ConvNet::resnet18(shape, 10, 16).unwrap(),
         ConvNet::small_cnn(shape, 10).unwrap(),
-        silu_network(Builder::new(Shape::new(3, 32, 32)).unwrap()),
+        silu_network(Builder::new(ConvShape::new(3, 32, 32)).unwrap()),
     ];
     for model in &nets {
         let images = 45;
@@ -320,7 +320,7 @@ fn images_in_evaluation_do_not_depend_on_their_batch() {
 
 #[test]
 fn a_tape_that_was_used_for_other_things_gives_the_same_bits() {
-    let model = ConvNet::resnet18(Shape::new(1, 9, 9), 4, 8).unwrap();
+    let model = ConvNet::resnet18(ConvShape::new(1, 9, 9), 4, 8).unwrap();
     let theta = model.initial(1);
     let other: Vec<f32> = model.initial(2);
     let of = sample(&model, 12);
@@ -354,11 +354,11 @@ fn a_tape_that_was_used_for_other_things_gives_the_same_bits() {
 
 #[test]
 fn the_networks_have_their_known_sizes_and_names() {
-    let quarter = ConvNet::resnet18(Shape::new(1, 28, 28), 10, 16).unwrap();
+    let quarter = ConvNet::resnet18(ConvShape::new(1, 28, 28), 10, 16).unwrap();
     assert_eq!(quarter.trainable_count(), 701_178);
-    let standard = ConvNet::resnet18(Shape::new(3, 32, 32), 10, 64).unwrap();
+    let standard = ConvNet::resnet18(ConvShape::new(3, 32, 32), 10, 64).unwrap();
     assert_eq!(standard.trainable_count(), 11_173_962);
-    let small = ConvNet::small_cnn(Shape::new(1, 28, 28), 10).unwrap();
+    let small = ConvNet::small_cnn(ConvShape::new(1, 28, 28), 10).unwrap();
     assert_eq!(small.trainable_count(), 216_170);
     assert_eq!(small.parameter_count(), 216_170);
     let names: Vec<String> = quarter.layout().into_iter().map(|t| t.name).collect();
@@ -384,8 +384,8 @@ fn the_networks_have_their_known_sizes_and_names() {
 
 #[test]
 fn networks_that_cannot_be_are_refused() {
-    let shape = Shape::new(1, 8, 8);
-    assert!(matches!(Builder::new(Shape::new(0, 8, 8)), Err(Error::Setting { .. })));
+    let shape = ConvShape::new(1, 8, 8);
+    assert!(matches!(Builder::new(ConvShape::new(0, 8, 8)), Err(Error::Setting { .. })));
     let net = || Builder::new(shape).unwrap();
     assert!(matches!(net().normalise(&[0.0, 1.0], &[1.0]), Err(Error::Shape { .. })));
     assert!(matches!(net().normalise(&[0.0], &[0.0]), Err(Error::Setting { .. })));
@@ -402,5 +402,5 @@ fn networks_that_cannot_be_are_refused() {
     assert!(n.clone().finish(a).is_err());
     let twice = n.linear(a, "a", 3).unwrap();
     assert!(matches!(n.clone().finish(twice), Err(Error::DuplicateName { .. })));
-    assert!(ConvNet::small_cnn(Shape::new(1, 3, 3), 10).is_err());
+    assert!(ConvNet::small_cnn(ConvShape::new(1, 3, 3), 10).is_err());
 }

@@ -65,8 +65,9 @@ fn row(
     (problem, variant, paper_flip_rate, paper_at_zero): &(&str, &str, Option<&str>, Option<&str>),
     runs: SeedsSummary,
 ) -> AdultRow {
-    let pointwise =
-        |of: &feasible_run::Standing| of.kind == feasible_problem::spec::Kind::Pointwise;
+    let pointwise = |of: &feasible_run::RequirementResult| {
+        of.kind == feasible_problem::spec::RequirementKind::Pointwise
+    };
     AdultRow {
         problem: problem.to_string(),
         variant: variant.to_string(),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use feasible_problem::memory;
 use feasible_problem::plan::Plan;
-use feasible_problem::spec::{Override, Source};
+use feasible_problem::spec::{Override, ProblemSource};
 use feasible_run::Interrupt;
 use feasible_run::error::{Error, Result};
 use feasible_run::files::{FIGURES, PROBLEM, REPORT, SUMMARY, is_ours};
@@ -89,7 +89,7 @@ fn done(plan: &Plan, directory: &Path) -> Result<Option<Summary>> {
 /// Whether the run in a directory is that of the plan, threads aside.
 fn check_same(plan: &Plan, directory: &Path) -> Result<()> {
     let path = directory.join(PROBLEM).display().to_string();
-    let mut there = Source::open(&path)?.parse(&[])?;
+    let mut there = ProblemSource::open(&path)?.parse(&[])?;
     there.training.threads = plan.spec().training.threads;
     if there == *plan.spec() {
         return Ok(());
@@ -106,7 +106,7 @@ fn train(
 ) -> Result<Vec<SeedsSummary>> {
     let mut plans: Vec<Plan> = Vec::new();
     for name in problems {
-        let source = Source::open(name)?.with(&how.overrides);
+        let source = ProblemSource::open(name)?.with(&how.overrides);
         plans.push(match plans.first() {
             Some(first) => first.variant(&source)?,
             None => Plan::check(&source)?,

@@ -19,7 +19,7 @@ use std::process::{Child, Command, Stdio};
 
 use feasible_paper::{Reproduction, compas};
 use feasible_problem::spec::Override;
-use feasible_problem::{Plan, Source};
+use feasible_problem::{Plan, ProblemSource};
 use feasible_report::Report;
 use feasible_run::{FitOptions, SweepOptions, fit, sweep};
 use serde_json::{Value, json};
@@ -218,7 +218,7 @@ fn the_page_opens_without_errors_or_requests_and_shows_values_on_hover() {
     let mut runs = Vec::new();
     for (problem, requirements) in [("adult", 1), ("compas", 13)] {
         let run = scratch.path().join(problem);
-        let plan = Plan::check(&Source::open(problem).unwrap()).unwrap();
+        let plan = Plan::check(&ProblemSource::open(problem).unwrap()).unwrap();
         let options = FitOptions { directory: Some(run.clone()), ..FitOptions::default() };
         fit(&plan, &options, &|_| {}).unwrap();
         let page = run.join("report.html");
@@ -249,7 +249,7 @@ fn the_pages_of_sweeps_and_reproductions_open_too() {
     let scratch = TempDir::new().unwrap();
     let mut browser = Browser::start(scratch.path());
     let quick = ["training.epochs=4".to_string()];
-    let source = Source::open("compas").unwrap().with_overrides(&quick);
+    let source = ProblemSource::open("compas").unwrap().with_overrides(&quick);
     let options = SweepOptions {
         limits: vec![1e-5, 1e-4, 1e-3],
         seeds: vec![1, 2],

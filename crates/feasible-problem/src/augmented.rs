@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use feasible::adversary::Adversary;
-use feasible::{Adaptive, Inputs, Place, Probe, Samples, Targets};
-use feasible_data::image::{Augmentation, Shape};
+use feasible::{Adaptive, Inputs, Probe, Samples, Targets, TrainingPlace};
+use feasible_data::image::{Augmentation, ImageShape};
 
 /// The view of augmented images, attacked or not. See the [module](self).
 #[derive(Clone, Debug)]
@@ -17,13 +17,13 @@ pub struct Augmented {
     /// How images are moved.
     pub augmentation: Augmentation,
     /// The size of an image.
-    pub shape: Shape,
+    pub shape: ImageShape,
     /// Who attacks them there.
     pub adversary: Option<Arc<Adversary>>,
 }
 
 impl Adaptive for Augmented {
-    fn shift(&self, probe: &mut dyn Probe, place: Place, shift: &mut [f32]) {
+    fn shift(&self, probe: &mut dyn Probe, place: TrainingPlace, shift: &mut [f32]) {
         let d = self.shape.len();
         let (mut x, mut moved) = (vec![0.0; d], vec![0.0; shift.len()]);
         let (samples, rows) = (probe.samples(), probe.rows());

@@ -13,7 +13,7 @@ use feasible::adversary::{Adversary, Attack, Judge};
 use feasible::limit::suggestion;
 use feasible::requirement::Sense;
 use feasible::{Loss, Population, Requirement, Samples, Shift, Targets};
-use feasible_data::image::{Augmentation, Shape};
+use feasible_data::image::{Augmentation, ImageShape};
 use feasible_data::{
     Change, Counterfactual, Encoder, Expression, Table, TargetEncoder, UnknownCategories, visible,
 };
@@ -21,7 +21,9 @@ use feasible_data::{
 use crate::augmented::Augmented;
 use crate::error::{Error, Result};
 use crate::recipe::MULTIPLIERS_START;
-use crate::spec::{Counterfactuals, EvaluationAttackSpec, Kind, Rate, RequirementSpec, Source};
+use crate::spec::{
+    Counterfactuals, EvaluationAttackSpec, ProblemSource, Rate, RequirementKind, RequirementSpec,
+};
 
 /// A requirement, checked but for the samples it speaks of.
 #[derive(Clone, Debug)]
@@ -31,7 +33,7 @@ pub struct Clause {
     /// The number of the `[[requirement]]` it comes from.
     pub from: usize,
     /// Average or pointwise.
-    pub kind: Kind,
+    pub kind: RequirementKind,
     /// The loss whose gradient moves θ.
     pub loss: Loss,
     /// The loss that moves the multipliers, if it is another one.
@@ -90,7 +92,7 @@ impl Bound {
 }
 
 /// Samples of a table, as clauses see them.
-pub struct Ground<'a> {
+pub struct SampledTable<'a> {
     /// The table.
     pub table: &'a Table,
     /// The rows of it that the samples are.
@@ -103,12 +105,12 @@ pub struct Ground<'a> {
     pub unknown: UnknownCategories,
     shifts: Vec<(Change, Arc<Shift>)>,
     adversaries: Vec<Arc<Adversary>>,
-    augmented: Option<(Augmentation, Shape)>,
+    augmented: Option<(Augmentation, ImageShape)>,
     /// The views of augmented images, by who attacks them.
     views: Vec<Arc<Augmented>>,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> SampledTable<'a> {
     /// Samples of rows of a table.
     pub fn new(
         table: &'a Table,
@@ -124,7 +126,7 @@ impl<'a> Ground<'a> {
 
     /// The same samples, but images of this size, moved about as training sees them.
     #[must_use]
-    pub fn augmented(mut self, how: Option<(Augmentation, Shape)>) -> Self {
+    pub fn augmented(mut self, how: Option<(Augmentation, ImageShape)>) -> Self {
         self.augmented = how;
         self
     }
@@ -230,7 +232,7 @@ impl<'a> Ground<'a> {
 /// # Errors
 /// Keys that do not go together, or an unknown column.
 pub fn expand(
-    source: &Source,
+    source: &ProblemSource,
     specs: &[RequirementSpec],
     table: &Table,
     encoder: &Encoder,
@@ -338,7 +340,7 @@ impl Clause {
     /// # Errors
     /// Keys that are missing, contradict each other or do not fit the target.
     pub fn of(
-        source: &Source,
+        source: &ProblemSource,
         from: usize,
         spec: &RequirementSpec,
         encoder: &Encoder,
@@ -387,7 +389,7 @@ impl Clause {
             None if spec.within.is_some() => Some(Against::Everyone),
             None => None,
         };
-        let pointwise = spec.kind == Kind::Pointwise;
+        let pointwise = spec.kind == RequirementKind::Pointwise;
         if pointwise && (against.is_some() || spec.rate.is_some()) {
             return wrong("kind", "a rate, or a difference of groups, is an average");
         }
@@ -564,8 +566,8 @@ impl Clause {
     ///
     /// # Errors
     /// As [`Clause::on`].
-    pub(crate) fn empty_key(&self, ground: &Ground<'_>) -> Result<&'static str> {
-        let here = ground.population(self.filter.as_ref(), self.class);
+    pub(crate) fn empty_key(&self, sampled: &SampledTable<'_>) -> Result<&'static str> {
+        let here = sampled.population(self.filter.as_ref(), self.class);
         let empty = here.map_err(self.wrong("where"))?.is_empty();
         Ok(if empty || self.against.is_none() { "where" } else { "against" })
     }
@@ -574,25 +576,29 @@ impl Clause {
     ///
     /// # Errors
     /// [`Error::Requirement`]: expressions or changes that do not fit the table.
-    pub fn on(&self, ground: &mut Ground<'_>) -> Result<Option<Requirement>> {
+    pub fn on(&self, sampled: &mut SampledTable<'_>) -> Result<Option<Requirement>> {
         let view = if self.change.is_some() { "counterfactual" } else { "adversary" };
-        let population = ground.population(self.filter.as_ref(), self.class);
+        let population = sampled.population(self.filter.as_ref(), self.class);
         let population = population.map_err(self.wrong("where"))?;
-        let population = ground.seen(population, self).map_err(self.wrong(view))?;
+        let population = sampled.seen(population, self).map_err(self.wrong(view))?;
         if population.is_empty() {
             return Ok(None);
         }
         let mut requirement = match self.kind {
-            Kind::Average => Requirement::average(&self.name, &population, self.loss.clone()),
-            Kind::Pointwise => Requirement::pointwise(&self.name, &population, self.loss.clone()),
+            RequirementKind::Average => {
+                Requirement::average(&self.name, &population, self.loss.clone())
+            }
+            RequirementKind::Pointwise => {
+                Requirement::pointwise(&self.name, &population, self.loss.clone())
+            }
         };
         if let Some(against) = &self.against {
             let filter = match against {
                 Against::Everyone => None,
                 Against::Where(expression) => Some(expression),
             };
-            let other = ground.population(filter, self.class).map_err(self.wrong("against"))?;
-            let other = ground.seen(other, self).map_err(self.wrong(view))?;
+            let other = sampled.population(filter, self.class).map_err(self.wrong("against"))?;
+            let other = sampled.seen(other, self).map_err(self.wrong(view))?;
             if other.is_empty() {
                 return Ok(None);
             }
@@ -628,7 +634,7 @@ impl Clause {
 
 /// Surrogate, true loss and class of a rate.
 fn rate_losses(
-    source: &Source,
+    source: &ProblemSource,
     key: &str,
     rate: Rate,
     target: &TargetEncoder,

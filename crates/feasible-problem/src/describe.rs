@@ -8,7 +8,7 @@ use feasible_data::{Limits, visible};
 
 use crate::clause::{Against, Bound, Clause};
 use crate::plan::Plan;
-use crate::spec::{Kind, LearnerName};
+use crate::spec::{LearnerName, RequirementKind};
 use crate::text::{bytes, grouped, short};
 
 impl Plan {
@@ -195,15 +195,15 @@ fn sentence(clause: &Clause) -> String {
     let trained = short(if symbol == "≤" { limit - stricter } else { limit + stricter });
     let limit = short(limit);
     let sentence = match (clause.kind, &clause.against) {
-        (Kind::Pointwise, _) => {
+        (RequirementKind::Pointwise, _) => {
             let whom = match clause.all_but {
                 0.0 => "every row".to_string(),
                 share => format!("all but {} % of rows", short(100.0 * share)),
             };
             format!("{loss}{views} {symbol} {limit} for {whom}{here}")
         }
-        (Kind::Average, None) => format!("E[ {loss}{views}{here} ] {symbol} {limit}"),
-        (Kind::Average, Some(against)) => {
+        (RequirementKind::Average, None) => format!("E[ {loss}{views}{here} ] {symbol} {limit}"),
+        (RequirementKind::Average, Some(against)) => {
             let there = match against {
                 Against::Everyone => whose(None),
                 Against::Where(expression) => whose(Some(expression.to_string())),

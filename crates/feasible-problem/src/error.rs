@@ -6,7 +6,7 @@ use feasible_data::visible;
 
 /// Where in a problem file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct KeyPlace {
     /// The problem file, as the caller named it.
     pub file: String,
     /// Line and column, from 1; `None` for a key that the file does not have.
@@ -17,7 +17,7 @@ pub struct Place {
     pub set_by: Option<String>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for KeyPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.set_by, self.at) {
             (Some(text), _) => write!(f, "--set {}", visible(text))?,
@@ -39,7 +39,7 @@ pub enum Error {
     #[error("{place}: {message}")]
     Problem {
         /// Where.
-        place: Place,
+        place: KeyPlace,
         /// What is wrong, what is allowed, and the nearest name.
         message: String,
     },

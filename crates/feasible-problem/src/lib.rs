@@ -2,7 +2,7 @@
 //!
 //! | step | type |
 //! | --- | --- |
-//! | read a problem file | [`Source`] → [`Spec`] |
+//! | read a problem file | [`ProblemSource`] → [`Spec`] |
 //! | read, split and encode its data | [`data::Data`] |
 //! | hold its requirements against the data | [`clause::Clause`] |
 //! | everything a training needs | [`Plan`] |
@@ -11,9 +11,9 @@
 //! Nothing here trains, writes a file or reads a terminal.
 //!
 //! ```
-//! use feasible_problem::{Plan, Source};
+//! use feasible_problem::{Plan, ProblemSource};
 //! let quick = ["training.epochs=3".to_string()];
-//! let plan = Plan::check(&Source::open("compas")?.with_overrides(&quick))?;
+//! let plan = Plan::check(&ProblemSource::open("compas")?.with_overrides(&quick))?;
 //! assert!(plan.describe().contains("13"));
 //! # Ok::<(), feasible_problem::Error>(())
 //! ```
@@ -47,7 +47,7 @@ pub use feasible_nn::Level;
 
 pub use augmented::Augmented;
 pub use embedded::{EmbeddedProblem, problems};
-pub use error::{Error, Place, Result};
+pub use error::{Error, KeyPlace, Result};
 pub use gallery::Gallery;
 pub use held_out::Fingerprints;
 pub use listing::{DataSetInfo, data_sets};
@@ -55,5 +55,5 @@ pub use network::Network;
 pub use plan::Plan;
 pub use schema::problem_schema;
 pub use settings::Settings;
-pub use spec::{Source, Spec};
+pub use spec::{ProblemSource, Spec};
 pub use starter::starter;

@@ -2,7 +2,7 @@
 
 use feasible::{Batch, Inputs, Model, Pass, Purpose, Stream};
 use feasible_data::TargetEncoder;
-use feasible_data::image::Shape as ImageShape;
+use feasible_data::image::ImageShape;
 use feasible_nn::conv::{self, Builder, ConvNet};
 use feasible_nn::{Activation, Kernel, KernelExpansion, Linear, Mlp, Tensor};
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl Convolutional {
                 return Err(Error::unfit("convolutional network", reason));
             }
         }
-        let builder = Builder::new(conv::Shape::new(channels, height, width))?;
+        let builder = Builder::new(conv::ConvShape::new(channels, height, width))?;
         let builder = builder.normalise(&self.mean, &self.deviation)?;
         Ok(match self.width {
             Some(width) => conv::resnet18(builder, self.outputs, width)?,
@@ -64,7 +64,7 @@ impl Convolutional {
 /// All that is needed to make a [`Network`] again, but for its centres.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
-pub enum Shape {
+pub enum NetworkShape {
     /// A multilayer perceptron.
     Mlp {
         /// d, h₁, …, k.
@@ -94,7 +94,7 @@ pub enum Shape {
     Resnet18(Convolutional),
 }
 
-impl Shape {
+impl NetworkShape {
     /// Numbers in and numbers out; `None` for a network without layers, or of inputs beyond all memory.
     pub fn ends(&self) -> Option<(usize, usize)> {
         match self {
@@ -184,16 +184,20 @@ impl Network {
     ///
     /// # Errors
     /// A shape that no model has.
-    pub fn from_shape(shape: &Shape, centres: Option<Vec<f32>>) -> Result<Self> {
+    pub fn from_shape(shape: &NetworkShape, centres: Option<Vec<f32>>) -> Result<Self> {
         match shape {
-            Shape::Mlp { widths, activation } => Ok(Self::Mlp(Mlp::new(widths, *activation)?)),
-            Shape::Linear { inputs, outputs } => Ok(Self::Linear(Linear::new(*inputs, *outputs)?)),
-            Shape::Kernel { inputs, outputs, kernel } => {
+            NetworkShape::Mlp { widths, activation } => {
+                Ok(Self::Mlp(Mlp::new(widths, *activation)?))
+            }
+            NetworkShape::Linear { inputs, outputs } => {
+                Ok(Self::Linear(Linear::new(*inputs, *outputs)?))
+            }
+            NetworkShape::Kernel { inputs, outputs, kernel } => {
                 let centres =
                     centres.ok_or_else(|| Error::unfit("kernel model", "it has no centres"))?;
                 Self::kernel(centres, *inputs, *kernel, *outputs)
             }
-            Shape::Cnn(of) | Shape::Resnet18(of) => {
+            NetworkShape::Cnn(of) | NetworkShape::Resnet18(of) => {
                 let network = Self::Conv(Box::new(of.network()?), of.clone());
                 if network.shape() != *shape {
                     let reason = "`width` is of resnet18, and of no other kind";
@@ -227,16 +231,19 @@ impl Network {
     }
 
     /// Its shape.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> NetworkShape {
         let (inputs, outputs) = (self.input_width(), self.output_width());
         match self {
-            Self::Mlp(model) => {
-                Shape::Mlp { widths: model.widths().to_vec(), activation: model.activation() }
+            Self::Mlp(model) => NetworkShape::Mlp {
+                widths: model.widths().to_vec(),
+                activation: model.activation(),
+            },
+            Self::Linear(_) => NetworkShape::Linear { inputs, outputs },
+            Self::Kernel(model, _) => {
+                NetworkShape::Kernel { inputs, outputs, kernel: model.kernel() }
             }
-            Self::Linear(_) => Shape::Linear { inputs, outputs },
-            Self::Kernel(model, _) => Shape::Kernel { inputs, outputs, kernel: model.kernel() },
-            Self::Conv(_, of) if of.width.is_some() => Shape::Resnet18(of.clone()),
-            Self::Conv(_, of) => Shape::Cnn(of.clone()),
+            Self::Conv(_, of) if of.width.is_some() => NetworkShape::Resnet18(of.clone()),
+            Self::Conv(_, of) => NetworkShape::Cnn(of.clone()),
         }
     }
 

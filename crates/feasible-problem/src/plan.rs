@@ -1,8 +1,8 @@
 //! A checked plan: everything a training needs, held against the data.
 //!
 //! ```
-//! use feasible_problem::{Plan, Source};
-//! let plan = Plan::check(&Source::open("compas")?)?;
+//! use feasible_problem::{Plan, ProblemSource};
+//! let plan = Plan::check(&ProblemSource::open("compas")?)?;
 //! assert_eq!(plan.train().requirements().len(), 13);
 //! assert_eq!(plan.data().encoder.width(), 23);
 //! # Ok::<(), feasible_problem::Error>(())
@@ -13,11 +13,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use feasible::certificate::Design;
-use feasible::{Draft as ProblemDraft, Learner, Model, Problem, Samples};
+use feasible::{Learner, Model, Problem, ProblemDraft, Samples};
 use feasible_data::{Change, Encoder, Split, Table, TargetEncoder, UnknownCategories};
 
-use crate::clause::{Clause, Ground, changes, expand};
-use crate::data::{Data, Draft};
+use crate::clause::{Clause, SampledTable, changes, expand};
+use crate::data::{Data, DataDraft};
 use crate::error::{Error, Result};
 use crate::gallery;
 use crate::held_out::Fingerprints;
@@ -28,7 +28,9 @@ use crate::network::{Network, output_width};
 use crate::recipe;
 use crate::room;
 use crate::settings::{DualSettings, Settings};
-use crate::spec::{CertifySpec, DataSpec, Keep, ModelKind, RequirementSpec, Source, Spec, effect};
+use crate::spec::{
+    CertifySpec, DataSpec, Keep, ModelKind, ProblemSource, RequirementSpec, Spec, effect,
+};
 
 /// A checked plan. See the [module](self).
 #[derive(Clone, Debug)]
@@ -67,8 +69,8 @@ struct Taken {
 }
 
 impl Taken {
-    fn of(draft: &Draft, spec: &Spec, spoken: &BTreeSet<String>) -> Self {
-        let Draft { table, split, encoder, target, images, .. } = draft;
+    fn of(draft: &DataDraft, spec: &Spec, spoken: &BTreeSet<String>) -> Self {
+        let DataDraft { table, split, encoder, target, images, .. } = draft;
         let prints = fingerprints(table, split, encoder, target, images.is_some(), spoken);
         let once = |rows| prints.once(table, rows);
         let (reserve, test) = (once(&draft.reserve_rows), once(&split.test));
@@ -86,7 +88,7 @@ impl Taken {
 
 /// Data on their way, or those of another plan.
 enum Loaded<'a> {
-    Now(Box<Draft>),
+    Now(Box<DataDraft>),
     Before(&'a Plan),
 }
 
@@ -104,7 +106,7 @@ impl Plan {
     ///
     /// # Errors
     /// Whatever is wrong with the file or the data, with its place.
-    pub fn check(source: &Source) -> Result<Self> {
+    pub fn check(source: &ProblemSource) -> Result<Self> {
         Self::build(source, None)
     }
 
@@ -113,17 +115,17 @@ impl Plan {
     ///
     /// ```
     /// use feasible_data::{Format, Table};
-    /// use feasible_problem::{Plan, Source};
+    /// use feasible_problem::{Plan, ProblemSource};
     /// let csv = "age,rich\n25,no\n31,no\n42,yes\n56,yes\n";
     /// let table = Table::from_bytes("people", csv.as_bytes(), &Format::default())?;
-    /// let source = Source::new("people.toml", "[data]\ntarget = \"rich\"\nsplit = { test = 0.0 }\n");
+    /// let source = ProblemSource::new("people.toml", "[data]\ntarget = \"rich\"\nsplit = { test = 0.0 }\n");
     /// assert_eq!(Plan::with_table(&source, table)?.data().train.len(), 4);
     /// # Ok::<(), feasible_problem::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`Plan::check`]; a file that names other data.
-    pub fn with_table(source: &Source, table: Table) -> Result<Self> {
+    pub fn with_table(source: &ProblemSource, table: Table) -> Result<Self> {
         Self::check(&source.clone().with_table(table))
     }
 
@@ -132,7 +134,7 @@ impl Plan {
     ///
     /// # Errors
     /// As [`Plan::check`].
-    pub fn variant(&self, source: &Source) -> Result<Self> {
+    pub fn variant(&self, source: &ProblemSource) -> Result<Self> {
         Self::build(source, Some(self))
     }
 
@@ -150,7 +152,7 @@ impl Plan {
             && (self.data.table.taken().is_empty() || columns(spec) == columns(&self.spec))
     }
 
-    fn build(source: &Source, known: Option<&Self>) -> Result<Self> {
+    fn build(source: &ProblemSource, known: Option<&Self>) -> Result<Self> {
         // What is available is asked before the tables take some of it.
         let _ = memory::limit();
         let mut spec = source.parse(&[])?;
@@ -173,7 +175,7 @@ impl Plan {
                 Loaded::Before(plan)
             }
             None => {
-                let draft = Draft::load(source, &mut spec.data, spec.certify.as_ref())?;
+                let draft = DataDraft::load(source, &mut spec.data, spec.certify.as_ref())?;
                 Loaded::Now(Box::new(draft))
             }
         };
@@ -228,10 +230,15 @@ impl Plan {
         }
         let augmentation = spec.data.augment.zip(data.image_shape());
         let build = |samples: &Arc<Samples>, rows: &[u32], part: &str| {
-            let mut ground =
-                Ground::new(&data.table, rows, samples, &data.encoder, UnknownCategories::Reject)
-                    .augmented(augmentation.filter(|_| part == "training"));
-            let everyone = ground.everyone();
+            let mut sampled = SampledTable::new(
+                &data.table,
+                rows,
+                samples,
+                &data.encoder,
+                UnknownCategories::Reject,
+            )
+            .augmented(augmentation.filter(|_| part == "training"));
+            let everyone = sampled.everyone();
             let (loss, _) = loss.losses();
             let mut draft = Problem::minimise(&everyone, loss).weight_decay(weight_decay);
             // Where iterates are compared, by the loss that the file says.
@@ -242,9 +249,9 @@ impl Plan {
             let objective = draft.clone();
             let mut lists = 0_u64;
             for clause in &clauses {
-                let requirement = clause.tightened().on(&mut ground);
+                let requirement = clause.tightened().on(&mut sampled);
                 let Some(requirement) = requirement.map_err(|e| at_clause(source, e))? else {
-                    let key = clause.empty_key(&ground).map_err(|e| at_clause(source, e))?;
+                    let key = clause.empty_key(&sampled).map_err(|e| at_clause(source, e))?;
                     let message = format!(
                         "'{}' speaks of no {part} row: check `{key}`, or the split",
                         clause.name
@@ -263,7 +270,7 @@ impl Plan {
                 Ok(problem)
             });
             checked
-                .map_err(|error| at_core(source, &clauses, &mut ground, &objective, &model, error))
+                .map_err(|error| at_core(source, &clauses, &mut sampled, &objective, &model, error))
         };
         let train = build(&data.train, &data.split.train, "training")?;
         let validation = match &data.validation {
@@ -272,7 +279,7 @@ impl Plan {
         };
         if let Some(test) = &data.test {
             // Checked now so that a misspelt category does not come to light after the training.
-            let mut ground = Ground::new(
+            let mut sampled = SampledTable::new(
                 &data.table,
                 &data.split.test,
                 test,
@@ -280,7 +287,7 @@ impl Plan {
                 UnknownCategories::MatchNothing,
             );
             for clause in &clauses {
-                clause.on(&mut ground).map_err(|error| at_clause(source, error))?;
+                clause.on(&mut sampled).map_err(|error| at_clause(source, error))?;
             }
         }
         let changes = reported(source, &spec, &data, &clauses)?;
@@ -322,7 +329,7 @@ impl Plan {
     }
 
     /// Settings that only the learner can judge.
-    fn check_settings(&self, source: &Source) -> Result<()> {
+    fn check_settings(&self, source: &ProblemSource) -> Result<()> {
         let wrong = |error: feasible::Error| source.at("training", error.to_string());
         let checkpoint = self.settings.training.checkpoint;
         if !(0.0..=1e9).contains(&checkpoint.seconds) {
@@ -558,7 +565,7 @@ fn views(clauses: &[Clause]) -> usize {
 }
 
 /// Refuses what would take more memory than there may be, at the key that is the cause.
-fn fits(source: &Source, spec: &Spec, estimate: &memory::Estimate) -> Result<()> {
+fn fits(source: &ProblemSource, spec: &Spec, estimate: &memory::Estimate) -> Result<()> {
     let Some(message) = memory::too_much(estimate.total(1)) else { return Ok(()) };
     let key = if estimate.shared > estimate.each {
         "data"
@@ -613,7 +620,7 @@ fn used(split: &Split) -> Vec<u32> {
 
 /// Tightens the clauses so that the reserve will certify what is trained.
 fn leave_room(
-    source: &Source,
+    source: &ProblemSource,
     certify: &CertifySpec,
     data: &Data,
     reserve: &Arc<Samples>,
@@ -634,7 +641,7 @@ fn leave_room(
         }
         None => 1.0,
     };
-    let mut ground = Ground::new(
+    let mut sampled = SampledTable::new(
         &data.table,
         &data.reserve_rows,
         reserve,
@@ -642,7 +649,7 @@ fn leave_room(
         UnknownCategories::MatchNothing,
     );
     for clause in clauses {
-        let requirement = clause.on(&mut ground).map_err(|error| at_clause(source, error))?;
+        let requirement = clause.on(&mut sampled).map_err(|error| at_clause(source, error))?;
         let requirement = requirement.ok_or_else(|| {
             let message = format!("'{}' speaks of no reserved row: keep more back", clause.name);
             source.at("certify.reserve", message)
@@ -675,7 +682,12 @@ fn objective_loss(spec: &mut Spec, data: &Data) -> LossName {
 }
 
 /// The changes to report: those the file names, or those of requirements and of the data set.
-fn reported(source: &Source, spec: &Spec, data: &Data, clauses: &[Clause]) -> Result<Vec<Change>> {
+fn reported(
+    source: &ProblemSource,
+    spec: &Spec,
+    data: &Data,
+    clauses: &[Clause],
+) -> Result<Vec<Change>> {
     if let Some(list) = &spec.evaluation.counterfactual {
         return changes(&list.0, &data.encoder)
             .map_err(|error| source.about("evaluation.counterfactual", error));
@@ -694,7 +706,7 @@ fn reported(source: &Source, spec: &Spec, data: &Data, clauses: &[Clause]) -> Re
 }
 
 /// An error of a requirement on its rows, at the key it names.
-fn at_clause(source: &Source, error: Error) -> Error {
+fn at_clause(source: &ProblemSource, error: Error) -> Error {
     let Error::Requirement { index, key, error, .. } = error else { return error };
     let at = format!("requirement[{index}].{key}");
     match *error {
@@ -705,9 +717,9 @@ fn at_clause(source: &Source, error: Error) -> Error {
 
 /// An error of the core, at its cause: the objective, or the first requirement that fails without the others.
 fn at_core(
-    source: &Source,
+    source: &ProblemSource,
     clauses: &[Clause],
-    ground: &mut Ground<'_>,
+    sampled: &mut SampledTable<'_>,
     objective: &ProblemDraft,
     model: &Network,
     error: feasible::Error,
@@ -730,7 +742,7 @@ fn at_core(
         return source.at(key, error.to_string());
     }
     for clause in clauses {
-        let Ok(Some(requirement)) = clause.tightened().on(ground) else { continue };
+        let Ok(Some(requirement)) = clause.tightened().on(sampled) else { continue };
         if fails(objective.clone().subject_to(requirement)) {
             let section = format!("requirement[{}]", clause.from);
             let key = match setting {

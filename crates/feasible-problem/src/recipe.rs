@@ -14,8 +14,8 @@ use crate::settings::{
     MeasuredOn, OptimiserSettings, TrainingSettings,
 };
 use crate::spec::{
-    CheckpointSpec, DualMethodName, DualSpec, Keep, Kind, LearnerName, OptimiserName, Recipe,
-    RequirementSpec, ScheduleSpec, TrainingSpec,
+    CheckpointSpec, DualMethodName, DualSpec, Keep, LearnerName, OptimiserName, Recipe,
+    RequirementKind, RequirementSpec, ScheduleSpec, TrainingSpec,
 };
 
 /// Seconds between checkpoints, unless told otherwise: a checkpoint of a large table takes a few
@@ -305,10 +305,11 @@ pub fn fill_requirement(training: &TrainingSpec, images: bool, requirement: &mut
     let Some(limit) = requirement.at_most.filter(|&c| c > 0.0 && between_views && !exact) else {
         return;
     };
-    if requirement.kind == Kind::Average && recipe.average_margin > 0.0 {
+    if requirement.kind == RequirementKind::Average && recipe.average_margin > 0.0 {
         requirement.margin.get_or_insert(recipe.average_margin);
     }
-    let (Some(invariance), Kind::Pointwise) = (&recipe.invariance, requirement.kind) else {
+    let (Some(invariance), RequirementKind::Pointwise) = (&recipe.invariance, requirement.kind)
+    else {
         return;
     };
     let margin = *requirement.margin.get_or_insert(invariance.margin);

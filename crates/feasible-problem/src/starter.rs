@@ -39,13 +39,16 @@ pub fn starter(table: &Table, file: &str, target: Option<&str>) -> Result<String
     if identifiers.is_empty() {
         text += "# drop = [\"id\"]\n";
     } else {
-        text += &format!("drop = [{}]   # too many categories to learn from\n", identifiers.join(", "));
+        text +=
+            &format!("drop = [{}]   # too many categories to learn from\n", identifiers.join(", "));
     }
     if others().any(|column| column.missing() > 0) {
-        text += "missing = \"impute\"   # or \"category\": its own category; \"reject\": an error\n";
+        text +=
+            "missing = \"impute\"   # or \"category\": its own category; \"reject\": an error\n";
     }
     if others().any(|column| matches!(column.cells, Cells::Categories(_))) {
-        text += "unseen = \"other\"     # categories the training rows lack; \"error\" refuses them\n";
+        text +=
+            "unseen = \"other\"     # categories the training rows lack; \"error\" refuses them\n";
     }
     text += "split = { validation = 0.1, test = 0.2, seed = 0 }\n\n# The columns:\n";
     for column in others() {
@@ -55,7 +58,10 @@ pub fn starter(table: &Table, file: &str, target: Option<&str>) -> Result<String
              activation = \"sigmoid\" # or \"tanh\", \"relu\", \"silu\"\n\n";
     let candidate = others().find_map(|column| match &column.cells {
         Cells::Categories(categories) if categories.names.len() == 2 && !is_identifier(column) => {
-            Some((column.name.as_str(), [categories.names[0].as_str(), categories.names[1].as_str()]))
+            Some((
+                column.name.as_str(),
+                [categories.names[0].as_str(), categories.names[1].as_str()],
+            ))
         }
         _ => None,
     });
@@ -113,7 +119,11 @@ fn glance(column: &Column) -> String {
             };
             let shown: Vec<String> = categories.names.iter().take(8).map(line).collect();
             let more = if categories.names.len() > 8 { ", …" } else { "" };
-            format!("{name}: {} categories: {}{more}{missing}", categories.names.len(), shown.join(", "))
+            format!(
+                "{name}: {} categories: {}{more}{missing}",
+                categories.names.len(),
+                shown.join(", ")
+            )
         }
     }
 }

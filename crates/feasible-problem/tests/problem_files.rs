@@ -4,7 +4,7 @@
 mod common;
 
 use feasible_problem::spec::{LimitKey, Override};
-use feasible_problem::{Plan, Source, problem_schema, problems};
+use feasible_problem::{Plan, ProblemSource, problem_schema, problems};
 
 use common::{GENDER, problem, refused};
 
@@ -13,7 +13,7 @@ fn every_embedded_problem_is_sound() {
     // Those with images need files that may not be here: see `images.rs`.
     let tables = |name: &str| name.starts_with("adult") || name.starts_with("compas");
     for embedded in problems().iter().filter(|problem| tables(problem.name)) {
-        let plan = Plan::check(&Source::open(embedded.name).unwrap()).unwrap();
+        let plan = Plan::check(&ProblemSource::open(embedded.name).unwrap()).unwrap();
         let (rows, width) =
             if embedded.name.starts_with("adult") { (32_561, 61) } else { (4_937, 23) };
         assert_eq!(plan.data().split.train.len(), rows, "{}", embedded.name);
@@ -32,9 +32,9 @@ fn every_embedded_problem_is_sound() {
 #[test]
 fn a_resolved_problem_resolves_to_itself() {
     for name in ["adult", "compas-paper"] {
-        let plan = Plan::check(&Source::open(name).unwrap()).unwrap();
+        let plan = Plan::check(&ProblemSource::open(name).unwrap()).unwrap();
         let text = plan.spec().to_toml();
-        let again = Plan::check(&Source::new(name, text.clone())).unwrap();
+        let again = Plan::check(&ProblemSource::new(name, text.clone())).unwrap();
         assert_eq!(again.spec(), plan.spec());
         assert_eq!(again.spec().to_toml(), text);
     }
@@ -176,7 +176,7 @@ fn errors_in_other_sections_are_placed_too() {
     let whole = problem(d, GENDER, "epochs = 2\n");
     let changed = |old: &str, new: &str| {
         let path = common::write(d, "problem.toml", &whole.text().replace(old, new));
-        refused(d, &Source::open(path.to_str().unwrap()).unwrap())
+        refused(d, &ProblemSource::open(path.to_str().unwrap()).unwrap())
     };
     for (old, new, expected) in [
         (
@@ -238,7 +238,7 @@ fn a_problem_file_with_every_default_written_out_has_the_same_settings() {
     ] {
         let plan = common::plan(directory.path(), GENDER, training);
         assert_eq!(plan.settings().training.epochs, epochs, "{training}");
-        let written = Source::new("written.toml", plan.spec().to_toml());
+        let written = ProblemSource::new("written.toml", plan.spec().to_toml());
         let again = plan.variant(&written).unwrap();
         assert_eq!(again.settings(), plan.settings(), "{training}");
         assert_eq!(again.spec(), plan.spec(), "{training}");
@@ -307,9 +307,9 @@ fn settings_of_a_program_keep_their_types_and_later_text_wins() {
 
 #[test]
 fn an_unknown_problem_has_a_nearest_name() {
-    let error = Source::open("adlt").unwrap_err().to_string();
+    let error = ProblemSource::open("adlt").unwrap_err().to_string();
     assert_eq!(error, "no problem file 'adlt': did you mean 'adult'?");
-    assert!(Source::open("x/y.toml").unwrap_err().to_string().contains("one of adult"));
+    assert!(ProblemSource::open("x/y.toml").unwrap_err().to_string().contains("one of adult"));
 }
 
 #[test]
@@ -501,7 +501,7 @@ fn a_key_without_effect_is_an_error_that_says_where_it_applies() {
         let whole = problem(d, &text, &training);
         let path =
             common::write(d, "problem.toml", &format!("{}\n", with_model(whole.text(), model)));
-        let error = refused(d, &Source::open(path.to_str().unwrap()).unwrap());
+        let error = refused(d, &ProblemSource::open(path.to_str().unwrap()).unwrap());
         assert!(
             error.contains(expected),
             "{requirement}{training}{model}:\n{error}\nexpected {expected}"
@@ -538,14 +538,16 @@ fn keys_of_the_model_that_an_override_replaces_are_left_out_and_what_is_recorded
         ("model.kind=linear", &["hidden", "activation"][..]),
         ("training.learner=exact", &["batch_size", "optimiser", "\nrate", "schedule"]),
     ] {
-        let plan = Plan::check(&Source::open("adult").unwrap().with_overrides(&[change.into()]));
+        let plan =
+            Plan::check(&ProblemSource::open("adult").unwrap().with_overrides(&[change.into()]));
         let text = plan.unwrap().spec().to_toml();
         assert!(gone.iter().all(|key| !text.contains(&format!("{key} ="))), "{change}:\n{text}");
         // It is read again, and says the same.
-        let again = Plan::check(&Source::new("again", text.clone())).unwrap();
+        let again = Plan::check(&ProblemSource::new("again", text.clone())).unwrap();
         assert_eq!(again.spec().to_toml(), text);
     }
     let both = ["model.kind=linear".to_string(), "model.hidden=[8]".into()];
-    let error = Plan::check(&Source::open("adult").unwrap().with_overrides(&both)).unwrap_err();
+    let error =
+        Plan::check(&ProblemSource::open("adult").unwrap().with_overrides(&both)).unwrap_err();
     assert!(error.to_string().contains("model.hidden"), "{error}");
 }

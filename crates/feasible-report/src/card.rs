@@ -7,11 +7,11 @@
 use feasible::sensitivity::Among;
 
 use crate::chart::{grouped, number};
+use crate::format::percent;
 use crate::hard::{Options, Who};
 use crate::layout::bounded;
 use crate::requirements::{certified, verdict};
 use crate::run::Run;
-use crate::format::percent;
 
 /// Rows of a table that are listed.
 const MOST: usize = 60;

@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use feasible_run::{EpochMetrics, Standing, files};
+use feasible_run::{EpochMetrics, RequirementResult, files};
 use minijinja::context;
 use serde::Serialize;
 
 use crate::chart::{Axis, Bar, Bars, Chart, Series, grouped, number};
 use crate::error::{Error, Result};
 use crate::figures::{Figure, common_prefix, signed_scale};
-use crate::layout::Verdict;
+use crate::format::{duration, percent};
+use crate::layout::PageVerdict;
 use crate::layout::{drawn, name, page, value};
 use crate::requirements::{MOST, verdict};
 use crate::run::Run;
-use crate::format::{duration, percent};
 
 /// Runs that are compared at most.
 const RUNS: usize = 24;
@@ -143,7 +143,7 @@ fn column((run, label): (&Run, &String)) -> Column {
     }
 }
 
-fn overall(runs: &[Run]) -> Verdict {
+fn overall(runs: &[Run]) -> PageVerdict {
     let bound: Vec<&Run> =
         runs.iter().filter(|run| !run.summary.judged().1.requirements.is_empty()).collect();
     let met = bound.iter().filter(|run| run.summary.met()).count();
@@ -167,7 +167,7 @@ fn overall(runs: &[Run]) -> Verdict {
         all if met == all => "met",
         _ => "missed",
     };
-    Verdict { state, sentence, more }
+    PageVerdict { state, sentence, more }
 }
 
 fn lines(runs: &[Run]) -> Vec<Line> {
@@ -225,7 +225,7 @@ fn names(runs: &[Run]) -> Vec<&str> {
     names
 }
 
-fn of<'a>(standings: &'a [Standing], name: &str) -> Option<&'a Standing> {
+fn of<'a>(standings: &'a [RequirementResult], name: &str) -> Option<&'a RequirementResult> {
     standings.iter().find(|s| s.name == name)
 }
 

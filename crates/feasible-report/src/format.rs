@@ -1,6 +1,6 @@
 //! Numbers and times as the page says them.
 
-use feasible_problem::spec::Kind;
+use feasible_problem::spec::RequirementKind;
 
 use crate::run::Run;
 
@@ -21,10 +21,10 @@ pub(crate) fn duration(seconds: f64) -> String {
 }
 
 /// `pointwise`.
-pub(crate) fn kind(kind: Kind) -> &'static str {
+pub(crate) fn kind(kind: RequirementKind) -> &'static str {
     match kind {
-        Kind::Average => "average",
-        Kind::Pointwise => "pointwise",
+        RequirementKind::Average => "average",
+        RequirementKind::Pointwise => "pointwise",
     }
 }
 

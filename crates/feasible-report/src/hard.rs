@@ -11,7 +11,7 @@ use std::sync::Arc;
 use feasible::Inputs;
 pub use feasible::sensitivity::Among;
 use feasible::sensitivity::{Group, Hardest, Prevalence, prevalence};
-use feasible_problem::{Plan, Source};
+use feasible_problem::{Plan, ProblemSource};
 use feasible_run::files;
 
 use crate::multipliers::{Multiplied, Point};
@@ -101,7 +101,7 @@ impl Data {
     /// The sentence.
     pub fn of(run: &Run) -> Result<Self, String> {
         let problem = run.directory.join(files::PROBLEM).display().to_string();
-        let plan = Source::open(&problem).and_then(|source| Plan::check(&source));
+        let plan = ProblemSource::open(&problem).and_then(|source| Plan::check(&source));
         let plan = plan.map_err(|error| format!("The data could not be read again: {error}."))?;
         Self::new(plan.into_training_data(), run)
     }

@@ -17,7 +17,7 @@ const NAME: usize = 160;
 
 /// What a page begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Verdict {
+pub struct PageVerdict {
     /// `met`, `missed` or `none`: also a class.
     pub state: &'static str,
     /// In one sentence.

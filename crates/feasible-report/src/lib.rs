@@ -20,6 +20,7 @@ pub mod chart;
 mod compare;
 pub mod error;
 pub mod figures;
+mod format;
 pub mod hard;
 pub mod layout;
 mod monitor;
@@ -29,7 +30,6 @@ mod requirements;
 pub mod robust;
 mod run;
 mod sweep;
-mod format;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The model in use: verdicts over all tables so far, and how they came about.
 
-use feasible::monitor::Verdict;
+use feasible::monitor::MonitorVerdict;
 use feasible::requirement::Sense;
 use feasible_run::monitor::{TableLook, WatchedRequirement, WatchedTable};
 use serde::Serialize;
@@ -47,9 +47,9 @@ pub(crate) fn section(run: &Run) -> Option<Section> {
         name: name(&one.name),
         verdict: one.verdict.to_string().to_lowercase(),
         class: match one.verdict {
-            Verdict::Certified => "yes",
-            Verdict::Drifted => "no",
-            Verdict::Open => "open",
+            MonitorVerdict::Certified => "yes",
+            MonitorVerdict::Drifted => "no",
+            MonitorVerdict::Open => "open",
         },
         limit: format!("{} {}", one.symbol(), one.shown(one.limit)),
         last: one.looks.last().map_or(String::new(), |look| one.shown(look.value)),
@@ -110,7 +110,7 @@ fn figure(at: usize, one: &WatchedRequirement) -> Figure {
         .x(Axis::new(&tables))
         .y(Axis::new(unit).including(&[limit]))
         .note(&format!(
-            "Verdict: {}. The band of the average holds at all times at once, that of each table for it alone.",
+            "MonitorVerdict: {}. The band of the average holds at all times at once, that of each table for it alone.",
             one.verdict
         ))
         .shade(low, high, &format!("limit {} {}", one.symbol(), one.shown(one.limit)))
@@ -123,7 +123,7 @@ fn figure(at: usize, one: &WatchedRequirement) -> Figure {
                 .with_band(band(&|look| look.interval)),
         );
     let first = |verdict| one.looks.iter().find(|look| look.verdict == verdict);
-    for verdict in [Verdict::Certified, Verdict::Drifted] {
+    for verdict in [MonitorVerdict::Certified, MonitorVerdict::Drifted] {
         if let Some(look) = first(verdict) {
             chart = chart.rule(look.table as f64, &format!("{verdict} {}", name(&look.label)));
         }

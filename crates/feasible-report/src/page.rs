@@ -9,13 +9,13 @@ use serde::Serialize;
 use crate::chart::{grouped, number};
 use crate::error::Result;
 use crate::figures::Figure;
+use crate::format::{dual, duration, percent};
 use crate::hard::{Hard, INDIVIDUALS, Options, Who};
 use crate::layout::{bounded, drawn, name, page, value};
 use crate::monitor;
 use crate::multipliers::Multiplied;
 use crate::requirements::{MOST, RELAXED, certified, free, prices, rows, tiles, verdict};
 use crate::run::Run;
-use crate::format::{dual, duration, percent};
 
 #[derive(Serialize)]
 struct Line {

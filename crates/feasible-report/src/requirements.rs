@@ -1,8 +1,8 @@
 //! The verdict, the requirements with their certificates, and what they cost.
 
 use feasible::certificate::Verdict as Certified;
-use feasible_problem::spec::Kind;
-use feasible_run::Standing;
+use feasible_problem::spec::RequirementKind;
+use feasible_run::RequirementResult;
 use feasible_run::certify::{bound, verdict as certificate_verdict};
 use minijinja::context;
 use minijinja::value::Value;
@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use crate::chart::{grouped, number};
 use crate::figures::common_prefix;
-use crate::layout::Verdict;
+use crate::format::{duration, kind, percent};
+use crate::layout::PageVerdict;
 use crate::layout::{bounded, name};
 use crate::run::Run;
-use crate::format::{duration, kind, percent};
 
 /// Requirements and parts of a page that are listed.
 pub(crate) const MOST: usize = 500;
@@ -60,7 +60,7 @@ pub(crate) struct Price {
     resolved: bool,
 }
 
-pub(crate) fn verdict(run: &Run) -> Verdict {
+pub(crate) fn verdict(run: &Run) -> PageVerdict {
     let summary = &run.summary;
     let more = format!("How training ended: {}.", name(&summary.headline()));
     let state = match (summary.judged().1.requirements.is_empty(), summary.met()) {
@@ -68,7 +68,7 @@ pub(crate) fn verdict(run: &Run) -> Verdict {
         (_, true) => "met",
         (_, false) => "missed",
     };
-    Verdict { state, sentence: bounded(&summary.verdict(), 300), more }
+    PageVerdict { state, sentence: bounded(&summary.verdict(), 300), more }
 }
 
 pub(crate) fn tiles(run: &Run) -> Vec<Tile> {
@@ -106,7 +106,7 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
     let train = &run.summary.train.requirements;
     let certificate = run.summary.certificate.as_ref().map(|c| &c.certificate);
     let together = certificate.is_some_and(|certificate| certificate.all_hold());
-    let row = |(at, standing): (usize, &Standing)| {
+    let row = |(at, standing): (usize, &RequirementResult)| {
         let trained = train.get(at);
         let multiplier = trained.and_then(|t| t.multiplier);
         let margin = run.margins.get(at).copied().unwrap_or(0.0);
@@ -137,7 +137,7 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
             train_value: or_none(trained.and_then(|t| t.value)),
             multiplier: multiplier.map_or(String::new(), number),
             at_zero: trained
-                .filter(|t| t.kind == Kind::Pointwise)
+                .filter(|t| t.kind == RequirementKind::Pointwise)
                 .and_then(|t| t.multipliers_at_zero)
                 .map_or(String::new(), percent),
             verdict: certificate.zip(finding).map_or(String::new(), |(certificate, f)| {

@@ -1,7 +1,7 @@
 //! Figures of robustness: accuracy against ε, and the law of ε that was trained with.
 
 use feasible::adversary::Prior;
-use feasible_problem::Source;
+use feasible_problem::ProblemSource;
 use feasible_problem::spec::RequirementSpec;
 use feasible_run::{Curve, EpochMetrics};
 
@@ -37,7 +37,7 @@ pub fn of(run: &Run) -> Vec<Figure> {
     let adversary = |requirement: &RequirementSpec| {
         density(&requirement.adversary.as_ref()?.epsilon.prior().ok()?)
     };
-    let spec = Source::new("problem.toml", run.problem.clone()).parse(&[]);
+    let spec = ProblemSource::new("problem.toml", run.problem.clone()).parse(&[]);
     let requirements = spec.map_or(Vec::new(), |spec| spec.requirements);
     curve.chain(requirements.iter().filter_map(adversary).take(1)).collect()
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use feasible_run::files::{self, RunInfo};
 use feasible_run::metrics::{EpochMetrics, EpochTiming};
-use feasible_run::monitor::Standing;
+use feasible_run::monitor::MonitorReport;
 use feasible_run::{Curve, Prices, SavedModel, Summary, disk, parse};
 use serde::de::DeserializeOwned;
 
@@ -41,7 +41,7 @@ pub struct Run {
     /// `attack.json`, if the model was attacked.
     pub curve: Option<Curve>,
     /// What `monitor.jsonl` proves, if the model is monitored.
-    pub monitored: Option<Standing>,
+    pub monitored: Option<MonitorReport>,
 }
 
 impl Run {
@@ -120,7 +120,7 @@ impl Run {
             margins,
             prices,
             curve,
-            monitored: Standing::of(directory)?,
+            monitored: MonitorReport::of(directory)?,
         })
     }
 

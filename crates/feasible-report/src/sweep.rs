@@ -1,6 +1,6 @@
 //! The page of a sweep: what a stricter limit costs.
 
-use feasible_problem::spec::Kind;
+use feasible_problem::spec::RequirementKind;
 use feasible_run::Frontier;
 use feasible_run::summary::Spread;
 use feasible_run::sweep::{Key, Point, Starts};
@@ -10,10 +10,10 @@ use serde::Serialize;
 use crate::chart::{Axis, Chart, Mark, Scale, Series, number};
 use crate::error::Result;
 use crate::figures::{Figure, signed_scale};
-use crate::layout::Verdict;
+use crate::format::percent;
+use crate::layout::PageVerdict;
 use crate::layout::{bounded, drawn, name, page, value};
 use crate::requirements::Tile;
-use crate::format::percent;
 
 #[derive(Serialize)]
 struct Row {
@@ -69,7 +69,7 @@ pub(crate) fn render(frontier: &Frontier, command: &str) -> Result<(String, Vec<
                  parameters."
             }
         },
-        pointwise => frontier.kind == Kind::Pointwise,
+        pointwise => frontier.kind == RequirementKind::Pointwise,
         head => value(&head)?,
         rows => value(&rows)?,
         figures => drawn(&figures),
@@ -84,7 +84,7 @@ fn ends(frontier: &Frontier) -> Option<(f64, f64)> {
     Some(if frontier.key == Key::AtLeast { (last, first) } else { (first, last) })
 }
 
-fn verdict(frontier: &Frontier) -> Verdict {
+fn verdict(frontier: &Frontier) -> PageVerdict {
     let accuracy = |limit: f64| frontier.spread(limit, |p| p.at_last().accuracy);
     let rmse = |limit: f64| frontier.spread(limit, |p| p.at_last().rmse);
     let part = frontier.part();
@@ -107,7 +107,7 @@ fn verdict(frontier: &Frontier) -> Verdict {
     let met = frontier.points.iter().filter(|p| p.at_last().met).count();
     let all = frontier.points.len();
     let more = format!("{met} of {all} models meet every requirement on the {part} rows.");
-    Verdict { state: "none", sentence, more }
+    PageVerdict { state: "none", sentence, more }
 }
 
 fn tiles(frontier: &Frontier) -> Vec<Tile> {
@@ -183,7 +183,7 @@ fn figures(frontier: &Frontier) -> Vec<Figure> {
         let chart = Chart::new("Accuracy").x(x()).y(Axis::new("% of rows"));
         figures.push(Figure::chart("accuracy", both(chart, &|a| share(a.accuracy))));
     }
-    if frontier.kind == Kind::Pointwise {
+    if frontier.kind == RequirementKind::Pointwise {
         let chart =
             Chart::new("Violation").x(x()).y(Axis::new("% over the limit").including(&[0.0, 1.0]));
         figures.push(Figure::chart("violation", both(chart, &|a| share(a.violated))));
@@ -200,8 +200,8 @@ fn figures(frontier: &Frontier) -> Vec<Figure> {
     }
     let scale = signed_scale(frontier.points.iter().map(|p| p.multiplier));
     let axis = match frontier.kind {
-        Kind::Pointwise => "mean of λ",
-        Kind::Average => "μ, summed over its constraints",
+        RequirementKind::Pointwise => "mean of λ",
+        RequirementKind::Average => "μ, summed over its constraints",
     };
     let axis = Axis::new(axis).scaled(scale).including(&[0.0]);
     let chart = Chart::new("Multiplier").x(x()).y(axis);
@@ -215,8 +215,11 @@ fn figures(frontier: &Frontier) -> Vec<Figure> {
 fn table(frontier: &Frontier) -> (Vec<String>, Vec<Row>) {
     let part = frontier.part();
     let numbers = frontier.points.iter().any(|p| p.train.rmse.is_some());
-    let over =
-        if frontier.kind == Kind::Pointwise { "over the limit" } else { "largest violation" };
+    let over = if frontier.kind == RequirementKind::Pointwise {
+        "over the limit"
+    } else {
+        "largest violation"
+    };
     let head = vec![
         "objective, train".to_string(),
         format!("objective, {part}"),
@@ -236,8 +239,8 @@ fn table(frontier: &Frontier) -> (Vec<String>, Vec<Row>) {
             frontier.spread(limit, of).map_or(String::new(), |s| s.as_percent(2))
         };
         let over = |of: &dyn Fn(&Point) -> &feasible_run::sweep::Achieved| match frontier.kind {
-            Kind::Pointwise => shared(&|p| of(p).violated),
-            Kind::Average => numbered(&|p| of(p).worst_violation),
+            RequirementKind::Pointwise => shared(&|p| of(p).violated),
+            RequirementKind::Average => numbered(&|p| of(p).worst_violation),
         };
         let met = frontier.at(limit).filter(|p| p.at_last().met).count();
         Row {

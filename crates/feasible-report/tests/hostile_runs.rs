@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use feasible_problem::{Plan, Source};
+use feasible_problem::{Plan, ProblemSource};
 use feasible_report::Report;
 use feasible_run::{FitOptions, files, fit};
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn trained() -> TempDir {
         [[requirement]]\nname = \"errors\"\nrate = \"error\"\nat_most = 0.9\n\n[training]\nepochs = 2\n";
     let file = scratch.path().join("problem.toml");
     fs::write(&file, problem).unwrap();
-    let plan = Plan::check(&Source::open(file.to_str().unwrap()).unwrap()).unwrap();
+    let plan = Plan::check(&ProblemSource::open(file.to_str().unwrap()).unwrap()).unwrap();
     let directory = Some(scratch.path().join("run"));
     fit(&plan, &FitOptions { directory, ..FitOptions::default() }, &|_| {}).unwrap();
     scratch

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use feasible_data::DataSet;
-use feasible_problem::{Plan, Source};
+use feasible_problem::{Plan, ProblemSource};
 use feasible_report::hard::{Among, Data};
 use feasible_report::{Error, Options, Report, Run};
 use feasible_run::{FitOptions, fit};
@@ -15,7 +15,8 @@ use tempfile::TempDir;
 fn trained(problem: &str, settings: &[&str]) -> TempDir {
     let scratch = TempDir::new().unwrap();
     let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
-    let plan = Plan::check(&Source::open(problem).unwrap().with_overrides(&settings)).unwrap();
+    let plan =
+        Plan::check(&ProblemSource::open(problem).unwrap().with_overrides(&settings)).unwrap();
     let options = FitOptions { directory: Some(scratch.path().into()), ..FitOptions::default() };
     fit(&plan, &options, &|_| {}).unwrap();
     scratch
@@ -171,7 +172,7 @@ fn requirements_that_others_imply_are_named() {
 fn a_report_of_a_plan_at_hand_is_the_same() {
     let scratch = TempDir::new().unwrap();
     let quick = ["training.epochs=1".to_string()];
-    let plan = Plan::check(&Source::open("adult").unwrap().with_overrides(&quick)).unwrap();
+    let plan = Plan::check(&ProblemSource::open("adult").unwrap().with_overrides(&quick)).unwrap();
     let options = FitOptions { directory: Some(scratch.path().into()), ..FitOptions::default() };
     fit(&plan, &options, &|_| {}).unwrap();
     let (read, at_hand) =

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use feasible::Samples;
 use feasible_data::{Encoder, Table, UnknownCategories, Unseen, visible};
-use feasible_problem::clause::Ground;
+use feasible_problem::clause::SampledTable;
 use feasible_problem::gallery::Gallery;
 use serde::Serialize;
 
@@ -59,7 +59,8 @@ impl SavedModel {
         encoder: &Encoder,
     ) -> Result<Audit> {
         let manifest = self.manifest();
-        let mut ground = Ground::new(table, rows, samples, encoder, UnknownCategories::MatchNothing);
+        let mut sampled =
+            SampledTable::new(table, rows, samples, encoder, UnknownCategories::MatchNothing);
         let standard = Standard {
             loss: manifest.objective.losses().0,
             clauses: self.clauses(),
@@ -71,7 +72,7 @@ impl SavedModel {
         Ok(Audit {
             problem: manifest.problem.clone(),
             table: table.name().to_string(),
-            evaluation: standard.evaluate(self.network(), self.theta(), &mut ground)?,
+            evaluation: standard.evaluate(self.network(), self.theta(), &mut sampled)?,
             classes: manifest.target.classes().unwrap_or_default().to_vec(),
         })
     }

@@ -232,8 +232,10 @@ impl Answer {
         }
         text += "\n";
         if let Some(n) = self.rows {
-            text +=
-                &format!("\nWhat {} held-out rows can certify (Clopper-Pearson)\n", grouped(n as usize));
+            text += &format!(
+                "\nWhat {} held-out rows can certify (Clopper-Pearson)\n",
+                grouped(n as usize)
+            );
             let mut grid = Grid::new();
             grid.row(
                 ["violations", "share of the rows", "of the population, at most"].map(String::from),

@@ -10,10 +10,10 @@
 
 use feasible::{Outcome, Solution};
 use feasible_problem::plan::Plan;
-use feasible_problem::spec::{Kind, LearnerName, ModelKind};
+use feasible_problem::spec::{LearnerName, ModelKind, RequirementKind};
 use feasible_problem::text::{percent, short};
 
-use crate::evaluate::{Evaluation, Standing};
+use crate::evaluate::{Evaluation, RequirementResult};
 use crate::summary::Summary;
 
 /// Requirements that are spoken of one by one.
@@ -158,15 +158,21 @@ pub(crate) fn advice(plan: &Plan, summary: &Summary) -> Vec<String> {
 }
 
 /// Where a requirement stands, and which limit it would meet.
-fn standing(train: &Standing, held_out: Option<(&str, &Standing)>, all_but: f64) -> String {
+fn standing(
+    train: &RequirementResult,
+    held_out: Option<(&str, &RequirementResult)>,
+    all_but: f64,
+) -> String {
     let sign = if train.sense == ">=" { "≥" } else { "≤" };
     let parts = || std::iter::once(("training", train)).chain(held_out);
     let measured: Vec<String> = parts()
         .filter_map(|(part, s)| {
             let met = if s.met { "met" } else { "not met" };
             match s.kind {
-                Kind::Average => Some(format!("{} on the {part} rows ({met})", short(s.value?))),
-                Kind::Pointwise => Some(format!(
+                RequirementKind::Average => {
+                    Some(format!("{} on the {part} rows ({met})", short(s.value?)))
+                }
+                RequirementKind::Pointwise => Some(format!(
                     "violated for {} of the {part} rows ({met}), by up to {}",
                     percent(s.violated?),
                     short(s.worst_violation?.max(0.0))
@@ -186,16 +192,16 @@ fn standing(train: &Standing, held_out: Option<(&str, &Standing)>, all_but: f64)
     );
     let up = train.sense != ">=";
     let reached = parts().filter_map(|(_, s)| match s.kind {
-        Kind::Average => s.value,
-        Kind::Pointwise if up => Some(s.limit + s.worst_violation?),
-        Kind::Pointwise => Some(s.limit - s.worst_violation?),
+        RequirementKind::Average => s.value,
+        RequirementKind::Pointwise if up => Some(s.limit + s.worst_violation?),
+        RequirementKind::Pointwise => Some(s.limit - s.worst_violation?),
     });
     let reached = reached.reduce(|a, b| if up { a.max(b) } else { a.min(b) });
     if let Some(reached) = reached.filter(|x| x.is_finite()) {
-        let everyone = if train.kind == Kind::Pointwise { " for everyone" } else { "" };
+        let everyone = if train.kind == RequirementKind::Pointwise { " for everyone" } else { "" };
         text += &format!(". This model meets {sign} {}{everyone}", outward(reached, up));
         let share = parts().filter_map(|(_, s)| s.violated).fold(0.0, f64::max);
-        if train.kind == Kind::Pointwise && share < 1.0 {
+        if train.kind == RequirementKind::Pointwise && share < 1.0 {
             text += &format!(", or the limit as it is with `all_but = {}`", outward(share, true));
         }
     }

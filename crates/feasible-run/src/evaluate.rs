@@ -4,10 +4,10 @@ use feasible::{
     Batch, Loss, Model, Multipliers, Pass, Population, Problem, Samples, Targets, ViewShift,
 };
 use feasible_data::Change;
-use feasible_problem::clause::{Bound, Clause, Ground};
+use feasible_problem::clause::{Bound, Clause, SampledTable};
 use feasible_problem::describe::adversary;
 use feasible_problem::network::Network;
-use feasible_problem::spec::Kind;
+use feasible_problem::spec::RequirementKind;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -30,7 +30,7 @@ pub struct Evaluation {
     /// The root mean squared error (of numbers).
     pub rmse: Option<f64>,
     /// The requirements.
-    pub requirements: Vec<Standing>,
+    pub requirements: Vec<RequirementResult>,
     /// The share of predictions that change under each counterfactual.
     pub flip_rates: Vec<FlipRate>,
     /// Whether every requirement is met.
@@ -39,11 +39,11 @@ pub struct Evaluation {
 
 /// How one requirement stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct RequirementResult {
     /// Its name.
     pub name: String,
     /// Average or pointwise.
-    pub kind: Kind,
+    pub kind: RequirementKind,
     /// `<=` or `>=`.
     pub sense: String,
     /// Its limit.
@@ -149,9 +149,9 @@ impl Standard<'_> {
         &self,
         model: &Network,
         theta: &[f32],
-        ground: &mut Ground<'_>,
+        sampled: &mut SampledTable<'_>,
     ) -> Result<Evaluation> {
-        let samples = ground.samples.clone();
+        let samples = sampled.samples.clone();
         if samples.is_empty() {
             return Err(Error::unfit("evaluation", "there is no row: give a table with rows"));
         }
@@ -159,7 +159,7 @@ impl Standard<'_> {
         let mut draft = Problem::minimise(&everyone, self.loss.clone());
         let mut present = Vec::new();
         for clause in self.clauses {
-            let requirement = clause.on(ground)?;
+            let requirement = clause.on(sampled)?;
             present.push(requirement.as_ref().map(|r| r.multipliers()));
             if let Some(requirement) = requirement {
                 draft = draft.subject_to(requirement);
@@ -192,7 +192,7 @@ impl Standard<'_> {
             requirements,
             flip_rates: Vec::new(),
         };
-        self.predictions(model, theta, &samples, ground, &mut evaluation)?;
+        self.predictions(model, theta, &samples, sampled, &mut evaluation)?;
         Ok(evaluation)
     }
 
@@ -202,7 +202,7 @@ impl Standard<'_> {
         clause: &Clause,
         standing: Option<feasible::Standing>,
         points: usize,
-    ) -> Standing {
+    ) -> RequirementResult {
         let of = self.multipliers.map(|multipliers| multipliers.of(i));
         let (at_most, limit) = match clause.bound {
             Bound::AtMost(c) => (true, c),
@@ -211,7 +211,7 @@ impl Standard<'_> {
         // As the user put it: an accuracy, where the core sees an error.
         let spoken = |x: f64| clause.accuracy_is.map_or(x, |one| one - x);
         let at_most = at_most != clause.accuracy_is.is_some();
-        Standing {
+        RequirementResult {
             name: clause.name.clone(),
             kind: clause.kind,
             sense: if at_most { "<=".into() } else { ">=".into() },
@@ -234,7 +234,7 @@ impl Standard<'_> {
         model: &Network,
         theta: &[f32],
         samples: &Samples,
-        ground: &mut Ground<'_>,
+        sampled: &mut SampledTable<'_>,
         evaluation: &mut Evaluation,
     ) -> Result<()> {
         let k = model.output_width();
@@ -249,7 +249,7 @@ impl Standard<'_> {
                 let shifts: Vec<_> = self
                     .changes
                     .iter()
-                    .map(|change| ground.shift(change))
+                    .map(|change| sampled.shift(change))
                     .collect::<Result<_, _>>()?;
                 let views: Vec<_> = shifts.iter().map(|shift| ViewShift::Sparse(shift)).collect();
                 let views = outputs(model, theta, samples.inputs(), &views);

@@ -134,7 +134,7 @@ impl RunInfo {
 
 /// `rows.json`: rows of each part as ranges, both ends included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rows {
+pub struct PartRows {
     /// Trained on.
     pub train: Vec<(u32, u32)>,
     /// Validated on.
@@ -146,7 +146,7 @@ pub struct Rows {
     pub reserve: Vec<(u32, u32)>,
 }
 
-impl Rows {
+impl PartRows {
     /// Of a split, and of the rows kept back.
     pub fn of(split: &Split, reserve: &[u32]) -> Self {
         fn ranges(rows: &[u32]) -> Vec<(u32, u32)> {

@@ -1,10 +1,10 @@
 //! One training: from a plan to a run directory, resumable at any moment.
 //!
 //! ```
-//! use feasible_problem::{Plan, Source};
+//! use feasible_problem::{Plan, ProblemSource};
 //! use feasible_run::{Interrupt, Memory, fit_in};
 //! let overrides = ["training.epochs=2".to_string(), "requirement.gender.all_but=1e-3".into()];
-//! let plan = Plan::check(&Source::open("adult")?.with_overrides(&overrides))?;
+//! let plan = Plan::check(&ProblemSource::open("adult")?.with_overrides(&overrides))?;
 //! let files = Memory::new();
 //! let run = fit_in(&plan, &files, &Interrupt::new(), &|_| {})?;
 //! assert_eq!(run.epochs, 2);
@@ -23,10 +23,10 @@ use std::time::{Duration, Instant};
 use feasible::learner::Phase;
 use feasible::{Outcome, Samples, Solution, State, Training};
 use feasible_data::UnknownCategories;
-use feasible_problem::clause::Ground;
+use feasible_problem::clause::SampledTable;
 use feasible_problem::network::Network;
 use feasible_problem::plan::Plan;
-use feasible_problem::spec::Source;
+use feasible_problem::spec::ProblemSource;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -36,8 +36,8 @@ use crate::conclusion;
 use crate::error::{Error, Result};
 use crate::evaluate::{Evaluation, Standard};
 use crate::files::{
-    CHECKPOINT, FINGERPRINTS, METRICS, MODEL, MULTIPLIERS, PROBLEM, README, README_TEXT, ROWS, RUN,
-    Rows, RunInfo, SUMMARY, TIMINGS, json, multipliers_csv,
+    CHECKPOINT, FINGERPRINTS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows, README, README_TEXT,
+    ROWS, RUN, RunInfo, SUMMARY, TIMINGS, json, multipliers_csv,
 };
 use crate::interrupt::Interrupt;
 use crate::metrics::{EpochMetrics, EpochTiming, Event, json_line};
@@ -101,7 +101,7 @@ pub fn fit_from(
     let problem = plan.spec().to_toml();
     let info = RunInfo { started_from: start.map(|start| start.of.clone()), ..RunInfo::of(plan) };
     write(README, README_TEXT.as_bytes())?;
-    write(ROWS, &json(&Rows::of(&plan.data().split, &plan.data().reserve_rows)))?;
+    write(ROWS, &json(&PartRows::of(&plan.data().split, &plan.data().reserve_rows)))?;
     write(FINGERPRINTS, &plan.fingerprints().to_bytes())?;
     write(RUN, &json(&info))?;
     // Last: a directory with a problem is a run that can be resumed.
@@ -125,7 +125,7 @@ pub(crate) fn reopen(
     let info = parse::run_info(&path(RUN), &needed(RUN)?)?;
     let text = String::from_utf8(problem.clone())
         .map_err(|error| Error::Damaged { path: path(PROBLEM), reason: error.to_string() })?;
-    let source = Source::new(path(PROBLEM), text);
+    let source = ProblemSource::new(path(PROBLEM), text);
     let plan = match known {
         Some(known) => known.variant(&source)?,
         None => Plan::check(&source)?,
@@ -239,7 +239,7 @@ fn drive(
     };
     cut_half_a_line(storage, TIMINGS)?;
     storage.truncate(METRICS, metrics.length).map_err(failed("truncate", storage, METRICS))?;
-    let journey = Journey {
+    let run = TrainingRun {
         plan,
         storage,
         interrupt,
@@ -249,7 +249,7 @@ fn drive(
         start,
         end_here,
     };
-    journey.travel(state)
+    run.train(state)
 }
 
 /// The metrics that were written so far: their length and what their hash is made from.
@@ -336,8 +336,8 @@ impl PhaseTimes {
     }
 }
 
-/// A training on its way.
-struct Journey<'a> {
+/// A training and where it is saved.
+struct TrainingRun<'a> {
     plan: &'a Plan,
     storage: &'a dyn Storage,
     interrupt: &'a Interrupt,
@@ -348,8 +348,8 @@ struct Journey<'a> {
     end_here: bool,
 }
 
-impl Journey<'_> {
-    fn travel(mut self, state: Option<State<f32>>) -> Result<Fitted> {
+impl TrainingRun<'_> {
+    fn train(mut self, state: Option<State<f32>>) -> Result<Fitted> {
         let plan = self.plan;
         let seed = plan.seed();
         let learner = plan.learner(seed);
@@ -364,7 +364,7 @@ impl Journey<'_> {
         if let Some(start) = self.start {
             run.warm_start(&start.theta, &start.multipliers)?;
             // From now on the start is part of the run: it can be resumed.
-            self.save(run.state())?;
+            self.save_checkpoint(run.state())?;
         }
         if self.end_here {
             run.end_here();
@@ -389,15 +389,15 @@ impl Journey<'_> {
             unsaved += 1;
             let due = unsaved >= cadence.epochs || saved_at.elapsed() >= seconds;
             if due {
-                self.save(run.state())?;
+                self.save_checkpoint(run.state())?;
                 (saved_at, unsaved) = (Instant::now(), 0);
             }
         }
-        self.save(run.state())?;
+        self.save_checkpoint(run.state())?;
         let (epochs, outcome) = (run.state().epoch, run.state().outcome.clone());
         let summary = match outcome {
             None | Some(Outcome::Interrupted) => None,
-            Some(_) => self.arrive(run)?,
+            Some(_) => self.save(run)?,
         };
         let ended = summary.as_ref().map_or("interrupted".into(), Summary::headline);
         let outcome = summary.as_ref().map_or(Outcome::Interrupted, |s| s.outcome.clone());
@@ -413,7 +413,7 @@ impl Journey<'_> {
         Ok(())
     }
 
-    fn save(&self, state: &State<f32>) -> Result<()> {
+    fn save_checkpoint(&self, state: &State<f32>) -> Result<()> {
         self.storage.sync(METRICS).map_err(failed("sync", self.storage, METRICS))?;
         let metrics = (self.metrics.length, self.metrics.hash());
         let content: Content<'_> = &|out| checkpoint::write(state, metrics, self.problem, out);
@@ -434,7 +434,7 @@ impl Journey<'_> {
     ///
     /// The last checkpoint has the end of the training, so a run that is stopped here does the rest of this when
     /// it is resumed, and until then its model can be used and certified.
-    fn arrive(&self, run: Training<&Network>) -> Result<Option<Summary>> {
+    fn save(&self, run: Training<&Network>) -> Result<Option<Summary>> {
         let plan = self.plan;
         let count = plan.settings().training.threads;
         let stopped = || self.interrupt.is_raised();
@@ -483,9 +483,14 @@ fn evaluate(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
         multipliers,
     };
     let part = |samples: &Arc<Samples>, rows: &[u32], multipliers| -> Result<Evaluation> {
-        let mut ground =
-            Ground::new(&data.table, rows, samples, &data.encoder, UnknownCategories::MatchNothing);
-        standard(multipliers).evaluate(plan.model(), &solution.theta, &mut ground)
+        let mut sampled = SampledTable::new(
+            &data.table,
+            rows,
+            samples,
+            &data.encoder,
+            UnknownCategories::MatchNothing,
+        );
+        standard(multipliers).evaluate(plan.model(), &solution.theta, &mut sampled)
     };
     let other = |samples: &Option<Arc<Samples>>, rows: &[u32]| match samples {
         Some(samples) => part(samples, rows, None).map(Some),

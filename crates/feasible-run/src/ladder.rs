@@ -14,13 +14,13 @@ use std::path::Path;
 use feasible::Outcome;
 use feasible::certificate::fixed_sequence;
 use feasible_problem::plan::Plan;
-use feasible_problem::spec::Source;
+use feasible_problem::spec::ProblemSource;
 use feasible_problem::text::{Align, Grid, percent, short};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::files::{
-    FINGERPRINTS, LADDER, MODEL, PROBLEM, README, ROWS, RUN, Rows, RunInfo, SUMMARY, json,
+    FINGERPRINTS, LADDER, MODEL, PROBLEM, PartRows, README, ROWS, RUN, RunInfo, SUMMARY, json,
 };
 use crate::fit::{Fitted, Observer, fit_in, resume_on};
 use crate::interrupt::Interrupt;
@@ -65,7 +65,7 @@ fn rung(plan: &Plan, room: f64) -> Result<Plan> {
         (certify.ladder, certify.room) = (None, Some(room));
     }
     let name = format!("{}, room {room}", plan.name());
-    Ok(plan.variant(&Source::new(name, spec.to_toml()))?.called(plan.name()))
+    Ok(plan.variant(&ProblemSource::new(name, spec.to_toml()))?.called(plan.name()))
 }
 
 /// Trains every rung and takes the best certified model.
@@ -81,7 +81,7 @@ pub(crate) fn fit(
             |name: &str, bytes: &[u8]| top.write(name, bytes).map_err(failed("write", top, name));
         write(README, LADDER_README.as_bytes())?;
         let data = plan.data();
-        write(ROWS, &json(&Rows::of(&data.split, &data.reserve_rows)))?;
+        write(ROWS, &json(&PartRows::of(&data.split, &data.reserve_rows)))?;
         write(FINGERPRINTS, &plan.fingerprints().to_bytes())?;
         write(RUN, &json(&RunInfo::of(plan)))?;
         write(LADDER, &json(&Listed { problem: plan.name().into(), rooms: rooms.to_vec() }))?;

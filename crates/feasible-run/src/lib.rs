@@ -7,16 +7,16 @@
 //! | use what came of it | [`SavedModel::predict`], [`SavedModel::audit`] |
 //! | attack it | [`SavedModel::attack_images`] → [`Curve`] |
 //! | say what is certain about it | [`RunRecord`] → [`Certification`] |
-//! | watch it in use | [`Monitor`] → [`monitor::Standing`] |
+//! | watch it in use | [`Monitor`] → [`monitor::MonitorReport`] |
 //!
 //! Nothing here prints or reads a terminal: progress is [`Event`]s, stopping is an
 //! [`Interrupt`], results are values with a `to_text`.
 //!
 //! ```
-//! use feasible_problem::{Plan, Source};
+//! use feasible_problem::{Plan, ProblemSource};
 //! use feasible_run::{FitOptions, fit};
 //! let quick = ["training.epochs=3".to_string()];
-//! let plan = Plan::check(&Source::open("compas")?.with_overrides(&quick))?;
+//! let plan = Plan::check(&ProblemSource::open("compas")?.with_overrides(&quick))?;
 //! assert!(plan.describe().contains("13"));
 //! let fit = fit(&plan, &FitOptions::default(), &|_event| {})?;
 //! assert!(fit.to_text().contains("flip rate, Male ↔ Female"));
@@ -57,7 +57,7 @@ pub use audit::Audit;
 pub use certify::{Certification, RunRecord};
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use error::{Error, Result};
-pub use evaluate::{Evaluation, FlipRate, Standing};
+pub use evaluate::{Evaluation, FlipRate, RequirementResult};
 pub use feasible_data::disk;
 pub use fit::{Fitted, Observer, finish_in, fit_from, fit_in, resume_in, summarise};
 pub use interrupt::Interrupt;

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 
 use crate::attack::Curve;
 use crate::error::{Error, Result};
-use crate::files::{Rows, RunInfo};
+use crate::files::{PartRows, RunInfo};
 use crate::ladder::Listed;
 use crate::prices::Prices;
 use crate::seeds::{MOST_SEEDS, Seeds};
@@ -50,8 +50,8 @@ pub fn run_info(path: &str, bytes: &[u8]) -> Result<RunInfo> {
 ///
 /// # Errors
 /// Ranges that do not.
-pub fn rows(path: &str, bytes: &[u8], table_rows: usize) -> Result<Rows> {
-    let rows: Rows = json(path, bytes)?;
+pub fn rows(path: &str, bytes: &[u8], table_rows: usize) -> Result<PartRows> {
+    let rows: PartRows = json(path, bytes)?;
     for part in [&rows.train, &rows.validation, &rows.test, &rows.reserve] {
         let mut next = 0;
         for &(first, last) in part {

@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Read;
 
 use feasible::Model;
-use feasible_data::image::Shape as ImageShape;
-use feasible_data::{Counterfactual, Encoder, Format, Kind, Table, TargetEncoder, disk};
+use feasible_data::image::ImageShape;
+use feasible_data::{ColumnKind, Counterfactual, Encoder, Format, Table, TargetEncoder, disk};
 use feasible_problem::clause::Clause;
 use feasible_problem::gallery::Gallery;
 use feasible_problem::loss::LossName;
 use feasible_problem::memory;
-use feasible_problem::network::{Network, Shape, output_width};
+use feasible_problem::network::{Network, NetworkShape, output_width};
 use feasible_problem::plan::Plan;
-use feasible_problem::spec::{EvaluationAttackSpec, RequirementSpec, Source};
+use feasible_problem::spec::{EvaluationAttackSpec, ProblemSource, RequirementSpec};
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub struct Manifest {
     /// What the problem is called.
     pub problem: String,
     /// The shape of the network.
-    pub model: Shape,
+    pub model: NetworkShape,
     /// The fitted target.
     pub target: TargetEncoder,
     /// The fitted inputs.
@@ -51,7 +51,7 @@ pub struct Manifest {
     /// Options for reading text tables like those it was trained on.
     pub format: Format,
     /// Kinds of the columns that expressions of requirements speak of.
-    pub expression_columns: BTreeMap<String, Kind>,
+    pub expression_columns: BTreeMap<String, ColumnKind>,
     /// The loss of the objective.
     pub objective: LossName,
     /// The requirements, groups written out.
@@ -105,7 +105,8 @@ impl Manifest {
                 "its network takes {takes} inputs, its preprocessing makes {inputs}"
             ));
         }
-        if let (Shape::Cnn(of) | Shape::Resnet18(of), image) = (&self.model, self.image)
+        if let (NetworkShape::Cnn(of) | NetworkShape::Resnet18(of), image) =
+            (&self.model, self.image)
             && Some(of.image) != image
         {
             return Err("its network is for images of another size than its preprocessing".into());
@@ -140,7 +141,7 @@ impl Manifest {
             }
         };
         let centres = match self.model {
-            Shape::Kernel { inputs, .. } => match shape_of(CENTRES)?[..] {
+            NetworkShape::Kernel { inputs, .. } => match shape_of(CENTRES)?[..] {
                 [rows, width] if rows > 0 && width == inputs => Some(numbers(CENTRES)?),
                 _ => {
                     return Err(format!(
@@ -274,7 +275,7 @@ impl SavedModel {
 
     fn assemble(path: &str, manifest: Manifest, network: Network, theta: Vec<f32>) -> Result<Self> {
         let wrong = |reason: String| Error::Model { path: path.into(), reason };
-        let text = Source::new(path, "");
+        let text = ProblemSource::new(path, "");
         let mut clauses = Vec::new();
         for (at, spec) in manifest.requirements.iter().enumerate() {
             let Manifest { inputs, target, attack, .. } = &manifest;

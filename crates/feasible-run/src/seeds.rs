@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use feasible::Outcome;
 use feasible_problem::plan::Plan;
-use feasible_problem::spec::Source;
+use feasible_problem::spec::ProblemSource;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -196,7 +196,7 @@ pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
             reason: "it is missing".into(),
         })?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let source = Source::new(path.join(PROBLEM).display().to_string(), text);
+        let source = ProblemSource::new(path.join(PROBLEM).display().to_string(), text);
         Ok(Plan::check(&source)?.called(&listed.problem))
     };
     // All seeds share its data. What is wrong with it, every run that was begun says of its own file.

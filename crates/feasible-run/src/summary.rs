@@ -5,7 +5,7 @@ use feasible_problem::text::{Align, Grid, percent, short};
 use serde::{Deserialize, Serialize};
 
 use crate::certify::Certification;
-use crate::evaluate::{Evaluation, Standing};
+use crate::evaluate::{Evaluation, RequirementResult};
 use crate::ladder::{self, Rung};
 
 /// What came of a training. No clock time is in it, so that it is the same bytes however often
@@ -148,7 +148,9 @@ pub(crate) fn evaluations_text(parts: &[(&'static str, &Evaluation)]) -> String 
     let flip_rates = parts.first().map_or(&[][..], |(_, e)| &e.flip_rates);
     for (at, flip) in flip_rates.iter().enumerate() {
         let label = format!("flip rate, {}", flip.counterfactual);
-        grid.row(cells(&label, parts, |e| e.flip_rates.get(at).map_or("".into(), |f| percent(f.share))));
+        grid.row(cells(&label, parts, |e| {
+            e.flip_rates.get(at).map_or("".into(), |f| percent(f.share))
+        }));
     }
     text += &grid.to_text(&[Align::Left, Align::Right]);
     let Some((_, first)) = parts.first().filter(|(_, e)| !e.requirements.is_empty()) else {
@@ -175,7 +177,7 @@ pub(crate) fn evaluations_text(parts: &[(&'static str, &Evaluation)]) -> String 
             ),
         ];
         for (_, evaluation) in parts {
-            let s: &Standing = &evaluation.requirements[at];
+            let s: &RequirementResult = &evaluation.requirements[at];
             row.push(s.value.map_or("no rows".into(), short));
             row.push(s.violated.map_or("".into(), percent));
             row.push(if s.met { "met".into() } else { "NOT MET".into() });

@@ -6,14 +6,14 @@ mod common;
 use std::path::Path;
 
 use feasible::Outcome;
-use feasible_problem::{Plan, Source};
+use feasible_problem::{Plan, ProblemSource};
 use feasible_run::{Fit, FitOptions, Interrupt, Memory, SavedModel, Storage, files};
 use feasible_run::{fit, fit_in};
 
 use common::{people, refused, write};
 
 /// A network that hardly moves from where it starts, under an attack that hardly is one.
-fn problem(directory: &Path, requirement: &str, more: &str) -> Source {
+fn problem(directory: &Path, requirement: &str, more: &str) -> ProblemSource {
     write(directory, "people.csv", &people(200));
     let text = format!(
         "[data]\nfile = \"people.csv\"\ntarget = \"income\"\npositive = \"high\"\nstandardise = true\n\
@@ -23,10 +23,10 @@ fn problem(directory: &Path, requirement: &str, more: &str) -> Source {
          [training]\nepochs = 1\nrate = 1e-9\n\n{more}\n"
     );
     let path = write(directory, "problem.toml", &text);
-    Source::open(path.to_str().unwrap()).unwrap()
+    ProblemSource::open(path.to_str().unwrap()).unwrap()
 }
 
-fn fitted(source: &Source) -> Fit {
+fn fitted(source: &ProblemSource) -> Fit {
     fit(&Plan::check(source).unwrap(), &FitOptions::default(), &|_| {}).unwrap()
 }
 
@@ -101,7 +101,7 @@ fn certificates_audits_and_descriptions_name_the_attack_that_judges() {
         // And a problem file with all defaults filled in says the same again.
         let text = plan.spec().to_toml();
         assert_eq!(
-            Plan::check(&Source::new("again", text.clone())).unwrap().spec().to_toml(),
+            Plan::check(&ProblemSource::new("again", text.clone())).unwrap().spec().to_toml(),
             text
         );
     }

@@ -3,11 +3,11 @@
 
 use feasible::certificate::{Delta, Verdict};
 use feasible::theory::zeta;
-use feasible_problem::{Plan, Source};
+use feasible_problem::{Plan, ProblemSource};
 use feasible_run::{FitOptions, fit};
 
 fn fitted(problem: &str) -> feasible_run::Summary {
-    let plan = Plan::check(&Source::new("p.toml", problem)).unwrap();
+    let plan = Plan::check(&ProblemSource::new("p.toml", problem)).unwrap();
     let fit = fit(&plan, &FitOptions::default(), &|_| {}).unwrap();
     fit.runs()[0].summary.clone().unwrap()
 }

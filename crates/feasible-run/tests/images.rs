@@ -6,7 +6,7 @@ mod common;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use feasible::Outcome;
-use feasible_problem::{Gallery, Plan, Source, problems};
+use feasible_problem::{Gallery, Plan, ProblemSource, problems};
 use feasible_run::{
     AttackOptions, Event, Interrupt, Memory, SavedModel, Storage, files, fit_in, resume_in,
 };
@@ -63,7 +63,7 @@ batch_size = 40
 
 fn plan(text: &str, overrides: &[&str]) -> Plan {
     let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
-    Plan::check(&Source::new("images.toml", text).with_overrides(&overrides)).unwrap()
+    Plan::check(&ProblemSource::new("images.toml", text).with_overrides(&overrides)).unwrap()
 }
 
 fn trained(plan: &Plan) -> Memory {
@@ -157,8 +157,8 @@ fn augmented_images_are_trained_on_moved_and_measured_as_they_are() {
 #[test]
 fn an_adversary_of_augmented_images_stays_in_its_ball_and_in_the_box() {
     use feasible::adversary::{Attack, Budget, Norm};
-    use feasible::{Adaptive, Inputs, Place, Probe, Samples, Targets};
-    use feasible_data::image::{Augmentation, Shape};
+    use feasible::{Adaptive, Inputs, Probe, Samples, Targets, TrainingPlace};
+    use feasible_data::image::{Augmentation, ImageShape};
     use feasible_problem::Augmented;
 
     /// f(x) = Σ w x: its gradient is w, whatever x.
@@ -192,14 +192,14 @@ fn an_adversary_of_augmented_images_stays_in_its_ball_and_in_the_box() {
         }
     }
 
-    let shape = Shape { channels: 1, height: 1, width: 4 };
+    let shape = ImageShape { channels: 1, height: 1, width: 4 };
     let images = Inputs::dense(vec![0.0, 0.25, 0.5, 1.0, 1.0, 0.5, 0.25, 0.0], 4).unwrap();
     let samples = Samples::new(images, Targets::Classes(vec![1, 0])).unwrap();
     let augmentation = Augmentation { mirror: true, pad: 1, seed: 3 };
     let epsilon = 0.125_f32;
     let fgsm = Attack::fgsm(Norm::Linf, Budget::fixed(epsilon.into())).check().unwrap();
     for epoch in 0..8 {
-        let place = Place { seed: 0, epoch };
+        let place = TrainingPlace { seed: 0, epoch };
         let shift = |adversary| {
             let view = Augmented { augmentation, shape, adversary };
             let mut shift = vec![0.0; 8];
@@ -303,13 +303,14 @@ fn the_paper_s_image_problems_are_sound_but_for_their_files() {
     assert_eq!(names.len(), 7);
     for name in names {
         let sample = ["data.source=fashion-mnist-sample".to_string()];
-        let plan = Plan::check(&Source::open(name).unwrap().with_overrides(&sample)).unwrap();
+        let plan =
+            Plan::check(&ProblemSource::open(name).unwrap().with_overrides(&sample)).unwrap();
         let split = &plan.data().split;
         assert_eq!((split.train.len(), split.validation.len()), (5_000, 1_000), "{name}");
         assert_eq!(plan.parameters(), 701_178, "the authors' network");
         assert_eq!(plan.clauses().len(), usize::from(!name.ends_with("nominal")), "{name}");
         let resolved = plan.spec().to_toml();
-        let again = Plan::check(&Source::new(name, resolved.clone())).unwrap();
+        let again = Plan::check(&ProblemSource::new(name, resolved.clone())).unwrap();
         assert_eq!(again.spec().to_toml(), resolved);
     }
 }
@@ -373,7 +374,7 @@ fn what_is_wrong_with_images_or_adversaries_is_said_where_it_stands() {
         ("training.measure_on=0".into(), "measure_on"),
     ] {
         let source =
-            Source::new("images.toml", RESNET).with_overrides(std::slice::from_ref(&change));
+            ProblemSource::new("images.toml", RESNET).with_overrides(std::slice::from_ref(&change));
         let error = refused(d, &source);
         assert!(error.contains(expected), "{change}: {error}");
     }

@@ -84,10 +84,10 @@ fn a_file_that_is_no_model_is_refused_with_a_reason() {
         |bytes: &[u8]| SavedModel::from_bytes("m", bytes).map(|_| ()).unwrap_err().to_string();
     assert!(refuse(b"age\n").starts_with("m is not a model that can be used"));
     assert!(refuse(&bytes[..bytes.len() - 4]).contains("m is not a model"));
-    let newer = String::from_utf8_lossy(&bytes[..200]).contains("version\\\":1,");
+    let newer = String::from_utf8_lossy(&bytes[..200]).contains("version\\\":2,");
     assert!(newer, "the manifest is readable");
     let mut changed = bytes.clone();
-    let at = changed.windows(12).position(|w| w == b"version\\\":1,").unwrap();
+    let at = changed.windows(12).position(|w| w == b"version\\\":2,").unwrap();
     changed[at + 10] = b'9';
     assert!(refuse(&changed).contains("use the program that wrote it"), "{}", refuse(&changed));
 }
@@ -100,7 +100,7 @@ fn numbers_are_predicted_too() {
                 at_most = 2000\n\n[training]\nepochs = 60\nrate = 1.0\n";
     common::write(directory.path(), "people.csv", &common::people(200));
     let path = common::write(directory.path(), "p.toml", text);
-    let source = feasible_problem::Source::open(path.to_str().unwrap()).unwrap();
+    let source = feasible_problem::ProblemSource::open(path.to_str().unwrap()).unwrap();
     let plan = Plan::check(&source).unwrap();
     let files = Memory::new();
     let run = fit_in(&plan, &files, &Interrupt::new(), &|_| {}).unwrap();
@@ -141,7 +141,7 @@ fn several_seeds_are_kept_summed_up_and_resumable() {
 #[test]
 fn rows_and_multipliers_name_the_samples() {
     let (_, files, plan) = saved("epochs = 2\n", &[]);
-    let rows: files::Rows = serde_json::from_slice(&files.read(files::ROWS).unwrap()).unwrap();
+    let rows: files::PartRows = serde_json::from_slice(&files.read(files::ROWS).unwrap()).unwrap();
     assert_eq!(rows.split(), plan.data().split);
     let csv = String::from_utf8(files.read(files::MULTIPLIERS).unwrap()).unwrap();
     let mut lines = csv.lines();
@@ -157,7 +157,7 @@ fn a_starter_file_is_a_sound_problem() {
     let table = Table::read(&path, &feasible_data::Format::default()).unwrap();
     let text = feasible_problem::starter(&table, "people.csv", None).unwrap();
     let problem = common::write(directory.path(), "people.toml", &text);
-    let source = feasible_problem::Source::open(problem.to_str().unwrap()).unwrap();
+    let source = feasible_problem::ProblemSource::open(problem.to_str().unwrap()).unwrap();
     let plan = Plan::check(&source).unwrap();
     assert_eq!(plan.data().target.column(), "income");
     let required: String = text
@@ -171,6 +171,6 @@ fn a_starter_file_is_a_sound_problem() {
         .map(|line| format!("{line}\n"))
         .collect();
     let problem = common::write(directory.path(), "all.toml", &required);
-    let source = feasible_problem::Source::open(problem.to_str().unwrap()).unwrap();
+    let source = feasible_problem::ProblemSource::open(problem.to_str().unwrap()).unwrap();
     assert!(Plan::check(&source).unwrap().train().requirements().len() > 1);
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use feasible_data::{Format, Table};
 use feasible_problem::data::{Files, Tables};
-use feasible_problem::{Plan, Source};
+use feasible_problem::{Plan, ProblemSource};
 use feasible_run::{
     FitOptions, Interrupt, Memory, Storage, SweepOptions, files, fit, fit_in, sweep,
 };
@@ -28,7 +28,7 @@ impl Tables for Counted {
 }
 
 impl Counted {
-    fn of(source: Source) -> (Source, Arc<Self>) {
+    fn of(source: ProblemSource) -> (ProblemSource, Arc<Self>) {
         let counted = Arc::new(Self::default());
         (source.with_tables(counted.clone()), counted)
     }
@@ -76,7 +76,7 @@ fn a_variant_shares_data_only_if_they_are_the_same() {
     let with = |change: &str| source.clone().with_overrides(&[change.to_string()]);
     let limit = plan.variant(&with("requirement.gender.at_most=0.5")).unwrap();
     assert!(Arc::ptr_eq(&limit.shared_data(), &plan.shared_data()));
-    let filled = Source::new("filled.toml", plan.spec().to_toml());
+    let filled = ProblemSource::new("filled.toml", plan.spec().to_toml());
     assert!(Arc::ptr_eq(&plan.variant(&filled).unwrap().shared_data(), &plan.shared_data()));
     assert_eq!(counted.count(), 1);
     for (change, reads) in [
@@ -111,10 +111,11 @@ fn a_table_in_memory_gives_the_same_bits_as_its_file() {
         assert!(by_path.read(name).unwrap() == in_memory.read(name).unwrap(), "{name} differs");
     }
     // Without a name in the problem file it has its own.
-    let unnamed = Source::new("p.toml", source.text().replace("file = \"people.csv\"\n", ""));
+    let unnamed =
+        ProblemSource::new("p.toml", source.text().replace("file = \"people.csv\"\n", ""));
     let plan = Plan::with_table(&unnamed, table.clone()).unwrap();
     assert_eq!(plan.data().hashes[0].table, "people");
-    let other = Source::new("p.toml", "[data]\nsource = \"adult\"\n");
+    let other = ProblemSource::new("p.toml", "[data]\nsource = \"adult\"\n");
     let error = Plan::with_table(&other, table).unwrap_err().to_string();
     assert!(error.contains("the table is in memory"), "{error}");
 }

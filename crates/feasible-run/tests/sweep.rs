@@ -8,7 +8,7 @@
 
 use std::path::Path;
 
-use feasible_problem::{Plan, Source};
+use feasible_problem::{Plan, ProblemSource};
 use feasible_run::sweep::{Key, SWEEP, SWEEP_CSV, Starts, Warmth};
 use feasible_run::{FitOptions, Interrupt, SweepOptions, check_prices, fit, sweep};
 
@@ -37,7 +37,7 @@ learner = "exact"
 tolerance = 1e-5
 "#;
 
-fn problem(scratch: &Path) -> Source {
+fn problem(scratch: &Path) -> ProblemSource {
     let mut csv = String::from("x,group,y\n");
     for _ in 0..10 {
         for x in [-1, 1] {
@@ -47,7 +47,7 @@ fn problem(scratch: &Path) -> Source {
     std::fs::write(scratch.join("two.csv"), csv).unwrap();
     let file = scratch.join("two.toml");
     std::fs::write(&file, PROBLEM).unwrap();
-    Source::open(&file.display().to_string()).unwrap()
+    ProblemSource::open(&file.display().to_string()).unwrap()
 }
 
 /// P(c) and μ.

@@ -19,12 +19,12 @@ pub trait Adaptive: Debug + Send + Sync {
     ///
     /// Random choices must come from `place` and the sample's id alone (see
     /// [`Stream`](crate::Stream)), so that they do not depend on how samples are batched.
-    fn shift(&self, probe: &mut dyn Probe, place: Place, shift: &mut [f32]);
+    fn shift(&self, probe: &mut dyn Probe, place: TrainingPlace, shift: &mut [f32]);
 }
 
 /// Where in a training a view is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TrainingPlace {
     /// The seed of the training.
     pub seed: u64,
     /// Epochs done.

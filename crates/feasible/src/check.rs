@@ -14,7 +14,7 @@
 
 use crate::error::{Error, Result};
 use crate::inputs::Inputs;
-use crate::loss::{Loss, Rows};
+use crate::loss::{Loss, LossRows};
 use crate::model::{Batch, Model, Pass};
 use crate::problem::check_theta;
 use crate::samples::{Target, Targets};
@@ -142,9 +142,9 @@ pub(crate) fn loss_gradient_by(
         Target::Value(y) => Targets::Values(vec![y]),
     };
     let width = at.len();
-    let row = |x: &[f64], f: &mut dyn FnMut(Rows<'_, f64>)| {
+    let row = |x: &[f64], f: &mut dyn FnMut(LossRows<'_, f64>)| {
         let (at, against) = x.split_at(width);
-        f(Rows { width, at, against, targets: &targets, samples: &[0], positions: &[0] });
+        f(LossRows { width, at, against, targets: &targets, samples: &[0], positions: &[0] });
     };
     let x = [at, against].concat();
     let mut gradient = vec![0.0; x.len()];

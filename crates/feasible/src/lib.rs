@@ -145,7 +145,7 @@ mod sums;
 pub mod theory;
 mod vectors;
 
-pub use adaptive::{Adaptive, Place, Probe};
+pub use adaptive::{Adaptive, Probe, TrainingPlace};
 pub use denormals::FlushDenormals;
 pub use dual::{Dual, DualMethod, Scaling};
 pub use error::{Error, Result};
@@ -160,7 +160,7 @@ pub use optimality::{Gap, Kkt, Optimality};
 pub use optimiser::{Optimiser, OptimiserState};
 pub use outcome::Outcome;
 pub use population::{Population, View};
-pub use problem::{Draft, Problem};
+pub use problem::{Problem, ProblemDraft};
 pub use real::Real;
 pub use requirement::{Kind, Requirement};
 pub use samples::{Samples, Target, Targets};

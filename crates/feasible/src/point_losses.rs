@@ -1,10 +1,10 @@
 //! The values of losses, point by point, of a model at a given θ: what a measurement averages, and what
 //! certificates count.
 
-use crate::adaptive::{BatchProbe, Place, ProbeScratch};
+use crate::adaptive::{BatchProbe, ProbeScratch, TrainingPlace};
 use crate::denormals::FlushDenormals;
 use crate::error::Result;
-use crate::loss::{Loss, Rows};
+use crate::loss::{Loss, LossRows};
 use crate::model::{Batch, Model, Pass, ViewShift};
 use crate::population::Population;
 use crate::problem::check_theta;
@@ -113,7 +113,7 @@ impl<M: Model> PointPass<'_, M> {
                     if loss.compares_views() { (at(0), at(slot)) } else { (at(slot), &at(0)[..0]) };
                 let targets = source.samples.targets();
                 let rows_of =
-                    Rows { width, at, against, targets, samples: rows, positions: &positions };
+                    LossRows { width, at, against, targets, samples: rows, positions: &positions };
                 loss.values(rows_of, &mut self.values);
                 for (&position, value) in positions.iter().zip(&self.values) {
                     let point = q * term.members + member(rows[position as usize]) as usize;
@@ -129,7 +129,7 @@ impl<M: Model> PointPass<'_, M> {
         let (model, theta, samples) = (self.model, self.theta, &*source.samples);
         let mut shift = vec![0.0; rows.len() * samples.inputs().width()];
         let mut probe = BatchProbe { model, theta, samples, rows, scratch: &mut self.probe };
-        view.shift(&mut probe, Place { seed: 0, epoch: 0 }, &mut shift);
+        view.shift(&mut probe, TrainingPlace { seed: 0, epoch: 0 }, &mut shift);
         shift
     }
 }

@@ -9,7 +9,7 @@
 //!     & \ell_j(f_\theta(x_n), y_n) \le c_j \quad \text{for all } n
 //! \end{aligned} $$
 //!
-//! A [`Draft`] is what the user writes; [`Draft::check`] turns it into a [`Problem`], and only
+//! A [`ProblemDraft`] is what the user writes; [`ProblemDraft::check`] turns it into a [`Problem`], and only
 //! that one can be solved.
 
 use std::collections::HashSet;
@@ -28,13 +28,13 @@ use crate::source::{Source, SourceView};
 
 /// An objective and requirements, not yet checked.
 #[derive(Clone, Debug)]
-pub struct Draft {
+pub struct ProblemDraft {
     objective: Term,
     weight_decay: f64,
     requirements: Vec<Requirement>,
 }
 
-impl Draft {
+impl ProblemDraft {
     /// Adds a requirement.
     pub fn subject_to(mut self, requirement: Requirement) -> Self {
         self.requirements.push(requirement);
@@ -90,9 +90,9 @@ struct Contents {
 
 impl Problem {
     /// Starts with the objective: the average of `loss` over `population`.
-    pub fn minimise(population: &Population, loss: Loss) -> Draft {
+    pub fn minimise(population: &Population, loss: Loss) -> ProblemDraft {
         let objective = Term::new(population, loss);
-        Draft { objective, weight_decay: 0.0, requirements: Vec::new() }
+        ProblemDraft { objective, weight_decay: 0.0, requirements: Vec::new() }
     }
 
     /// The objective.
@@ -113,10 +113,10 @@ impl Problem {
     /// The same problem with other requirements (another limit, one more, none at all).
     ///
     /// # Errors
-    /// As [`Draft::check`].
+    /// As [`ProblemDraft::check`].
     pub fn with_requirements(&self, requirements: Vec<Requirement>) -> Result<Problem> {
         let objective = self.0.objective.clone();
-        Draft { objective, weight_decay: self.0.weight_decay, requirements }.check()
+        ProblemDraft { objective, weight_decay: self.0.weight_decay, requirements }.check()
     }
 
     /// Objective and violations of a given θ: an audit of a model on this problem's populations.

@@ -8,13 +8,13 @@ use feasible::adversary::{
     Adversary, Aim, Attack, AttackLoss, Bounds, Budget, Draw, Norm, Prior, Select, robustness,
 };
 use feasible::{
-    Adaptive, Batch, Error, Inputs, Learner, Loss, Mode, Model, Pass, Place, Population, Probe,
-    Problem, Purpose, Requirement, Samples, Stream, Target, Targets, ViewShift,
+    Adaptive, Batch, Error, Inputs, Learner, Loss, Mode, Model, Pass, Population, Probe, Problem,
+    Purpose, Requirement, Samples, Stream, Target, Targets, TrainingPlace, ViewShift,
 };
-use feasible_nn::conv::{ConvNet, Shape};
+use feasible_nn::conv::{ConvNet, ConvShape};
 use feasible_nn::{Activation, Adam, Mlp};
 
-const PLACE: Place = Place { seed: 3, epoch: 2 };
+const PLACE: TrainingPlace = TrainingPlace { seed: 3, epoch: 2 };
 
 /// What a learner shows an adversary, written down a second time.
 struct Look<'a, M: Model<Real = f32>> {
@@ -81,7 +81,7 @@ fn images(n: usize, side: usize, seed: u64) -> Samples {
 }
 
 fn small_network() -> (ConvNet, Vec<f32>) {
-    let model = ConvNet::resnet18(Shape::new(1, 6, 6), 3, 4).unwrap();
+    let model = ConvNet::resnet18(ConvShape::new(1, 6, 6), 3, 4).unwrap();
     let theta = model.initial(5);
     (model, theta)
 }
@@ -399,7 +399,7 @@ fn a_training_step_absorbs_the_clean_and_then_the_attacked_batch_and_nothing_of_
     let rows: Vec<u32> = (0..40).collect();
     let attack = Attack::pgd(Norm::Linf, Budget::fixed(0.1)).check().unwrap();
     let mut delta = vec![0.0; 40 * 36];
-    let place = Place { seed: 6, epoch: 0 };
+    let place = TrainingPlace { seed: 6, epoch: 0 };
     attack.shift(&mut Look::new(&model, &theta, &samples, &rows), place, &mut delta);
     let mut expected = theta.clone();
     let mut tape = Default::default();

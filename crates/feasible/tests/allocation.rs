@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::people;
 use feasible::{Learner, Loss, Model, Problem, Requirement, rho};
-use feasible_nn::conv::{ConvNet, Shape};
+use feasible_nn::conv::{ConvNet, ConvShape};
 use feasible_nn::{Activation, Adam, Mlp};
 
 /// The system's allocator, counting.
@@ -45,7 +45,7 @@ fn steps_allocate_nothing_once_their_buffers_have_grown() {
         .unwrap();
     check(&problem, &Mlp::new(&[6, 16, 16, 2], Activation::Sigmoid).unwrap());
     // The same people as images of 2 × 3 pixels.
-    let model = ConvNet::resnet18(Shape::new(1, 2, 3), 2, 4).unwrap();
+    let model = ConvNet::resnet18(ConvShape::new(1, 2, 3), 2, 4).unwrap();
     check(&problem, &model);
 }
 

@@ -14,7 +14,7 @@ use feasible::{
     Dual, Error, Inputs, InputsBuilder, Learner, Loss, Multipliers, Population, Problem,
     Requirement, Samples, Schedule, Shift, ShiftBuilder, State, Targets, rho,
 };
-use feasible_nn::conv::{Builder, ConvNet, Layer, Pooling, Shape, Window};
+use feasible_nn::conv::{Builder, ConvNet, ConvShape, Layer, Pooling, Window};
 use feasible_nn::{Activation, Adam, Kernel, KernelExpansion, Linear, Mlp, Sgd};
 
 fn message<T>(result: Result<T, Error>) -> String {
@@ -371,12 +371,12 @@ fn models_beyond_memory_are_refused_and_not_allocated() {
 #[test]
 fn convolutions_beyond_memory_are_refused_and_not_allocated() {
     for size in [0, 1 << 40, usize::MAX] {
-        assert!(Builder::new(Shape::new(size, 4, 4)).is_err());
-        assert!(Builder::new(Shape::new(1, size, 4)).is_err());
-        assert!(Builder::new(Shape::new(1, 4, size)).is_err());
-        assert!(ConvNet::small_cnn(Shape::new(1, 8, 8), size).is_err());
-        assert!(ConvNet::resnet18(Shape::new(1, 8, 8), 10, size).is_err());
-        let builder = || Builder::new(Shape::new(1, 8, 8)).unwrap();
+        assert!(Builder::new(ConvShape::new(size, 4, 4)).is_err());
+        assert!(Builder::new(ConvShape::new(1, size, 4)).is_err());
+        assert!(Builder::new(ConvShape::new(1, 4, size)).is_err());
+        assert!(ConvNet::small_cnn(ConvShape::new(1, 8, 8), size).is_err());
+        assert!(ConvNet::resnet18(ConvShape::new(1, 8, 8), 10, size).is_err());
+        let builder = || Builder::new(ConvShape::new(1, 8, 8)).unwrap();
         let layer = |channels, window| {
             let mut net = builder();
             let image = net.image();

@@ -8,7 +8,7 @@ use feasible::{
     Inputs, Learner, Loss, Population, Problem, Purpose, Requirement, Samples, Stream, Targets,
 };
 use feasible_nn::Adam;
-use feasible_nn::conv::{ConvNet, Shape};
+use feasible_nn::conv::{ConvNet, ConvShape};
 
 /// 8×8 images of noise with one brighter quadrant, which is the class.
 fn quadrants(n: usize, seed: u64) -> Population {
@@ -37,7 +37,7 @@ fn a_network_with_batchnorm_learns_and_knows_it_in_evaluation() {
         .subject_to(Requirement::average("robust", &attacked, Loss::CrossEntropy).at_most(0.3))
         .check()
         .unwrap();
-    let model = ConvNet::resnet18(Shape::new(1, 8, 8), 4, 4).unwrap();
+    let model = ConvNet::resnet18(ConvShape::new(1, 8, 8), 4, 4).unwrap();
     let learner = Learner::alternating(Adam::new(3e-3)).batch_size(32).epochs(10).threads(2);
     let solution = learner.solve(&problem, &model).unwrap();
     let measured = solution.measurement.violations[0].measured[0] + 0.3;

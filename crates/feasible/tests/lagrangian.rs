@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use common::people;
 use feasible::{
-    Adaptive, Kind, Loss, Multipliers, OutputLagrangian, Place, Population, Probe, Problem,
-    Purpose, Requirement, Shift, Stream, rho,
+    Adaptive, Kind, Loss, Multipliers, OutputLagrangian, Population, Probe, Problem, Purpose,
+    Requirement, Shift, Stream, TrainingPlace, rho,
 };
 use feasible_nn::{Activation, Mlp};
 
@@ -231,7 +231,7 @@ fn equal_lambda_makes_a_pointwise_requirement_an_average_one() {
 struct OneStep(f32);
 
 impl Adaptive for OneStep {
-    fn shift(&self, probe: &mut dyn Probe, _: Place, shift: &mut [f32]) {
+    fn shift(&self, probe: &mut dyn Probe, _: TrainingPlace, shift: &mut [f32]) {
         let k = probe.output_width();
         let outputs = probe.outputs(shift).to_vec();
         let rows = probe.rows().to_vec();

@@ -7,7 +7,7 @@
 mod lives;
 
 use feasible::certificate::{Count, Delta, Values};
-use feasible::monitor::{Plan, Verdict, Wager, Wealth};
+use feasible::monitor::{MonitorPlan, MonitorVerdict, Wager, Wealth};
 use feasible::requirement::Sense;
 use lives::{DELTA, Errors, LIVES, change, median, monthly_certificates, together};
 
@@ -46,18 +46,22 @@ fn wealth(hits: u64, rows: u64, wager: &Wager) -> Option<Wealth> {
 
 #[test]
 fn a_verdict_is_the_bound_on_its_side_of_the_limit() {
-    let plan = Plan::new(Delta::new(DELTA).unwrap(), 1);
+    let plan = MonitorPlan::new(Delta::new(DELTA).unwrap(), 1);
     for limit in [0.01, 0.1, 0.5] {
         let wager = Wager::share(limit);
         for hits in 0..200 {
             let track = plan.judge(Sense::AtMost, &wager, &[wealth(hits, 400, &wager)]);
-            let certified = track.verdict == Verdict::Certified;
+            let certified = track.verdict == MonitorVerdict::Certified;
             // To within the bisection.
             assert!(
                 certified == (track.upper() < limit) || (track.upper() - limit).abs() < 1e-8,
                 "{hits} {limit}"
             );
-            assert_eq!(track.verdict == Verdict::Drifted, track.lower() > limit, "{hits} {limit}");
+            assert_eq!(
+                track.verdict == MonitorVerdict::Drifted,
+                track.lower() > limit,
+                "{hits} {limit}"
+            );
             assert!(track.lower() <= hits as f64 / 400.0 && hits as f64 / 400.0 <= track.upper());
         }
     }
@@ -65,7 +69,7 @@ fn a_verdict_is_the_bound_on_its_side_of_the_limit() {
 
 #[test]
 fn at_least_is_at_most_of_what_is_missing() {
-    let plan = Plan::new(Delta::new(DELTA).unwrap(), 3);
+    let plan = MonitorPlan::new(Delta::new(DELTA).unwrap(), 3);
     let (most, least) = (Wager::share(0.25), Wager::share(0.75));
     let months = [(20, 100), (31, 90), (70, 200), (90, 200)];
     let of = |flip: bool, wager: &Wager| -> Vec<Option<Wealth>> {
@@ -94,14 +98,14 @@ fn rows_counted_and_rows_averaged_are_the_same_bets() {
 fn a_certificate_is_about_as_wide_as_one_look_allows() {
     // 50 of 1,000 rows: Clopper and Pearson's bound at 95 % is 6.29 %; all looks of a life cost a quarter more.
     let wager = Wager::share(0.1);
-    let plan = Plan::new(Delta::new(DELTA).unwrap(), 1);
+    let plan = MonitorPlan::new(Delta::new(DELTA).unwrap(), 1);
     let upper = plan.judge(Sense::AtMost, &wager, &[wealth(50, 1000, &wager)]).upper();
     assert!((0.0795..0.0797).contains(&upper), "{upper}");
 }
 
 #[test]
 fn limits_at_the_ends_and_empty_tables_give_answers() {
-    let plan = Plan::new(Delta::new(DELTA).unwrap(), 1);
+    let plan = MonitorPlan::new(Delta::new(DELTA).unwrap(), 1);
     for limit in [-3.0, 0.0, 1e-9, 1.0 - 1e-9, 1.0, 1e308] {
         for sense in [Sense::AtMost, Sense::AtLeast] {
             let wager = Wager::share(limit);
@@ -113,5 +117,5 @@ fn limits_at_the_ends_and_empty_tables_give_answers() {
         }
     }
     let none = plan.judge(Sense::AtMost, &Wager::share(0.1), &[]);
-    assert_eq!((none.verdict, none.lower(), none.upper()), (Verdict::Open, 0.0, 1.0));
+    assert_eq!((none.verdict, none.lower(), none.upper()), (MonitorVerdict::Open, 0.0, 1.0));
 }

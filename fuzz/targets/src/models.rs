@@ -3,7 +3,7 @@
 //! The bytes are a file as it is, or its parts, so that mutations reach beyond the lengths and offsets of the
 //! container: the manifest, a zero byte, the tensors' header, a zero byte, the tensors' numbers.
 
-use feasible_data::{Kind, Limits, Table, Unseen};
+use feasible_data::{ColumnKind, Limits, Table, Unseen};
 use feasible_problem::Gallery;
 use feasible_run::{Predictions, SavedModel};
 
@@ -90,31 +90,31 @@ pub fn parted(file: &[u8]) -> Option<Vec<u8>> {
 /// Predicts and audits a table of a few rows that has the columns of the model.
 fn used(model: &SavedModel) {
     let mut kinds = model.audit_format().kinds;
-    kinds.entry(model.manifest().target.column().to_string()).or_insert(Kind::Categorical);
+    kinds.entry(model.manifest().target.column().to_string()).or_insert(ColumnKind::Categorical);
     if kinds.len() > 1 << 10 {
         return;
     }
-    let cell = |row: usize, column: &str, kind: Kind| -> Option<String> {
+    let cell = |row: usize, column: &str, kind: ColumnKind| -> Option<String> {
         let variable = model.manifest().inputs.variable(column).ok();
         let categories = variable.and_then(|(variable, _)| variable.categories());
         match (kind, categories) {
-            (Kind::Numeric, _) => Some(["0", "1", "-1e3", "41.5"][row].to_string()),
-            (Kind::Categorical, Some(categories)) if !categories.is_empty() => {
+            (ColumnKind::Numeric, _) => Some(["0", "1", "-1e3", "41.5"][row].to_string()),
+            (ColumnKind::Categorical, Some(categories)) if !categories.is_empty() => {
                 Some(categories[row % categories.len()].clone())
             }
-            (Kind::Categorical, _) => Some(["a", "b", "high", "low"][row].to_string()),
+            (ColumnKind::Categorical, _) => Some(["a", "b", "high", "low"][row].to_string()),
         }
     };
     let columns = kinds.iter().map(|(name, &kind)| {
         let cells: Vec<Option<String>> = (0..4).map(|row| cell(row, name, kind)).collect();
         match kind {
-            Kind::Numeric => {
+            ColumnKind::Numeric => {
                 let number = |cell: &Option<String>| {
                     cell.as_deref().and_then(|cell| cell.parse().ok()).unwrap_or(f64::NAN)
                 };
                 feasible_data::Column::numbers(name, cells.iter().map(number).collect())
             }
-            Kind::Categorical => {
+            ColumnKind::Categorical => {
                 feasible_data::Column::categories(name, cells.iter().map(Option::as_deref))
             }
         }

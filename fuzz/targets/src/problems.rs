@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use feasible_problem::{Plan, Source, memory};
+use feasible_problem::{Plan, ProblemSource, memory};
 use tempfile::TempDir;
 
 use crate::people;
@@ -45,12 +45,12 @@ fn read(directory: &Path, text: &str) -> bool {
         if let Err(error) = std::fs::write(&file, text) {
             panic!("{}: {error}", file.display());
         }
-        Source::open(&file.display().to_string())
+        ProblemSource::open(&file.display().to_string())
     };
     let Ok(source) = opened(text) else { return false };
     let Ok(spec) = source.parse(&[]) else { return false };
     let printed = spec.to_toml();
-    let again = Source::new("again", printed.clone()).parse(&[]);
+    let again = ProblemSource::new("again", printed.clone()).parse(&[]);
     // By their text: a limit may be "not a number", which differs from itself.
     match again {
         Ok(again) => assert_eq!(format!("{again:?}"), format!("{spec:?}"), "{printed}"),

@@ -6,9 +6,9 @@
 
 use std::path::Path;
 
-use feasible_problem::Source;
+use feasible_problem::ProblemSource;
 use feasible_report::Report;
-use feasible_run::monitor::Standing;
+use feasible_run::monitor::MonitorReport;
 use feasible_run::sweep::SWEEP;
 use feasible_run::{RunRecord, SweepOptions, files, sweep};
 use sha2::{Digest, Sha256};
@@ -97,7 +97,7 @@ fn swept(begun: &Begun, found: &[u8]) -> bool {
 }
 
 fn solved(begun: &Begun, directory: &Path) -> Result<(), Box<dyn std::error::Error>> {
-    let source = Source::open(&begun.problem().display().to_string())?;
+    let source = ProblemSource::open(&begun.problem().display().to_string())?;
     let source = source.with_overrides(&["training.epochs=1".to_string()]);
     let directory = Some(directory.to_path_buf());
     let options = SweepOptions { limits: vec![0.4], directory, ..SweepOptions::new("older") };
@@ -135,7 +135,7 @@ fn reported(directory: &Path) -> bool {
     {
         assert!(!certification.to_text().is_empty());
     }
-    if let Ok(Some(standing)) = Standing::of(directory) {
+    if let Ok(Some(standing)) = MonitorReport::of(directory) {
         assert!(!standing.to_text().is_empty());
     }
     let Ok(report) = Report::of(directory) else { return false };

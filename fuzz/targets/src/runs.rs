@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use feasible_problem::{Plan, Source};
+use feasible_problem::{Plan, ProblemSource};
 use feasible_run::{
     Checkpoint, Event, Interrupt, Memory, SavedModel, Storage, files, fit_in, resume_in,
 };
@@ -75,7 +75,7 @@ pub fn begun(interrupted: bool) -> Begun {
         std::fs::write(directory.path().join("people.csv"), people::csv())?;
         let file = directory.path().join("problem.toml");
         std::fs::write(&file, PROBLEM)?;
-        let plan = Plan::check(&Source::open(&file.display().to_string())?)?;
+        let plan = Plan::check(&ProblemSource::open(&file.display().to_string())?)?;
         let (storage, interrupt) = (Memory::new(), Interrupt::new());
         fit_in(&plan, &storage, &interrupt, &|event| {
             if interrupted && matches!(event, Event::Epoch { .. }) {

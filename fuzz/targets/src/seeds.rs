@@ -5,7 +5,7 @@ use std::path::Path;
 
 use feasible_data::{Format, Table};
 use feasible_problem::spec::CertifySpec;
-use feasible_problem::{Plan, Source};
+use feasible_problem::{Plan, ProblemSource};
 use feasible_run::{
     AttackOptions, Interrupt, Memory, Monitor, SavedModel, Storage, check_prices, files, fit_in,
 };
@@ -106,7 +106,7 @@ fn trained(kind: &str, model: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     }
     let file = directory.path().join("problem.toml");
     std::fs::write(&file, problem)?;
-    let plan = Plan::check(&Source::open(&file.display().to_string())?)?;
+    let plan = Plan::check(&ProblemSource::open(&file.display().to_string())?)?;
     let storage = Memory::new();
     fit_in(&plan, &storage, &Interrupt::new(), &|_| {})?;
     Ok(storage.read(files::MODEL)?)

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use feasible::Targets;
-use feasible::loss::{Loss, Rows};
+use feasible::loss::{Loss, LossRows};
 use feasible_bench::tables::numbers;
 
 use crate::table::{Measured, Work};
@@ -26,7 +26,7 @@ pub fn measure(measured: &mut Measured) {
             let moved = numbers(ROWS * width, 1);
             let moved: Vec<f32> = at.iter().zip(moved).map(|(z, d)| z + change * d).collect();
             let against = if loss.compares_views() { &moved[..] } else { &[] };
-            let rows = Rows {
+            let rows = LossRows {
                 width,
                 at: &at,
                 against,

@@ -14,7 +14,7 @@ use crate::terminal::Terminal;
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Report<'a> {
+struct AuditReport<'a> {
     met: bool,
     #[serde(flatten)]
     audit: &'a feasible_run::Audit,
@@ -41,7 +41,7 @@ pub fn audit(arguments: &AuditArguments, terminal: &Terminal) -> Result<Exit> {
         let audit = model.audit(&table, arguments.unseen.map(Into::into))?;
         (audit, certificate(arguments, &table).map_err(|error| error.to_string()))
     };
-    let report = Report {
+    let report = AuditReport {
         met: audit.met(),
         audit: &audit,
         certificate: certified.as_ref().ok(),

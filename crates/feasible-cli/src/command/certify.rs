@@ -12,7 +12,7 @@ use crate::terminal::Terminal;
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Report<'a> {
+struct CertifyReport<'a> {
     certified: bool,
     met: bool,
     #[serde(flatten)]
@@ -44,7 +44,7 @@ pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit
         }
     };
     let (certified, met) = (certification.all_certified(), certification.all_met());
-    let report = Report { certified, met, certification: &certification };
+    let report = CertifyReport { certified, met, certification: &certification };
     terminal.result(&report, || certification.to_text())?;
     Ok(Exit::met(match arguments.require {
         Require::Certified => certified,

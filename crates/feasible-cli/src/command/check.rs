@@ -10,9 +10,9 @@ use crate::terminal::Terminal;
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Report<'a> {
+struct CheckReport<'a> {
     problem: &'a str,
-    rows: Rows,
+    rows: PartSizes,
     columns: Vec<String>,
     parameters: usize,
     multipliers: usize,
@@ -25,7 +25,7 @@ struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct Rows {
+struct PartSizes {
     train: usize,
     validation: usize,
     test: usize,
@@ -35,9 +35,9 @@ struct Rows {
 pub fn check(arguments: &CheckArguments, terminal: &Terminal) -> Result<Exit> {
     let plan = Plan::check(&source(&arguments.problem, &[], &arguments.overrides)?)?;
     let split = &plan.data().split;
-    let report = Report {
+    let report = CheckReport {
         problem: plan.name(),
-        rows: Rows {
+        rows: PartSizes {
             train: split.train.len(),
             validation: split.validation.len(),
             test: split.test.len(),

@@ -187,7 +187,8 @@ fn show(set: &Shown) -> String {
     for column in &set.columns {
         let what = match (&column.categories, column.range) {
             (Some(categories), _) => {
-                let shown: Vec<_> = categories.iter().take(6).map(|category| visible(category)).collect();
+                let shown: Vec<_> =
+                    categories.iter().take(6).map(|category| visible(category)).collect();
                 let more = if categories.len() > 6 { ", …" } else { "" };
                 format!("{} categories: {}{more}", categories.len(), shown.join(", "))
             }

@@ -97,7 +97,7 @@ fn on_pages(fit: &Fit, directory: &Path, data: Option<&Arc<Data>>, terminal: &Te
         one(directory)?.write(&page)
     };
     match written() {
-        Ok(()) => terminal.note(&format!("Report: {}", page.display())),
+        Ok(()) => terminal.note(&format!("FitReport: {}", page.display())),
         Err(error) => warn(&format!("no page about it: {error}")),
     }
 }
@@ -157,7 +157,7 @@ pub(super) fn workers(threads: Option<u64>) -> usize {
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Report<'a> {
+struct FitReport<'a> {
     directory: &'a Path,
     /// Whether every requirement is met on the rows the models are judged by.
     met: bool,
@@ -173,7 +173,7 @@ fn report(
     pages: Option<&dyn Fn(&Fit)>,
 ) -> Result<Exit> {
     let (met, interrupted) = (fit.met(), fit.is_interrupted());
-    let report = Report { directory, met, interrupted, runs: fit.runs() };
+    let report = FitReport { directory, met, interrupted, runs: fit.runs() };
     let shown = directory.display();
     if interrupted {
         if terminal.json {

@@ -15,7 +15,7 @@ use crate::terminal::Terminal;
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Report<'a> {
+struct InitReport<'a> {
     /// The problem file that was written.
     file: &'a Path,
 }
@@ -49,7 +49,7 @@ pub fn init(arguments: &InitArguments, terminal: &Terminal) -> Result<Exit> {
     written.map_err(|error| Failure::file("write", &output, &error))?;
     let shown = output.display();
     let next = format!("wrote {shown}: edit it, then `feasible check {shown}`\n");
-    terminal.result(&Report { file: &output }, || next)?;
+    terminal.result(&InitReport { file: &output }, || next)?;
     Ok(Exit::Met)
 }
 

@@ -6,8 +6,8 @@ pub mod bound;
 pub mod certify;
 pub mod check;
 pub mod data;
-pub mod fit;
 mod data_images;
+pub mod fit;
 pub mod init;
 pub mod monitor;
 pub mod predict;
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use feasible_data::{Format, ImageSet, Limits, Table};
 use feasible_problem::spec::Override;
-use feasible_problem::{Gallery, Plan, Source, memory, problems};
+use feasible_problem::{Gallery, Plan, ProblemSource, memory, problems};
 use feasible_run::{SavedModel, files};
 
 use crate::arguments::{LimitArguments, Overrides};
@@ -29,10 +29,10 @@ use crate::exit::{Failure, Result};
 use crate::outputs::refuse_standard_output;
 
 /// A problem file with what the arguments put on top of it; later ones win.
-fn source(problem: &str, first: &[Override], overrides: &Overrides) -> Result<Source> {
+fn source(problem: &str, first: &[Override], overrides: &Overrides) -> Result<ProblemSource> {
     overrides.memory.apply();
     let mut all = first.to_vec();
-    let opened = Source::open(problem)?;
+    let opened = ProblemSource::open(problem)?;
     if let Some(directory) = data_dir(&overrides.data_dir) {
         let embedded = opened.parse(&overrides.set)?.data.source.is_some();
         if embedded {
@@ -119,7 +119,7 @@ fn own_gallery(run: &Path) -> Result<Gallery> {
             run.display()
         )));
     }
-    of_plan(&Plan::check(&Source::open(&problem.display().to_string())?)?)
+    of_plan(&Plan::check(&ProblemSource::open(&problem.display().to_string())?)?)
 }
 
 fn of_plan(plan: &Plan) -> Result<Gallery> {

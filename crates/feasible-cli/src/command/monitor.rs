@@ -4,7 +4,7 @@ use std::path::Path;
 
 use feasible_problem::spec::CertifySpec;
 use feasible_run::files;
-use feasible_run::monitor::{Counted, Monitor, Standing};
+use feasible_run::monitor::{Counted, Monitor, MonitorReport};
 
 use super::{model, table};
 use crate::arguments::{MonitorArguments, Watch};
@@ -59,7 +59,7 @@ pub fn monitor(arguments: &MonitorArguments, terminal: &Terminal) -> Result<Exit
         // On disk before anything is said.
         monitor.commit()?;
     }
-    let Some(standing) = Standing::of(run)? else {
+    let Some(standing) = MonitorReport::of(run)? else {
         return Err(Failure::input(format!(
             "{} is not monitored yet: give it a table of rows that came after training",
             run.display()

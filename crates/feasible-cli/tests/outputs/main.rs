@@ -13,7 +13,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use feasible::certificate::{Finding, Verdict};
-use feasible_problem::{Plan, Source};
+use feasible_problem::{Plan, ProblemSource};
 use feasible_report::Report;
 use feasible_run::{FitOptions, Summary};
 
@@ -54,7 +54,7 @@ fn run(drawn: &Drawn, scratch: &Scratch) -> Option<Outputs> {
     scratch.write("table.csv", &drawn.csv);
     scratch.write("drawn.toml", &drawn.toml);
     let path = scratch.path("drawn.toml").display().to_string();
-    let plan = Source::open(&path).and_then(|source| Plan::check(&source));
+    let plan = ProblemSource::open(&path).and_then(|source| Plan::check(&source));
     let plan = match plan {
         Ok(plan) => plan,
         Err(error) => {
@@ -190,7 +190,7 @@ fn no_output_of_the_program_contradicts_its_exit_code() {
             continue;
         }
         let path = scratch.path("drawn.toml").display().to_string();
-        let plan = Plan::check(&Source::open(&path).unwrap()).unwrap();
+        let plan = Plan::check(&ProblemSource::open(&path).unwrap()).unwrap();
         let text = |name: &str| std::fs::read_to_string(scratch.path("run").join(name)).ok();
         let outputs = Outputs {
             terminal: ran.out.clone(),

@@ -3,8 +3,8 @@
 use feasible::Outcome;
 use feasible::certificate::Verdict;
 use feasible::requirement::Sense;
-use feasible_problem::spec::Kind;
-use feasible_run::{Evaluation, Standing, Summary};
+use feasible_problem::spec::RequirementKind;
+use feasible_run::{Evaluation, RequirementResult, Summary};
 
 /// All that a run says.
 #[derive(Clone)]
@@ -62,11 +62,11 @@ fn met_by_numbers(o: &Outputs) -> Result<(), String> {
             let rounding = 1e-9 * (1.0 + value.abs() + r.limit.abs());
             unless(over > worst + rounding, shown)?;
             match r.kind {
-                Kind::Average => {
+                RequirementKind::Average => {
                     unless((over - worst).abs() > rounding, shown)?;
                     unless(r.met != (worst <= tolerance), shown)?;
                 }
-                Kind::Pointwise => unless(r.met != (violated <= all_but), shown)?,
+                RequirementKind::Pointwise => unless(r.met != (violated <= all_but), shown)?,
             }
             unless((violated > 0.0) != (worst > tolerance), shown)?;
         }
@@ -74,7 +74,7 @@ fn met_by_numbers(o: &Outputs) -> Result<(), String> {
     Ok(())
 }
 
-fn numbers(r: &Standing) -> Option<(f64, f64, f64)> {
+fn numbers(r: &RequirementResult) -> Option<(f64, f64, f64)> {
     Some((r.value?, r.worst_violation?, r.violated?))
 }
 
@@ -207,7 +207,7 @@ fn numbers_are_numbers(o: &Outputs) -> Result<(), String> {
 
 fn shares_are_shares(o: &Outputs) -> Result<(), String> {
     for (part, e) in o.summary.parts() {
-        let of = |r: &Standing| [r.violated, r.multipliers_at_zero];
+        let of = |r: &RequirementResult| [r.violated, r.multipliers_at_zero];
         let shares = e.requirements.iter().flat_map(of).chain([e.accuracy]);
         let shares = shares.chain(e.flip_rates.iter().map(|f| Some(f.share)));
         for share in shares.flatten() {

@@ -1,6 +1,6 @@
 //! Adult: does a person of the 1994 census earn more than 50,000 dollars a year?
 
-use super::{DataSet, Part, group, strings};
+use super::{DataSet, EmbeddedFile, group, strings};
 use crate::counterfactual::Counterfactual;
 use crate::format::Format;
 use crate::preprocessing::{Bins, Preprocessing};
@@ -24,14 +24,14 @@ const COLUMNS: [&str; 15] = [
     "income",
 ];
 
-const PARTS: [Part; 2] = [
-    Part {
+const PARTS: [EmbeddedFile; 2] = [
+    EmbeddedFile {
         file: "adult-train.csv.zst",
         bytes: include_bytes!("../../data/adult-train.csv.zst"),
         sha256: "539e6ab29f325f205d81fb2b6e46fa94400adce9ed290a8dd9c78b0f7d2513be",
         rows: 32_561,
     },
-    Part {
+    EmbeddedFile {
         file: "adult-test.csv.zst",
         bytes: include_bytes!("../../data/adult-test.csv.zst"),
         sha256: "69b0caa1251c5493cfc3baa3eeaa38dbdffcb251e8c3d7af59e62c45fd7ebc90",

@@ -1,6 +1,6 @@
 //! COMPAS: is a defendant of Broward County arrested again within two years?
 
-use super::{DataSet, Part, group, strings};
+use super::{DataSet, EmbeddedFile, group, strings};
 use crate::counterfactual::Counterfactual;
 use crate::format::{Duplicates, Format};
 use crate::preprocessing::{Bins, Preprocessing};
@@ -20,7 +20,7 @@ const COLUMNS: [&str; 9] = [
     "two_year_recid",
 ];
 
-const PARTS: [Part; 1] = [Part {
+const PARTS: [EmbeddedFile; 1] = [EmbeddedFile {
     file: "compas.csv.zst",
     bytes: include_bytes!("../../data/compas.csv.zst"),
     sha256: "113fa222c7c06c956237e4559a7df5fb51f548a4a8fee8c47deee3c868311e9d",

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use super::{Encoder, Encoding, Variable};
 use crate::bins::bin_of;
-use crate::column::{Cells, Categories, MISSING};
+use crate::column::{Categories, Cells, MISSING};
 use crate::error::{Error, Result};
 use crate::numbers::Numbers;
 use crate::preprocessing::{OTHER_CATEGORY, Unseen};
@@ -14,7 +14,7 @@ use crate::table::Table;
 
 /// What a cell is to its variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Seen {
+pub(crate) enum EncodedCell {
     Number(f64),
     Category(u32),
     Missing,
@@ -26,7 +26,7 @@ pub(crate) enum Seen {
 pub(crate) enum ColumnView<'t> {
     Numbers(Cow<'t, Numbers>),
     Binned(Cow<'t, Numbers>, &'t [f64]),
-    Coded(Cow<'t, Categories>, Vec<Seen>),
+    Coded(Cow<'t, Categories>, Vec<EncodedCell>),
 }
 
 /// The cells of a column, the table's or the reader's own.
@@ -69,7 +69,9 @@ impl<'t> ColumnView<'t> {
                 };
                 let seen = |category: &String| {
                     let category = groups.get(category).unwrap_or(category);
-                    known.get(category.as_str()).map_or(Seen::Unseen, |&at| Seen::Category(at))
+                    known
+                        .get(category.as_str())
+                        .map_or(EncodedCell::Unseen, |&at| EncodedCell::Category(at))
                 };
                 let to = coded.names.iter().map(seen).collect();
                 Ok(Self::Coded(coded, to))
@@ -89,18 +91,18 @@ impl<'t> ColumnView<'t> {
     }
 
     #[inline(always)]
-    pub(crate) fn at(&self, row: usize) -> Seen {
+    pub(crate) fn at(&self, row: usize) -> EncodedCell {
         match self {
             Self::Numbers(x) => match x.get(row) {
-                x if x.is_nan() => Seen::Missing,
-                x => Seen::Number(x),
+                x if x.is_nan() => EncodedCell::Missing,
+                x => EncodedCell::Number(x),
             },
             Self::Binned(x, edges) => match x.get(row) {
-                x if x.is_nan() => Seen::Missing,
-                x => Seen::Category(bin_of(edges, x)),
+                x if x.is_nan() => EncodedCell::Missing,
+                x => EncodedCell::Category(bin_of(edges, x)),
             },
             Self::Coded(categories, to) => match categories.codes.get(row) {
-                MISSING => Seen::Missing,
+                MISSING => EncodedCell::Missing,
                 code => to[code as usize],
             },
         }
@@ -134,19 +136,19 @@ pub(crate) fn as_categories(cells: &Cells) -> Cow<'_, Categories> {
 
 impl Variable {
     /// What missing and unseen cells count as, where they are allowed.
-    pub(crate) fn stand_ins(&self, unseen: Unseen) -> (Option<Seen>, Option<Seen>) {
+    pub(crate) fn stand_ins(&self, unseen: Unseen) -> (Option<EncodedCell>, Option<EncodedCell>) {
         match &self.encoding {
-            Encoding::Number { missing, .. } => (missing.map(Seen::Number), None),
+            Encoding::Number { missing, .. } => (missing.map(EncodedCell::Number), None),
             Encoding::Categories { categories, usual, missing, .. }
             | Encoding::Bins { categories, usual, missing, .. } => {
                 let find = |category: &str| {
                     let at = categories.iter().position(|known| known == category);
-                    at.map(|at| Seen::Category(at as u32))
+                    at.map(|at| EncodedCell::Category(at as u32))
                 };
                 let unseen = match unseen {
                     Unseen::Error => None,
                     Unseen::Other if categories.len() == 2 => find(OTHER_CATEGORY).or(find(usual)),
-                    Unseen::Other => Some(find(OTHER_CATEGORY).unwrap_or(Seen::Unseen)),
+                    Unseen::Other => Some(find(OTHER_CATEGORY).unwrap_or(EncodedCell::Unseen)),
                 };
                 let missing = missing.as_deref().and_then(|m| find(m).or(unseen));
                 (missing, unseen)
@@ -173,12 +175,12 @@ impl Encoder {
         let view = ColumnView::new(table, variable)?;
         let (missing, unseen) = variable.stand_ins(self.unseen);
         let code = |row| match view.at(row) {
-            Seen::Missing => missing,
-            Seen::Unseen => unseen,
+            EncodedCell::Missing => missing,
+            EncodedCell::Unseen => unseen,
             seen => Some(seen),
         };
         let codes = (0..table.rows()).map(|row| match code(row) {
-            Some(Seen::Category(at)) => at,
+            Some(EncodedCell::Category(at)) => at,
             _ => MISSING,
         });
         Ok(Categories { names: categories.to_vec(), codes: codes.collect(), mixed: None })

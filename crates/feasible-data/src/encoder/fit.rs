@@ -1,10 +1,10 @@
 //! Fitting the preprocessing to training rows.
 
+use super::column_view::as_categories;
 use super::fit_categories::fit_categories;
 use super::fit_number::{fit_bins, fit_number};
-use super::column_view::as_categories;
 use super::{Encoder, Variable};
-use crate::column::{Cells, Column, Categories, MISSING};
+use crate::column::{Categories, Cells, Column, MISSING};
 use crate::error::{Error, Result};
 use crate::preprocessing::{Missing, Preprocessing, Standardise};
 use crate::table::Table;

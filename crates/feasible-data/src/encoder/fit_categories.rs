@@ -27,8 +27,11 @@ pub(super) fn fit_categories(
     let mut groups = groups(name, source, spec)?;
     let mut totals = totals(source, &counts, &groups);
     check_number(name, source, totals.len(), spec)?;
-    let rare: Vec<String> =
-        totals.iter().filter(|&(_, &n)| n < spec.rare).map(|(category, _)| category.clone()).collect();
+    let rare: Vec<String> = totals
+        .iter()
+        .filter(|&(_, &n)| n < spec.rare)
+        .map(|(category, _)| category.clone())
+        .collect();
     if !rare.is_empty() {
         for category in &source.names {
             if rare.contains(groups.get(category).unwrap_or(category)) {
@@ -69,7 +72,11 @@ pub(super) fn most(counts: &[usize]) -> usize {
 }
 
 /// Old category → new category, as the user groups them.
-fn groups(name: &str, source: &Categories, spec: &Preprocessing) -> Result<BTreeMap<String, String>> {
+fn groups(
+    name: &str,
+    source: &Categories,
+    spec: &Preprocessing,
+) -> Result<BTreeMap<String, String>> {
     let mut groups = BTreeMap::new();
     for (new, olds) in spec.group.get(name).into_iter().flatten() {
         for old in olds {
@@ -90,7 +97,8 @@ fn groups(name: &str, source: &Categories, spec: &Preprocessing) -> Result<BTree
     // A category named like a group it is not part of would silently join it.
     for new in spec.group.get(name).into_iter().flat_map(BTreeMap::keys) {
         if source.names.contains(new) && !groups.contains_key(new) {
-            let reason = format!("'{new}' is also a category: list it in its group, or rename that");
+            let reason =
+                format!("'{new}' is also a category: list it in its group, or rename that");
             return Err(wrong("group", name, &reason));
         }
     }
@@ -111,7 +119,12 @@ fn totals(
     totals
 }
 
-fn check_number(name: &str, source: &Categories, categories: usize, spec: &Preprocessing) -> Result<()> {
+fn check_number(
+    name: &str,
+    source: &Categories,
+    categories: usize,
+    spec: &Preprocessing,
+) -> Result<()> {
     if categories <= spec.max_categories {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use feasible::{Inputs, InputsBuilder};
 
 use super::column_view::ColumnView;
-use super::{Encoder, Encoding, Seen, Variable};
+use super::{EncodedCell, Encoder, Encoding, Variable};
 use crate::error::{Error, Result};
 use crate::numbers::BLOCK;
 use crate::table::Table;
@@ -12,8 +12,8 @@ use crate::table::Table;
 struct Writer<'t> {
     column: &'t str,
     view: ColumnView<'t>,
-    missing: Option<Seen>,
-    unseen: Option<Seen>,
+    missing: Option<EncodedCell>,
+    unseen: Option<EncodedCell>,
     start: u32,
     width: u32,
     /// Mean and standard deviation of a number.
@@ -137,19 +137,21 @@ impl Writer<'_> {
     ) -> Result<()> {
         let seen = self.view.at(row);
         let stands_for = match seen {
-            Seen::Missing => self
+            EncodedCell::Missing => self
                 .missing
                 .ok_or_else(|| Error::Missing { place: table.place(row, self.column) })?,
-            Seen::Unseen => self.unseen.ok_or_else(|| Error::UnseenCategory {
+            EncodedCell::Unseen => self.unseen.ok_or_else(|| Error::UnseenCategory {
                 place: table.place(row, self.column),
                 category: self.view.category(row).unwrap_or_default().to_string(),
             })?,
             seen => seen,
         };
         match (stands_for, self.width) {
-            (Seen::Category(1), 1) => hot.push(self.start),
-            (Seen::Category(category), width) if width > 2 => hot.push(self.start + category),
-            (Seen::Number(x), width) => {
+            (EncodedCell::Category(1), 1) => hot.push(self.start),
+            (EncodedCell::Category(category), width) if width > 2 => {
+                hot.push(self.start + category)
+            }
+            (EncodedCell::Number(x), width) => {
                 let (mean, sd) = self.scale;
                 let mut next = self.start;
                 if sd != 0.0 {
@@ -161,7 +163,7 @@ impl Writer<'_> {
                     dense.push(scaled);
                     next += 1;
                 }
-                if seen == Seen::Missing && next < self.start + width {
+                if seen == EncodedCell::Missing && next < self.start + width {
                     hot.push(next);
                 }
             }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Comparison, Expression, ExpressionError, Literal, Node, Subject, Value};
-use crate::column::{Cells, Categories, MISSING};
+use crate::column::{Categories, Cells, MISSING};
 use crate::encoder::Encoder;
 use crate::error::Result;
 use crate::nearest::nearest;
@@ -119,7 +119,8 @@ impl<'t> Binder<'_, 't> {
                         );
                         return Err(self.wrong(subject.at.0, message));
                     }
-                    let mut passes = self.chosen(subject, &categories, std::slice::from_ref(value))?;
+                    let mut passes =
+                        self.chosen(subject, &categories, std::slice::from_ref(value))?;
                     if *comparison == Comparison::Unequal {
                         passes.iter_mut().for_each(|pass| *pass = !*pass);
                     }
@@ -251,11 +252,13 @@ impl Test<'_> {
             }
             Self::NumberIn { x, values } => number(x, &|x| values.contains(&x)),
             Self::NumberMissing { x } => by_row(&|row| TRUE * Truth::from(x.get(row).is_nan())),
-            Self::Category { categories, passes } => by_row(&|row| match categories.codes.get(row) {
-                MISSING => UNKNOWN,
-                code if passes[code as usize] => TRUE,
-                _ => FALSE,
-            }),
+            Self::Category { categories, passes } => {
+                by_row(&|row| match categories.codes.get(row) {
+                    MISSING => UNKNOWN,
+                    code if passes[code as usize] => TRUE,
+                    _ => FALSE,
+                })
+            }
             Self::CategoryMissing { categories } => {
                 by_row(&|row| TRUE * Truth::from(categories.codes.get(row) == MISSING))
             }

@@ -12,8 +12,8 @@
 //! `pad` black pixels, cutting out H × W at random, and mirroring half of the images.
 //!
 //! ```
-//! use feasible_data::image::{Augmentation, Shape};
-//! let shape = Shape { channels: 1, height: 1, width: 3 };
+//! use feasible_data::image::{Augmentation, ImageShape};
+//! let shape = ImageShape { channels: 1, height: 1, width: 3 };
 //! let augmentation = Augmentation { mirror: true, pad: 1, seed: 7 };
 //! let placement = augmentation.place(0, 42);
 //! let mut out = [0; 3];
@@ -25,7 +25,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
-use super::images::Shape;
+use super::images::ImageShape;
 
 /// How images are moved about. The default leaves them alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ impl Placement {
     ///
     /// # Panics
     /// If they have not.
-    pub fn apply<T: Copy + Default>(&self, shape: Shape, pixels: &[T], out: &mut [T]) {
+    pub fn apply<T: Copy + Default>(&self, shape: ImageShape, pixels: &[T], out: &mut [T]) {
         assert!(pixels.len() == shape.len() && out.len() == shape.len(), "images of {shape}");
         let (height, width) = (shape.height as i32, shape.width as i32);
         for (to, out_row) in out.chunks_exact_mut(shape.width).enumerate() {

@@ -7,13 +7,13 @@ use std::path::Path;
 use super::archive;
 use super::error::ImageError;
 use super::identity::{FileHash, Hashed, Identity};
-use super::images::{Images, Shape, check_labels};
+use super::images::{ImageShape, Images, check_labels};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::source::Source;
+use crate::source::ByteSource;
 
 /// The size of an image.
-pub const SHAPE: Shape = Shape { channels: 3, height: 32, width: 32 };
+pub const SHAPE: ImageShape = ImageShape { channels: 3, height: 32, width: 32 };
 const RECORD: usize = 1 + 3 * 32 * 32;
 
 /// Images from binary batches, in the order given; `classes` names the labels.
@@ -23,7 +23,7 @@ const RECORD: usize = 1 + 3 * 32 * 32;
 pub fn read(batches: &[&Path], classes: &[&str]) -> Result<Images> {
     let mut reading = Reading::default();
     for path in batches {
-        let source = Source::Path(path);
+        let source = ByteSource::Path(path);
         reading.batch(&source.name(), source.bytes(&Limits::default())?, classes.len())?;
     }
     let name = batches.first().map_or_else(String::new, |path| path.display().to_string());
@@ -37,7 +37,7 @@ pub fn read(batches: &[&Path], classes: &[&str]) -> Result<Images> {
 /// As [`read`]; and a damaged archive, or one without those files.
 pub fn read_archive(archive: &Path, batches: &[&str], classes: &[&str]) -> Result<Images> {
     let file = archive.display().to_string();
-    let source = Source::Path(archive).bytes(&Limits::default())?;
+    let source = ByteSource::Path(archive).bytes(&Limits::default())?;
     let mut found = archive::members(&file, source, batches)?;
     let mut reading = Reading::default();
     for (name, bytes) in batches.iter().zip(&mut found) {

@@ -11,14 +11,14 @@ use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use super::images::Shape;
+use super::images::ImageShape;
 
 /// The largest height and width, in pixels.
 const LARGEST: usize = 8192;
 
 /// Shape and pixels, `None` if these are more than `room` bytes; or why not, in words. The size is looked at before
 /// anything is decoded.
-pub(super) fn decode(bytes: &[u8], room: u64) -> Result<Option<(Shape, Vec<u8>)>, String> {
+pub(super) fn decode(bytes: &[u8], room: u64) -> Result<Option<(ImageShape, Vec<u8>)>, String> {
     match bytes {
         [] => Err("it is empty".into()),
         [0x89, b'P', b'N', b'G', ..] => png(bytes, room),
@@ -27,7 +27,7 @@ pub(super) fn decode(bytes: &[u8], room: u64) -> Result<Option<(Shape, Vec<u8>)>
     }
 }
 
-fn png(bytes: &[u8], room: u64) -> Result<Option<(Shape, Vec<u8>)>, String> {
+fn png(bytes: &[u8], room: u64) -> Result<Option<(ImageShape, Vec<u8>)>, String> {
     let mut decoder =
         png::Decoder::new_with_limits(Cursor::new(bytes), Limits { bytes: LARGEST * LARGEST * 4 });
     decoder.set_transformations(Transformations::normalize_to_color8());
@@ -55,11 +55,11 @@ fn png(bytes: &[u8], room: u64) -> Result<Option<(Shape, Vec<u8>)>, String> {
     if opaque && pixels.chunks_exact(stride).any(|pixel| pixel[channels] != u8::MAX) {
         return Err("it has transparent pixels: put it on a background first".into());
     }
-    let shape = Shape { channels, height, width };
+    let shape = ImageShape { channels, height, width };
     Ok(Some((shape, planes(&pixels, shape, stride))).filter(|_| shape.len() as u64 <= room))
 }
 
-fn jpeg(bytes: &[u8], room: u64) -> Result<Option<(Shape, Vec<u8>)>, String> {
+fn jpeg(bytes: &[u8], room: u64) -> Result<Option<(ImageShape, Vec<u8>)>, String> {
     let options = DecoderOptions::new_safe()
         .set_strict_mode(true)
         .set_max_width(LARGEST)
@@ -75,7 +75,7 @@ fn jpeg(bytes: &[u8], room: u64) -> Result<Option<(Shape, Vec<u8>)>, String> {
     let info = decoder.info().ok_or("it has no header")?;
     let (width, height) = (usize::from(info.width), usize::from(info.height));
     check_size(width, height)?;
-    let shape = Shape { channels, height, width };
+    let shape = ImageShape { channels, height, width };
     if shape.len() as u64 > room {
         return Ok(None);
     }
@@ -94,7 +94,7 @@ fn check_size(width: usize, height: usize) -> Result<(), String> {
 }
 
 /// H × W × `stride` interleaved bytes as C × H × W planes.
-fn planes(pixels: &[u8], shape: Shape, stride: usize) -> Vec<u8> {
+fn planes(pixels: &[u8], shape: ImageShape, stride: usize) -> Vec<u8> {
     let channel = |c: usize| pixels.chunks_exact(stride).map(move |pixel| pixel[c]);
     (0..shape.channels).flat_map(channel).collect()
 }

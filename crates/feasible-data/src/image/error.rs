@@ -1,6 +1,6 @@
 //! Images that cannot be used: which file and image, what was found, and what to do.
 
-use super::images::Shape;
+use super::images::ImageShape;
 use crate::error::shown;
 use crate::visible::visible;
 
@@ -95,11 +95,11 @@ pub enum ImageError {
         /// The image.
         file: String,
         /// Its size.
-        found: Shape,
+        found: ImageShape,
         /// The first image.
         first: String,
         /// Its size.
-        expected: Shape,
+        expected: ImageShape,
     },
     /// A file of a known set that is not the known file.
     #[error(

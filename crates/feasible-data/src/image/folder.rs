@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 use super::decode::decode;
 use super::error::ImageError;
 use super::identity::{FileHash, Identity, hex};
-use super::images::{Images, Shape};
+use super::images::{ImageShape, Images};
 use crate::decoding::decoding;
 use crate::disk;
 use crate::error::{Error, Result};
@@ -78,7 +78,7 @@ struct Reading<'a> {
     root: &'a Path,
     limits: &'a Limits,
     names: &'a [String],
-    first: Option<(PathBuf, Shape)>,
+    first: Option<(PathBuf, ImageShape)>,
     pixels: Vec<u8>,
     labels: Vec<u32>,
     list: Sha256,

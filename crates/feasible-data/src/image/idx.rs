@@ -14,10 +14,10 @@ use std::path::Path;
 
 use super::error::ImageError;
 use super::identity::{FileHash, Hashed, Identity};
-use super::images::{Images, Shape, check_labels};
+use super::images::{ImageShape, Images, check_labels};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::source::Source;
+use crate::source::ByteSource;
 
 const IMAGES: u32 = 0x0000_0803;
 const LABELS: u32 = 0x0000_0801;
@@ -27,7 +27,7 @@ const LABELS: u32 = 0x0000_0801;
 /// # Errors
 /// Wrong magic numbers, truncated files, counts that disagree, labels out of range.
 pub fn read(images: &Path, labels: &Path, classes: &[&str]) -> Result<Images> {
-    read_sources(Source::Path(images), Source::Path(labels), classes)
+    read_sources(ByteSource::Path(images), ByteSource::Path(labels), classes)
 }
 
 /// As [`read`], from bytes in memory with names that stand for the files.
@@ -39,11 +39,15 @@ pub fn from_bytes(
     labels: (&str, &[u8]),
     classes: &[&str],
 ) -> Result<Images> {
-    let source = |(name, bytes)| Source::Bytes { name, bytes };
+    let source = |(name, bytes)| ByteSource::Bytes { name, bytes };
     read_sources(source(images), source(labels), classes)
 }
 
-fn read_sources(images: Source<'_>, labels: Source<'_>, classes: &[&str]) -> Result<Images> {
+fn read_sources(
+    images: ByteSource<'_>,
+    labels: ByteSource<'_>,
+    classes: &[&str],
+) -> Result<Images> {
     let (image_file, label_file) = (images.name(), labels.name());
     let ([count, height, width], pixels, image_hash) = content(images, IMAGES, "IDX images")?;
     let ([label_count], label_bytes, label_hash) = content(labels, LABELS, "IDX labels")?;
@@ -61,13 +65,13 @@ fn read_sources(images: Source<'_>, labels: Source<'_>, classes: &[&str]) -> Res
     let files =
         vec![FileHash::new(&image_file, image_hash), FileHash::new(&label_file, label_hash)];
     let classes = classes.iter().map(ToString::to_string).collect();
-    let shape = Shape { channels: 1, height, width };
+    let shape = ImageShape { channels: 1, height, width };
     Images::new(shape, pixels, labels, classes, Identity::new(&image_file, files))
 }
 
 /// Dimensions, bytes and SHA-256 of one file.
 fn content<const D: usize>(
-    source: Source<'_>,
+    source: ByteSource<'_>,
     magic: u32,
     what: &'static str,
 ) -> Result<([usize; D], Vec<u8>, String)> {

@@ -12,7 +12,7 @@ use crate::error::Result;
 
 /// Channels × height × width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
+pub struct ImageShape {
     /// 1 for grey, 3 for red, green, blue.
     pub channels: usize,
     /// Rows of pixels.
@@ -21,7 +21,7 @@ pub struct Shape {
     pub width: usize,
 }
 
-impl Shape {
+impl ImageShape {
     /// Pixel values of one image.
     pub fn len(self) -> usize {
         self.channels * self.height * self.width
@@ -33,7 +33,7 @@ impl Shape {
     }
 }
 
-impl fmt::Display for Shape {
+impl fmt::Display for ImageShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} × {} × {}", self.channels, self.height, self.width)
     }
@@ -43,7 +43,7 @@ impl fmt::Display for Shape {
 /// is at least one. Pixels are u8, an image after the other, each row-major C × H × W.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Images {
-    shape: Shape,
+    shape: ImageShape,
     pixels: Vec<u8>,
     labels: Vec<u32>,
     classes: Vec<String>,
@@ -57,7 +57,7 @@ impl Images {
     /// No image, a size of zero, pixels that are no whole number of images, as many labels as
     /// images, or a label that is no class.
     pub fn new(
-        shape: Shape,
+        shape: ImageShape,
         pixels: Vec<u8>,
         labels: Vec<u32>,
         classes: Vec<String>,
@@ -92,7 +92,7 @@ impl Images {
     }
 
     /// The size of each.
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> ImageShape {
         self.shape
     }
 
@@ -121,7 +121,7 @@ impl Images {
     pub fn sha256(&self) -> String {
         let mut digest = Sha256::new();
         let mut number = |n: usize| digest.update((n as u64).to_le_bytes());
-        let Shape { channels, height, width } = self.shape;
+        let ImageShape { channels, height, width } = self.shape;
         [channels, height, width, self.len(), self.classes.len()].into_iter().for_each(&mut number);
         for class in &self.classes {
             digest.update((class.len() as u64).to_le_bytes());

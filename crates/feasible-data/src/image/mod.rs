@@ -41,6 +41,6 @@ mod set;
 pub use augmentation::{Augmentation, Placement};
 pub use error::ImageError;
 pub use identity::{FileHash, Identity};
-pub use images::{Images, Shape};
+pub use images::{ImageShape, Images};
 pub use known::{KnownFile, known};
 pub use set::{Form, ImageSet};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::ImageError;
-use super::images::{Images, Shape};
+use super::images::{ImageShape, Images};
 use super::known::{CIFAR_10, FASHION_MNIST, KnownFile, MNIST, SAMPLE};
 use super::place::Found;
 use super::{cifar, idx};
@@ -36,7 +36,7 @@ pub struct ImageSet {
     /// The names of the labels.
     pub classes: [&'static str; 10],
     /// The size of an image.
-    pub shape: Shape,
+    pub shape: ImageShape,
     /// Training images.
     pub train: usize,
     /// Test images.
@@ -70,7 +70,7 @@ const FASHION: [&str; 10] = [
     "Ankle boot",
 ];
 
-const GREY: Shape = Shape { channels: 1, height: 28, width: 28 };
+const GREY: ImageShape = ImageShape { channels: 1, height: 28, width: 28 };
 
 /// The sample's files, in the order of [`SAMPLE`].
 const EMBEDDED: [&[u8]; 4] = [

@@ -13,7 +13,7 @@ use feasible::{Batch, Mode};
 
 use crate::activation::Activation;
 use crate::conv::absorb::add_up;
-use crate::conv::forward::{Ask, Source, images_of, packed_input};
+use crate::conv::forward::{Ask, ConvSource, images_of, packed_input};
 use crate::conv::graph::{After, Convolution, Op};
 use crate::conv::spread::{Cut, spread, strands};
 use crate::conv::weights::unpack;
@@ -392,8 +392,8 @@ impl<T: Kernels> ConvNet<T> {
             lazy.then(|| self.pull(c, b, ask.images(), coefficients, totals))
         };
         let source = match from {
-            None => Source::Image,
-            Some(f) => Source::Node(f, &slots[self.stored(ask.view, f)][..], coefficients),
+            None => ConvSource::Image,
+            Some(f) => ConvSource::Node(f, &slots[self.stored(ask.view, f)][..], coefficients),
         };
         let gradient = &slots[GRADIENT + self.nodes[number].gradient][..];
         let own = self.origin(number, &images);

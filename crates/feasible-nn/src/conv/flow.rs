@@ -12,7 +12,7 @@ use crate::conv::graph::Node;
 
 /// The part a node's visit plays for one of the values it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct VisitRole {
     /// Nothing is there yet: write instead of adding.
     pub(crate) first: bool,
     /// Nothing will be added after: the gradient is complete.
@@ -24,8 +24,8 @@ pub(crate) struct Part {
 /// The parts of a node's visit: for the value it reads, and for its shortcut.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
-    pub(crate) from: Option<Part>,
-    pub(crate) shortcut: Option<Part>,
+    pub(crate) from: Option<VisitRole>,
+    pub(crate) shortcut: Option<VisitRole>,
 }
 
 /// Numbers an image of a node must have for going a few images at a time to pay.
@@ -82,7 +82,7 @@ pub(crate) fn plan(nodes: &mut [Node], front: usize) -> (Vec<Parts>, usize) {
                 buffer[s] = Some(take(&mut users));
             }
             left[s] -= 1;
-            parts[n].shortcut = Some(Part { first, last, shared });
+            parts[n].shortcut = Some(VisitRole { first, last, shared });
         }
         if let Some(f) = nodes[n].from {
             let (first, last) = (left[f] == all[f], left[f] == 1);
@@ -90,7 +90,7 @@ pub(crate) fn plan(nodes: &mut [Node], front: usize) -> (Vec<Parts>, usize) {
                 buffer[f] = Some(take(&mut users));
             }
             left[f] -= 1;
-            parts[n].from = Some(Part { first, last, shared: false });
+            parts[n].from = Some(VisitRole { first, last, shared: false });
         }
         if n + 1 != front {
             users[own] -= 1;

@@ -32,13 +32,13 @@ impl<T> Ask<'_, T> {
 
 /// What a convolution reads.
 #[derive(Clone, Copy)]
-pub(crate) enum Source<'a, T> {
+pub(crate) enum ConvSource<'a, T> {
     Image,
     /// A node: what is stored, and the coefficients to read it with.
     Node(usize, &'a [T], &'a [T]),
 }
 
-impl<'a, T> Source<'a, T> {
+impl<'a, T> ConvSource<'a, T> {
     /// What is stored of some images of a node.
     pub(crate) fn images(&self, first: usize, count: usize, image: usize) -> &'a [T] {
         match self {
@@ -157,8 +157,8 @@ impl<T: Kernels> ConvNet<T> {
         let slots = &tape.slots;
         let coefficients = &tape.slots[self.coefficients(ask.view)][..];
         let source = match self.nodes[number].from {
-            None => Source::Image,
-            Some(f) => Source::Node(f, &tape.slots[self.stored(ask.view, f)][..], coefficients),
+            None => ConvSource::Image,
+            Some(f) => ConvSource::Node(f, &tape.slots[self.stored(ask.view, f)][..], coefficients),
         };
         let tiles = T::TILES && plan.tiles;
         let weights = if tiles {
@@ -181,7 +181,7 @@ impl<T: Kernels> ConvNet<T> {
                 if let Some(f) = late {
                     let own = &mut joined[(first - start) * each..][..images * each];
                     self.join_images(f, ask, slots, first..next, own);
-                    let own = Source::Node(f, own, coefficients);
+                    let own = ConvSource::Node(f, own, coefficients);
                     self.pack_input(c, own, ask, 0..images, scratch);
                     for (ahead, terms) in ahead.iter_mut().zip(self.terms(f, ask, slots)) {
                         *ahead = images_of(terms, next, group, each);
@@ -260,7 +260,7 @@ impl<T: Kernels> ConvNet<T> {
     pub(crate) fn pack_input(
         &self,
         c: &Convolution,
-        source: Source<'_, T>,
+        source: ConvSource<'_, T>,
         ask: Ask<'_, T>,
         images: Range<usize>,
         to: &mut [T],
@@ -269,7 +269,7 @@ impl<T: Kernels> ConvNet<T> {
         let plane = plan.input.plane();
         let block = plan.group * plane;
         match source {
-            Source::Image => {
+            ConvSource::Image => {
                 let normalisation = &self.normalisation;
                 let planes =
                     Planes { shape: plan.from, packing: &plan.input, normalisation, block };
@@ -277,7 +277,7 @@ impl<T: Kernels> ConvNet<T> {
                     planes.write(ask.batch, ask.view, position, &mut to[m * plane..]);
                 }
             }
-            Source::Node(node, stored, coefficients) => {
+            ConvSource::Node(node, stored, coefficients) => {
                 let (image, size) = (plan.from.blocked(), plan.from.plane());
                 for b in 0..plan.from.blocks() {
                     let reading = self.reading(node, b, ask.mode, coefficients, false);

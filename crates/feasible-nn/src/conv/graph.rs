@@ -8,8 +8,8 @@ use feasible::{Error, Result};
 
 use crate::activation::Activation;
 use crate::conv::ConvNet;
-use crate::conv::plan::Plan;
-use crate::conv::shape::{Shape, Window};
+use crate::conv::plan::ConvPlan;
+use crate::conv::shape::{ConvShape, Window};
 use crate::kernel::conv::BLOCK;
 use crate::layout::Tensor;
 use crate::shape::{positive, product};
@@ -23,7 +23,7 @@ pub(crate) enum Op {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Convolution {
-    pub(crate) plan: Plan,
+    pub(crate) plan: ConvPlan,
     /// Its weights: out × in × rows × columns.
     pub(crate) weight: usize,
     pub(crate) after: After,
@@ -59,7 +59,7 @@ pub(crate) struct Node {
     pub(crate) op: Op,
     /// What it reads; `None` is the image.
     pub(crate) from: Option<usize>,
-    pub(crate) shape: Shape,
+    pub(crate) shape: ConvShape,
     /// Where its gradient is kept; see [`flow`](crate::conv::flow).
     pub(crate) gradient: usize,
 }
@@ -135,8 +135,8 @@ impl Layer {
 ///
 /// ```
 /// use feasible_nn::Activation;
-/// use feasible_nn::conv::{Builder, Layer, Pooling, Shape, Window};
-/// let mut net = Builder::new(Shape::new(3, 32, 32))?.normalise(&[0.5; 3], &[0.25; 3])?;
+/// use feasible_nn::conv::{Builder, Layer, Pooling, ConvShape, Window};
+/// let mut net = Builder::new(ConvShape::new(3, 32, 32))?.normalise(&[0.5; 3], &[0.25; 3])?;
 /// let window = Window::new(3).padding(1);
 /// let x = net.layer(net.image(), Layer::new("conv", 32, window).norm("bn").activation(Activation::Relu))?;
 /// let x = net.pool(x, Pooling::Max, Window::new(2).stride(2))?;
@@ -146,7 +146,7 @@ impl Layer {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Builder {
-    image: Shape,
+    image: ConvShape,
     mean: Vec<f64>,
     deviation: Vec<f64>,
     nodes: Vec<Node>,
@@ -162,7 +162,7 @@ impl Builder {
     ///
     /// # Errors
     /// A size of 0.
-    pub fn new(image: Shape) -> Result<Self> {
+    pub fn new(image: ConvShape) -> Result<Self> {
         image.check("the image")?;
         let (mean, deviation) = (vec![0.0; image.channels], vec![1.0; image.channels]);
         let (nodes, trainable, statistics) = (Vec::new(), Vec::new(), Vec::new());
@@ -197,7 +197,7 @@ impl Builder {
     }
 
     /// The shape of a value.
-    pub fn shape(&self, value: Value) -> Shape {
+    pub fn shape(&self, value: Value) -> ConvShape {
         value.0.map_or(self.image, |node| self.nodes[node].shape)
     }
 
@@ -230,7 +230,7 @@ impl Builder {
         positive(&format!("channels of '{name}'"), channels)?;
         let source = self.shape(from);
         let (height, width) = window.places(source, &format!("'{name}'"))?;
-        let to = Shape { channels, height, width };
+        let to = ConvShape { channels, height, width };
         to.check(&format!("the value of '{name}'"))?;
         let weights = [to.blocks() * BLOCK, source.blocks() * BLOCK, window.size.0 * window.size.1];
         let weights = product(&format!("weights of '{name}'"), &weights)?;
@@ -254,7 +254,7 @@ impl Builder {
             let (what, expected) = (format!("input of '{name}'"), "a layer's value".to_string());
             return Err(Error::Shape { what, expected, found: 0 });
         }
-        let plan = Plan::new(source, to, window, from.0.is_none());
+        let plan = ConvPlan::new(source, to, window, from.0.is_none());
         match &mut shape[..] {
             [out, flat] => (*out, *flat) = (channels, source.len()),
             shape => {
@@ -281,7 +281,7 @@ impl Builder {
         Ok(self.push(Op::Convolution(Box::new(convolution)), from.0, to))
     }
 
-    fn push(&mut self, op: Op, from: Option<usize>, shape: Shape) -> Value {
+    fn push(&mut self, op: Op, from: Option<usize>, shape: ConvShape) -> Value {
         self.nodes.push(Node { op, from, shape, gradient: 0 });
         Value(Some(self.nodes.len() - 1))
     }
@@ -298,7 +298,7 @@ impl Builder {
             return Err(Error::Shape { what, expected, found: source.len() });
         }
         let (height, width) = window.places(source, "a pooling")?;
-        let to = Shape { height, width, ..source };
+        let to = ConvShape { height, width, ..source };
         Ok(self.push(Op::Pool(pooling, window), from.0, to))
     }
 
@@ -307,7 +307,7 @@ impl Builder {
     /// # Errors
     /// As [`Builder::pool`].
     pub fn global_average(&mut self, from: Value) -> Result<Value> {
-        let Shape { height, width, .. } = self.shape(from);
+        let ConvShape { height, width, .. } = self.shape(from);
         let window = Window { size: (height, width), stride: 1, padding: 0 };
         self.pool(from, Pooling::Average, window)
     }
@@ -331,7 +331,7 @@ impl Builder {
         outputs: usize,
         activation: Option<Activation>,
     ) -> Result<Value> {
-        let Shape { height, width, .. } = self.shape(from);
+        let ConvShape { height, width, .. } = self.shape(from);
         let window = Window { size: (height, width), stride: 1, padding: 0 };
         let layer = Layer { activation, ..Layer::new(name, outputs, window) };
         self.convolution(from, layer, vec![0; 2])

@@ -2,12 +2,12 @@
 
 use feasible::{Batch, Real, ViewShift};
 
-use crate::conv::shape::Shape;
+use crate::conv::shape::ConvShape;
 use crate::kernel::conv::Packing;
 
 /// Where the pixels of a row of inputs go.
 pub(crate) struct Planes<'a> {
-    pub(crate) shape: Shape,
+    pub(crate) shape: ConvShape,
     pub(crate) packing: &'a Packing,
     /// Mean and deviation per channel.
     pub(crate) normalisation: &'a [(f64, f64)],
@@ -24,7 +24,7 @@ impl Planes<'_> {
         position: usize,
         to: &mut [T],
     ) {
-        let Shape { channels, height, width } = self.shape;
+        let ConvShape { channels, height, width } = self.shape;
         let row = batch.rows[position] as usize;
         let (d, inputs) = (self.shape.len(), batch.inputs);
         for c in 0..channels {
@@ -80,7 +80,7 @@ impl Planes<'_> {
     /// Calls `f` with the number of the first column of every row of pixels, and with their places.
     /// With a stride the pixels of a row are not neighbours, and `f` is called for each.
     fn each_line<T: Real>(&self, to: &mut [T], mut f: impl FnMut(usize, &mut [T])) {
-        let Shape { channels, height, width } = self.shape;
+        let ConvShape { channels, height, width } = self.shape;
         let packing = self.packing;
         let (rows, columns) =
             (height.min(packing.rows.saturating_sub(packing.top)), packing.columns(width));
@@ -102,7 +102,7 @@ impl Planes<'_> {
 
     /// The place of a column of the inputs; none if no window ever sees it.
     fn place(&self, column: usize) -> Option<usize> {
-        let Shape { height, width, .. } = self.shape;
+        let ConvShape { height, width, .. } = self.shape;
         let (c, y, x) = (column / (height * width), column / width % height, column % width);
         let inside = y + self.packing.top < self.packing.rows && x < self.packing.columns(width);
         let row = (y + self.packing.top) * self.packing.row();

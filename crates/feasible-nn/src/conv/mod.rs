@@ -46,7 +46,7 @@ use feasible::{Batch, Mode, Model, Pass};
 
 pub use graph::{Builder, Layer, Pooling, Value};
 pub use networks::{resnet18, small_cnn};
-pub use shape::{Shape, Window};
+pub use shape::{ConvShape, Window};
 
 use crate::initial;
 use crate::kernel::Kernels;
@@ -69,14 +69,14 @@ pub(crate) const MOMENTUM: f64 = 0.1;
 ///
 /// ```
 /// use feasible::Model;
-/// use feasible_nn::conv::{ConvNet, Shape};
-/// let model = ConvNet::resnet18(Shape::new(1, 28, 28), 10, 16)?;
+/// use feasible_nn::conv::{ConvNet, ConvShape};
+/// let model = ConvNet::resnet18(ConvShape::new(1, 28, 28), 10, 16)?;
 /// assert_eq!(model.trainable_count(), 701_178);
 /// # Ok::<(), feasible::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ConvNet<T = f32> {
-    image: Shape,
+    image: ConvShape,
     /// Mean and deviation per channel.
     normalisation: Vec<(f64, f64)>,
     nodes: Vec<Node>,
@@ -128,7 +128,7 @@ const GRADIENT: usize = 9;
 
 impl ConvNet {
     pub(crate) fn assemble(
-        image: Shape,
+        image: ConvShape,
         normalisation: Vec<(f64, f64)>,
         mut nodes: Vec<Node>,
         layout: Vec<Tensor>,
@@ -188,7 +188,7 @@ impl<T: Kernels> ConvNet<T> {
     }
 
     /// The shape of the images.
-    pub fn image(&self) -> Shape {
+    pub fn image(&self) -> ConvShape {
         self.image
     }
 

@@ -5,7 +5,7 @@ use feasible::Result;
 use crate::activation::Activation::Relu;
 use crate::conv::ConvNet;
 use crate::conv::graph::{Builder, Layer, Pooling, Value};
-use crate::conv::shape::{Shape, Window};
+use crate::conv::shape::{ConvShape, Window};
 
 impl ConvNet {
     /// Three 3×3 convolutions (16, 32, 32 channels) with ReLU, the largest of 2×2 after the first and
@@ -13,7 +13,7 @@ impl ConvNet {
     ///
     /// # Errors
     /// A size of 0, or an image smaller than 4×4.
-    pub fn small_cnn(image: Shape, classes: usize) -> Result<Self> {
+    pub fn small_cnn(image: ConvShape, classes: usize) -> Result<Self> {
         small_cnn(Builder::new(image)?, classes)
     }
 
@@ -23,7 +23,7 @@ impl ConvNet {
     ///
     /// # Errors
     /// A size of 0.
-    pub fn resnet18(image: Shape, classes: usize, width: usize) -> Result<Self> {
+    pub fn resnet18(image: ConvShape, classes: usize, width: usize) -> Result<Self> {
         resnet18(Builder::new(image)?, classes, width)
     }
 }

@@ -5,7 +5,7 @@
 //! y = s q + e (e its residue) gets from output rows q + (e + p − k)/s, for the k that make this
 //! whole; these offsets are the same for all q, which makes one sweep for each residue.
 
-use crate::conv::shape::{Shape, Window};
+use crate::conv::shape::{ConvShape, Window};
 use crate::kernel::conv::winograd::{self, POINTS, SIDE};
 use crate::kernel::conv::{BLOCK, Packing, Sweep, Tap};
 
@@ -18,9 +18,9 @@ const TILED_PIXELS: usize = 1600;
 const TILED_IMAGES: usize = 28;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    pub(crate) from: Shape,
-    pub(crate) to: Shape,
+pub(crate) struct ConvPlan {
+    pub(crate) from: ConvShape,
+    pub(crate) to: ConvShape,
     pub(crate) taps: usize,
     /// Whether 3×3 tiles can be swept by Winograd's transform, both ways.
     pub(crate) tiles: bool,
@@ -34,9 +34,9 @@ pub(crate) struct Plan {
     pub(crate) backward: Vec<Sweep>,
 }
 
-impl Plan {
+impl ConvPlan {
     /// `planar`: the input comes by planes, one number a pixel.
-    pub(crate) fn new(from: Shape, to: Shape, window: Window, planar: bool) -> Self {
+    pub(crate) fn new(from: ConvShape, to: ConvShape, window: Window, planar: bool) -> Self {
         let Window { size: (tall, wide), stride, padding } = window;
         let pixel = if planar { 1 } else { BLOCK };
         let tiles = window.size == (3, 3) && stride == 1 && padding <= 2 && !planar;
@@ -151,7 +151,7 @@ impl Plan {
 }
 
 /// Images that are worth being packed together: enough pixels, and tiles that fill their blocks.
-fn group(to: Shape, tiles: bool) -> usize {
+fn group(to: ConvShape, tiles: bool) -> usize {
     let pixels = to.height * to.width;
     if !tiles {
         return (GROUP_PIXELS / pixels).clamp(1, GROUP_IMAGES);

@@ -9,7 +9,7 @@ use feasible::Real;
 
 use crate::conv::forward::Ask;
 use crate::conv::graph::Pooling;
-use crate::conv::shape::{Shape, Window};
+use crate::conv::shape::{ConvShape, Window};
 use crate::conv::spread::{Cut, spread, strands};
 use crate::conv::{ConvNet, ConvTape};
 use crate::kernel::Kernels;
@@ -19,7 +19,7 @@ use crate::simd::Level;
 
 /// The pixels of an image that a window at (r, c) sees, as (pixel, …) ranges of rows and columns.
 #[inline(always)]
-fn seen(window: &Window, from: Shape, r: usize, c: usize) -> [Range<usize>; 2] {
+fn seen(window: &Window, from: ConvShape, r: usize, c: usize) -> [Range<usize>; 2] {
     let along = |at: usize, size: usize, image: usize| {
         let start = at * window.stride;
         start.saturating_sub(window.padding)
@@ -36,7 +36,7 @@ fn takes_over<T: Real>(x: T, best: T) -> bool {
 
 compiled! {
     /// One plane, from values.
-    fn forward<T>(x: &[T], from: Shape, to: Shape, pooling: Pooling, window: &Window, y: &mut [T]) {
+    fn forward<T>(x: &[T], from: ConvShape, to: ConvShape, pooling: Pooling, window: &Window, y: &mut [T]) {
         let mean = T::ONE / T::from_f64((window.size.0 * window.size.1) as f64);
         for (place, y) in y.chunks_exact_mut(BLOCK).enumerate() {
             let [rows, columns] = seen(window, from, place / to.width, place % to.width);
@@ -62,7 +62,7 @@ compiled! {
     }
 
     /// Adds the gradient of one plane.
-    fn backward<T>(x: &[T], from: Shape, to: Shape, pooling: Pooling, window: &Window, gy: &[T], gx: &mut [T]) {
+    fn backward<T>(x: &[T], from: ConvShape, to: ConvShape, pooling: Pooling, window: &Window, gy: &[T], gx: &mut [T]) {
         let mean = T::ONE / T::from_f64((window.size.0 * window.size.1) as f64);
         for (place, gy) in gy.chunks_exact(BLOCK).enumerate() {
             let [rows, columns] = seen(window, from, place / to.width, place % to.width);
@@ -99,7 +99,7 @@ compiled! {
 }
 
 /// A plane without a border.
-fn plain(shape: Shape) -> Packing {
+fn plain(shape: ConvShape) -> Packing {
     Packing {
         pixel: BLOCK,
         stride: 1,
@@ -116,7 +116,7 @@ fn values<'a, T: Kernels>(
     level: Level,
     stored: &'a [T],
     reading: &Reading<T>,
-    shape: Shape,
+    shape: ConvShape,
     scratch: &'a mut [T],
 ) -> &'a [T] {
     if reading.is_plain() {

@@ -13,7 +13,7 @@ const WIDEST: usize = 1 << 24;
 
 /// channels × height × width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
+pub struct ConvShape {
     /// Channels.
     pub channels: usize,
     /// Rows.
@@ -22,7 +22,7 @@ pub struct Shape {
     pub width: usize,
 }
 
-impl Shape {
+impl ConvShape {
     /// channels × height × width.
     pub fn new(channels: usize, height: usize, width: usize) -> Self {
         Self { channels, height, width }
@@ -90,7 +90,7 @@ impl Window {
     }
 
     /// How many places it has on an image, (rows, columns).
-    pub(crate) fn places(&self, of: Shape, what: &str) -> Result<(usize, usize)> {
+    pub(crate) fn places(&self, of: ConvShape, what: &str) -> Result<(usize, usize)> {
         positive(&format!("height of the window of {what}"), self.size.0)?;
         positive(&format!("width of the window of {what}"), self.size.1)?;
         positive(&format!("stride of {what}"), self.stride)?;

@@ -14,10 +14,10 @@ const VARIABLE: &str = "FEASIBLE_SIMD";
 /// There is no way to name one the CPU lacks: levels come from [`Level::best`], [`Level::chosen`] and
 /// [`Level::available`] only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Level(Kind);
+pub struct Level(InstructionSet);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum InstructionSet {
     #[cfg(target_arch = "x86_64")]
     Avx512,
     #[cfg(target_arch = "x86_64")]
@@ -61,13 +61,13 @@ impl Level {
         #[cfg(target_arch = "x86_64")]
         {
             if std::is_x86_feature_detected!("avx512f") {
-                levels.push(Self(Kind::Avx512));
+                levels.push(Self(InstructionSet::Avx512));
             }
             if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
-                levels.push(Self(Kind::Avx2));
+                levels.push(Self(InstructionSet::Avx2));
             }
         }
-        levels.push(Self(Kind::Portable));
+        levels.push(Self(InstructionSet::Portable));
         levels
     }
 
@@ -75,16 +75,16 @@ impl Level {
     pub fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => "avx512",
+            InstructionSet::Avx512 => "avx512",
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => "avx2",
-            Kind::Portable => "portable",
+            InstructionSet::Avx2 => "avx2",
+            InstructionSet::Portable => "portable",
         }
     }
 
     #[inline(always)]
     #[cfg(target_arch = "x86_64")]
-    pub(crate) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> InstructionSet {
         self.0
     }
 }
@@ -99,7 +99,7 @@ mod tests {
         for level in Level::available() {
             assert_eq!(Level::named(level.name(), &Level::available()), Ok(level));
         }
-        let portable = [Level(Kind::Portable)];
+        let portable = [Level(InstructionSet::Portable)];
         assert_eq!(Level::named("portable", &portable), Ok(portable[0]));
         for wrong in ["avx2", "AVX2", "portable ", "fast"] {
             let said = Level::named(wrong, &portable).unwrap_err();

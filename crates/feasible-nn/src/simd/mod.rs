@@ -23,7 +23,7 @@ pub(crate) use avx2::Avx2;
 pub(crate) use avx512::Avx512;
 pub(crate) use exp::{exp, exp_of_minus, exp_of_minus_halved, sigmoid, sigmoid_of, tanh};
 #[cfg(target_arch = "x86_64")]
-pub(crate) use level::Kind;
+pub(crate) use level::InstructionSet;
 pub use level::Level;
 pub(crate) use portable::Portable;
 
@@ -187,10 +187,10 @@ macro_rules! dispatch {
                 }
                 match level.kind() {
                     // SAFETY: a level of this kind exists only where the CPU has the feature.
-                    $crate::simd::Kind::Avx512 => return unsafe { avx512($($arg),*) },
+                    $crate::simd::InstructionSet::Avx512 => return unsafe { avx512($($arg),*) },
                     // SAFETY: as above.
-                    $crate::simd::Kind::Avx2 => return unsafe { avx2($($arg),*) },
-                    $crate::simd::Kind::Portable => {}
+                    $crate::simd::InstructionSet::Avx2 => return unsafe { avx2($($arg),*) },
+                    $crate::simd::InstructionSet::Portable => {}
                 }
             }
             let _ = level;

@@ -189,8 +189,16 @@ fn variants(table: &AdultTable) -> Table {
             row.paper_at_zero.clone().unwrap_or_default(),
         ]
     };
-    let head =
-        ["", "test accuracy", "flip rate", "paper", "over c, train", "over c, test", "λ = 0", "paper"];
+    let head = [
+        "",
+        "test accuracy",
+        "flip rate",
+        "paper",
+        "over c, train",
+        "over c, test",
+        "λ = 0",
+        "paper",
+    ];
     Table {
         title: "Every variant".into(),
         lead: "Mean ± sd over seeds. Flip rates are on the test rows; over c is the share of rows over the \

@@ -10,7 +10,7 @@ mod robust;
 
 use feasible_report::Result;
 use feasible_report::figures::Figure;
-use feasible_report::layout::{Verdict, bounded, drawn, page, value};
+use feasible_report::layout::{PageVerdict, bounded, drawn, page, value};
 use feasible_run::summary::Spread;
 use minijinja::context;
 use serde::Serialize;
@@ -90,7 +90,7 @@ fn render(
         0 => seeds.to_string(),
         open => format!("{seeds} {open} without a verdict."),
     };
-    let verdict = Verdict { state: "none", sentence, more };
+    let verdict = PageVerdict { state: "none", sentence, more };
     let content = context! {
         eyebrow => "Feasible reproduction",
         title,

@@ -1,7 +1,7 @@
 //! What the paper claims of robust networks, and whether it shows here.
 
 use feasible_problem::text::{percent, short};
-use feasible_run::Standing;
+use feasible_run::RequirementResult;
 use feasible_run::attack::Curve;
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub(super) fn holds(name: &str, own: &Curve, nominal: &Curve, epsilon: f64, shar
 }
 
 /// The requirements are met, on the training images.
-pub(super) fn met(standings: &[Standing]) -> impl Iterator<Item = Shown> {
+pub(super) fn met(standings: &[RequirementResult]) -> impl Iterator<Item = Shown> {
     standings.iter().map(|standing| Shown {
         claim: format!("its loss under attack is at most {}", short(standing.limit)),
         found: format!("{} on the training images", short(standing.value.unwrap_or(f64::NAN))),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use feasible_data::disk;
 use feasible_problem::gallery::Gallery;
 use feasible_problem::plan::Plan;
-use feasible_problem::spec::{LimitKey, Override, Source};
+use feasible_problem::spec::{LimitKey, Override, ProblemSource};
 use feasible_run::Interrupt;
 use feasible_run::attack::{AttackOptions, AttackProgress, Curve};
 use feasible_run::error::{Error, Result};
@@ -191,7 +191,7 @@ impl RobustExperiment {
         let mut overrides = self.overrides(variant, how.budget);
         overrides.extend_from_slice(&how.overrides);
         overrides.push(Override::Threads(how.threads as u64));
-        let source = Source::open(variant.problem)?.with(&overrides);
+        let source = ProblemSource::open(variant.problem)?.with(&overrides);
         let plan = match &*known {
             Some(known) => known.variant(&source)?,
             None => Plan::check(&source)?,

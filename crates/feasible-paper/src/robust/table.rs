@@ -80,7 +80,7 @@ impl RobustTable {
             }
             let requirement = row.summary.train.requirements.first();
             let test = row.summary.test.as_ref().and_then(|test| test.requirements.first());
-            let value = |of: Option<&feasible_run::Standing>| {
+            let value = |of: Option<&feasible_run::RequirementResult>| {
                 of.and_then(|r| r.value).map_or(String::new(), short)
             };
             cells.push(requirement.map_or(String::new(), |r| format!("≤ {}", short(r.limit))));

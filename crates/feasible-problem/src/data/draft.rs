@@ -14,7 +14,7 @@ use super::{Data, TableHash};
 use crate::error::{Error, Result};
 use crate::gallery;
 use crate::held_out::fingerprints::units;
-use crate::spec::{CertifySpec, DataSpec, Source};
+use crate::spec::{CertifySpec, DataSpec, ProblemSource};
 
 /// A table of at most so many bytes is kept whole; of a larger one only the columns that requirements
 /// speak of are kept once it is encoded.
@@ -22,7 +22,7 @@ const KEPT_WHOLE: usize = 32 << 20;
 
 /// Data that are read, split and fitted to, but not encoded yet.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct DataDraft {
     pub(crate) table: Table,
     pub(crate) split: Split,
     pub(crate) reserve_rows: Vec<u32>,
@@ -36,14 +36,14 @@ pub(crate) struct Draft {
     pub(crate) large: bool,
 }
 
-impl Draft {
+impl DataDraft {
     /// Reads and prepares what `[data]` says, and completes `spec` with the defaults it used. A share of
     /// the training rows is kept back if `certify` is given.
     ///
     /// # Errors
     /// Keys that do not go together, files that cannot be read, columns that do not exist.
     pub(crate) fn load(
-        source: &Source,
+        source: &ProblemSource,
         spec: &mut DataSpec,
         certify: Option<&CertifySpec>,
     ) -> Result<Self> {
@@ -175,7 +175,11 @@ fn known_set(name: &str) -> Result<DataSet, feasible_data::Error> {
     })
 }
 
-fn target_spec(source: &Source, spec: &mut DataSpec, set: Option<&DataSet>) -> Result<TargetSpec> {
+fn target_spec(
+    source: &ProblemSource,
+    spec: &mut DataSpec,
+    set: Option<&DataSet>,
+) -> Result<TargetSpec> {
     let own = spec.target.is_some();
     let default = set.map(|set| set.target.clone()).filter(|_| !own);
     let (column, positive, group, task) = match default {
@@ -208,10 +212,10 @@ mod tests {
 
     /// Encoded whole and encoded as a large table is.
     fn both(text: &str) -> [Data; 2] {
-        let source = Source::new("t.toml", text);
+        let source = ProblemSource::new("t.toml", text);
         [false, true].map(|large| {
             let mut spec = source.parse(&[]).unwrap();
-            let mut draft = Draft::load(&source, &mut spec.data, None).unwrap();
+            let mut draft = DataDraft::load(&source, &mut spec.data, None).unwrap();
             assert!(!draft.large);
             draft.large = large;
             draft.encode(&BTreeSet::from(["city".to_string()])).unwrap()

@@ -2,16 +2,16 @@
 
 use feasible_data::{Encoder, Format, TargetEncoder};
 
-use super::Draft;
-use super::parts::{Part, keep_back, selected, split};
+use super::DataDraft;
+use super::parts::{TablePart, keep_back, selected, split};
 use crate::error::Result;
 use crate::gallery::{self, Gallery};
-use crate::spec::{CertifySpec, DataSpec, PerClassSpec, Source};
+use crate::spec::{CertifySpec, DataSpec, PerClassSpec, ProblemSource};
 
-impl Draft {
-    /// As [`Draft::load`], where `[data]` speaks of images.
+impl DataDraft {
+    /// As [`DataDraft::load`], where `[data]` speaks of images.
     pub(super) fn load_images(
-        source: &Source,
+        source: &ProblemSource,
         spec: &mut DataSpec,
         certify: Option<&CertifySpec>,
     ) -> Result<Self> {
@@ -33,11 +33,11 @@ impl Draft {
         };
         let given = gallery.split();
         let parts = match given.validation.is_empty() && given.test.is_empty() {
-            true => vec![(Part::All, given.train.clone())],
+            true => vec![(TablePart::All, given.train.clone())],
             false => vec![
-                (Part::Train, given.train.clone()),
-                (Part::Validation, given.validation.clone()),
-                (Part::Test, given.test.clone()),
+                (TablePart::Train, given.train.clone()),
+                (TablePart::Validation, given.validation.clone()),
+                (TablePart::Test, given.test.clone()),
             ],
         };
         let parts = selected(source, spec, gallery.table(), parts)?;
@@ -101,7 +101,7 @@ impl Draft {
 }
 
 /// Keys that only a table has a use for are not silently ignored.
-fn only_image_keys(source: &Source, spec: &DataSpec) -> Result<()> {
+fn only_image_keys(source: &ProblemSource, spec: &DataSpec) -> Result<()> {
     let others = DataSpec {
         source: None,
         directory: None,

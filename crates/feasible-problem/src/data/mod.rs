@@ -11,12 +11,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use feasible::{InputsBuilder, Samples, Targets};
-use feasible_data::image::{Images, Shape};
+use feasible_data::image::{ImageShape, Images};
 use feasible_data::{DataSet, Encoder, Format, Split, Table, TargetEncoder};
 
 use crate::error::{Error, Result};
 
-pub(crate) use draft::Draft;
+pub(crate) use draft::DataDraft;
 pub use hash::{TableHash, sha256, sha256_of_file};
 pub(crate) use tables::InMemory;
 pub use tables::{Files, Tables};
@@ -54,7 +54,7 @@ pub struct Data {
 
 impl Data {
     /// The size of an image, if the data are images.
-    pub fn image_shape(&self) -> Option<Shape> {
+    pub fn image_shape(&self) -> Option<ImageShape> {
         self.images.as_ref().map(|images| images.shape())
     }
 

@@ -6,19 +6,19 @@ use super::TableHash;
 use super::hash::{sha256, sha256_of_file};
 use crate::error::{Error, Result};
 use crate::held_out::fingerprints::units;
-use crate::spec::{CertifySettings, CertifySpec, DataSpec, Source, SplitSpec};
+use crate::spec::{CertifySettings, CertifySpec, DataSpec, ProblemSource, SplitSpec};
 
 /// Tables, one below the other.
 pub(super) struct Read {
     pub(super) table: Table,
     /// Rows by file: training, validation, test; one part if there is one table.
-    pub(super) parts: Vec<(Part, Vec<u32>)>,
+    pub(super) parts: Vec<(TablePart, Vec<u32>)>,
     pub(super) hashes: Vec<TableHash>,
 }
 
 /// What the rows of a file are for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum TablePart {
     All,
     Train,
     Validation,
@@ -27,15 +27,15 @@ pub(super) enum Part {
 
 /// What `[data]` names.
 pub(super) fn read(
-    source: &Source,
+    source: &ProblemSource,
     spec: &DataSpec,
     set: Option<&DataSet>,
     format: &Format,
 ) -> Result<Read> {
     let by_file = [
-        (Part::Train, &spec.train),
-        (Part::Validation, &spec.validation),
-        (Part::Test, &spec.test),
+        (TablePart::Train, &spec.train),
+        (TablePart::Validation, &spec.validation),
+        (TablePart::Test, &spec.test),
     ];
     let any_part = by_file.iter().any(|(_, path)| path.is_some());
     match (set, &spec.file, any_part) {
@@ -51,21 +51,24 @@ pub(super) fn read(
                     (set.tables_from(directory)?, hashes)
                 }
                 None => {
-                    let hash = |part: &feasible_data::embedded::Part| TableHash {
+                    let hash = |part: &feasible_data::embedded::EmbeddedFile| TableHash {
                         table: part.file.to_string(),
                         sha256: sha256(part.bytes),
                     };
                     (set.tables()?, set.parts.iter().map(hash).collect())
                 }
             };
-            let kinds: &[Part] =
-                if tables.len() == 1 { &[Part::All] } else { &[Part::Train, Part::Test] };
+            let kinds: &[TablePart] = if tables.len() == 1 {
+                &[TablePart::All]
+            } else {
+                &[TablePart::Train, TablePart::Test]
+            };
             concat(set.name, kinds.iter().copied().zip(tables).collect(), hashes)
         }
         (None, Some(path), false) => {
             let (table, sha256) = source.tables().read(path, format)?;
             let hash = TableHash { table: path.display().to_string(), sha256 };
-            concat(&hash.table.clone(), vec![(Part::All, table)], vec![hash])
+            concat(&hash.table.clone(), vec![(TablePart::All, table)], vec![hash])
         }
         (None, None, true) => {
             if spec.train.is_none() {
@@ -90,8 +93,8 @@ pub(super) fn read(
     }
 }
 
-fn concat(name: &str, tables: Vec<(Part, Table)>, hashes: Vec<TableHash>) -> Result<Read> {
-    let (kinds, tables): (Vec<Part>, Vec<Table>) = tables.into_iter().unzip();
+fn concat(name: &str, tables: Vec<(TablePart, Table)>, hashes: Vec<TableHash>) -> Result<Read> {
+    let (kinds, tables): (Vec<TablePart>, Vec<Table>) = tables.into_iter().unzip();
     let (table, ranges) = Table::concat(name, tables)?;
     let parts = kinds.into_iter().zip(ranges.into_iter().map(Iterator::collect)).collect();
     Ok(Read { table, parts, hashes })
@@ -99,11 +102,11 @@ fn concat(name: &str, tables: Vec<(Part, Table)>, hashes: Vec<TableHash>) -> Res
 
 /// The rows that `rows` selects.
 pub(super) fn selected(
-    source: &Source,
+    source: &ProblemSource,
     spec: &DataSpec,
     table: &Table,
-    mut parts: Vec<(Part, Vec<u32>)>,
-) -> Result<Vec<(Part, Vec<u32>)>> {
+    mut parts: Vec<(TablePart, Vec<u32>)>,
+) -> Result<Vec<(TablePart, Vec<u32>)>> {
     let Some(text) = &spec.rows else { return Ok(parts) };
     let expression = Expression::parse(text).map_err(|e| source.at("data.rows", e.to_string()))?;
     let filter = expression.bind(table, None, UnknownCategories::Reject);
@@ -116,18 +119,18 @@ pub(super) fn selected(
 
 /// The split by file, by column or by fractions; training rows give some to validation if asked.
 pub(super) fn split(
-    source: &Source,
+    source: &ProblemSource,
     spec: &mut DataSpec,
     set: Option<&DataSet>,
     table: &Table,
-    parts: Vec<(Part, Vec<u32>)>,
+    parts: Vec<(TablePart, Vec<u32>)>,
     unit: Option<&str>,
 ) -> Result<Split> {
     if spec.split.is_some() && spec.split_by.is_some() {
         return Err(source.at("data.split", "give only one of `split` and `split_by`"));
     }
     let split_error = |e| placed(source, "data.split", e);
-    if let [(Part::All, rows)] = &parts[..] {
+    if let [(TablePart::All, rows)] = &parts[..] {
         if let Some(by) = &spec.split_by {
             return Split::by_column(table, rows, by).map_err(|e| source.about("data.split_by", e));
         }
@@ -170,12 +173,15 @@ pub(super) fn split(
     if spec.split_by.is_some() {
         return Err(source.at("data.split_by", "the tables are already split by file"));
     }
-    let of = |wanted: Part| -> Vec<u32> {
+    let of = |wanted: TablePart| -> Vec<u32> {
         let rows = parts.iter().filter(|(part, _)| *part == wanted);
         rows.flat_map(|(_, rows)| rows.iter().copied()).collect()
     };
-    let mut split =
-        Split { train: of(Part::Train), validation: of(Part::Validation), test: of(Part::Test) };
+    let mut split = Split {
+        train: of(TablePart::Train),
+        validation: of(TablePart::Validation),
+        test: of(TablePart::Test),
+    };
     if let Some(given) = &spec.split {
         if given.train.is_some() || given.test.is_some() || !split.validation.is_empty() {
             return Err(source.at(
@@ -203,7 +209,7 @@ pub(super) fn split(
 
 /// Takes the reserve out of the training rows.
 pub(super) fn keep_back(
-    source: &Source,
+    source: &ProblemSource,
     certify: &CertifySpec,
     table: &Table,
     split: &mut Split,
@@ -248,7 +254,7 @@ fn drawn(table: &Table, rows: &[u32], fractions: &Fractions, unit: Option<&str>)
 }
 
 /// An error at its key.
-pub(super) fn placed(source: &Source, key: &str, error: Error) -> Error {
+pub(super) fn placed(source: &ProblemSource, key: &str, error: Error) -> Error {
     match error {
         Error::Data(error) => source.about(key, error),
         other => source.at(key, other.to_string()),

@@ -3,8 +3,8 @@
 
 mod exchange;
 pub mod fingerprints;
-pub mod overlap;
 mod format;
+pub mod overlap;
 
 pub use fingerprints::{Fingerprints, Once};
 pub use overlap::{HeldOut, Repetition};

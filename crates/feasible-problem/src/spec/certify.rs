@@ -30,7 +30,7 @@ use feasible::limit::suggestion;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Source;
+use super::ProblemSource;
 use crate::error::{Error, Result};
 
 /// The most times the computed margin.
@@ -272,7 +272,7 @@ impl CertifySpec {
     }
 
     /// Numbers outside their range, placed.
-    pub fn check(&self, source: &Source) -> Result<()> {
+    pub fn check(&self, source: &ProblemSource) -> Result<()> {
         let wrong = |key: &str, message: &str| {
             // The short form has no keys of its own.
             Err::<(), Error>(source.at(&format!("certify.{key}"), message))

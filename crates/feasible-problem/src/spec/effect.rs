@@ -20,7 +20,7 @@
 
 use super::model::ModelKind;
 use super::training::{DualMethodName, DualSpec, LearnerName, OptimiserName};
-use super::{Source, Spec};
+use super::{ProblemSource, Spec};
 use crate::error::Result;
 use crate::recipe;
 
@@ -28,7 +28,7 @@ use crate::recipe;
 ///
 /// # Errors
 /// The first such key, with where it applies.
-pub(crate) fn check(source: &Source, spec: &mut Spec) -> Result<()> {
+pub(crate) fn check(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
     let unknown = |name: &String| feasible_data::DataSet::named(name).is_err();
     if !spec.data.is_images() && spec.data.source.as_ref().is_some_and(unknown) {
         // Whether tables or images are meant is not known: a better error follows.
@@ -42,7 +42,7 @@ pub(crate) fn check(source: &Source, spec: &mut Spec) -> Result<()> {
 
 /// A key that is given to no effect, unless an override of `chosen` is why: then it goes.
 fn without_effect<T>(
-    source: &Source,
+    source: &ProblemSource,
     (section, key): (&str, &str),
     value: &mut Option<T>,
     chosen: Option<&str>,
@@ -59,7 +59,7 @@ fn without_effect<T>(
     Err(source.at(&path, format!("has no effect: {reason}. Remove it")))
 }
 
-fn model(source: &Source, spec: &mut Spec) -> Result<()> {
+fn model(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
     use ModelKind::{Cnn, Kernel, Mlp, Resnet18};
     let model = &mut spec.model;
     let kind = model.kind;
@@ -101,7 +101,7 @@ fn model(source: &Source, spec: &mut Spec) -> Result<()> {
     Ok(())
 }
 
-fn training(source: &Source, spec: &mut Spec) -> Result<()> {
+fn training(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
     let images = spec.data.is_images();
     let settings = recipe::settings(&spec.training, images);
     let training = &mut spec.training;
@@ -136,7 +136,7 @@ fn training(source: &Source, spec: &mut Spec) -> Result<()> {
 
 /// Keys of a dual optimiser; the exact learner has no method.
 fn dual(
-    source: &Source,
+    source: &ProblemSource,
     section: &str,
     given: &mut DualSpec,
     method: Option<DualMethodName>,
@@ -156,7 +156,7 @@ fn dual(
     Ok(())
 }
 
-fn requirements(source: &Source, spec: &mut Spec) -> Result<()> {
+fn requirements(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
     let images = spec.data.is_images();
     let settings = recipe::settings(&spec.training, images);
     let exact = settings.learner.name() == LearnerName::Exact;
@@ -194,7 +194,7 @@ fn requirements(source: &Source, spec: &mut Spec) -> Result<()> {
     Ok(())
 }
 
-fn data(source: &Source, spec: &mut Spec) -> Result<()> {
+fn data(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
     let data = &mut spec.data;
     if data.source.is_none() {
         let reason = "it is where the files of a named `source` are";

@@ -16,11 +16,11 @@
 //! at_most = 1e-3
 //! counterfactual = { swap = { gender = ["Male", "Female"] } }
 //! "#;
-//! let source = feasible_problem::Source::new("my.toml", text);
+//! let source = feasible_problem::ProblemSource::new("my.toml", text);
 //! let spec = source.parse(&[])?;
 //! assert_eq!(spec.requirements[0].at_most, Some(1e-3));
 //!
-//! let wrong = feasible_problem::Source::new("my.toml", text.replace("at_most", "atmost"));
+//! let wrong = feasible_problem::ProblemSource::new("my.toml", text.replace("at_most", "atmost"));
 //! let error = wrong.parse(&[]).unwrap_err().to_string();
 //! assert!(error.starts_with("my.toml:13:1: requirement[0].atmost: unknown key 'atmost': did you mean 'at_most'?"), "{error}");
 //! # Ok::<(), feasible_problem::Error>(())
@@ -54,8 +54,10 @@ pub use data::{DataSpec, PerClassSpec, SplitSpec};
 pub use model::{ModelKind, ModelSpec};
 pub use objective::{EvaluationAttackSpec, EvaluationSpec, ObjectiveSpec};
 pub use overrides::{Override, apply as apply_overrides};
-pub use requirement::{Counterfactuals, Fairness, Kind, LimitKey, Rate, RequirementSpec};
-pub use source::Source;
+pub use requirement::{
+    Counterfactuals, Fairness, LimitKey, Rate, RequirementKind, RequirementSpec,
+};
+pub use source::ProblemSource;
 pub use training::{
     CheckpointSpec, DualMethodName, DualSpec, Keep, LearnerName, OptimiserName, Recipe,
     ScheduleSpec, TrainingSpec,

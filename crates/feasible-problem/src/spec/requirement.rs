@@ -59,7 +59,7 @@ pub struct RequirementSpec {
     pub name: String,
     /// On average or for every sample. Default `average`.
     #[serde(default)]
-    pub kind: Kind,
+    pub kind: RequirementKind,
     /// The loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossName>,
@@ -117,7 +117,7 @@ pub struct RequirementSpec {
 /// On average over the samples, or for each of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum RequirementKind {
     /// One multiplier μ.
     #[default]
     Average,

@@ -12,14 +12,14 @@ use super::locate::{Places, line_and_column};
 use super::overrides::{self, Override};
 use crate::data::{Files, InMemory, Tables};
 use crate::embedded;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, KeyPlace, Result};
 
 /// The largest problem file, in bytes.
 const LARGEST: u64 = 16_000_000;
 
 /// A problem file: its name, its text and the overrides put on it.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct ProblemSource {
     name: String,
     text: String,
     directory: PathBuf,
@@ -28,7 +28,7 @@ pub struct Source {
     tables: Arc<dyn Tables>,
 }
 
-impl Source {
+impl ProblemSource {
     /// From text; `name` stands for the file in messages.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
@@ -85,14 +85,14 @@ impl Source {
         &self.text
     }
 
-    /// Puts overrides on it, of which later ones win; they apply from the next [`Source::parse`] on.
+    /// Puts overrides on it, of which later ones win; they apply from the next [`ProblemSource::parse`] on.
     #[must_use]
     pub fn with(mut self, overrides: &[Override]) -> Self {
         self.overrides.extend_from_slice(overrides);
         self
     }
 
-    /// As [`Source::with`], each written as `key=value`.
+    /// As [`ProblemSource::with`], each written as `key=value`.
     #[must_use]
     pub fn with_overrides(self, overrides: &[String]) -> Self {
         let overrides: Vec<Override> = overrides.iter().cloned().map(Override::Text).collect();
@@ -131,7 +131,7 @@ impl Source {
             });
             match set_by {
                 Some(given) => Error::Problem {
-                    place: Place {
+                    place: KeyPlace {
                         file: self.name.clone(),
                         at: None,
                         key: path,
@@ -157,7 +157,7 @@ impl Source {
 
     fn wrong(&self, key: &str, byte: Option<usize>, message: String) -> Error {
         let at = byte.map(|byte| line_and_column(&self.text, byte));
-        let place = Place { file: self.name.clone(), at, key: key.into(), set_by: None };
+        let place = KeyPlace { file: self.name.clone(), at, key: key.into(), set_by: None };
         Error::Problem { place, message }
     }
 
@@ -218,7 +218,7 @@ impl Source {
         }) {
             let key = given.path(&self.text).unwrap_or_else(|| section.to_string());
             let set_by = Some(given.to_string());
-            let place = Place { file: self.name.clone(), at: None, key, set_by };
+            let place = KeyPlace { file: self.name.clone(), at: None, key, set_by };
             return Error::Problem { place, message };
         }
         match named.and_then(|name| self.places.mention(section, &name)) {

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use feasible_problem::{Plan, Source};
+use feasible_problem::{Plan, ProblemSource};
 
 /// A generator of its own, so that the table is the same for ever.
 struct Lcg(u64);
@@ -42,7 +42,7 @@ pub fn write(directory: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 /// A problem on [`people`] with `requirements` and `training` lines.
-pub fn problem(directory: &Path, requirements: &str, training: &str) -> Source {
+pub fn problem(directory: &Path, requirements: &str, training: &str) -> ProblemSource {
     write(directory, "people.csv", &people(300));
     let text = format!(
         "[data]\nfile = \"people.csv\"\ntarget = \"income\"\npositive = \"high\"\n\
@@ -50,7 +50,7 @@ pub fn problem(directory: &Path, requirements: &str, training: &str) -> Source {
          {requirements}\n[training]\n{training}\n"
     );
     let path = write(directory, "problem.toml", &text);
-    Source::open(path.to_str().unwrap()).unwrap()
+    ProblemSource::open(path.to_str().unwrap()).unwrap()
 }
 
 pub const GENDER: &str = "[[requirement]]\nname = \"gender\"\nloss = \"kl\"\nkind = \"pointwise\"\n\
@@ -61,7 +61,7 @@ pub fn plan(directory: &Path, requirements: &str, training: &str) -> Plan {
 }
 
 /// The message of a problem that is refused, without its directory.
-pub fn refused(directory: &Path, source: &Source) -> String {
+pub fn refused(directory: &Path, source: &ProblemSource) -> String {
     let error = Plan::check(source).map(|_| ()).unwrap_err().to_string();
     error.replace(&format!("{}/", directory.display()), "")
 }

@@ -12,14 +12,14 @@ pub(crate) const MARGIN: f64 = 14.0;
 #[derive(Debug, Default)]
 pub(crate) struct Svg {
     body: String,
-    shapes: Vec<Shape>,
+    shapes: Vec<SvgShape>,
     /// Shapes that are seen only when pointed at are not kept.
     hidden: bool,
 }
 
 /// What is seen.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Shape {
+pub(crate) enum SvgShape {
     Text { class: String, at: (f64, f64), text: String },
     Rect { class: String, at: (f64, f64), size: (f64, f64) },
     Dot { class: String, at: (f64, f64), radius: f64 },
@@ -28,7 +28,7 @@ pub(crate) enum Shape {
 
 impl Svg {
     /// What is seen, in order.
-    pub(crate) fn shapes(&self) -> &[Shape] {
+    pub(crate) fn shapes(&self) -> &[SvgShape] {
         &self.shapes
     }
 
@@ -37,7 +37,7 @@ impl Svg {
         self.hidden = true;
     }
 
-    fn keep(&mut self, shape: impl FnOnce() -> Shape) {
+    fn keep(&mut self, shape: impl FnOnce() -> SvgShape) {
         if !self.hidden {
             self.shapes.push(shape());
         }
@@ -51,7 +51,7 @@ impl Svg {
     /// A line of text at (x, y).
     pub(crate) fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
         let text = &*feasible_data::visible(text);
-        self.keep(|| Shape::Text { class: class.into(), at: (x, y), text: text.into() });
+        self.keep(|| SvgShape::Text { class: class.into(), at: (x, y), text: text.into() });
         let (x, y) = (coordinate(x), coordinate(y));
         // Writing to a String cannot fail.
         let _ =
@@ -60,7 +60,7 @@ impl Svg {
 
     /// A straight line.
     pub(crate) fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
-        self.keep(|| Shape::Path {
+        self.keep(|| SvgShape::Path {
             class: class.into(),
             dash: String::new(),
             points: vec![Some((x1, y1)), Some((x2, y2))],
@@ -71,7 +71,7 @@ impl Svg {
 
     /// A rectangle; `inside` is markup such as a title.
     pub(crate) fn rect(&mut self, class: &str, at: (f64, f64), size: (f64, f64), inside: &str) {
-        self.keep(|| Shape::Rect { class: class.into(), at, size });
+        self.keep(|| SvgShape::Rect { class: class.into(), at, size });
         let [x, y, w, h] = [at.0, at.1, size.0.max(0.0), size.1.max(0.0)].map(coordinate);
         let _ = write!(
             self.body,
@@ -81,7 +81,7 @@ impl Svg {
 
     /// A dot.
     pub(crate) fn dot(&mut self, class: &str, (x, y): (f64, f64), radius: f64, inside: &str) {
-        self.keep(|| Shape::Dot { class: class.into(), at: (x, y), radius });
+        self.keep(|| SvgShape::Dot { class: class.into(), at: (x, y), radius });
         let [x, y, r] = [x, y, radius].map(coordinate);
         let _ = write!(
             self.body,
@@ -106,7 +106,7 @@ impl Svg {
         if d.is_empty() {
             return;
         }
-        self.keep(|| Shape::Path {
+        self.keep(|| SvgShape::Path {
             class: class.into(),
             dash: dash.into(),
             points: points.to_vec(),

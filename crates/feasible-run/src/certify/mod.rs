@@ -11,15 +11,15 @@
 //! The bounds are [`feasible::certificate`]'s, the paper's [`feasible::theory`]'s.
 
 mod chosen;
+mod format;
 mod record;
 pub(crate) mod subject;
 mod theory;
-mod format;
 
 use feasible::certificate::{Certificate, Claim, Count, Design, Simultaneous, Values};
 use feasible::{Loss, Population, Problem, Targets, ViewShift};
 use feasible_data::Change;
-use feasible_problem::clause::{Clause, Ground};
+use feasible_problem::clause::{Clause, SampledTable};
 use feasible_problem::held_out::fingerprints::units;
 use feasible_problem::held_out::{HeldOut, Repetition};
 use feasible_problem::network::Network;
@@ -29,9 +29,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::evaluate::{class_of, outputs};
 
+pub use format::{bound, verdict};
 pub use record::RunRecord;
 pub use theory::{Approximation, SetClass, Theory, UniformBound, dimension_of};
-pub use format::{bound, verdict};
 
 /// What is certified about a model's requirements on the population that held-out rows were drawn from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,19 +106,19 @@ impl Judged<'_> {
         &self,
         design: &Design,
         rows: String,
-        ground: &mut Ground<'_>,
+        sampled: &mut SampledTable<'_>,
         unit: Option<&str>,
     ) -> Result<Certification> {
-        let count = ground.samples.len();
+        let count = sampled.samples.len();
         if count == 0 {
             return Err(Error::unfit("certificate", "there is no row: give a table with rows"));
         }
         let units = match unit {
-            Some(column) => Some(units(ground.table, ground.rows, column)?),
+            Some(column) => Some(units(sampled.table, sampled.rows, column)?),
             None => None,
         };
         let certificate = {
-            let claims = self.claims(design, ground, units.as_deref())?;
+            let claims = self.claims(design, sampled, units.as_deref())?;
             Certificate::new(&claims, design.delta, design.simultaneous)
         };
         Ok(Certification {
@@ -128,7 +128,7 @@ impl Judged<'_> {
             all_but: design.all_but,
             certificate,
             chosen: false,
-            flip_rates: self.flip_rates(design, ground, units.as_deref())?,
+            flip_rates: self.flip_rates(design, sampled, units.as_deref())?,
             theory: None,
             held_out: HeldOut::ByRecord,
             repetition: None,
@@ -144,14 +144,14 @@ impl Judged<'_> {
     pub(crate) fn claims(
         &self,
         design: &Design,
-        ground: &mut Ground<'_>,
+        sampled: &mut SampledTable<'_>,
         units: Option<&[u32]>,
     ) -> Result<Vec<Claim>> {
-        let everyone = Population::new(ground.samples.clone());
+        let everyone = Population::new(sampled.samples.clone());
         let mut draft = Problem::minimise(&everyone, self.loss.clone());
         let mut present = Vec::new();
         for clause in self.clauses {
-            let requirement = clause.on(ground)?;
+            let requirement = clause.on(sampled)?;
             present.push(requirement.is_some());
             if let Some(requirement) = requirement {
                 draft = draft.subject_to(requirement);
@@ -180,15 +180,15 @@ impl Judged<'_> {
     fn flip_rates(
         &self,
         design: &Design,
-        ground: &mut Ground<'_>,
+        sampled: &mut SampledTable<'_>,
         units: Option<&[u32]>,
     ) -> Result<Vec<FlipBound>> {
-        let samples = ground.samples.clone();
+        let samples = sampled.samples.clone();
         if !matches!(samples.targets(), Targets::Classes(_)) {
             return Ok(Vec::new());
         }
         let shifts: Vec<_> =
-            self.changes.iter().map(|change| ground.shift(change)).collect::<Result<_, _>>()?;
+            self.changes.iter().map(|change| sampled.shift(change)).collect::<Result<_, _>>()?;
         let views: Vec<_> = shifts.iter().map(|shift| ViewShift::Sparse(shift)).collect();
         let views = outputs(self.model, self.theta, samples.inputs(), &views);
         let k = feasible::Model::output_width(self.model);
@@ -204,7 +204,11 @@ impl Judged<'_> {
                     .upper(design.method, design.delta),
                 None => count.upper(design.delta),
             };
-            Ok(FlipBound { counterfactual: change.name().to_string(), changed: count.hits(), upper })
+            Ok(FlipBound {
+                counterfactual: change.name().to_string(),
+                changed: count.hits(),
+                upper,
+            })
         };
         self.changes.iter().zip(&views[1..]).map(bound).collect()
     }

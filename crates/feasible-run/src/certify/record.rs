@@ -6,11 +6,11 @@ use std::sync::Arc;
 use feasible::certificate::Design;
 use feasible_data::{Table, UnknownCategories, Unseen};
 use feasible_problem::Fingerprints;
-use feasible_problem::clause::Ground;
+use feasible_problem::clause::SampledTable;
 use feasible_problem::data::sha256_of_file;
 use feasible_problem::held_out::Once;
 use feasible_problem::plan::Plan;
-use feasible_problem::spec::{CertifySpec, Source};
+use feasible_problem::spec::{CertifySpec, ProblemSource};
 use feasible_problem::text::grouped;
 
 use super::{Certification, Judged, chosen};
@@ -58,7 +58,7 @@ impl RunRecord {
         let info = parse::run_info(&at(RUN), &bytes(RUN)?)?;
         let problem = String::from_utf8(bytes(PROBLEM)?)
             .map_err(|error| damaged(PROBLEM, error.to_string()))?;
-        let certify = Source::new(at(PROBLEM), problem).parse(&[])?.certify;
+        let certify = ProblemSource::new(at(PROBLEM), problem).parse(&[])?.certify;
         let fingerprints = read_from(&directory, FINGERPRINTS)?.ok_or_else(|| missing(&shown))?;
         let fingerprints = parse::fingerprints(&at(FINGERPRINTS), &fingerprints)?;
         Ok(Self { directory, model, info, fingerprints, certify })
@@ -130,9 +130,10 @@ impl RunRecord {
         let encoder = self.model.encoder(unseen);
         let target = &self.model.manifest().target;
         let samples = Arc::new(feasible_data::samples(table, &rows, &encoder, target)?);
-        let mut ground = Ground::new(table, &rows, &samples, &encoder, UnknownCategories::MatchNothing);
+        let mut sampled =
+            SampledTable::new(table, &rows, &samples, &encoder, UnknownCategories::MatchNothing);
         let which = format!("the {} rows of {}", grouped(rows.len()), table.name());
-        let mut certification = self.judged().certify(&design, which, &mut ground, unit)?;
+        let mut certification = self.judged().certify(&design, which, &mut sampled, unit)?;
         (certification.held_out, certification.repetition) = (held_out, once.repetition);
         certification.notes.extend(note);
         Ok(self.with_theory(certification))
@@ -305,9 +306,14 @@ impl Judged<'_> {
         plan.refuse_used(&once.rows, unit)?;
         let rows = &once.rows;
         let samples = data.held_out(rows)?;
-        let mut ground =
-            Ground::new(&data.table, rows, &samples, &data.encoder, UnknownCategories::MatchNothing);
-        let mut certification = self.certify(design, which(rows.len()), &mut ground, unit)?;
+        let mut sampled = SampledTable::new(
+            &data.table,
+            rows,
+            &samples,
+            &data.encoder,
+            UnknownCategories::MatchNothing,
+        );
+        let mut certification = self.certify(design, which(rows.len()), &mut sampled, unit)?;
         certification.repetition = once.repetition;
         Ok(certification)
     }

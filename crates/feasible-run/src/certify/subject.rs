@@ -5,7 +5,7 @@ use feasible::certificate::{Claim, Evidence};
 use feasible::requirement::Sense;
 use feasible_problem::clause::{Against, Clause};
 use feasible_problem::describe::adversary;
-use feasible_problem::spec::Kind;
+use feasible_problem::spec::RequirementKind;
 use feasible_problem::text::short;
 
 /// Puts a claim of the core into the user's words: an accuracy where the core sees an error, and whose
@@ -40,7 +40,7 @@ fn subject(clause: &Clause) -> String {
         (None, Some(attack)) => format!(" (at x + δ, {})", adversary(attack)),
         (None, None) => String::new(),
     };
-    if clause.kind == Kind::Pointwise {
+    if clause.kind == RequirementKind::Pointwise {
         let limit = short(clause.bound.limit());
         let side = match clause.bound {
             feasible_problem::clause::Bound::AtMost(_) => "exceeds",

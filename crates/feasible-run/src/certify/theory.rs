@@ -6,7 +6,7 @@ use feasible::requirement::{Limit, Term};
 use feasible::theory::{approximation_error, dimension, is_vacuous, squared_violations, zeta};
 use feasible::{Kind, Loss, Model, Multipliers, Solution, View};
 use feasible_nn::Activation;
-use feasible_problem::network::{Network, Shape};
+use feasible_problem::network::{Network, NetworkShape};
 use feasible_problem::plan::Plan;
 use feasible_problem::settings::{ExactDual, LearnerSettings};
 use feasible_problem::text::{grouped, short};
@@ -78,8 +78,8 @@ pub fn dimension_of(network: &Network) -> Option<f64> {
         return None;
     }
     match network.shape() {
-        Shape::Linear { inputs, .. } => Some(dimension::linear(inputs)),
-        Shape::Mlp { mut widths, activation } => {
+        NetworkShape::Linear { inputs, .. } => Some(dimension::linear(inputs)),
+        NetworkShape::Mlp { mut widths, activation } => {
             if let Some(last) = widths.last_mut() {
                 *last = 1;
             }
@@ -90,7 +90,7 @@ pub fn dimension_of(network: &Network) -> Option<f64> {
                 Activation::Silu => dimension::exponential(&widths),
             })
         }
-        Shape::Kernel { .. } | Shape::Cnn(_) | Shape::Resnet18(_) => None,
+        NetworkShape::Kernel { .. } | NetworkShape::Cnn(_) | NetworkShape::Resnet18(_) => None,
     }
 }
 
@@ -102,8 +102,10 @@ fn class_of(network: &Network, term: &Term) -> Result<SetClass, String> {
         return unknown(&format!("{{{loss} > c}}, with x changed,"));
     }
     match network.shape() {
-        Shape::Kernel { .. } => return Err("the centres of the kernels are training rows".into()),
-        Shape::Cnn(_) | Shape::Resnet18(_) => {
+        NetworkShape::Kernel { .. } => {
+            return Err("the centres of the kernels are training rows".into());
+        }
+        NetworkShape::Cnn(_) | NetworkShape::Resnet18(_) => {
             return Err("the VC dimension of convolutional networks is not computed".into());
         }
         _ if network.output_width() > 2 => {
@@ -112,8 +114,8 @@ fn class_of(network: &Network, term: &Term) -> Result<SetClass, String> {
         _ => {}
     }
     let linear = match network.shape() {
-        Shape::Linear { inputs, .. } => Some(inputs),
-        Shape::Mlp { widths, .. } if widths.len() == 2 => Some(widths[0]),
+        NetworkShape::Linear { inputs, .. } => Some(inputs),
+        NetworkShape::Mlp { widths, .. } if widths.len() == 2 => Some(widths[0]),
         _ => None,
     };
     match (linear, dimension_of(network)) {

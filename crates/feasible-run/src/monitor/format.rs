@@ -1,13 +1,13 @@
 //! What a ledger proves, in words.
 
-use feasible::monitor::Verdict;
+use feasible::monitor::MonitorVerdict;
 use feasible::requirement::Sense;
 use feasible_problem::text::precise_percent as percent;
 use feasible_problem::text::{Align, Grid, grouped, short};
 
-use super::standing::{Standing, WatchedRequirement};
+use super::report::{MonitorReport, WatchedRequirement};
 
-impl Standing {
+impl MonitorReport {
     /// As a table and sentences for people.
     pub fn to_text(&self) -> String {
         let mut text = format!(
@@ -75,7 +75,7 @@ impl WatchedRequirement {
         let so_far = format!("on average over the {} so far", counted(self.looks.len()));
         let bound = self.bound().map_or(limit.clone(), |bound| self.shown(bound));
         match (self.verdict, &self.suspended, self.value) {
-            (Verdict::Certified, ..) => format!("{subject} is {side} {bound} {so_far}."),
+            (MonitorVerdict::Certified, ..) => format!("{subject} is {side} {bound} {so_far}."),
             (_, Some(since), _) => format!(
                 "{subject} is {side} {bound} {so_far}, but the tables since '{since}' speak against it; not \
                  certified until they no longer do."

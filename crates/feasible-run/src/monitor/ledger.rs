@@ -67,12 +67,12 @@ pub(crate) struct Entry {
     pub(crate) inputs: String,
     pub(crate) sketches: [Sketch; 2],
     /// One for each requirement.
-    pub(crate) requirements: Vec<Option<Seen>>,
+    pub(crate) requirements: Vec<Option<TableEvidence>>,
 }
 
 /// What a table says about a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct TableEvidence {
     pub(crate) rows: u64,
     pub(crate) value: f64,
     pub(crate) bets: Wealth,
@@ -134,7 +134,7 @@ impl Ledger {
             }
             Some(header) => {
                 let entry: Entry = json(body)?;
-                let whole = |seen: &Seen| seen.bets.is_whole() && seen.value.is_finite();
+                let whole = |seen: &TableEvidence| seen.bets.is_whole() && seen.value.is_finite();
                 if entry.table != self.entries.len() + 1
                     || entry.labels_of.is_some_and(|of| of == 0 || of >= entry.table)
                     || entry.requirements.len() != header.requirements.len()
@@ -234,7 +234,11 @@ mod tests {
             content: format!("c{table}"),
             inputs: format!("i{table}"),
             sketches: [Sketch::default(), Sketch::default()],
-            requirements: vec![Some(Seen { rows: 100, value: table as f64 / 100.0, bets })],
+            requirements: vec![Some(TableEvidence {
+                rows: 100,
+                value: table as f64 / 100.0,
+                bets,
+            })],
         }
     }
 

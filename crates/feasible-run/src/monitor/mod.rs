@@ -5,22 +5,22 @@
 //! | refuse rows of the training, and rows that were counted before | `rows` |
 //! | bet on the rows of a table | `observe` |
 //! | keep what came of it, once and for all | `ledger` |
-//! | judge: a function of the ledger and of nothing else | [`Standing`] |
+//! | judge: a function of the ledger and of nothing else | [`MonitorReport`] |
 //!
 //! The bets and what they prove are [`feasible::monitor`]'s.
 
+mod format;
 mod ledger;
 mod observe;
+mod report;
 mod rows;
-mod standing;
-mod format;
 
 use std::path::Path;
 
 use feasible::certificate::Design;
 use feasible_data::{Table, Unseen};
 
-pub use standing::{Standing, TableLook, WatchedRequirement, WatchedTable};
+pub use report::{MonitorReport, TableLook, WatchedRequirement, WatchedTable};
 
 use crate::certify::RunRecord;
 use crate::error::{Error, Result};

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use feasible::certificate::{Claim, Design, Difference, Evidence};
-use feasible::monitor::{Plan, Wager, Wealth};
+use feasible::monitor::{MonitorPlan, Wager, Wealth};
 use feasible::requirement::Sense;
 use feasible::stream::{Purpose, Stream};
 use feasible::{Loss, Samples, Targets};
 use feasible_data::{Column, Encoder, Table, UnknownCategories, Unseen};
-use feasible_problem::clause::{Against, Bound, Clause, Ground};
-use feasible_problem::spec::Kind;
+use feasible_problem::clause::{Against, Bound, Clause, SampledTable};
+use feasible_problem::spec::RequirementKind;
 
-use super::ledger::{Seen, Watched};
+use super::ledger::{TableEvidence, Watched};
 use crate::certify::subject::spoken;
 use crate::certify::{Judged, RunRecord};
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ pub(crate) fn watched(record: &RunRecord, design: &Design) -> Vec<Watched> {
     let width = feasible::Model::output_width(model.network());
     let one = |clause: &Clause| {
         let (sense, limit) = match (clause.kind, clause.bound) {
-            (Kind::Pointwise, _) => {
+            (RequirementKind::Pointwise, _) => {
                 (Sense::AtMost, if clause.all_but > 0.0 { clause.all_but } else { design.all_but })
             }
             (_, Bound::AtMost(limit)) => (Sense::AtMost, limit),
@@ -49,8 +49,8 @@ pub(crate) fn watched(record: &RunRecord, design: &Design) -> Vec<Watched> {
         };
         let claim = spoken(clause, claim);
         let bound = match clause.kind {
-            Kind::Pointwise => Some(1.0),
-            Kind::Average => measure(clause).properties(width).bound,
+            RequirementKind::Pointwise => Some(1.0),
+            RequirementKind::Average => measure(clause).properties(width).bound,
         };
         let wager = |bound: f64| match clause.against {
             Some(_) => Wager::difference(claim.limit, bound),
@@ -108,13 +108,13 @@ pub(crate) fn observe(
     watched: &[Watched],
     observed: &Observed<'_>,
     wanted: impl Fn(&Watched) -> bool,
-) -> Result<Vec<Option<Seen>>> {
+) -> Result<Vec<Option<TableEvidence>>> {
     let model = record.model();
     let encoder = model.encoder(observed.unseen);
     let rows = observed.table.all_rows();
     let samples = samples(record, observed, &rows, &encoder)?;
     let bounded = watched.iter().filter(|one| one.wager.is_some()).count();
-    let plan = Plan::new(design.delta, bounded);
+    let plan = MonitorPlan::new(design.delta, bounded);
     let chosen: Vec<(usize, Clause, Wager)> = watched
         .iter()
         .zip(model.clauses())
@@ -124,10 +124,15 @@ pub(crate) fn observe(
         .collect();
     let clauses: Vec<Clause> = chosen.iter().map(|(_, clause, _)| clause.clone()).collect();
     let judge = |clauses: &[Clause], rows: &[u32], samples: &Arc<Samples>| {
-        let mut ground =
-            Ground::new(observed.table, rows, samples, &encoder, UnknownCategories::MatchNothing);
+        let mut sampled = SampledTable::new(
+            observed.table,
+            rows,
+            samples,
+            &encoder,
+            UnknownCategories::MatchNothing,
+        );
         let judged = Judged { clauses, changes: &[], ..record.judged() };
-        judged.claims(design, &mut ground, None)
+        judged.claims(design, &mut sampled, None)
     };
     let claims = judge(&clauses, &rows, &samples)?;
     let mut seen = vec![None; watched.len()];
@@ -158,7 +163,7 @@ pub(crate) fn observe(
             }
         };
         let (rows, value) = (evidence.rows(), evidence.estimate());
-        seen[at] = bets.map(|bets| Seen { rows, value, bets });
+        seen[at] = bets.map(|bets| TableEvidence { rows, value, bets });
     }
     Ok(seen)
 }

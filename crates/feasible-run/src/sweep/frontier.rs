@@ -1,12 +1,12 @@
 //! What a sweep finds: for each limit and seed, what the model achieves and what the limit costs.
 
 use feasible::Outcome;
-use feasible_problem::spec::Kind;
+use feasible_problem::spec::RequirementKind;
 use feasible_problem::text::{Align, Grid, short};
 use serde::{Deserialize, Serialize};
 
 use super::{Key, Starts};
-use crate::evaluate::{Evaluation, Standing};
+use crate::evaluate::{Evaluation, RequirementResult};
 use crate::summary::{Spread, Summary};
 
 /// The trade-off between a limit and everything else.
@@ -19,7 +19,7 @@ pub struct Frontier {
     /// `at_most`, `at_least` or `within`.
     pub key: Key,
     /// On average or for every sample.
-    pub kind: Kind,
+    pub kind: RequirementKind,
     /// Where each limit starts.
     pub starts: Starts,
     /// The seeds.
@@ -71,8 +71,9 @@ pub struct Achieved {
 impl Achieved {
     fn of(part: &str, evaluation: &Evaluation, swept: &[usize]) -> Self {
         let of = || swept.iter().filter_map(|&at| evaluation.requirements.get(at));
-        let most =
-            |value: &dyn Fn(&Standing) -> Option<f64>| of().filter_map(value).reduce(f64::max);
+        let most = |value: &dyn Fn(&RequirementResult) -> Option<f64>| {
+            of().filter_map(value).reduce(f64::max)
+        };
         Self {
             part: part.to_string(),
             objective: Some(evaluation.objective).filter(|x| x.is_finite()),
@@ -131,8 +132,11 @@ impl Frontier {
         let mut text = format!("{}, limit of '{}', {seeds}\n\n", self.problem, self.requirement);
         let first = self.points.first();
         let numbers = first.is_some_and(|point| point.train.rmse.is_some());
-        let over =
-            if self.kind == Kind::Pointwise { "over the limit" } else { "largest violation" };
+        let over = if self.kind == RequirementKind::Pointwise {
+            "over the limit"
+        } else {
+            "largest violation"
+        };
         let mut grid = Grid::new();
         let head = [
             self.key.sign().to_string(),
@@ -153,8 +157,8 @@ impl Frontier {
                 self.spread(limit, of).map_or(String::new(), |s| s.as_percent(digits))
             };
             let over = |of: &dyn Fn(&Point) -> &Achieved| match self.kind {
-                Kind::Pointwise => percent(&|p| of(p).violated, 2),
-                Kind::Average => number(&|p| of(p).worst_violation),
+                RequirementKind::Pointwise => percent(&|p| of(p).violated, 2),
+                RequirementKind::Average => number(&|p| of(p).worst_violation),
             };
             let met = self.at(limit).filter(|point| point.at_last().met).count();
             grid.row([

@@ -14,10 +14,10 @@
 //! other are trained at the same time; results depend on neither threads nor interruptions.
 //!
 //! ```
-//! use feasible_problem::Source;
+//! use feasible_problem::ProblemSource;
 //! use feasible_run::{SweepOptions, sweep};
 //! let quick = ["training.epochs=2".to_string()];
-//! let source = Source::open("compas")?.with_overrides(&quick);
+//! let source = ProblemSource::open("compas")?.with_overrides(&quick);
 //! let options = SweepOptions { limits: vec![1e-4, 1e-2], ..SweepOptions::new("invariance") };
 //! let frontier = sweep(&source, &options, &|_| {})?;
 //! assert_eq!((frontier.points.len(), frontier.at(1e-2).count()), (2, 1));
@@ -38,7 +38,7 @@ use feasible_problem::clause::Clause;
 use feasible_problem::data::{TableHash, sha256};
 use feasible_problem::plan::Plan;
 pub use feasible_problem::spec::LimitKey as Key;
-use feasible_problem::spec::{LearnerName, Override, Source};
+use feasible_problem::spec::{LearnerName, Override, ProblemSource};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -152,7 +152,11 @@ struct Saved {
 /// # Errors
 /// A requirement that does not exist, no limits, a directory that holds something else, an
 /// interruption.
-pub fn sweep(source: &Source, options: &SweepOptions, observer: Observer<'_>) -> Result<Frontier> {
+pub fn sweep(
+    source: &ProblemSource,
+    options: &SweepOptions,
+    observer: Observer<'_>,
+) -> Result<Frontier> {
     let sweep = Sweep::check(source, options)?;
     let mut limits = sweep.design.limits.clone();
     let top = match &options.directory {
@@ -187,12 +191,12 @@ pub fn sweep(source: &Source, options: &SweepOptions, observer: Observer<'_>) ->
 
 /// A checked sweep.
 struct Sweep<'a> {
-    source: &'a Source,
+    source: &'a ProblemSource,
     name: String,
     /// The number of the `[[requirement]]`.
     at: usize,
     key: Key,
-    kind: feasible_problem::spec::Kind,
+    kind: feasible_problem::spec::RequirementKind,
     seeds: Vec<u64>,
     design: Design,
     /// The problem, as it stands in the file.
@@ -204,7 +208,7 @@ struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    fn check(source: &'a Source, options: &SweepOptions) -> Result<Self> {
+    fn check(source: &'a ProblemSource, options: &SweepOptions) -> Result<Self> {
         let spec = source.parse(&[])?;
         let name = &options.requirement;
         let names = || spec.requirements.iter().map(|r| r.name.as_str());

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::adaptive::Place;
+use crate::adaptive::TrainingPlace;
 use crate::adversary::ball::normal;
 use crate::error::{Error, Result};
 use crate::limit::suggestion;
@@ -145,7 +145,7 @@ impl Budget {
     }
 
     /// ε of a sample (or of a batch, whose key is its smallest id).
-    pub(super) fn epsilon(&self, place: Place, key: u64, most: f64) -> f64 {
+    pub(super) fn epsilon(&self, place: TrainingPlace, key: u64, most: f64) -> f64 {
         let mut random = Stream::new(place.seed, Purpose::View, place.epoch << 20, key);
         self.prior.draw(&mut random).min(most)
     }
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     fn draws(prior: &Prior, n: u64) -> Vec<f64> {
-        let place = Place { seed: 5, epoch: 0 };
+        let place = TrainingPlace { seed: 5, epoch: 0 };
         let budget = Budget::from(prior.clone());
         (0..n).map(|id| budget.epsilon(place, id, f64::INFINITY)).collect()
     }

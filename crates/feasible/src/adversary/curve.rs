@@ -1,6 +1,6 @@
 //! How accuracy falls with ε.
 
-use crate::adaptive::{BatchProbe, Place, ProbeScratch};
+use crate::adaptive::{BatchProbe, ProbeScratch, TrainingPlace};
 use crate::adversary::attack::{Adversary, Attack, Select};
 use crate::adversary::budget::Budget;
 use crate::adversary::pgd::Run;
@@ -115,7 +115,7 @@ fn attack_all<M: Model>(
             let scratch = &mut scratch;
             let mut probe = BatchProbe { model, theta, samples, rows, scratch };
             let positions: Vec<u32> = (0..rows.len() as u32).collect();
-            let place = Place { seed, epoch: 0 };
+            let place = TrainingPlace { seed, epoch: 0 };
             let mut run = Run::new(adversary, &probe, place, &positions);
             shift.clear();
             shift.resize(rows.len() * samples.inputs().width(), 0.0);

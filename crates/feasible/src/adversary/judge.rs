@@ -6,7 +6,7 @@
 
 use crate::adaptive::Probe;
 use crate::adversary::goal::Value;
-use crate::loss::{Loss, Rows};
+use crate::loss::{Loss, LossRows};
 use crate::requirement::Sense;
 
 /// The loss of a requirement, as an attack sees it.
@@ -100,7 +100,7 @@ impl Judge {
         let rows = |loss: &Loss| {
             let (at, against) =
                 if loss.compares_views() { (&at[..], outputs) } else { (outputs, &[][..]) };
-            Rows { width, at, against, targets, samples, positions }
+            LossRows { width, at, against, targets, samples, positions }
         };
         let sign = self.sense.sign() as f32;
         own.clear();

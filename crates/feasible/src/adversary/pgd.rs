@@ -1,6 +1,6 @@
 //! Projected gradient ascent on a batch.
 
-use crate::adaptive::{Adaptive, Place, Probe};
+use crate::adaptive::{Adaptive, Probe, TrainingPlace};
 use crate::adversary::attack::{Adversary, Select};
 use crate::adversary::budget::Draw;
 use crate::adversary::goal::{Aim, Value, goal};
@@ -9,7 +9,7 @@ use crate::samples::Target;
 use crate::stream::{Purpose, Stream};
 
 impl Adaptive for Adversary {
-    fn shift(&self, probe: &mut dyn Probe, place: Place, shift: &mut [f32]) {
+    fn shift(&self, probe: &mut dyn Probe, place: TrainingPlace, shift: &mut [f32]) {
         let positions: Vec<u32> = (0..probe.rows().len() as u32).collect();
         Run::new(self, probe, place, &positions).attack(probe, shift);
     }
@@ -18,7 +18,7 @@ impl Adaptive for Adversary {
 /// The attack on some positions of a batch.
 pub(super) struct Run<'a> {
     adversary: &'a Adversary,
-    place: Place,
+    place: TrainingPlace,
     d: usize,
     /// The positions still under attack.
     active: Vec<u32>,
@@ -42,7 +42,7 @@ impl<'a> Run<'a> {
     pub(super) fn new(
         adversary: &'a Adversary,
         probe: &dyn Probe,
-        place: Place,
+        place: TrainingPlace,
         positions: &[u32],
     ) -> Self {
         let (samples, rows) = (probe.samples(), probe.rows());

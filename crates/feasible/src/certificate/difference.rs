@@ -108,13 +108,13 @@ impl Difference {
     /// The upper bound at 1 − δ; outcomes are ordered as suits a bound at `design`.
     pub(crate) fn upper_designed(self, delta: Delta, design: Delta) -> f64 {
         let bound = match self {
-            Self::Apart { a, b } => Gap::new(a, b, design).upper(delta),
+            Self::Apart { a, b } => RateGap::new(a, b, design).upper(delta),
             Self::Within { part, rest } => {
                 let (least, most) = rest_share(part, rest, delta);
                 let gap = match rest {
                     Some(rest) => {
                         let design = design.times(1.0 - FOR_SIZE);
-                        Gap::new(part, rest, design).upper(delta.times(1.0 - FOR_SIZE))
+                        RateGap::new(part, rest, design).upper(delta.times(1.0 - FOR_SIZE))
                     }
                     None => 1.0,
                 };
@@ -133,9 +133,9 @@ impl Difference {
             return 0.0;
         }
         match self {
-            Self::Apart { a, b } => Gap::new(a, b, design).ln_p(limit),
+            Self::Apart { a, b } => RateGap::new(a, b, design).ln_p(limit),
             Self::Within { part, rest } => {
-                let gap = rest.map(|r| Gap::new(part, r, design.times(1.0 - FOR_SIZE)));
+                let gap = rest.map(|r| RateGap::new(part, r, design.times(1.0 - FOR_SIZE)));
                 smallest_ln_delta(|delta| {
                     let (least, most) = rest_share(part, rest, delta);
                     // gap · share < limit, at the share that makes it largest.
@@ -177,12 +177,12 @@ pub(crate) fn smallest_ln_delta(below: impl Fn(Delta) -> bool) -> f64 {
 }
 
 /// p_a − p_b of groups apart, ready for bounds and p-values.
-enum Gap {
+enum RateGap {
     Exact(Unconditional),
     Product(Count, Count),
 }
 
-impl Gap {
+impl RateGap {
     fn new(a: Count, b: Count, design: Delta) -> Self {
         match is_small(a.rows(), b.rows()) {
             true => Self::Exact(Unconditional::new(a, b, design)),

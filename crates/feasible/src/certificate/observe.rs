@@ -95,15 +95,23 @@ impl Design {
         let mut claims = Vec::new();
         for requirement in problem.requirements() {
             let terms = requirement.terms().iter();
-            let terms =
-                terms.zip(losses.by_ref()).map(|(term, losses)| Seen { term, losses, units });
-            let terms: Vec<Seen<'_>> = terms.collect();
+            let terms = terms.zip(losses.by_ref()).map(|(term, losses)| ObservedTerm {
+                term,
+                losses,
+                units,
+            });
+            let terms: Vec<ObservedTerm<'_>> = terms.collect();
             claims.push(self.claim(requirement, &terms, model.output_width())?);
         }
         Ok(claims)
     }
 
-    fn claim(&self, requirement: &Requirement, terms: &[Seen<'_>], width: usize) -> Result<Claim> {
+    fn claim(
+        &self,
+        requirement: &Requirement,
+        terms: &[ObservedTerm<'_>],
+        width: usize,
+    ) -> Result<Claim> {
         let (sense, limit) = (requirement.sense(), requirement.limit());
         let shown = match limit {
             Limit::Common(c) => c.to_string(),
@@ -142,7 +150,7 @@ impl Design {
                 Evidence::Difference(difference(one, other)?)
             }
             _ => {
-                let term = |seen: &Seen<'_>| {
+                let term = |seen: &ObservedTerm<'_>| {
                     Ok((seen.term.coefficient(), self.average(&name, seen, width)?))
                 };
                 Evidence::Sum(terms.iter().map(term).collect::<Result<_>>()?)
@@ -169,7 +177,7 @@ impl Design {
         Ok(Claim { name, subject, sense, limit, evidence: Some(evidence) })
     }
 
-    fn average(&self, name: &str, seen: &Seen<'_>, width: usize) -> Result<Evidence> {
+    fn average(&self, name: &str, seen: &ObservedTerm<'_>, width: usize) -> Result<Evidence> {
         if seen.is_indicator() && seen.units.is_none() {
             return Ok(Evidence::Share(seen.count()?));
         }
@@ -194,13 +202,13 @@ impl Design {
 }
 
 /// A term and the losses of its points.
-struct Seen<'a> {
+struct ObservedTerm<'a> {
     term: &'a Term,
     losses: &'a [f64],
     units: Option<&'a [u32]>,
 }
 
-impl Seen<'_> {
+impl ObservedTerm<'_> {
     fn population(&self) -> &Population {
         self.term.population()
     }
@@ -253,7 +261,7 @@ fn rate_name(loss: &Loss) -> &'static str {
     }
 }
 
-fn is_difference(one: &Seen<'_>, other: &Seen<'_>) -> bool {
+fn is_difference(one: &ObservedTerm<'_>, other: &ObservedTerm<'_>) -> bool {
     // A unit may have rows of both.
     let rates = one.units.is_none() && one.is_indicator() && other.is_indicator();
     rates
@@ -263,7 +271,7 @@ fn is_difference(one: &Seen<'_>, other: &Seen<'_>) -> bool {
 }
 
 /// How the rows of two rates lie to each other, and what was counted.
-fn difference(one: &Seen<'_>, other: &Seen<'_>) -> Result<Difference> {
+fn difference(one: &ObservedTerm<'_>, other: &ObservedTerm<'_>) -> Result<Difference> {
     let (a, b) = (one.count()?, other.count()?);
     if !Arc::ptr_eq(one.population().samples(), other.population().samples()) {
         return Ok(Difference::Any { a, b });

@@ -31,7 +31,7 @@ use crate::learner::feasibility::{Effort, infeasibility, is_plain};
 use crate::learner::lbfgs::{Limits, Minimum, minimise};
 use crate::learner::progress::Settling;
 use crate::learner::proxy::Brackets;
-use crate::learner::report::{Phase, Rho};
+use crate::learner::report::{InnerTolerance, Phase};
 use crate::learner::sizes::{Sizes, parameters};
 use crate::learner::strategy::{EpochOutcome, Residual, StepContext, move_all_duals};
 use crate::learner::trim::{LeftOut, is_hopeless, trim};
@@ -84,7 +84,7 @@ impl Default for Exact {
 
 /// What a minimisation over θ reached.
 struct Inner {
-    rho: Rho,
+    rho: InnerTolerance,
     /// ‖∇_z L̂‖.
     gradient_norm: f64,
 }
@@ -135,7 +135,7 @@ impl Exact {
             return None;
         }
         context.state.theta = parameters::<M>(metric, &z);
-        let rho = Rho { value: rho(&minimum, &gradient), proven };
+        let rho = InnerTolerance { value: rho(&minimum, &gradient), proven };
         Some(Inner { rho, gradient_norm: minimum.gradient_norm })
     }
 

@@ -66,7 +66,7 @@ mod trim;
 pub use first_order::Cadence;
 pub use progress::{Merit, Progress, Settling};
 pub use proxy::{Bracket, Brackets};
-pub use report::{EpochReport, Phase, Rho as InnerTolerance, ValidationReport};
+pub use report::{EpochReport, InnerTolerance, Phase, ValidationReport};
 pub use shortfall::{Remedy, Shortfall};
 pub use state::{Best, State};
 pub use training::Training;

@@ -19,7 +19,7 @@ pub struct EpochReport {
     /// The duality gap of that pair.
     pub gap: Gap,
     /// What the minimisation over θ is known to have missed; `None` if it is not measured.
-    pub rho: Option<Rho>,
+    pub rho: Option<InnerTolerance>,
     /// KKT residuals, where a stopping rule asks for them.
     pub kkt: Option<Kkt>,
     /// Every requirement, with its multipliers after the dual step.
@@ -53,7 +53,7 @@ pub struct ValidationReport {
 
 /// The inner tolerance of Algorithm 1: L̂(θ) ≤ min L̂ + ρ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Rho {
+pub struct InnerTolerance {
     /// ρ.
     pub value: f64,
     /// Proven (‖∇L̂‖²/2α for an α-strongly convex Lagrangian) or estimated (what a

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::lagrangian::Lagrangian;
 use crate::learner::exact::Exact;
 use crate::learner::first_order::FirstOrder;
-use crate::learner::report::{Phase, Rho};
+use crate::learner::report::{InnerTolerance, Phase};
 use crate::learner::sizes::Sizes;
 use crate::learner::state::State;
 use crate::measurement::Measurement;
@@ -107,7 +107,7 @@ pub(crate) struct EpochOutcome {
     pub(crate) measurement: Measurement,
     /// The multipliers θ was trained against, if the state's have moved on since.
     pub(crate) against: Option<Multipliers>,
-    pub(crate) rho: Option<Rho>,
+    pub(crate) rho: Option<InnerTolerance>,
     pub(crate) residual: Option<Residual>,
     pub(crate) infeasible: Option<Outcome>,
 }

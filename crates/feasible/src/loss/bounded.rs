@@ -4,7 +4,7 @@
 //! other loss is clipped, min(ℓ, B): beyond B its gradient is 0.
 
 use super::floor::{self, Floor};
-use super::row::{Pass, Row, RowLoss};
+use super::row::{Row, RowLoss, RowPass};
 use super::{Loss, classification, custom, pair, regression};
 use crate::error::{Error, Result};
 use crate::real::Real;
@@ -56,7 +56,7 @@ impl Bounded {
         matches!(*self.loss, Loss::CrossEntropy | Loss::Logistic | Loss::Kl | Loss::SymmetricKl)
     }
 
-    pub(super) fn dispatch<T: Real>(&self, width: usize, pass: impl Pass<T>) {
+    pub(super) fn dispatch<T: Real>(&self, width: usize, pass: impl RowPass<T>) {
         let flooring = || Floor::new(self.bound, width.max(2));
         let bound = T::from_f64(self.bound);
         match &*self.loss {
@@ -77,7 +77,7 @@ impl Bounded {
             }
             Loss::SquaredDistance => pass.over(&Clipped { loss: pair::SquaredDistance, bound }),
             Loss::Custom(loss) => {
-                pass.over(&Clipped { loss: custom::Rows::new(&**loss, width), bound });
+                pass.over(&Clipped { loss: custom::CustomRows::new(&**loss, width), bound });
             }
             bounded => bounded.dispatch(width, pass),
         }

@@ -7,9 +7,9 @@
 
 use std::marker::PhantomData;
 
-use super::Rows;
+use super::LossRows;
 use super::pair::{Bernoulli, close, far};
-use super::row::{Seeds, Values};
+use super::row::{RowSeeds, RowValues};
 use super::series;
 use super::softmax::Logits;
 use crate::real::Real;
@@ -121,7 +121,7 @@ impl<T: Real> Contrasts<T> {
     #[inline(always)]
     fn read<L: OfContrasts<T>, const WIDTH: usize>(
         &mut self,
-        rows: &Rows<'_, T>,
+        rows: &LossRows<'_, T>,
         positions: &[u32],
     ) {
         match consecutive(positions) {
@@ -236,7 +236,7 @@ where
     }
 }
 
-impl<T: Real> ByBlocks<T> for Values<'_, T> {
+impl<T: Real> ByBlocks<T> for RowValues<'_, T> {
     fn width(&self) -> usize {
         self.rows.width
     }
@@ -253,7 +253,7 @@ impl<T: Real> ByBlocks<T> for Values<'_, T> {
     }
 }
 
-impl<T: Real> ByBlocks<T> for Seeds<'_, T> {
+impl<T: Real> ByBlocks<T> for RowSeeds<'_, T> {
     fn width(&self) -> usize {
         self.rows.width
     }
@@ -269,7 +269,7 @@ impl<T: Real> ByBlocks<T> for Seeds<'_, T> {
     }
 }
 
-impl<T: Real> Seeds<'_, T> {
+impl<T: Real> RowSeeds<'_, T> {
     #[inline(always)]
     fn blocks<L, const WIDTH: usize, const VALUES: bool>(self, loss: &L)
     where
@@ -361,7 +361,7 @@ mod tests {
         for mut positions in [(0..rows as u32).collect::<Vec<u32>>(), scattered] {
             for count in [rows, 33, 16, 15, 1, 0] {
                 positions.truncate(count);
-                let at_rows = || Rows {
+                let at_rows = || LossRows {
                     width,
                     at: &at,
                     against: &against,
@@ -394,11 +394,11 @@ mod tests {
                 for vectors in Vectors::all() {
                     let what = format!("{vectors:?}, width {width}, {count} rows");
                     let mut found = vec![T::ZERO; count];
-                    by_blocks_in(vectors, Values { rows: at_rows(), values: &mut found }, loss);
+                    by_blocks_in(vectors, RowValues { rows: at_rows(), values: &mut found }, loss);
                     assert_eq!(all_bits(&found), values, "{what}");
                     for wanted in [0, count] {
                         let (mut found, mut a, mut b) = (vec![T::ZERO; wanted], zero(), zero());
-                        let seeds = Seeds {
+                        let seeds = RowSeeds {
                             rows: at_rows(),
                             weights: &weights[..count],
                             values: &mut found,

@@ -82,7 +82,7 @@ pub trait CustomLoss: Debug + Send + Sync {
 }
 
 /// A custom loss row by row, through `f64` copies.
-pub(super) struct Rows<'a> {
+pub(super) struct CustomRows<'a> {
     loss: &'a dyn CustomLoss,
     pair: bool,
     width: usize,
@@ -90,14 +90,14 @@ pub(super) struct Rows<'a> {
     copies: RefCell<Vec<f64>>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> CustomRows<'a> {
     pub fn new(loss: &'a dyn CustomLoss, width: usize) -> Self {
         let copies = RefCell::new(vec![0.0; 4 * width]);
         Self { loss, pair: loss.compares_views(), width, copies }
     }
 }
 
-impl<T: Real> RowLoss<T> for Rows<'_> {
+impl<T: Real> RowLoss<T> for CustomRows<'_> {
     fn pair(&self) -> bool {
         self.pair
     }

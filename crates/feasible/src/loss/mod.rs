@@ -41,13 +41,13 @@
 //!
 //! ```
 //! use feasible::Targets;
-//! use feasible::loss::{Loss, Rows};
+//! use feasible::loss::{Loss, LossRows};
 //!
 //! // Two samples, two logits each, of x and of ρ(x).
 //! let at = [0.0f64, 3f64.ln(), 1.0, 1.0];
 //! let against = [0.0f64, 0.0, 1.0, 1.0];
 //! let targets = Targets::Classes(vec![1, 0]);
-//! let rows = Rows {
+//! let rows = LossRows {
 //!     width: 2,
 //!     at: &at,
 //!     against: &against,
@@ -98,14 +98,14 @@ pub use custom::CustomLoss;
 pub use properties::Properties;
 pub(crate) use series::exp_of_negative_f32;
 
-use row::Pass;
+use row::RowPass;
 
 /// Values, or values and seeds.
 #[doc(hidden)]
 #[allow(missing_debug_implementations, private_interfaces)]
 pub enum LossPass<'a, T> {
-    Values(row::Values<'a, T>),
-    Seeds(row::Seeds<'a, T>),
+    Values(row::RowValues<'a, T>),
+    Seeds(row::RowSeeds<'a, T>),
 }
 
 /// Outputs of some samples, as a loss sees them.
@@ -113,7 +113,7 @@ pub enum LossPass<'a, T> {
 /// Entry i of a population sits at batch position `positions[i]` and is sample
 /// `samples[positions[i]]` of the data set.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows<'a, T> {
+pub struct LossRows<'a, T> {
     /// k, outputs per sample.
     pub width: usize,
     /// Outputs of the view the loss is about; position p starts at p · k.
@@ -190,7 +190,7 @@ impl Loss {
         self.to_string()
     }
 
-    /// Whether it is a loss between two views, and needs [`Rows::against`].
+    /// Whether it is a loss between two views, and needs [`LossRows::against`].
     pub fn compares_views(&self) -> bool {
         match self {
             Self::Kl
@@ -262,9 +262,9 @@ impl Loss {
     ///
     /// # Panics
     /// If it does not, or if slices are too short.
-    pub fn values<T: Real>(&self, rows: Rows<'_, T>, values: &mut [T]) {
+    pub fn values<T: Real>(&self, rows: LossRows<'_, T>, values: &mut [T]) {
         assert_eq!(values.len(), rows.positions.len(), "one value for each position");
-        T::of_loss(self, LossPass::Values(row::Values { rows, values }));
+        T::of_loss(self, LossPass::Values(row::RowValues { rows, values }));
     }
 
     /// As [`Loss::values`]; also adds `weights[i]` · ∂ℓ/∂at to the seeds `at`, and
@@ -277,7 +277,7 @@ impl Loss {
     /// As [`Loss::values`].
     pub fn seeds<T: Real>(
         &self,
-        rows: Rows<'_, T>,
+        rows: LossRows<'_, T>,
         weights: &[T],
         values: &mut [T],
         at: &mut [T],
@@ -286,7 +286,7 @@ impl Loss {
         let wanted = if values.is_empty() { 0 } else { rows.positions.len() };
         assert_eq!(values.len(), wanted, "one value for each position");
         assert_eq!(weights.len(), rows.positions.len(), "one weight for each position");
-        T::of_loss(self, LossPass::Seeds(row::Seeds { rows, weights, values, at, against }));
+        T::of_loss(self, LossPass::Seeds(row::RowSeeds { rows, weights, values, at, against }));
     }
 
     /// Called for `f32` and for `f64` by [`Real::of_loss`] alone: every other crate that called it would be given the loops
@@ -299,7 +299,7 @@ impl Loss {
     }
 
     /// Chooses the row function, once for all rows.
-    fn dispatch<T: Real>(&self, width: usize, pass: impl Pass<T>) {
+    fn dispatch<T: Real>(&self, width: usize, pass: impl RowPass<T>) {
         match self {
             Self::CrossEntropy | Self::Logistic if width <= 2 => {
                 pass.over_contrasts(&contrast::BinaryCrossEntropy);
@@ -326,7 +326,7 @@ impl Loss {
             Self::SquaredDistance => pass.over(&pair::SquaredDistance),
             Self::Flip => pass.over(&rate::Flip),
             Self::Bounded(bounded) => bounded.dispatch(width, pass),
-            Self::Custom(loss) => pass.over(&custom::Rows::new(&**loss, width)),
+            Self::Custom(loss) => pass.over(&custom::CustomRows::new(&**loss, width)),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! From the loss of one row to the losses of many.
 //!
 //! A loss is written once, as a [`RowLoss`]: value and gradient at the outputs of one sample. A
-//! [`Pass`] carries it over the rows, so that the loss is chosen once a call, outside the loop, and
+//! [`RowPass`] carries it over the rows, so that the loss is chosen once a call, outside the loop, and
 //! the row function is compiled into the loop for two outputs and for any number.
 
-use super::Rows;
+use super::LossRows;
 use super::contrast::{OfContrasts, by_blocks};
 use crate::real::Real;
 use crate::samples::Target;
@@ -54,7 +54,7 @@ pub(super) trait RowLoss<T: Real> {
 }
 
 /// Something done with a loss at every row.
-pub(super) trait Pass<T: Real> {
+pub(super) trait RowPass<T: Real> {
     fn over<L: RowLoss<T>>(self, loss: &L);
 
     /// The same for one or two outputs, of which the loss sees the contrast.
@@ -62,14 +62,14 @@ pub(super) trait Pass<T: Real> {
 }
 
 /// Fills `values[i]` with the loss at `positions[i]`.
-pub(super) struct Values<'a, T> {
-    pub rows: Rows<'a, T>,
+pub(super) struct RowValues<'a, T> {
+    pub rows: LossRows<'a, T>,
     pub values: &'a mut [T],
 }
 
-/// As [`Values`], and adds the weighted gradients to the seeds.
-pub(super) struct Seeds<'a, T> {
-    pub rows: Rows<'a, T>,
+/// As [`RowValues`], and adds the weighted gradients to the seeds.
+pub(super) struct RowSeeds<'a, T> {
+    pub rows: LossRows<'a, T>,
     pub weights: &'a [T],
     /// Empty if only the gradients are wanted.
     pub values: &'a mut [T],
@@ -77,7 +77,7 @@ pub(super) struct Seeds<'a, T> {
     pub against: &'a mut [T],
 }
 
-impl<T: Real> Pass<T> for Values<'_, T> {
+impl<T: Real> RowPass<T> for RowValues<'_, T> {
     fn over<L: RowLoss<T>>(self, loss: &L) {
         match self.rows.width {
             2 => self.run(loss, 2),
@@ -90,7 +90,7 @@ impl<T: Real> Pass<T> for Values<'_, T> {
     }
 }
 
-impl<T: Real> Values<'_, T> {
+impl<T: Real> RowValues<'_, T> {
     #[inline(always)]
     fn run<L: RowLoss<T>>(self, loss: &L, width: usize) {
         for (&position, value) in self.rows.positions.iter().zip(self.values) {
@@ -99,7 +99,7 @@ impl<T: Real> Values<'_, T> {
     }
 }
 
-impl<T: Real> Pass<T> for Seeds<'_, T> {
+impl<T: Real> RowPass<T> for RowSeeds<'_, T> {
     fn over<L: RowLoss<T>>(self, loss: &L) {
         match self.rows.width {
             2 => self.run(loss, 2),
@@ -112,7 +112,7 @@ impl<T: Real> Pass<T> for Seeds<'_, T> {
     }
 }
 
-impl<T: Real> Seeds<'_, T> {
+impl<T: Real> RowSeeds<'_, T> {
     #[inline(always)]
     fn run<L: RowLoss<T>>(self, loss: &L, width: usize) {
         let mut values = self.values.iter_mut();
@@ -133,7 +133,7 @@ impl<T: Real> Seeds<'_, T> {
     }
 }
 
-impl<'a, T: Real> Rows<'a, T> {
+impl<'a, T: Real> LossRows<'a, T> {
     #[inline(always)]
     fn row(&self, position: usize, width: usize, pair: bool) -> Row<'a, T> {
         let start = position * width;

@@ -10,7 +10,7 @@ use crate::requirement::Sense;
 /// What is proven about a requirement by all tables so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Verdict {
+pub enum MonitorVerdict {
     /// The average over all tables so far meets it.
     Certified,
     /// The average over some tables in a row violates it.
@@ -19,7 +19,7 @@ pub enum Verdict {
     Open,
 }
 
-impl std::fmt::Display for Verdict {
+impl std::fmt::Display for MonitorVerdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Self::Certified => "CERTIFIED",
@@ -32,7 +32,7 @@ impl std::fmt::Display for Verdict {
 /// All that is decided before the first table: the error of a whole life, and among how many requirements it is
 /// shared.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan {
+pub struct MonitorPlan {
     delta: Delta,
     requirements: usize,
 }
@@ -41,7 +41,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Track {
     /// The verdict now.
-    pub verdict: Verdict,
+    pub verdict: MonitorVerdict,
     /// First and last of the tables, counted from 0, over which the average violates the requirement; the last is
     /// the one that proved it.
     pub drift: Option<(usize, usize)>,
@@ -61,7 +61,7 @@ pub struct Look {
     /// Bounds on the average over all tables so far, valid at all times at once.
     pub so_far: (f64, f64),
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: MonitorVerdict,
 }
 
 impl Track {
@@ -76,7 +76,7 @@ impl Track {
     }
 }
 
-impl Plan {
+impl MonitorPlan {
     /// δ, for `requirements` requirements together.
     pub fn new(delta: Delta, requirements: usize) -> Self {
         Self { delta, requirements }
@@ -96,7 +96,7 @@ impl Plan {
         let mut sum = Sum::default();
         let mut windows = Windows::new(sense);
         let mut track = Track {
-            verdict: Verdict::Open,
+            verdict: MonitorVerdict::Open,
             drift: None,
             suspended: None,
             range: (wager.low, wager.high),
@@ -121,9 +121,9 @@ impl Plan {
             let certified = met >= proof && track.drift.is_none();
             track.suspended = if certified { windows.start(doubt, false) } else { None };
             track.verdict = match (track.drift, certified && track.suspended.is_none()) {
-                (Some(_), _) => Verdict::Drifted,
-                (None, true) => Verdict::Certified,
-                (None, false) => Verdict::Open,
+                (Some(_), _) => MonitorVerdict::Drifted,
+                (None, true) => MonitorVerdict::Certified,
+                (None, false) => MonitorVerdict::Open,
             };
             // A certificate has all of α; bets against it that start at the first table have half, their weight.
             let other = proof - weight(0).ln();

@@ -32,9 +32,9 @@
 //!
 //! | verdict | proven |
 //! | --- | --- |
-//! | [CERTIFIED](Verdict::Certified) | the average over all tables so far meets the limit: capital since the first table ≥ 1/α |
-//! | [DRIFTED](Verdict::Drifted) | the average over the tables s, …, t violates it: capital from s to t ≥ 1/(α wₛ), for some s ≤ t so far |
-//! | [OPEN](Verdict::Open) | neither; or CERTIFIED is suspended |
+//! | [CERTIFIED](MonitorVerdict::Certified) | the average over all tables so far meets the limit: capital since the first table ≥ 1/α |
+//! | [DRIFTED](MonitorVerdict::Drifted) | the average over the tables s, …, t violates it: capital from s to t ≥ 1/(α wₛ), for some s ≤ t so far |
+//! | [OPEN](MonitorVerdict::Open) | neither; or CERTIFIED is suspended |
 //!
 //! In a population that does not change the average is the number itself. Starting the bets anew at every table,
 //! with weights wₛ = 1/(s(s + 1)) that sum to 1, finds a late drift soon although the tables before it were good;
@@ -52,18 +52,18 @@
 //!
 //! ```
 //! use feasible::certificate::{Count, Delta};
-//! use feasible::monitor::{Plan, Verdict, Wager, Wealth};
+//! use feasible::monitor::{MonitorPlan, MonitorVerdict, Wager, Wealth};
 //! use feasible::requirement::Sense;
 //! // The error rate must be at most 10 %. Twelve good months, then three bad ones.
-//! let (wager, plan) = (Wager::share(0.1), Plan::new(Delta::confidence(0.95)?, 1));
+//! let (wager, plan) = (Wager::share(0.1), MonitorPlan::new(Delta::confidence(0.95)?, 1));
 //! let month = |errors| Ok(Some(Wealth::of_count(Count::new(errors, 500)?, &wager)));
 //! let good = vec![25; 12].into_iter().map(month).collect::<Result<Vec<_>, feasible::Error>>()?;
 //! let track = plan.judge(Sense::AtMost, &wager, &good);
-//! assert_eq!(track.verdict, Verdict::Certified);
+//! assert_eq!(track.verdict, MonitorVerdict::Certified);
 //! assert!(track.upper() < 0.062);
 //! let bad = vec![80; 3].into_iter().map(month).collect::<Result<Vec<_>, feasible::Error>>()?;
 //! let track = plan.judge(Sense::AtMost, &wager, &[good, bad].concat());
-//! assert_eq!(track.verdict, Verdict::Drifted);
+//! assert_eq!(track.verdict, MonitorVerdict::Drifted);
 //! // Counted from 0: the average over the bad months exceeds 10 %, which the second of them proved.
 //! assert_eq!(track.drift, Some((12, 13)));
 //! # Ok::<(), feasible::Error>(())
@@ -78,6 +78,6 @@ mod judge;
 mod wager;
 mod wealth;
 
-pub use judge::{Look, Plan, Track, Verdict};
+pub use judge::{Look, MonitorPlan, MonitorVerdict, Track};
 pub use wager::{STAKES, Wager};
 pub use wealth::{Wealth, Within};

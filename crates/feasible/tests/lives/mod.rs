@@ -5,7 +5,7 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 use feasible::certificate::{Count, Delta, Values};
-use feasible::monitor::{Plan, Track, Verdict, Wager, Wealth};
+use feasible::monitor::{MonitorPlan, MonitorVerdict, Track, Wager, Wealth};
 use feasible::requirement::Sense;
 use feasible::{Purpose, Stream};
 
@@ -194,7 +194,7 @@ impl Life {
 
     /// Draws lives and judges each after every month.
     pub fn errors(self, lives: u64) -> Errors {
-        let plan = Plan::new(Delta::new(DELTA).unwrap(), 1);
+        let plan = MonitorPlan::new(Delta::new(DELTA).unwrap(), 1);
         let mut errors = Errors { lives, ..Errors::default() };
         for life in 0..lives {
             let mut stream = Stream::new(salt(self), Purpose::View, life, 77);
@@ -226,7 +226,7 @@ impl Life {
         for (at, look) in track.looks.iter().enumerate() {
             let Some(average) = average(&months[..=at]) else { continue };
             // At the limit neither verdict is right: a certificate says that the average is below.
-            wrong[0] |= look.verdict == Verdict::Certified && violates(average) > -1e-12;
+            wrong[0] |= look.verdict == MonitorVerdict::Certified && violates(average) > -1e-12;
             wrong[2] |= average < look.so_far.0 - 1e-9 || average > look.so_far.1 + 1e-9;
         }
         if let Some((first, last)) = track.drift {
@@ -242,7 +242,7 @@ fn salt(life: Life) -> u64 {
 
 /// Five requirements on the same rows, all at their limits: lives in which any verdict was wrong.
 pub fn together(lives: u64) -> u64 {
-    let plan = Plan::new(Delta::new(DELTA).unwrap(), 5);
+    let plan = MonitorPlan::new(Delta::new(DELTA).unwrap(), 5);
     let wagers: Vec<Wager> = (1..=5).map(|i| Wager::share(0.06 * f64::from(i))).collect();
     let mut wrong = 0;
     for life in 0..lives {
@@ -257,7 +257,7 @@ pub fn together(lives: u64) -> u64 {
         }
         let open = |(tables, wager): (&Vec<_>, &Wager)| {
             let track = plan.judge(Sense::AtMost, wager, tables);
-            track.looks.iter().all(|look| look.verdict == Verdict::Open)
+            track.looks.iter().all(|look| look.verdict == MonitorVerdict::Open)
         };
         wrong += u64::from(!tables.iter().zip(&wagers).all(open));
     }
@@ -289,7 +289,7 @@ pub struct Change {
 }
 
 pub fn change(before: f64, after: f64, rows: u64, lives: u64) -> Change {
-    let plan = Plan::new(Delta::new(DELTA).unwrap(), 1);
+    let plan = MonitorPlan::new(Delta::new(DELTA).unwrap(), 1);
     let wager = Wager::share(0.1);
     let mut change = Change::default();
     for life in 0..lives {
@@ -301,14 +301,14 @@ pub fn change(before: f64, after: f64, rows: u64, lives: u64) -> Change {
         };
         let tables: Vec<_> = (0..MONTHS).map(&mut month).collect();
         let looks = plan.judge(Sense::AtMost, &wager, &tables).looks;
-        change.certified += u64::from(looks[23].verdict == Verdict::Certified);
-        change.early += u64::from(looks[23].verdict == Verdict::Drifted);
+        change.certified += u64::from(looks[23].verdict == MonitorVerdict::Certified);
+        change.early += u64::from(looks[23].verdict == MonitorVerdict::Drifted);
         let after = &looks[24..];
-        let until = |is: &dyn Fn(Verdict) -> bool| {
+        let until = |is: &dyn Fn(MonitorVerdict) -> bool| {
             after.iter().position(|look| is(look.verdict)).map_or(after.len(), |at| at + 1)
         };
-        change.lapsed.push(until(&|verdict| verdict != Verdict::Certified));
-        change.drifted.push(until(&|verdict| verdict == Verdict::Drifted));
+        change.lapsed.push(until(&|verdict| verdict != MonitorVerdict::Certified));
+        change.drifted.push(until(&|verdict| verdict == MonitorVerdict::Drifted));
     }
     change
 }

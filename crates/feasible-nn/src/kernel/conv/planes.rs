@@ -36,10 +36,10 @@ macro_rules! compiled {
                 }
                 match level.kind() {
                     // SAFETY: a level of this kind exists only where the CPU has the feature.
-                    $crate::simd::Kind::Avx512 => return unsafe { avx512($($arg),*) },
+                    $crate::simd::InstructionSet::Avx512 => return unsafe { avx512($($arg),*) },
                     // SAFETY: as above.
-                    $crate::simd::Kind::Avx2 => return unsafe { avx2($($arg),*) },
-                    $crate::simd::Kind::Portable => {}
+                    $crate::simd::InstructionSet::Avx2 => return unsafe { avx2($($arg),*) },
+                    $crate::simd::InstructionSet::Portable => {}
                 }
             }
             let _ = level;

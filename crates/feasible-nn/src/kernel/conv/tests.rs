@@ -10,8 +10,8 @@ use super::planes::{self, Pull, Reading};
 use super::sweep::Add;
 use super::*;
 use crate::activation::Activation;
-use crate::conv::plan::Plan;
-use crate::conv::{Shape, Window};
+use crate::conv::plan::ConvPlan;
+use crate::conv::{ConvShape, Window};
 use crate::kernel::Kernels;
 use crate::simd::Level;
 
@@ -29,12 +29,12 @@ fn close(found: &[f32], expected: &[f32], what: &str) {
 
 /// Plans over all tile widths, strides, paddings, one and two output blocks, and channels that do not
 /// fill a block.
-fn plans() -> Vec<Plan> {
+fn plans() -> Vec<ConvPlan> {
     let mut plans = Vec::new();
     let mut add = |from: (usize, usize, usize), channels, window: Window, planar| {
-        let from = Shape::new(from.0, from.1, from.2);
+        let from = ConvShape::new(from.0, from.1, from.2);
         let (height, width) = window.places(from, "a test").unwrap();
-        plans.push(Plan::new(from, Shape { channels, height, width }, window, planar));
+        plans.push(ConvPlan::new(from, ConvShape { channels, height, width }, window, planar));
     };
     let three = Window::new(3).padding(1);
     for planar in [false, true] {
@@ -50,13 +50,13 @@ fn plans() -> Vec<Plan> {
     plans
 }
 
-fn packed<'a>(plan: &Plan, data: &'a [f32]) -> Packed<'a, f32> {
+fn packed<'a>(plan: &ConvPlan, data: &'a [f32]) -> Packed<'a, f32> {
     let (plane, pixel) = (plan.input.plane(), plan.input.pixel);
     let (image, block) = (plane, plan.group * plane);
     Packed { data, channels: plan.from.channels, pixel, image, block }
 }
 
-fn packed_delta<'a>(plan: &Plan, data: &'a [f32]) -> Packed<'a, f32> {
+fn packed_delta<'a>(plan: &ConvPlan, data: &'a [f32]) -> Packed<'a, f32> {
     let plane = plan.delta.plane();
     let (image, block) = (plane, plan.group * plane);
     Packed { data, channels: plan.to.channels, pixel: BLOCK, image, block }
@@ -72,7 +72,7 @@ fn clear_missing(packed: &mut [f32], block: usize, channels: usize) {
 }
 
 /// δ with zeros around the pixels that exist, as packing leaves it.
-fn with_border(plan: &Plan, delta: &[f32]) -> Vec<f32> {
+fn with_border(plan: &ConvPlan, delta: &[f32]) -> Vec<f32> {
     let mut zeros = vec![0.0; delta.len()];
     let at = |y: usize| (plan.delta.top + y) * plan.delta.row() + plan.delta.left * BLOCK;
     let planes = zeros.chunks_exact_mut(plan.delta.plane());
@@ -479,8 +479,8 @@ fn outer_products_by_tiles_are_the_plain_sums_at_every_level() {
 #[test]
 fn the_error_of_tiles_is_what_is_stated() {
     for (channels, typical, worst) in [(16, 1.1e-6, 6.5e-6), (128, 2.2e-6, 2e-5)] {
-        let shape = Shape::new(channels, 12, 12);
-        let plan = Plan::new(shape, shape, Window::new(3).padding(1), false);
+        let shape = ConvShape::new(channels, 12, 12);
+        let plan = ConvPlan::new(shape, shape, Window::new(3).padding(1), false);
         let x = numbers(plan.packed_input(), 1);
         let scale = (1.0 / channels as f32).sqrt();
         let w: Vec<f32> = numbers(plan.weights(), 2).into_iter().map(|w| scale * w).collect();

@@ -8,7 +8,7 @@ use tiny_skia::{
 };
 
 use super::style::light;
-use super::svg::{MARGIN, Shape, Svg};
+use super::svg::{MARGIN, SvgShape, Svg};
 
 /// Pixels of the file per pixel of the drawing.
 const SCALE: f32 = 2.0;
@@ -33,11 +33,11 @@ struct Canvas {
 }
 
 impl Canvas {
-    fn shape(&mut self, shape: &Shape) {
+    fn shape(&mut self, shape: &SvgShape) {
         let has = |class: &str, name: &str| class.split(' ').any(|part| part == name);
         let mut path = PathBuilder::new();
         match shape {
-            Shape::Text { class, at: (x, y), text } => {
+            SvgShape::Text { class, at: (x, y), text } => {
                 let size = if has(class, "t") { 14.0 } else { 12.0 };
                 let (x, y, width) = (*x as f32, *y as f32, letters::width(text, size));
                 let x = match (has(class, "e"), has(class, "m")) {
@@ -52,18 +52,18 @@ impl Canvas {
                 }
                 self.fill(path, light(if has(class, "s") { "soft" } else { "ink" }));
             }
-            Shape::Rect { class, at: (x, y), size: (w, h) } => {
+            SvgShape::Rect { class, at: (x, y), size: (w, h) } => {
                 let rect = Rect::from_xywh(*x as f32, *y as f32, *w as f32, *h as f32);
                 let (Some(colour), Some(rect)) = (filled(class), rect) else { return };
                 path.push_rect(rect);
                 self.fill(path, colour);
             }
-            Shape::Dot { class, at: (x, y), radius } => {
+            SvgShape::Dot { class, at: (x, y), radius } => {
                 let Some(colour) = filled(class) else { return };
                 path.push_circle(*x as f32, *y as f32, *radius as f32);
                 self.fill(path, colour);
             }
-            Shape::Path { class, dash, points } => {
+            SvgShape::Path { class, dash, points } => {
                 for run in points.split(Option::is_none) {
                     for (at, &(x, y)) in run.iter().flatten().enumerate() {
                         match at {

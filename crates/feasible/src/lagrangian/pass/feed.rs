@@ -3,7 +3,7 @@
 //! This is the one place that knows of both. A pass asks a feed to cut its rows into chunks, and then, from any
 //! number of threads, to take chunks through model and terms.
 
-use crate::adaptive::{BatchProbe, Place};
+use crate::adaptive::{BatchProbe, TrainingPlace};
 use crate::dedup::Dedup;
 use crate::lagrangian::pass::active_views::ActiveViews;
 use crate::lagrangian::pass::inactive_rows::InactiveRows;
@@ -34,7 +34,7 @@ pub(super) struct Job<'j, M: Model> {
     pub(super) theta: &'j [M::Real],
     pub(super) terms: &'j Terms,
     pub(super) ask: Ask<'j>,
-    pub(super) place: Place,
+    pub(super) place: TrainingPlace,
 }
 
 impl Feed {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::adaptive::Place;
+use crate::adaptive::TrainingPlace;
 use crate::dedup::Dedup;
 use crate::denormals::{FlushDenormals, flushing_pool};
 use crate::error::Result;
@@ -64,7 +64,7 @@ pub(super) struct Passes<M: Model> {
     chunks: Vec<Chunk>,
     pool: Option<rayon::ThreadPool>,
     /// Where adaptive views are asked for.
-    pub(super) place: Place,
+    pub(super) place: TrainingPlace,
 }
 
 impl<M: Model> Passes<M> {
@@ -77,7 +77,7 @@ impl<M: Model> Passes<M> {
             lanes: Vec::new(),
             chunks: Vec::new(),
             pool: flushing_pool(threads)?,
-            place: Place { seed, epoch: 0 },
+            place: TrainingPlace { seed, epoch: 0 },
         })
     }
 

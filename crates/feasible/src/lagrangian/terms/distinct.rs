@@ -11,9 +11,9 @@ use crate::dedup::{Dedup, Pool};
 use crate::lagrangian::terms::entries::{Entries, NONE};
 use crate::lagrangian::terms::kinds::Kinds;
 use crate::lagrangian::terms::{
-    At, Found, Outputs, Seen, SeenKinds, TermSums, Terms, Weight, Work,
+    At, Found, Outputs, PointViolation, SeenKinds, TermSums, Terms, Weight, Work,
 };
-use crate::loss::Rows;
+use crate::loss::LossRows;
 use crate::real::Real;
 use crate::requirement::{Kind, Limit};
 use crate::source::{NOT_A_MEMBER, Owner, Source, SourceTerm};
@@ -193,7 +193,7 @@ impl Terms {
         entries.read(outputs.outputs, width, pair);
         let Entries { samples, positions, weights, at, against, .. } = &*entries;
         let targets = task.of.samples.targets();
-        let rows = Rows { width, at, against, targets, samples, positions };
+        let rows = LossRows { width, at, against, targets, samples, positions };
         values.resize(if wants_values { positions.len() } else { 0 }, T::ZERO);
         if moves {
             by_at.clear();
@@ -260,7 +260,7 @@ impl Terms {
         of_kinds: OfKinds<'_, T>,
         point: impl Fn(u32) -> usize,
         sums: &mut TermSums,
-        seen: &mut Vec<Seen>,
+        seen: &mut Vec<PointViolation>,
     ) {
         add_values(term, &of_kinds, sums);
         let OfKinds { place_of_row, values, measured, .. } = of_kinds;
@@ -277,7 +277,7 @@ impl Terms {
                 let limit = requirement.limit().of(point);
                 let violation =
                     |values: &[T]| term.coefficient * (values[place as usize].to_f64() - limit);
-                seen.push(Seen {
+                seen.push(PointViolation {
                     requirement: i as u32,
                     point: point as u32,
                     measured: violation(measured),

@@ -14,7 +14,7 @@ pub(in crate::lagrangian) struct TermSums {
 
 /// The violation of one point of a pointwise requirement.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::lagrangian) struct Seen {
+pub(in crate::lagrangian) struct PointViolation {
     pub(in crate::lagrangian) requirement: u32,
     pub(in crate::lagrangian) point: u32,
     pub(in crate::lagrangian) measured: f64,
@@ -43,7 +43,7 @@ pub(in crate::lagrangian) struct SeenKinds {
 pub(in crate::lagrangian) struct Found {
     /// Per term.
     pub(in crate::lagrangian) sums: Vec<TermSums>,
-    pub(in crate::lagrangian) seen: Vec<Seen>,
+    pub(in crate::lagrangian) seen: Vec<PointViolation>,
     pub(in crate::lagrangian) seen_kinds: Vec<SeenKinds>,
     pub(in crate::lagrangian) of_kinds: Vec<f64>,
 }

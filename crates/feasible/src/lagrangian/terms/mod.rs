@@ -18,7 +18,7 @@ mod violations;
 mod weight;
 
 pub(super) use distinct::Shared;
-pub(super) use found::{Found, Seen, SeenKinds, TermSums};
+pub(super) use found::{Found, PointViolation, SeenKinds, TermSums};
 pub(super) use weight::Weight;
 
 use entries::Entries;

@@ -1,7 +1,7 @@
 //! The terms of a source on rows as they are: outputs of x for all rows, then those of each view.
 
-use crate::lagrangian::terms::{At, Outputs, Seen, Terms, Weight, Work};
-use crate::loss::{Loss, Rows};
+use crate::lagrangian::terms::{At, Outputs, PointViolation, Terms, Weight, Work};
+use crate::loss::{Loss, LossRows};
 use crate::real::Real;
 use crate::requirement::Kind;
 use crate::source::{NOT_A_MEMBER, Owner, Source, SourceTerm};
@@ -100,7 +100,7 @@ impl Terms {
             for (n, &member) in members.iter().enumerate() {
                 let point = point(member);
                 let violation = |v: &[T]| term.coefficient * (v[n].to_f64() - limit.of(point));
-                found.seen.push(Seen {
+                found.seen.push(PointViolation {
                     requirement: i as u32,
                     point: point as u32,
                     measured: violation(measured),
@@ -154,7 +154,7 @@ impl<T: Real> Work<T> {
         let rows = |loss: &Loss| {
             let (at, against) =
                 if loss.compares_views() { (base, view) } else { (view, &view[..0]) };
-            Rows { width, at, against, targets, samples, positions }
+            LossRows { width, at, against, targets, samples, positions }
         };
         if moves {
             if term.loss.compares_views() {

@@ -41,7 +41,7 @@ impl Point {
             Target::Class(class) => Targets::Classes(vec![class]),
             Target::Value(y) => Targets::Values(vec![y]),
         };
-        let rows = Rows {
+        let rows = LossRows {
             width: at.len(),
             at: &at,
             against: &against,

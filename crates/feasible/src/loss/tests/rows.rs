@@ -7,7 +7,7 @@ fn positions_and_samples_choose_outputs_and_targets() {
     // Position p holds sample samples[p]; only positions 2 and 0 are asked for.
     let at: [f64; 6] = [0.5, -0.5, 9.0, 9.0, -2.0, 1.0];
     let targets = Targets::Classes(vec![0, 1, 0, 1, 1]);
-    let rows = Rows {
+    let rows = LossRows {
         width: 2,
         at: &at,
         against: &[],
@@ -56,7 +56,7 @@ proptest! {
         let samples: Vec<u32> = (0..rows as u32).rev().collect();
         let positions = [5, 1, 6, 3];
         let weights = [0.5, 0.0, 2.0, -1.0];
-        let input = Rows { width, at: &at, against: &against, targets: &targets, samples: &samples, positions: &positions };
+        let input = LossRows { width, at: &at, against: &against, targets: &targets, samples: &samples, positions: &positions };
         let mut values = [0.0; 4];
         let (mut by_at, mut by_against) = (vec![1.0; at.len()], vec![1.0; against.len()]);
         loss.seeds(input, &weights, &mut values, &mut by_at, &mut by_against);
@@ -125,7 +125,7 @@ fn a_loss_of_the_users_own_is_evaluated_and_clipped_like_any_other() {
     assert_eq!(clipped.properties(2).bound, Some(5.0));
     assert_eq!(clipped.name(), "weighted distance (bounded by 5)");
     // Rows of a batch share the copies: nothing may leak from one to the next.
-    let rows = Rows {
+    let rows = LossRows {
         width: 1,
         at: &[1.0f32, 2.0],
         against: &[],

@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use feasible::certificate::Delta;
-use feasible::monitor::{Plan, Track, Verdict, Wealth};
+use feasible::monitor::{MonitorPlan, MonitorVerdict, Track, Wealth};
 use feasible::requirement::Sense;
 use serde::Serialize;
 
-use super::ledger::{Entry, Header, Ledger, Seen, Watched};
+use super::ledger::{Entry, Header, Ledger, TableEvidence, Watched};
 use crate::error::Result;
 
 /// How a model in use stands: a function of its ledger.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Standing {
+pub struct MonitorReport {
     /// What the problem is called.
     pub problem: String,
     /// Whether a violation is proven of some requirement.
@@ -54,7 +54,7 @@ pub struct WatchedRequirement {
     /// Whether it can be watched: its loss has a bound.
     pub watched: bool,
     /// What is proven.
-    pub verdict: Verdict,
+    pub verdict: MonitorVerdict,
     /// The first and the last of the tables over which the average violates it.
     pub drift: Option<(String, String)>,
     /// The first of the latest tables that suspend a certificate.
@@ -89,10 +89,10 @@ pub struct TableLook {
     /// Bounds on the average, valid at all times at once.
     pub bounds: (f64, f64),
     /// The verdict after this table.
-    pub verdict: Verdict,
+    pub verdict: MonitorVerdict,
 }
 
-impl Standing {
+impl MonitorReport {
     /// What the ledger of a run directory proves; `None` if there is none.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ impl Standing {
         };
         let delta = Delta::confidence(header.confidence)?;
         let bounded = header.requirements.iter().filter(|one| one.wager.is_some()).count();
-        let plan = Plan::new(delta, bounded);
+        let plan = MonitorPlan::new(delta, bounded);
         let one = |(at, watched)| requirement(&plan, at, watched, &entries);
         let requirements: Vec<_> = header.requirements.iter().enumerate().map(one).collect();
         let is = |verdict| move |one: &WatchedRequirement| one.verdict == verdict;
@@ -116,8 +116,8 @@ impl Standing {
         let Header { problem, confidence, .. } = header;
         Ok(Some(Self {
             problem,
-            drifted: requirements.iter().any(is(Verdict::Drifted)),
-            certified: requirements.iter().all(is(Verdict::Certified)),
+            drifted: requirements.iter().any(is(MonitorVerdict::Drifted)),
+            certified: requirements.iter().all(is(MonitorVerdict::Certified)),
             confidence,
             tables: entries.iter().map(table).collect(),
             requirements,
@@ -130,8 +130,14 @@ impl Standing {
     }
 }
 
-fn requirement(plan: &Plan, at: usize, watched: &Watched, entries: &[Entry]) -> WatchedRequirement {
-    let seen: Vec<Option<&Seen>> = entries.iter().map(|e| e.requirements[at].as_ref()).collect();
+fn requirement(
+    plan: &MonitorPlan,
+    at: usize,
+    watched: &Watched,
+    entries: &[Entry],
+) -> WatchedRequirement {
+    let seen: Vec<Option<&TableEvidence>> =
+        entries.iter().map(|e| e.requirements[at].as_ref()).collect();
     let bets: Vec<Option<Wealth>> =
         seen.iter().map(|seen| Some(seen.as_ref()?.bets.clone())).collect();
     let track = watched.wager.map(|wager| plan.judge(watched.sense, &wager, &bets));
@@ -162,7 +168,7 @@ fn requirement(plan: &Plan, at: usize, watched: &Watched, entries: &[Entry]) -> 
         sense: watched.sense,
         limit: watched.limit,
         watched: watched.wager.is_some(),
-        verdict: track.as_ref().map_or(Verdict::Open, |track| track.verdict),
+        verdict: track.as_ref().map_or(MonitorVerdict::Open, |track| track.verdict),
         drift: some.and_then(|track| track.drift).map(|(first, last)| (label(first), label(last))),
         suspended: some.and_then(|track| track.suspended).map(label),
         rows: seen.iter().flatten().map(|seen| seen.rows).sum(),
