@@ -646,12 +646,15 @@ fn rate_losses(
         let message = "needs two classes: group the target's categories, or use error or accuracy";
         return Err(source.at(key, message));
     }
-    let selected = (Loss::Probability { class: 1 }, Some(Loss::Selected { class: 1 }));
-    let (loss, measure, class) = match rate {
-        Rate::Selection => (selected.0, selected.1, None),
-        Rate::Tpr => (selected.0, selected.1, Some(1)),
-        Rate::Fpr => (selected.0, selected.1, Some(0)),
-        Rate::Error | Rate::Accuracy => (Loss::SmoothedError, Some(Loss::Error), None),
+    let predicted = |class: u32, among: Option<u32>| {
+        (Loss::Probability { class }, Some(Loss::Selected { class }), among)
     };
-    Ok((loss, measure, class))
+    Ok(match rate {
+        Rate::Selection => predicted(1, None),
+        Rate::Tpr => predicted(1, Some(1)),
+        Rate::Fpr => predicted(1, Some(0)),
+        Rate::Fnr => predicted(0, Some(1)),
+        Rate::Specificity => predicted(0, Some(0)),
+        Rate::Error | Rate::Accuracy => (Loss::SmoothedError, Some(Loss::Error), None),
+    })
 }

@@ -179,6 +179,7 @@ fn sentence(clause: &Clause) -> String {
         if parts.is_empty() { String::new() } else { format!(" | {}", parts.join(", ")) }
     };
     let loss = match (&clause.loss, &clause.measure) {
+        (Loss::Probability { class: 0 }, Some(_)) => "predicted negative".to_string(),
         (Loss::Probability { .. }, Some(_)) => "predicted positive".to_string(),
         _ if clause.accuracy_is.is_some() => "right prediction".to_string(),
         (loss, Some(measure)) => format!("{measure} (by way of {loss})"),

@@ -28,6 +28,23 @@ pub(crate) fn task(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ["classify", "regress"] })
 }
 
+pub(crate) fn rate(_: &mut SchemaGenerator) -> Schema {
+    let rates = [
+        "selection",
+        "positive-rate",
+        "tpr",
+        "recall",
+        "sensitivity",
+        "fpr",
+        "fall-out",
+        "fnr",
+        "specificity",
+        "error",
+        "accuracy",
+    ];
+    json_schema!({ "type": "string", "enum": rates })
+}
+
 pub(crate) fn activation(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ["sigmoid", "tanh", "relu", "silu"] })
 }

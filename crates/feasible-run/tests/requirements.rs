@@ -61,6 +61,12 @@ fn rates_are_those_one_counts() {
         requirement("selected", "rate = \"selection\"\nat_most = 1.0"),
         requirement("tpr", "rate = \"tpr\"\nat_least = 0.0"),
         requirement("fpr", "rate = \"fpr\"\nat_most = 1.0"),
+        requirement("fnr", "rate = \"fnr\"\nat_most = 1.0"),
+        requirement("specificity", "rate = \"specificity\"\nat_least = 0.0"),
+        requirement("recall", "rate = \"recall\"\nat_least = 0.0"),
+        requirement("sensitivity", "rate = \"sensitivity\"\nat_least = 0.0"),
+        requirement("fall-out", "rate = \"fall-out\"\nat_most = 1.0"),
+        requirement("positive", "rate = \"positive-rate\"\nat_most = 1.0"),
         requirement("gap", "rate = \"selection\"\nwhere = \"gender == 'Male'\"\nagainst = \"gender == 'Female'\"\nat_most = 1.0"),
     ]
     .concat();
@@ -80,8 +86,18 @@ fn rates_are_those_one_counts() {
     close(value("selected"), (fp + tp) / n);
     close(value("tpr"), tp / (tp + fn_));
     close(value("fpr"), fp / (fp + tn));
+    close(value("fnr"), fn_ / (tp + fn_));
+    close(value("specificity"), tn / (fp + tn));
+    for (synonym, of) in
+        [("recall", "tpr"), ("sensitivity", "tpr"), ("fall-out", "fpr"), ("positive", "selected")]
+    {
+        assert_eq!(value(synonym), value(of), "{synonym}");
+    }
     close(test.accuracy.unwrap(), (tp + tn) / n);
-    assert!(plan.describe().contains("E[ right prediction ] ≥ 0\n"), "{}", plan.describe());
+    let described = plan.describe();
+    for part in ["E[ right prediction ] ≥ 0\n", "E[ predicted negative | y positive ] ≤ 1\n"] {
+        assert!(described.contains(part), "{described}");
+    }
     assert!(value("gap") > 0.1, "men are selected more often in these data");
 }
 

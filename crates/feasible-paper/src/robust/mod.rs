@@ -159,7 +159,7 @@ impl RobustExperiment {
         overrides.push(Override::Epochs(variant.small_epochs));
         if let Some(limit) = variant.small_limit {
             let key = LimitKey::AtMost;
-            overrides.push(Override::Limit { requirement: 0, key, limit: limit });
+            overrides.push(Override::Limit { requirement: 0, key, limit });
             overrides.push(format!("requirement.robust.margin={margin}").into());
             // A small budget pays for a fifth of the usual attack on all of its images.
             let attack = "evaluation.attack={ steps = 20, restarts = 1 }";

@@ -26,7 +26,7 @@
 //! | `name` | identifies it and its multipliers |
 //! | `kind` | `average` (the default) or `pointwise` |
 //! | `loss` | a loss; or |
-//! | `rate` | `selection`, `tpr`, `fpr`, `error` or `accuracy`: a smooth surrogate moves θ, the true rate the multiplier; or |
+//! | `rate` | `selection` (`positive-rate`), `tpr` (`recall`, `sensitivity`), `fpr` (`fall-out`), `fnr`, `specificity`, `error` or `accuracy`: a smooth surrogate moves θ, the true rate the multiplier; or |
 //! | `fairness` | `demographic-parity`, `equal-opportunity` or `equalised-odds`: the rates of each of `groups` |
 //! | `at_most`, `at_least` | the limit c; or |
 //! | `within` | the difference to `against` is at most this, either way |
@@ -65,6 +65,7 @@ pub struct RequirementSpec {
     pub loss: Option<LossName>,
     /// A rate instead of a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::rate")]
     pub rate: Option<Rate>,
     /// Rates of groups instead of a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,15 +127,22 @@ pub enum RequirementKind {
 }
 
 /// A rate of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rate {
     /// P(predicted positive).
+    #[serde(alias = "positive-rate")]
     Selection,
-    /// P(predicted positive | positive).
+    /// P(predicted positive | positive): recall, sensitivity.
+    #[serde(alias = "recall", alias = "sensitivity")]
     Tpr,
-    /// P(predicted positive | negative).
+    /// P(predicted positive | negative): fall-out.
+    #[serde(alias = "fall-out")]
     Fpr,
+    /// P(predicted negative | positive).
+    Fnr,
+    /// P(predicted negative | negative).
+    Specificity,
     /// P(predicted ≠ true).
     Error,
     /// P(predicted = true).
@@ -171,6 +179,8 @@ impl Rate {
             Self::Selection => "selection rate",
             Self::Tpr => "true positive rate",
             Self::Fpr => "false positive rate",
+            Self::Fnr => "false negative rate",
+            Self::Specificity => "specificity",
             Self::Error => "error rate",
             Self::Accuracy => "accuracy",
         }

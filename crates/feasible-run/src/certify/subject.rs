@@ -51,6 +51,8 @@ fn subject(clause: &Clause) -> String {
     let name = match (loss, clause.class) {
         _ if clause.accuracy_is.is_some() => format!("accuracy{views}"),
         (Loss::Error, _) => format!("error rate{views}"),
+        (Loss::Selected { class: 0 }, Some(1)) => format!("false negative rate{views}"),
+        (Loss::Selected { class: 0 }, Some(_)) => format!("specificity{views}"),
         (Loss::Selected { .. }, None) => format!("selection rate{views}"),
         (Loss::Selected { .. }, Some(1)) => format!("true positive rate{views}"),
         (Loss::Selected { .. }, Some(_)) => format!("false positive rate{views}"),
