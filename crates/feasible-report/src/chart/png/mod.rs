@@ -8,7 +8,7 @@ use tiny_skia::{
 };
 
 use super::style::light;
-use super::svg::{MARGIN, SvgShape, Svg};
+use super::svg::{MARGIN, Svg, SvgShape};
 
 /// Pixels of the file per pixel of the drawing.
 const SCALE: f32 = 2.0;
