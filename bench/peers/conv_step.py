@@ -2,7 +2,7 @@
 
     python bench/peers/conv_step.py [width] [batch] [threads] [rounds] [--contiguous] [--json]
 
-The same steps as `cargo run --release -p feasible-nn --example conv_steps`: 28×28 images of one channel, denormals
+The same steps as `bench/kernels/src/bin/conv_steps.rs`: 28×28 images of one channel, denormals
 flushed, channels last unless told otherwise. `bench/conv` runs both in turn.
 """
 import argparse

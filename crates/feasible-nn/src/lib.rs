@@ -73,8 +73,6 @@ pub mod kernel;
 pub mod kernel_expansion;
 mod layout;
 pub mod linear;
-#[doc(hidden)]
-pub mod measure;
 pub mod mlp;
 pub mod optimiser;
 mod shape;

@@ -30,7 +30,6 @@ mod flow;
 mod forward;
 mod graph;
 mod image;
-pub(crate) mod measure;
 mod networks;
 pub(crate) mod plan;
 mod pool;

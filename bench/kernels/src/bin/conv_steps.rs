@@ -1,6 +1,6 @@
 //! Steps of ResNet18 on 28×28 images: forward, a step of an attack, a training step, an adversarial step.
 //!
-//! `cargo run --release -p feasible-nn --example conv_steps -- [width] [batch] [threads] [rounds]`
+//! `cargo run --release --manifest-path bench/kernels/Cargo.toml --bin conv_steps -- [width] [batch] [threads] [rounds]`
 //! (16, 128, 1 and 12 unless given) prints every time it took, as JSON. An adversarial step is what it says: five
 //! steps of projected gradient on the cross-entropy (forward, gradient to the inputs, sign, projection),
 //! then a training step on the clean and on the adversarial batch. `bench/conv` runs it and its
@@ -11,8 +11,9 @@
 use std::time::Instant;
 
 use feasible::{Batch, FlushDenormals, Inputs, Mode, Model, Pass, Purpose, Stream};
+use feasible_bench::peak;
+use feasible_nn::Level;
 use feasible_nn::conv::{ConvNet, ConvShape, ConvTape};
-use feasible_nn::{Level, measure};
 
 const EPSILON: f32 = 0.1;
 const STEPS: usize = 5;
@@ -109,7 +110,7 @@ fn main() {
     let (width, batch, threads) = (argument(0, 16), argument(1, 128), argument(2, 1));
     let rounds = argument(3, 12);
     let _flush = FlushDenormals::new();
-    let peak = (0..20).map(|_| measure::fma_rate(Level::best())).fold(0.0, f64::max);
+    let peak = peak::gflops(Level::best());
     let model = ConvNet::resnet18(ConvShape::new(1, 28, 28), CLASSES, width).unwrap();
     let mut random = Stream::new(1, Purpose::View, 0, 0);
     let numbers = batch * model.input_width();
