@@ -23,7 +23,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::problem::Problem;
-use crate::requirement::Kind;
 use crate::schedule::Schedule;
 
 /// Whether a pointwise violation enters a dual step as it is or divided by N.
@@ -152,14 +151,14 @@ impl Dual {
     }
 
     /// Moves all multipliers of one requirement, whose violations are `violations` + `margin`; `epoch` is the number of
-    /// epochs done, for schedules.
+    /// epochs done, for schedules, and `points` the N of a pointwise requirement, 1 of an average.
     ///
     /// # Panics
     /// If `state` was made by another method, or for fewer multipliers.
     pub fn step_all(
         &self,
         epoch: f64,
-        kind: Kind,
+        points: f64,
         multipliers: &mut [f64],
         state: &mut DualState,
         violations: &[f64],
@@ -184,7 +183,7 @@ impl Dual {
             }
             _ => {
                 let seen = violations.iter().map(|s| s + margin).enumerate();
-                self.step(epoch, kind, multipliers, state, seen);
+                self.step(epoch, points, multipliers, state, seen);
             }
         }
     }
@@ -198,16 +197,15 @@ impl Dual {
     pub fn step(
         &self,
         epoch: f64,
-        kind: Kind,
+        points: f64,
         multipliers: &mut [f64],
         state: &mut DualState,
         seen: impl IntoIterator<Item = (usize, f64)>,
     ) {
         let rate = self.rate * self.schedule.factor(epoch);
-        let points = multipliers.len() as f64;
-        let scale = |scaling| match (kind, scaling) {
-            (Kind::Pointwise, Scaling::PerSample) => 1.0 / points,
-            _ => 1.0,
+        let scale = |scaling| match scaling {
+            Scaling::PerSample => 1.0 / points,
+            Scaling::Raw => 1.0,
         };
         match self.method {
             DualMethod::Ascent { scaling } => {
@@ -323,12 +321,14 @@ impl DualState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::requirement::Kind;
 
     fn run(dual: &Dual, kind: Kind, start: &[f64], violations: &[&[(usize, f64)]]) -> Vec<f64> {
         let mut multipliers = start.to_vec();
         let mut state = DualState::start(dual, start.len());
+        let points = if kind == Kind::Average { 1.0 } else { start.len() as f64 };
         for seen in violations {
-            dual.step(0.0, kind, &mut multipliers, &mut state, seen.iter().copied());
+            dual.step(0.0, points, &mut multipliers, &mut state, seen.iter().copied());
         }
         multipliers
     }
@@ -398,9 +398,9 @@ mod tests {
                 let violations: [f64; 4] =
                     std::array::from_fn(|n| (n as f64 + 2.0 * t as f64).sin());
                 let [a, b] = &mut states;
-                dual.step_all(t as f64, Kind::Pointwise, &mut together, a, &violations, 0.25);
+                dual.step_all(t as f64, together.len() as f64, &mut together, a, &violations, 0.25);
                 let seen = violations.iter().map(|s| s + 0.25).enumerate();
-                dual.step(t as f64, Kind::Pointwise, &mut apart, b, seen);
+                dual.step(t as f64, apart.len() as f64, &mut apart, b, seen);
             }
             assert_eq!(together, apart);
             assert_eq!(states[0], states[1]);

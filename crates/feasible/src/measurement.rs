@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
+use crate::reduce::Elsewhere;
 use crate::requirement::{Kind, Limit, Requirement, Sense};
 use crate::sums::{largest, sum, sum_of, sum_of_pairs};
 
@@ -31,6 +32,9 @@ pub struct Violations {
     pub surrogate: Option<Vec<f64>>,
     /// How much stricter the limit is in training: added to a violation there.
     pub margin: f64,
+    /// The points of other workers.
+    #[serde(skip)]
+    pub(crate) elsewhere: Elsewhere,
 }
 
 impl Violations {
@@ -46,32 +50,45 @@ impl Violations {
 
     /// The largest violation: positive if anything is violated.
     pub fn worst(&self) -> f64 {
-        largest(&self.measured)
+        self.elsewhere.largest(largest(&self.measured))
     }
 
     /// The largest violation if the points with the largest ones, up to this share, do not count; NaN if one is.
     pub(crate) fn worst_but(&self, share: f64) -> f64 {
-        if self.measured.iter().any(|s| s.is_nan()) {
+        if self.elsewhere.any(self.measured.iter().any(|s| s.is_nan())) {
             return f64::NAN;
         }
         if share == 0.0 {
             return self.worst();
         }
-        let mut violations = self.measured.clone();
-        let but = allowed(share, violations.len()).min(violations.len() - 1);
-        *violations.select_nth_unstable_by(but, |a, b| b.total_cmp(a)).1
+        let count = self.elsewhere.count(self.measured.len());
+        self.elsewhere.largest_but(&self.measured, allowed(share, count))
     }
 
     /// The share of points whose violation exceeds `tolerance`.
     pub fn violated(&self, tolerance: f64) -> f64 {
         let above = self.measured.iter().filter(|&&s| above(s, tolerance)).count();
-        above as f64 / self.measured.len() as f64
+        self.elsewhere.mean(above as f64, self.measured.len())
+    }
+}
+
+impl Violations {
+    /// The mean of multipliers times f(violation + margin), of some of the violations.
+    pub(crate) fn weighted(
+        &self,
+        violations: &[f64],
+        multipliers: &[f64],
+        f: impl Fn(f64) -> f64,
+    ) -> f64 {
+        let term = |s: f64, m: f64| m * f(s + self.margin);
+        let sum = sum_of_pairs(violations, multipliers, term);
+        self.elsewhere.mean(sum, multipliers.len())
     }
 }
 
 /// How many of `points` a share allows to violate a requirement.
-pub(crate) fn allowed(share: f64, points: usize) -> usize {
-    (share * points as f64 + 1e-9).floor() as usize
+pub(crate) fn allowed(share: f64, points: f64) -> usize {
+    (share * points + 1e-9).floor() as usize
 }
 
 /// NaN counts as above.
@@ -95,7 +112,7 @@ impl Measurement {
     pub fn lagrangian(&self, multipliers: &Multipliers) -> f64 {
         let pairs = self.violations.iter().zip(multipliers.iter());
         let of = |(violations, m): (&Violations, &[f64])| {
-            weighted(violations.followed(), violations.margin, m, |s| s)
+            violations.weighted(violations.followed(), m, |s| s)
         };
         self.minimised() + pairs.map(of).sum::<f64>()
     }
@@ -121,7 +138,10 @@ impl Measurement {
     pub fn is_finite(&self) -> bool {
         // A sum of finite numbers times 0 is 0, of others NaN: no branch for each of a million.
         let finite = |values: &[f64]| sum_of(values, |x| x * 0.0) == 0.0;
-        let all = |s: &Violations| finite(&s.measured) && s.surrogate.iter().all(|s| finite(s));
+        let all = |s: &Violations| {
+            let here = finite(&s.measured) && s.surrogate.iter().all(|s| finite(s));
+            !s.elsewhere.any(!here)
+        };
         self.value().is_finite() && self.minimised().is_finite() && self.violations.iter().all(all)
     }
 
@@ -145,18 +165,20 @@ impl Measurement {
         let rows = problem.requirements().iter().zip(&self.violations).enumerate();
         rows.map(|(i, (requirement, violations))| {
             let (of, tolerance) = (multipliers.of(i), tolerances[i]);
+            let elsewhere = &violations.elsewhere;
+            let at_zero = of.iter().filter(|&&m| m == 0.0).count() as f64;
             Standing {
                 name: requirement.name().into(),
                 kind: requirement.kind(),
                 sense: requirement.sense(),
-                limit: mean_limit(requirement),
+                limit: mean_limit(requirement, elsewhere),
                 value: mean_value(requirement, violations),
                 worst_violation: violations.worst(),
                 violated: violations.violated(tolerance),
                 met: is_met(requirement, violations, tolerance),
-                multiplier: sum(of) / of.len() as f64,
-                largest_multiplier: largest(of).max(0.0),
-                multipliers_at_zero: multipliers.share_at_zero(i),
+                multiplier: elsewhere.mean(sum(of), of.len()),
+                largest_multiplier: elsewhere.largest(largest(of)).max(0.0),
+                multipliers_at_zero: elsewhere.mean(at_zero, of.len()),
             }
         })
         .collect()
@@ -190,29 +212,19 @@ pub struct Standing {
     pub multipliers_at_zero: f64,
 }
 
-/// The mean of multipliers times f(violation + margin).
-pub(crate) fn weighted(
-    violations: &[f64],
-    margin: f64,
-    multipliers: &[f64],
-    f: impl Fn(f64) -> f64,
-) -> f64 {
-    let term = |s: f64, m: f64| m * f(s + margin);
-    sum_of_pairs(violations, multipliers, term) / multipliers.len() as f64
-}
-
 fn is_met(requirement: &Requirement, violations: &Violations, tolerance: f64) -> bool {
     violations.violated(tolerance) <= requirement.all_but
 }
 
-fn mean_limit(requirement: &Requirement) -> f64 {
+fn mean_limit(requirement: &Requirement, elsewhere: &Elsewhere) -> f64 {
     match requirement.limit() {
         Limit::Common(c) => *c,
-        Limit::PerPoint(c) => sum(c) / c.len() as f64,
+        Limit::PerPoint(c) => elsewhere.mean(sum(c), c.len()),
     }
 }
 
 fn mean_value(requirement: &Requirement, violations: &Violations) -> f64 {
-    let mean = sum(&violations.measured) / violations.measured.len() as f64;
-    requirement.sense().sign() * mean + mean_limit(requirement)
+    let Violations { measured, elsewhere, .. } = violations;
+    let mean = elsewhere.mean(sum(measured), measured.len());
+    requirement.sense().sign() * mean + mean_limit(requirement, elsewhere)
 }

@@ -19,7 +19,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::lagrangian::Lagrangian;
-use crate::measurement::{Measurement, Violations, weighted};
+use crate::measurement::{Measurement, Violations};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::real::Real;
@@ -52,7 +52,7 @@ impl Gap {
     /// The gap of a measured θ and multipliers, the inner minimisation being ρ short.
     pub fn new(measurement: &Measurement, multipliers: &Multipliers, rho: f64) -> Self {
         let pairs = measurement.violations.iter().zip(multipliers.iter());
-        let violation: f64 = pairs.map(|(s, m)| weighted(&s.measured, s.margin, m, |s| s)).sum();
+        let violation: f64 = pairs.map(|(s, m)| s.weighted(&s.measured, m, |s| s)).sum();
         let absolute = rho - violation;
         let size = measurement.minimised().abs().max(f64::MIN_POSITIVE);
         Self { absolute, relative: absolute.abs() / size }
@@ -94,8 +94,9 @@ impl Kkt {
             measurement.violations.iter().zip(multipliers.iter()).zip(requirements)
         {
             let Violations { measured, margin, .. } = violations;
+            let products = violations.weighted(measured, m, f64::abs);
             violation = larger(violation, violations.worst_but(requirement.all_but) + margin);
-            complementarity = larger(complementarity, weighted(measured, *margin, m, f64::abs));
+            complementarity = larger(complementarity, products);
         }
         Self { stationarity, violation, complementarity }
     }

@@ -23,7 +23,8 @@ use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::optimality::{Gap, Kkt, Optimality};
 use crate::population::Population;
-use crate::requirement::{Requirement, Term};
+use crate::reduce::{Elsewhere, Reduce, Workers};
+use crate::requirement::{Kind, Requirement, Term};
 use crate::source::{Source, SourceView};
 
 /// An objective and requirements, not yet checked.
@@ -72,7 +73,11 @@ impl ProblemDraft {
             requirement.check()?;
         }
         let sources = Source::of(&objective, &requirements);
-        Ok(Problem(Arc::new(Contents { objective, weight_decay, requirements, sources })))
+        let elsewhere = vec![Elsewhere::default(); requirements.len()];
+        let workers = Workers::default();
+        let contents =
+            Contents { objective, weight_decay, requirements, sources, workers, elsewhere };
+        Ok(Problem(Arc::new(contents)))
     }
 }
 
@@ -80,12 +85,15 @@ impl ProblemDraft {
 #[derive(Clone, Debug)]
 pub struct Problem(Arc<Contents>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Contents {
     objective: Term,
     weight_decay: f64,
     requirements: Vec<Requirement>,
     sources: Vec<Source>,
+    workers: Workers,
+    /// Per requirement.
+    elsewhere: Vec<Elsewhere>,
 }
 
 impl Problem {
@@ -116,7 +124,66 @@ impl Problem {
     /// As [`ProblemDraft::check`].
     pub fn with_requirements(&self, requirements: Vec<Requirement>) -> Result<Problem> {
         let objective = self.0.objective.clone();
-        ProblemDraft { objective, weight_decay: self.0.weight_decay, requirements }.check()
+        let draft = ProblemDraft { objective, weight_decay: self.0.weight_decay, requirements };
+        draft.check()?.spread_as(self)
+    }
+
+    /// Spread over the workers of another problem, on the same rows.
+    pub(crate) fn spread_as(self, other: &Problem) -> Result<Self> {
+        match other.workers() {
+            workers if workers.is_alone() => Ok(self),
+            workers => self.spread_over(workers.reduce().clone()),
+        }
+    }
+
+    /// The problem whose rows are those of this problem and of the same problem on other workers, which call this at the
+    /// same time. Multipliers and violations of single points are those of the rows here; all else is the same on
+    /// every worker.
+    ///
+    /// # Errors
+    /// Workers whose problems have other terms or requirements than this one.
+    pub fn spread_over(&self, reduce: Arc<dyn Reduce>) -> Result<Self> {
+        let mut contents = (*self.0).clone();
+        let terms = contents.sources.iter().map(|source| source.terms.len()).sum::<usize>();
+        let shape = [contents.requirements.len(), contents.sources.len(), terms];
+        let mut most = shape.map(|n| [n as f64, -(n as f64)]).concat();
+        reduce.largest(&mut most);
+        if most.chunks_exact(2).any(|both| both[0] != -both[1]) {
+            return Err(Error::Shape {
+                what: "requirements, data sets and terms of a problem that is spread over workers"
+                    .into(),
+                expected: "as many as on every other worker".into(),
+                found: shape[0],
+            });
+        }
+        contents.workers = Workers::new(reduce);
+        for source in &mut contents.sources {
+            source.rows_everywhere = contents.workers.sum(source.rows.len() as f64);
+            for term in &mut source.terms {
+                term.points = contents.workers.sum((term.members * term.slots.len()) as f64);
+            }
+        }
+        for (requirement, elsewhere) in contents.requirements.iter().zip(&mut contents.elsewhere) {
+            if requirement.kind() == Kind::Pointwise {
+                *elsewhere = Elsewhere::new(&contents.workers, requirement.multipliers());
+            }
+        }
+        Ok(Self(Arc::new(contents)))
+    }
+
+    /// The workers that the rows are spread over.
+    pub(crate) fn workers(&self) -> &Workers {
+        &self.0.workers
+    }
+
+    /// The points of a requirement on other workers.
+    pub(crate) fn elsewhere(&self, requirement: usize) -> &Elsewhere {
+        &self.0.elsewhere[requirement]
+    }
+
+    /// N of a requirement whose points have multipliers, those of all workers; 1 of an average.
+    pub(crate) fn points(&self, requirement: usize) -> f64 {
+        self.elsewhere(requirement).count(self.0.requirements[requirement].multipliers())
     }
 
     /// Objective and violations of a given θ: an audit of a model on this problem's populations.

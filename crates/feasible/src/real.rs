@@ -9,6 +9,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use crate::loss::{Loss, LossPass};
+use crate::reduce::Reduce;
 
 mod sealed {
     pub trait Sealed {}
@@ -79,10 +80,13 @@ pub trait Real:
     /// A loss over many rows, compiled in this crate and in no other.
     #[doc(hidden)]
     fn of_loss(loss: &Loss, pass: LossPass<'_, Self>);
+    /// Adds up parts of several workers.
+    #[doc(hidden)]
+    fn add_parts(reduce: &dyn Reduce, parts: &mut [&mut [Self]]);
 }
 
 macro_rules! real {
-    ($t:ty, $exp_of_negative:path) => {
+    ($t:ty, $exp_of_negative:path, $add:ident) => {
         impl Real for $t {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -124,6 +128,9 @@ macro_rules! real {
             fn of_loss(loss: &Loss, pass: LossPass<'_, Self>) {
                 loss.run(pass);
             }
+            fn add_parts(reduce: &dyn Reduce, parts: &mut [&mut [Self]]) {
+                reduce.$add(parts);
+            }
         }
     };
     (@unary $t:ty: $($f:ident)*) => {$(
@@ -134,5 +141,5 @@ macro_rules! real {
     )*};
 }
 
-real!(f32, crate::loss::exp_of_negative_f32);
-real!(f64, f64::exp);
+real!(f32, crate::loss::exp_of_negative_f32, add_f32);
+real!(f64, f64::exp, add_f64);

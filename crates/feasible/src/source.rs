@@ -20,6 +20,8 @@ pub(crate) struct Source {
     /// Rows that are a member of any term, by ascending id: the order of everything, so that
     /// results do not depend on how the rows are stored.
     pub(crate) rows: Vec<u32>,
+    /// How many such rows there are, those of other workers included.
+    pub(crate) rows_everywhere: f64,
     /// The distinct views besides x itself; output slot v is `views[v - 1]`.
     pub(crate) views: Vec<SourceView>,
     pub(crate) terms: Vec<SourceTerm>,
@@ -66,6 +68,8 @@ pub(crate) struct SourceTerm {
     pub(crate) member_of_row: Option<Vec<u32>>,
     /// Number of members.
     pub(crate) members: usize,
+    /// N, the number of points of the average: those of other workers included.
+    pub(crate) points: f64,
 }
 
 pub(crate) const NOT_A_MEMBER: u32 = u32::MAX;
@@ -79,11 +83,6 @@ impl SourceTerm {
             _ => false,
         };
         self.loss.is_same(&other.loss) && same_measure
-    }
-
-    /// N, the number of points of the average.
-    pub(crate) fn points(&self) -> usize {
-        self.members * self.slots.len()
     }
 }
 
@@ -119,7 +118,13 @@ impl Source {
     }
 
     fn empty(samples: &Arc<Samples>) -> Self {
-        Self { samples: samples.clone(), rows: Vec::new(), views: Vec::new(), terms: Vec::new() }
+        Self {
+            samples: samples.clone(),
+            rows: Vec::new(),
+            rows_everywhere: 0.0,
+            views: Vec::new(),
+            terms: Vec::new(),
+        }
     }
 
     fn add(&mut self, owner: Owner, sign: f64, term: &Term) {
@@ -130,14 +135,16 @@ impl Source {
             }
             View::Adaptive(view) => vec![self.slot(SourceView::Adaptive(view.clone()))],
         };
+        let members = term.population.len();
         self.terms.push(SourceTerm {
+            points: (members * slots.len()) as f64,
             owner,
             coefficient: sign * term.coefficient,
             loss: term.loss.clone(),
             measure: term.measure.clone(),
             slots,
             member_of_row: member_of_row(&term.population),
-            members: term.population.len(),
+            members,
         });
     }
 
@@ -166,6 +173,7 @@ impl Source {
         self.rows = (0..self.samples.len() as u32).filter(is_member).collect();
         let ids = self.samples.ids();
         self.rows.sort_by_key(|&row| ids[row as usize]);
+        self.rows_everywhere = self.rows.len() as f64;
     }
 }
 

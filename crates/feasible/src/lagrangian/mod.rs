@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::measurement::Measurement;
 use crate::model::{Mode, Model};
 use crate::multiplier::Multipliers;
@@ -44,6 +44,13 @@ impl<M: Model> Lagrangian<M> {
     /// A model that does not fit the problem, or threads that cannot be started.
     pub(crate) fn new(problem: &Problem, model: Arc<M>, threads: usize, seed: u64) -> Result<Self> {
         problem.check_model(&*model)?;
+        if !problem.workers().is_alone() && model.trainable_count() < model.parameter_count() {
+            return Err(Error::Setting {
+                setting: "parameters that are statistics of a batch (BatchNorm)".into(),
+                value: (model.parameter_count() - model.trainable_count()) as f64,
+                allowed: "0 on several workers, each of which would have its own".into(),
+            });
+        }
         let passes = Passes::new(problem, model, threads, seed)?;
         Ok(Self { terms: Terms::new(problem.clone()), passes })
     }
@@ -155,7 +162,8 @@ impl<M: Model> Lagrangian<M> {
                 let mut order = source.rows.clone();
                 let seed = self.passes.place.seed;
                 Stream::new(seed, Purpose::Shuffle, u64::MAX, number as u64).shuffle(&mut order);
-                order.truncate(rows);
+                let share = order.len() as f64 / source.rows_everywhere;
+                order.truncate((rows as f64 * share).ceil() as usize);
                 order
             };
             let drawn: Vec<Vec<u32>> = problem.sources().iter().enumerate().map(draw).collect();

@@ -76,7 +76,8 @@ impl<M: Model> Augmented<'_, M> {
                 Some(r) => -0.5 * m * m / r,
             };
             // A violation is a difference, of a loss and a limit: its rounding is theirs.
-            let limit = mean_limit(&self.lagrangian.problem().requirements()[i]);
+            let elsewhere = &violations.elsewhere;
+            let limit = mean_limit(&self.lagrangian.problem().requirements()[i], elsewhere);
             let lost = if limit > 0.0 { limit } else { objective.abs() };
             let (mut sum, mut parts) = (Compensated::default(), Compensated::default());
             for (m, s) in multipliers.iter().zip(shifted(violations, &self.offsets[i])) {
@@ -88,8 +89,8 @@ impl<M: Model> Augmented<'_, M> {
                 sum.add(term);
                 parts.add(term.abs() + slope * lost);
             }
-            value += sum.total() / multipliers.len() as f64;
-            size += parts.total() / multipliers.len() as f64;
+            value += elsewhere.mean(sum.total(), multipliers.len());
+            size += elsewhere.mean(parts.total(), multipliers.len());
         }
         self.rounding = relative * size;
         value

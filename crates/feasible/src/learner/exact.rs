@@ -22,8 +22,6 @@
 //! A requirement that is measured by another loss is met by moving the limit of its surrogate: see
 //! `proxy`. Which points are left out where a requirement allows a share to violate it: see `trim`.
 
-use std::sync::atomic::Ordering;
-
 use crate::dual::Dual;
 use crate::error::{Error, Result};
 use crate::learner::augmented::{Augmented, Offsets, shifted, stepped};
@@ -117,7 +115,7 @@ impl Exact {
                 && (limit.is_infinite() || metric.norm_by_theta(gradient) <= 0.5 * limit);
             // Below this a gradient is rounding.
             let exhausted = at.gradient_norm <= 1e-15 * (2.0 * sizes.objective).sqrt();
-            small || exhausted || interrupt.load(Ordering::Relaxed)
+            small || exhausted || problem.workers().interrupted(interrupt)
         };
         let mut z: Vec<f64> = context.state.theta.iter().map(|t| t.to_f64()).collect();
         metric.coordinates(&mut z);
@@ -166,6 +164,7 @@ impl Exact {
         measurement: &Measurement,
         stationarity: f64,
     ) {
+        let workers = &context.lagrangian.problem().workers().clone();
         let state = &mut *context.state;
         let limit = context.rules.kkt.unwrap_or(0.0);
         let after = unsettled(measurement, &state.multipliers, penalties, offsets, sizes);
@@ -191,9 +190,9 @@ impl Exact {
         }
         let Some(brackets) = &mut settling.brackets else { return };
         settling.since_offsets += 1;
-        let settled = worst <= 0.01 * brackets.step(sizes).max(1e-8);
+        let settled = worst <= 0.01 * brackets.step(sizes, workers).max(1e-8);
         if (settled || settling.since_offsets >= PATIENT)
-            && brackets.note(measurement, &state.multipliers, sizes)
+            && brackets.note(measurement, &state.multipliers, sizes, workers)
         {
             settling.since_offsets = 0;
             settling.unsettled.fill(f64::MAX);
@@ -266,6 +265,15 @@ impl Exact {
         positive("penalty", self.penalty)?;
         positive("rho", self.rho)?;
         Error::unless(self.iterations > 0, "inner iterations", 0.0, "at least 1")?;
+        if problem.may_leave_out() && !problem.workers().is_alone() {
+            return Err(Error::Setting {
+                setting: "share of points that may violate a requirement (`all_but`)".into(),
+                value: problem.requirements().iter().map(|r| r.all_but).fold(0.0, f64::max),
+                allowed: "0 for the exact learner on several workers: which points to leave out is chosen among \
+                          all of them; use a first-order learner"
+                    .into(),
+            });
+        }
         if problem.has_adaptive_views() {
             return Err(Error::Setting {
                 setting: "populations whose view depends on the model".into(),
@@ -390,7 +398,8 @@ fn unsettled(
     let of = |(i, m): (usize, &[f64])| {
         let violations = shifted(&measurement.violations[i], &offsets[i]);
         let worst = m.iter().zip(violations).map(|(m, s)| s.max(-m / penalties[i]).abs());
-        worst.fold(0.0, f64::max) / sizes.requirements[i]
+        measurement.violations[i].elsewhere.largest(worst.fold(0.0, f64::max))
+            / sizes.requirements[i]
     };
     multipliers.iter().enumerate().map(of).collect()
 }
@@ -412,11 +421,12 @@ fn relative(
         let counts = |n: &usize| offsets[i].get(*n).is_none_or(|offset| offset.is_finite());
         let violations = violations(of, &offsets[i]);
         let worst = (0..m.len()).filter(counts).map(|n| violations[n]);
-        let violation = worst.fold(0.0, f64::max) / size;
+        let violation = of.elsewhere.largest(worst.fold(0.0, f64::max)) / size;
         residual = residual.max(violation / (rounding / (size * limit)).max(1.0));
         let term = |n: usize| if m[n] == 0.0 { 0.0 } else { m[n] * violations[n].abs() };
-        let product = Compensated::of((0..m.len()).map(term)) / (m.len() as f64 * objective);
-        let mean = Compensated::of(m.iter().copied()) / m.len() as f64;
+        let product = of.elsewhere.sum(Compensated::of((0..m.len()).map(term)));
+        let product = product / (of.elsewhere.count(m.len()) * objective);
+        let mean = of.elsewhere.mean(Compensated::of(m.iter().copied()), m.len());
         residual = residual.max(product / (mean * rounding / (objective * limit)).max(1.0));
     }
     residual

@@ -44,7 +44,8 @@ pub(crate) struct Effort {
 pub(crate) fn total_violation(measurement: &Measurement) -> f64 {
     let of = |violations: &Violations| {
         let square = |s: f64| (s + violations.margin).max(0.0) * (s + violations.margin).max(0.0);
-        0.5 * sum_of(violations.followed(), square) / violations.measured.len() as f64
+        let sum = sum_of(violations.followed(), square);
+        0.5 * violations.elsewhere.mean(sum, violations.measured.len())
     };
     measurement.violations.iter().map(of).sum()
 }
@@ -123,7 +124,8 @@ pub(crate) fn infeasibility<M: Model>(
     let remaining = |i: usize| {
         let of = measurement.violations[i].followed().iter().copied();
         if counts(&requirements[i]) {
-            of.fold(f64::NEG_INFINITY, f64::max)
+            let here = of.fold(f64::NEG_INFINITY, f64::max);
+            measurement.violations[i].elsewhere.largest(here)
         } else {
             f64::NEG_INFINITY
         }

@@ -63,7 +63,7 @@ impl<R: Real> FirstOrder<R> {
 
     /// Batches in an epoch.
     fn steps(&self, problem: &Problem) -> u64 {
-        problem.sources()[0].rows.len().div_ceil(self.batch_size) as u64
+        (problem.sources()[0].rows_everywhere / self.batch_size as f64).ceil() as u64
     }
 }
 
@@ -77,9 +77,9 @@ fn move_duals<T>(
 ) {
     for run in violations.chunk_by(|a, b| a.0 == b.0) {
         let i = run[0].0;
-        let kind = problem.requirements()[i].kind();
         let seen = run.iter().map(|&(_, n, violation)| (n, violation));
-        duals[i].step(epoch, kind, state.multipliers.of_mut(i), &mut state.duals[i], seen);
+        let (multipliers, dual) = (state.multipliers.of_mut(i), &mut state.duals[i]);
+        duals[i].step(epoch, problem.points(i), multipliers, dual, seen);
     }
 }
 
@@ -124,8 +124,10 @@ impl<R: Real> FirstOrder<R> {
         (context.observer)(Phase::Primal);
         context.orders.resize_with(sources.len(), Vec::new);
         for (s, (source, order)) in sources.iter().zip(context.orders.iter_mut()).enumerate() {
-            let batch = self.batch_size.min(source.rows.len());
-            deal(source, order, batch * steps as usize, context.state, s);
+            // The share of a batch that is here, and at least a row of each.
+            let share = source.rows.len() as f64 / source.rows_everywhere;
+            let batch = (self.batch_size as f64 * share).ceil().min(source.rows.len() as f64);
+            deal(source, order, batch as usize, steps as usize, context.state, s);
         }
         let mut violations = Vec::new();
         let mut selections = Vec::with_capacity(sources.len());
@@ -209,18 +211,19 @@ impl<R: Real> FirstOrder<R> {
 }
 
 /// The rows of a source in the order of this epoch: shuffles of all its rows, one after the
-/// other, until there are `at_least` (or as many as it has, if that is more).
+/// other, until there are enough for all batches (or as many as it has, if that is more).
 fn deal<T>(
     source: &Source,
     order: &mut Vec<u32>,
-    at_least: usize,
+    batch: usize,
+    steps: usize,
     state: &State<T>,
     number: usize,
 ) {
     order.clear();
     let rows = source.rows.len();
     // The objective's source is walked once; others fill batches of the full size.
-    let length = if number == 0 { rows } else { at_least.max(rows) };
+    let length = rows.max(if number == 0 { steps } else { batch * steps });
     let mut pass = 0;
     while order.len() < length {
         let start = order.len();

@@ -15,7 +15,7 @@
 //! Other models, and those with very many parameters, keep the coordinates they have.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use crate::lagrangian::Lagrangian;
 use crate::loss::{CustomLoss, Loss, Properties};
@@ -170,7 +170,9 @@ fn gram<M: Model>(
         let of = Requirement::average(i.to_string(), term.population(), half_square.clone());
         draft = draft.subject_to(of.at_most(0.0));
     }
-    let Ok(squares) = draft.check() else { return Some(None) };
+    let Ok(squares) = draft.check().and_then(|squares| squares.spread_as(problem)) else {
+        return Some(None);
+    };
     let Ok(lagrangian) = Lagrangian::new(&squares, model.clone(), 1, 0) else { return Some(None) };
     let mut lagrangian = lagrangian.sharing();
     let ones = Multipliers::constant(&squares, 1.0);
@@ -179,7 +181,7 @@ fn gram<M: Model>(
         lagrangian.full_gradient(&theta, &ones).iter().map(|g| g.to_f64()).collect();
     let mut gram = vec![0.0; p * p];
     for j in 0..p {
-        if interrupt.load(Ordering::Relaxed) {
+        if problem.workers().interrupted(interrupt) {
             return None;
         }
         theta[j] = M::Real::ONE;

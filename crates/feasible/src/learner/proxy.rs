@@ -15,6 +15,7 @@ use crate::learner::sizes::Sizes;
 use crate::measurement::{Measurement, Violations};
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
+use crate::reduce::Workers;
 
 /// A bracket is closed at this share of the requirement's size,
 const CLOSED: f64 = 1e-11;
@@ -100,11 +101,12 @@ impl Brackets {
     }
 
     /// The largest step last taken, beside the size of its requirement.
-    pub(crate) fn step(&self, sizes: &Sizes) -> f64 {
+    pub(crate) fn step(&self, sizes: &Sizes, workers: &Workers) -> f64 {
         let of = |(brackets, size): (&Vec<Bracket>, &f64)| {
             brackets.iter().map(|b| b.step / size).fold(0.0, f64::max)
         };
-        self.0.iter().zip(&sizes.requirements).map(of).fold(0.0, f64::max)
+        let here = self.0.iter().zip(&sizes.requirements).map(of).fold(0.0, f64::max);
+        workers.largest(here)
     }
 
     /// Moves every offset that matters by what was measured; whether any did.
@@ -113,6 +115,7 @@ impl Brackets {
         measurement: &Measurement,
         multipliers: &Multipliers,
         sizes: &Sizes,
+        workers: &Workers,
     ) -> bool {
         let mut moved = false;
         for (i, brackets) in self.0.iter_mut().enumerate() {
@@ -126,7 +129,7 @@ impl Brackets {
                 }
             }
         }
-        moved
+        workers.any(moved)
     }
 }
 

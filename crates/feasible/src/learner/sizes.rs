@@ -12,7 +12,7 @@
 //!
 //! All of it is a function of problem, model and seed: a resumed training finds the same.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use crate::lagrangian::{Lagrangian, Scope};
 use crate::learner::augmented::Augmented;
@@ -23,6 +23,7 @@ use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
 use crate::real::Real;
+use crate::reduce::Elsewhere;
 use crate::requirement::{Limit, Requirement};
 use crate::sums::Compensated;
 
@@ -63,7 +64,8 @@ impl Sizes {
         let metric = Metric::new(lagrangian, &start, interrupt)?;
         let measurement = lagrangian.measure(&start);
         let size = |(requirement, violations): (&Requirement, &Violations)| {
-            let (limit, violation) = (mean_limit(requirement), violations.worst().abs());
+            let (limit, violation) =
+                (mean_limit(requirement, &violations.elsewhere), violations.worst().abs());
             [limit, violation, 1.0].into_iter().find(|s| *s > 0.0 && s.is_finite()).unwrap_or(1.0)
         };
         let requirements: Vec<f64> =
@@ -97,7 +99,7 @@ impl Sizes {
         metric.coordinates(&mut z);
         let done = |at: &Minimum, _: &[f64], _: &[f64]| {
             at.decrement <= 1e-8 * at.value.abs().max(ROUNDING * first)
-                || interrupt.load(Ordering::Relaxed)
+                || problem.workers().interrupted(interrupt)
         };
         let limits = Limits { iterations: 200, done: &done, target: f64::NEG_INFINITY };
         let mut objective = Augmented {
@@ -109,7 +111,7 @@ impl Sizes {
             rounding: 0.0,
         };
         let (least, _) = minimise(&mut objective, &mut z, limits);
-        if interrupt.load(Ordering::Relaxed) {
+        if problem.workers().interrupted(interrupt) {
             return None;
         }
         let largest = least.value.abs().max(ROUNDING * first);
@@ -131,7 +133,7 @@ impl Sizes {
         };
         for (i, requirement) in problem.requirements().iter().enumerate() {
             let slope = sizes.slope(lagrangian, &z, &measurement, i);
-            let limit = mean_limit(requirement);
+            let limit = mean_limit(requirement, problem.elsewhere(i));
             let change = slope.map_or(0.0, |slope| slope * (2.0 * size).sqrt());
             let own = if limit > 0.0 { limit.max(1e-6 * change) } else { change };
             let own = if own > 0.0 && own.is_finite() { own } else { 1.0 };
@@ -159,7 +161,7 @@ impl Sizes {
     ) -> Option<f64> {
         let problem = &lagrangian.problem().clone();
         let violations = &measurement.violations[i];
-        let violated = violations.primal().any(|s| s > 0.0);
+        let violated = violations.elsewhere.any(violations.primal().any(|s| s > 0.0));
         let mut weights = Multipliers::constant(problem, 0.0);
         for (weight, s) in weights.of_mut(i).iter_mut().zip(violations.primal()) {
             *weight = if violated { s.max(0.0) } else { 1.0 };
@@ -180,7 +182,7 @@ impl Sizes {
         let there = lagrangian.measure(&parameters::<M>(&self.metric, &moved));
         let pairs = violations.followed().iter().zip(there.violations[i].followed());
         let squares = Compensated::of(pairs.map(|(a, b)| (a - b) * (a - b)));
-        let slope = (squares / violations.measured.len() as f64).sqrt() / step;
+        let slope = violations.elsewhere.mean(squares, violations.measured.len()).sqrt() / step;
         (slope > 0.0 && slope.is_finite()).then_some(slope)
     }
 
@@ -215,10 +217,12 @@ pub(crate) fn parameters<M: Model>(metric: &Metric, z: &[f64]) -> Vec<M::Real> {
 }
 
 /// The mean of |c|.
-pub(crate) fn mean_limit(requirement: &Requirement) -> f64 {
+pub(crate) fn mean_limit(requirement: &Requirement, elsewhere: &Elsewhere) -> f64 {
     match requirement.limit() {
         Limit::Common(c) => c.abs(),
-        Limit::PerPoint(c) => Compensated::of(c.iter().map(|c| c.abs())) / c.len().max(1) as f64,
+        Limit::PerPoint(c) => {
+            elsewhere.mean(Compensated::of(c.iter().map(|c| c.abs())), c.len().max(1))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The one thing learners differ in: how θ and the multipliers move in an epoch.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use crate::dual::Dual;
 use crate::error::Result;
@@ -96,7 +96,7 @@ pub(crate) struct Rules {
 
 impl<M: Model> StepContext<'_, M> {
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.interrupt.load(Ordering::Relaxed)
+        self.lagrangian.problem().workers().interrupted(self.interrupt)
     }
 }
 
@@ -132,8 +132,8 @@ pub(crate) fn move_all_duals<T>(
     measurement: &Measurement,
 ) {
     for (i, violations) in measurement.violations.iter().enumerate() {
-        let kind = problem.requirements()[i].kind();
         let (multipliers, dual) = (state.multipliers.of_mut(i), &mut state.duals[i]);
-        duals[i].step_all(epoch, kind, multipliers, dual, &violations.measured, violations.margin);
+        let (measured, margin) = (&violations.measured, violations.margin);
+        duals[i].step_all(epoch, problem.points(i), multipliers, dual, measured, margin);
     }
 }

@@ -21,13 +21,17 @@ impl Tolerance {
 
     /// One for each requirement.
     pub(crate) fn of_each<M: Model>(self, lagrangian: &mut Lagrangian<M>, seed: u64) -> Vec<f64> {
-        let requirements = lagrangian.problem().requirements();
+        let problem = &lagrangian.problem().clone();
+        let requirements = problem.requirements();
         let share = match self {
             Self::Absolute(tolerance) => return vec![tolerance; requirements.len()],
             Self::Relative(0.0) => return vec![0.0; requirements.len()],
             Self::Relative(share) => share,
         };
-        let mut sizes: Vec<f64> = requirements.iter().map(mean_limit).collect();
+        let mut sizes: Vec<f64> = {
+            let limit = |(i, r)| mean_limit(r, problem.elsewhere(i));
+            requirements.iter().enumerate().map(limit).collect()
+        };
         if sizes.contains(&0.0) {
             let start = lagrangian.model().initial(seed);
             let measurement = lagrangian.measure(&start);

@@ -22,6 +22,7 @@ use crate::optimiser::OptimiserState;
 use crate::outcome::Outcome;
 use crate::problem::Problem;
 use crate::real::Real;
+use crate::reduce::Workers;
 use crate::solution::Solution;
 
 /// A training in progress. [`Learner::solve`] runs one to its end; a caller that saves
@@ -192,12 +193,16 @@ impl<M: Model> Training<M> {
         Some(self.conclude(moved))
     }
 
+    fn workers(&self) -> &Workers {
+        self.lagrangian.problem().workers()
+    }
+
     fn not_finite(&self, measurement: &Measurement) -> Option<&'static str> {
         if !self.state.theta.iter().all(|t| t.is_finite()) {
             Some("a parameter")
         } else if !measurement.is_finite() {
             Some("a loss")
-        } else if !self.state.multipliers.is_finite() {
+        } else if self.workers().any(!self.state.multipliers.is_finite()) {
             Some("a multiplier")
         } else {
             None
@@ -394,5 +399,6 @@ impl<M: Model> Training<M> {
 /// that is stricter than the one stated.
 fn is_stricter(problem: &Problem, multipliers: &Multipliers) -> bool {
     let mut requirements = problem.requirements().iter().zip(multipliers.iter());
-    requirements.any(|(r, m)| r.all_but > 0.0 && m.iter().any(|&m| m > 0.0))
+    let here = requirements.any(|(r, m)| r.all_but > 0.0 && m.iter().any(|&m| m > 0.0));
+    problem.workers().any(here)
 }

@@ -118,7 +118,7 @@ impl LeftOut {
             let beyond: Vec<f64> = shifted(violations, &offsets[i]).collect();
             let mut next: Vec<usize> =
                 points[i].iter().copied().filter(|&n| beyond[n] > 0.0).collect();
-            let free = allowed(requirement.all_but, m.len()).saturating_sub(next.len());
+            let free = allowed(requirement.all_but, m.len() as f64).saturating_sub(next.len());
             let left_out = |n: usize| points[i].binary_search(&n).is_ok();
             let mut costly: Vec<usize> =
                 (0..m.len()).filter(|&n| m[n] > 0.0 && !left_out(n)).collect();
@@ -141,7 +141,7 @@ impl LeftOut {
 /// The points with the largest violations, up to a share of all.
 fn furthest(measurement: &Measurement, i: usize, share: f64, offsets: &[f64]) -> Vec<usize> {
     let violations: Vec<f64> = shifted(&measurement.violations[i], offsets).collect();
-    let count = allowed(share, violations.len());
+    let count = allowed(share, violations.len() as f64);
     let mut order: Vec<usize> = (0..violations.len()).filter(|&n| violations[n] > 0.0).collect();
     order.sort_by(|&a, &b| violations[b].total_cmp(&violations[a]).then(a.cmp(&b)));
     order.truncate(count);

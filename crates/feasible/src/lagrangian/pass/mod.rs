@@ -16,6 +16,7 @@ use crate::lagrangian::terms::{Ask, Found, Terms};
 use crate::model::{Mode, Model, Pass};
 use crate::problem::Problem;
 use crate::real::Real;
+use crate::reduce::Workers;
 
 mod active_views;
 mod feed;
@@ -138,7 +139,7 @@ impl<M: Model> Passes<M> {
             }
             _ => lanes.iter_mut().enumerate().for_each(work),
         }
-        self.reduce(active, ask);
+        self.reduce(terms.problem.workers(), active, ask);
     }
 
     /// How many lanes the chunks are worth.
@@ -151,24 +152,19 @@ impl<M: Model> Passes<M> {
         if little { 1 } else { self.chunks.len().clamp(1, LANES) }
     }
 
-    /// Adds the lanes up, in order, into the first one. This is the one place where work done
-    /// apart comes together.
-    fn reduce(&mut self, active: usize, ask: Ask<'_>) {
-        let (first, others) = self.lanes[..active].split_at_mut(1);
-        let first = &mut first[0];
-        for lane in others {
-            let (found, part) = (&mut first.work.found, &mut lane.work.found);
-            for (total, part) in found.sums.iter_mut().zip(&part.sums) {
-                total.primal += part.primal;
-                total.measured += part.measured;
-                total.points += part.points;
-            }
-            found.take_points(part);
-            if ask.multipliers().is_some() {
-                for (total, part) in first.gradient.iter_mut().zip(&*lane.gradient) {
-                    *total += *part;
-                }
-            }
+    /// Adds the lanes up, in order, into the first one, with those of all workers. This is the one place where work
+    /// done apart comes together; single points stay where their rows are.
+    fn reduce(&mut self, workers: &Workers, active: usize, ask: Ask<'_>) {
+        let lanes = &mut self.lanes[..active];
+        if ask.multipliers().is_some() {
+            let mut parts: Vec<&mut [M::Real]> =
+                lanes.iter_mut().map(|lane| &mut lane.gradient[..]).collect();
+            workers.add(&mut parts);
+        }
+        if ask.wants_values() {
+            let mut parts: Vec<&mut Found> =
+                lanes.iter_mut().map(|lane| &mut lane.work.found).collect();
+            Found::add_up(&mut parts, workers);
         }
     }
 

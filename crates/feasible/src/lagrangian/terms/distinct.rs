@@ -304,7 +304,7 @@ fn add_values<T: Real>(term: &SourceTerm, of_kinds: &OfKinds<'_, T>, sums: &mut 
     let total = |values: &[T]| -> f64 {
         values.iter().zip(counts).map(|(v, &n)| f64::from(n) * v.to_f64()).sum()
     };
-    sums.points += counts.iter().map(|&n| n as usize).sum::<usize>();
+    sums.points += counts.iter().map(|&n| f64::from(n)).sum::<f64>();
     let primal = total(values);
     sums.primal += primal;
     sums.measured += if term.measure.is_some() { total(measured) } else { primal };

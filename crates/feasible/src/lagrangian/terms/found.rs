@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::reduce::Workers;
+
 /// Sums of a term's losses over the points of a pass, and how many those were.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::lagrangian) struct TermSums {
@@ -9,7 +11,13 @@ pub(in crate::lagrangian) struct TermSums {
     pub(in crate::lagrangian) primal: f64,
     /// By the loss the term is measured with.
     pub(in crate::lagrangian) measured: f64,
-    pub(in crate::lagrangian) points: usize,
+    pub(in crate::lagrangian) points: f64,
+}
+
+impl TermSums {
+    fn numbers(&self) -> [f64; 3] {
+        [self.primal, self.measured, self.points]
+    }
 }
 
 /// The violation of one point of a pointwise requirement.
@@ -58,8 +66,19 @@ impl Found {
         self.of_kinds.clear();
     }
 
-    /// Takes over the single points that another part has found; its sums are for [`Reduce`](crate::Reduce).
-    pub(in crate::lagrangian) fn take_points(&mut self, other: &mut Self) {
+    /// Puts into the first part what all parts have found: the sums of all workers, and the single points of this one.
+    pub(in crate::lagrangian) fn add_up(parts: &mut [&mut Self], workers: &Workers) {
+        let numbers = |part: &&mut Self| part.sums.iter().flat_map(TermSums::numbers).collect();
+        let mut sums: Vec<Vec<f64>> = parts.iter().map(numbers).collect();
+        workers.add(&mut sums.iter_mut().map(|sums| &mut sums[..]).collect::<Vec<_>>());
+        let Some((first, others)) = parts.split_first_mut() else { return };
+        for (to, of) in first.sums.iter_mut().zip(sums[0].chunks_exact(3)) {
+            *to = TermSums { primal: of[0], measured: of[1], points: of[2] };
+        }
+        others.iter_mut().for_each(|other| first.take_points(other));
+    }
+
+    fn take_points(&mut self, other: &mut Self) {
         self.seen.append(&mut other.seen);
         let before = self.of_kinds.len();
         self.of_kinds.append(&mut other.of_kinds);

@@ -89,7 +89,7 @@ impl Terms {
         let total = |values: &[T]| values.iter().map(|v| v.to_f64()).sum::<f64>();
         let primal = total(values);
         let measured = if term.measure.is_some() { &*measured } else { &*values };
-        found.sums[number].points += members.len();
+        found.sums[number].points += members.len() as f64;
         found.sums[number].primal += primal;
         found.sums[number].measured +=
             if term.measure.is_some() { total(measured) } else { primal };

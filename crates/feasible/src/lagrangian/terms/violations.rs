@@ -35,12 +35,17 @@ impl Terms {
             .enumerate()
             .map(|(i, requirement)| {
                 let differs = requirement.terms()[0].measure.is_some();
-                let margin = requirement.margin;
+                let (margin, elsewhere) = (requirement.margin, problem.elsewhere(i).clone());
                 match requirement.kind() {
                     Kind::Average => {
                         let violation = self.average_violation(found, i).unwrap_or(Total::UNKNOWN);
                         let surrogate = differs.then(|| vec![violation.primal]);
-                        Violations { measured: vec![violation.measured], surrogate, margin }
+                        Violations {
+                            measured: vec![violation.measured],
+                            surrogate,
+                            margin,
+                            elsewhere,
+                        }
                     }
                     Kind::Pointwise => {
                         let empty = vec![f64::NAN; requirement.multipliers()];
@@ -48,6 +53,7 @@ impl Terms {
                             surrogate: differs.then(|| empty.clone()),
                             measured: empty,
                             margin,
+                            elsewhere,
                         }
                     }
                 }
@@ -71,10 +77,10 @@ impl Terms {
         let terms = self.problem.sources().iter().flat_map(|source| &source.terms);
         for (term, sums) in terms.zip(&found.sums) {
             if term.owner == owner {
-                if sums.points == 0 {
+                if sums.points == 0.0 {
                     return None;
                 }
-                let factor = term.coefficient / sums.points as f64;
+                let factor = term.coefficient / sums.points;
                 total.primal += factor * sums.primal;
                 total.measured += factor * sums.measured;
             }

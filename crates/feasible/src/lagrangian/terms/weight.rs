@@ -21,7 +21,7 @@ impl<'m> Weight<'m> {
         multipliers: &'m Multipliers,
         scale: f64,
     ) -> Self {
-        let factor = scale * term.coefficient / term.points() as f64;
+        let factor = scale * term.coefficient / term.points;
         match term.owner {
             Owner::Objective if terms.scope == Scope::RequirementsOnly => Self::Uniform(0.0),
             Owner::Objective => Self::Uniform(factor),
