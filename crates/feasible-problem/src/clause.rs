@@ -160,6 +160,11 @@ impl<'a> SampledTable<'a> {
         population.through(view)
     }
 
+    /// What every change that was asked about so far does to each row.
+    pub fn shifts(&self) -> impl Iterator<Item = &Arc<Shift>> {
+        self.shifts.iter().map(|(_, shift)| shift)
+    }
+
     /// What a change does to each row; the same change gives the same shift, so that
     /// requirements share the forward pass.
     pub fn shift(&mut self, change: &Change) -> Result<Arc<Shift>> {

@@ -9,7 +9,7 @@ use feasible_problem::gallery::Gallery;
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::evaluate::{Evaluation, Standard};
+use crate::evaluate::Evaluation;
 use crate::saved_model::SavedModel;
 use crate::summary::evaluations_text;
 use crate::threads;
@@ -61,18 +61,10 @@ impl SavedModel {
         let manifest = self.manifest();
         let mut sampled =
             SampledTable::new(table, rows, samples, encoder, UnknownCategories::MatchNothing);
-        let standard = Standard {
-            loss: manifest.objective.losses().0,
-            clauses: self.clauses(),
-            changes: self.changes(),
-            tolerance: manifest.tolerance,
-            classes: manifest.target.classes().map(<[String]>::len),
-            multipliers: None,
-        };
         Ok(Audit {
             problem: manifest.problem.clone(),
             table: table.name().to_string(),
-            evaluation: standard.evaluate(self.network(), self.theta(), &mut sampled)?,
+            evaluation: self.subject().on("evaluation", &mut sampled)?.evaluation()?,
             classes: manifest.target.classes().unwrap_or_default().to_vec(),
         })
     }

@@ -30,11 +30,10 @@ use feasible_problem::spec::ProblemSource;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::certify::{Certification, Judged, Theory};
+use crate::certify::{Certification, Theory};
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
 use crate::conclusion;
 use crate::error::{Error, Result};
-use crate::evaluate::{Evaluation, Standard};
 use crate::files::{
     CHECKPOINT, FINGERPRINTS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows, README, README_TEXT,
     ROWS, RUN, RunInfo, SUMMARY, TIMINGS, json, multipliers_csv,
@@ -45,6 +44,7 @@ use crate::parse;
 use crate::saved_model::SavedModel;
 use crate::start::Start;
 use crate::storage::{Content, Storage, failed, read};
+use crate::subject::{Answers, Subject};
 use crate::summary::Summary;
 use crate::threads;
 
@@ -445,7 +445,7 @@ impl TrainingRun<'_> {
         if stopped() {
             return Ok(None);
         }
-        let summary = threads::on(count, || evaluate(plan, solution))?;
+        let (summary, test) = threads::on(count, || evaluate(plan, solution))?;
         let model = SavedModel::new(plan, solution.theta.clone(), summary.clone())?;
         // A run that is complete and resumed all the same stays complete.
         if read(self.storage, SUMMARY)?.is_none() {
@@ -458,7 +458,7 @@ impl TrainingRun<'_> {
         if stopped() {
             return Ok(None);
         }
-        let summary = threads::on(count, || certified(plan, solution, summary));
+        let summary = threads::on(count, || certified(plan, solution, summary, test.as_ref()));
         self.write(MODEL, &model.with_training(summary.clone()).to_bytes()?)?;
         self.write(SUMMARY, &json(&summary))?;
         Ok(Some(summary))
@@ -467,22 +467,32 @@ impl TrainingRun<'_> {
 
 /// Evaluates a solution on every part of the plan's data, and certifies it.
 pub fn summarise(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
-    Ok(certified(plan, solution, evaluate(plan, solution)?))
+    let (summary, test) = evaluate(plan, solution)?;
+    Ok(certified(plan, solution, summary, test.as_ref()))
 }
 
-/// How a solution does on every part of the plan's data; nothing is certified yet.
-fn evaluate(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
-    let data = plan.data();
-    let loss = plan.settings().objective;
-    let standard = |multipliers| Standard {
-        loss: loss.losses().0,
+/// A solution, and what the plan asks of it.
+fn subject<'a>(plan: &'a Plan, solution: &'a Solution<f32>) -> Subject<'a> {
+    Subject {
+        loss: plan.settings().objective.losses().0,
         clauses: plan.clauses(),
         changes: plan.changes(),
         tolerance: plan.settings().training.tolerance,
-        classes: data.target.classes().map(<[String]>::len),
-        multipliers,
-    };
-    let part = |samples: &Arc<Samples>, rows: &[u32], multipliers| -> Result<Evaluation> {
+        classes: plan.data().target.classes().map(<[String]>::len),
+        multipliers: None,
+        model: plan.model(),
+        theta: &solution.theta,
+    }
+}
+
+/// How a solution does on every part of the plan's data, and its answers to the test rows; nothing is certified yet.
+fn evaluate<'a>(
+    plan: &'a Plan,
+    solution: &'a Solution<f32>,
+) -> Result<(Summary, Option<Answers<'a>>)> {
+    let data = plan.data();
+    let subject = subject(plan, solution);
+    let on = |subject: &Subject<'a>, samples: &Arc<Samples>, rows: &[u32]| {
         let mut sampled = SampledTable::new(
             &data.table,
             rows,
@@ -490,13 +500,16 @@ fn evaluate(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
             &data.encoder,
             UnknownCategories::MatchNothing,
         );
-        standard(multipliers).evaluate(plan.model(), &solution.theta, &mut sampled)
+        subject.on("evaluation", &mut sampled)
     };
-    let other = |samples: &Option<Arc<Samples>>, rows: &[u32]| match samples {
-        Some(samples) => part(samples, rows, None).map(Some),
-        None => Ok(None),
+    let other = |samples: &Option<Arc<Samples>>, rows: &[u32]| {
+        samples.as_ref().map(|samples| on(&subject, samples, rows)).transpose()
     };
-    let train = part(&data.train, &data.split.train, Some(&solution.multipliers))?;
+    let of = |answers: &Option<Answers<'_>>| answers.as_ref().map(Answers::evaluation).transpose();
+    let trained = Subject { multipliers: Some(&solution.multipliers), ..subject.clone() };
+    let train = on(&trained, &data.train, &data.split.train)?.evaluation()?;
+    let validation = of(&other(&data.validation, &data.split.validation)?)?;
+    let test = other(&data.test, &data.split.test)?;
     let mut summary = Summary {
         problem: plan.name().to_string(),
         seed: plan.seed(),
@@ -508,8 +521,8 @@ fn evaluate(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
         gap: solution.gap,
         kkt: solution.kkt,
         train,
-        validation: other(&data.validation, &data.split.validation)?,
-        test: other(&data.test, &data.split.test)?,
+        validation,
+        test: of(&test)?,
         advice: Vec::new(),
         certify: plan.spec().certify.is_some(),
         certificate: None,
@@ -517,15 +530,20 @@ fn evaluate(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
         no_certificate: Some(NOT_YET.into()),
     };
     summary.advice = conclusion::advice(plan, &summary);
-    Ok(summary)
+    Ok((summary, test))
 }
 
 /// What a model says of its certificate while that is computed.
 const NOT_YET: &str = "it was not computed yet: `feasible resume` with the run directory does it";
 
-/// The same with what held-out rows certify, or why they do not.
-fn certified(plan: &Plan, solution: &Solution<f32>, summary: Summary) -> Summary {
-    let (certificate, no_certificate) = match certificate(plan, solution) {
+/// The same with what held-out rows certify, or why they do not. `test` are the answers to the test rows.
+fn certified(
+    plan: &Plan,
+    solution: &Solution<f32>,
+    summary: Summary,
+    test: Option<&Answers<'_>>,
+) -> Summary {
+    let (certificate, no_certificate) = match certificate(plan, solution, test) {
         Ok(certificate) => (Some(certificate), None),
         Err(error) => (None, Some(error.to_string())),
     };
@@ -533,17 +551,14 @@ fn certified(plan: &Plan, solution: &Solution<f32>, summary: Summary) -> Summary
 }
 
 /// What the reserve, or else the test rows, certify; an error says why nothing does.
-fn certificate(plan: &Plan, solution: &Solution<f32>) -> Result<Certification> {
-    let loss = plan.settings().objective;
-    let judged = Judged {
-        loss: loss.losses().0,
-        clauses: plan.clauses(),
-        changes: plan.changes(),
-        model: plan.model(),
-        theta: &solution.theta,
-    };
+fn certificate(
+    plan: &Plan,
+    solution: &Solution<f32>,
+    test: Option<&Answers<'_>>,
+) -> Result<Certification> {
     let design = plan.design()?;
-    let mut certification = judged.certify_own(&design, plan)?;
+    let mut certification =
+        subject(plan, solution).certify_own(&design, plan, plan.unit(), test)?;
     certification.theory = Some(Theory::of(plan, solution, design.delta));
     let tolerance = plan.settings().training.tolerance;
     certification.notes.extend(Certification::about_tolerance(tolerance));

@@ -48,6 +48,7 @@ pub mod saved_model;
 pub mod seeds;
 pub mod start;
 pub mod storage;
+mod subject;
 pub mod summary;
 pub mod sweep;
 mod threads;

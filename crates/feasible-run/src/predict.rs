@@ -9,8 +9,8 @@ use feasible_problem::gallery::Gallery;
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::evaluate::{class_of, outputs, probabilities};
 use crate::saved_model::SavedModel;
+use crate::subject::{class_of, outputs, probabilities};
 use crate::threads;
 
 /// Predictions, one per row.

@@ -21,6 +21,7 @@ use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::subject::Subject;
 use crate::summary::Summary;
 
 const ENTRY: &str = "feasible";
@@ -287,6 +288,21 @@ impl SavedModel {
             feasible_problem::clause::changes(&manifest.counterfactuals, &manifest.inputs)
                 .map_err(|error| wrong(error.to_string()))?;
         Ok(Self { manifest, network, theta, clauses, changes })
+    }
+
+    /// The model, and what is asked of it.
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        let manifest = &self.manifest;
+        Subject {
+            loss: manifest.objective.losses().0,
+            clauses: &self.clauses,
+            changes: &self.changes,
+            tolerance: manifest.tolerance,
+            classes: manifest.target.classes().map(<[String]>::len),
+            multipliers: None,
+            model: &self.network,
+            theta: &self.theta,
+        }
     }
 
     /// The same model with another report of its training.

@@ -13,21 +13,19 @@
 mod chosen;
 mod format;
 mod record;
-pub(crate) mod subject;
+pub(crate) mod spoken;
 mod theory;
 
 use feasible::certificate::{Certificate, Claim, Count, Design, Simultaneous, Values};
-use feasible::{Loss, Population, Problem, Targets, ViewShift};
 use feasible_data::Change;
 use feasible_problem::clause::{Clause, SampledTable};
 use feasible_problem::held_out::fingerprints::units;
 use feasible_problem::held_out::{HeldOut, Repetition};
-use feasible_problem::network::Network;
 use feasible_problem::text::precise_percent as percent;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-use crate::evaluate::{class_of, outputs};
+use crate::error::Result;
+use crate::subject::Answers;
 
 pub use format::{bound, verdict};
 pub use record::RunRecord;
@@ -90,49 +88,30 @@ pub struct FlipBound {
     pub upper: f64,
 }
 
-/// A model and what it is held against.
-pub(crate) struct Judged<'a> {
-    pub(crate) loss: Loss,
-    pub(crate) clauses: &'a [Clause],
-    pub(crate) changes: &'a [Change],
-    pub(crate) model: &'a Network,
-    pub(crate) theta: &'a [f32],
-}
-
-impl Judged<'_> {
-    /// Certifies the requirements on held-out samples; `rows` says which they are, `unit` which of them
-    /// count as one.
+impl Answers<'_> {
+    /// Certifies the requirements on these rows, which are held out; `rows` says which they are, `unit` which of
+    /// them count as one.
     pub(crate) fn certify(
         &self,
         design: &Design,
         rows: String,
-        sampled: &mut SampledTable<'_>,
-        unit: Option<&str>,
+        unit: Option<(&str, Vec<u32>)>,
     ) -> Result<Certification> {
-        let count = sampled.samples.len();
-        if count == 0 {
-            return Err(Error::unfit("certificate", "there is no row: give a table with rows"));
-        }
-        let units = match unit {
-            Some(column) => Some(units(sampled.table, sampled.rows, column)?),
-            None => None,
-        };
-        let certificate = {
-            let claims = self.claims(design, sampled, units.as_deref())?;
-            Certificate::new(&claims, design.delta, design.simultaneous)
-        };
+        let units = unit.as_ref().map(|(_, units)| &units[..]);
+        let claims = self.claims(design, units)?;
+        let certificate = Certificate::new(&claims, design.delta, design.simultaneous);
         Ok(Certification {
             rows,
-            count,
+            count: self.samples.len(),
             confidence: 1.0 - design.delta.value(),
             all_but: design.all_but,
             certificate,
             chosen: false,
-            flip_rates: self.flip_rates(design, sampled, units.as_deref())?,
+            flip_rates: self.flip_rates(design, units)?,
             theory: None,
             held_out: HeldOut::ByRecord,
             repetition: None,
-            unit: unit.zip(units).map(|(column, units)| Unit {
+            unit: unit.map(|(column, units)| Unit {
                 column: column.to_string(),
                 count: units.iter().max().map_or(0, |last| *last as usize + 1),
             }),
@@ -140,27 +119,12 @@ impl Judged<'_> {
         })
     }
 
-    /// What the requirements claim, with the evidence of held-out samples; rows of one unit count as one.
-    pub(crate) fn claims(
-        &self,
-        design: &Design,
-        sampled: &mut SampledTable<'_>,
-        units: Option<&[u32]>,
-    ) -> Result<Vec<Claim>> {
-        let everyone = Population::new(sampled.samples.clone());
-        let mut draft = Problem::minimise(&everyone, self.loss.clone());
-        let mut present = Vec::new();
-        for clause in self.clauses {
-            let requirement = clause.on(sampled)?;
-            present.push(requirement.is_some());
-            if let Some(requirement) = requirement {
-                draft = draft.subject_to(requirement);
-            }
-        }
-        let problem = draft.check()?;
+    /// What the requirements claim, with the evidence of these rows; rows of one unit count as one.
+    pub(crate) fn claims(&self, design: &Design, units: Option<&[u32]>) -> Result<Vec<Claim>> {
+        let (model, theta) = (&self.model, self.subject.theta);
         let claims = match units {
-            Some(units) => design.claims_by_unit(&problem, self.model, self.theta, units)?,
-            None => design.claims(&problem, self.model, self.theta)?,
+            Some(units) => design.claims_by_unit(&self.problem, model, theta, units)?,
+            None => design.claims(&self.problem, model, theta)?,
         };
         let mut claims = claims.into_iter();
         let nothing = |clause: &Clause| Claim {
@@ -170,33 +134,15 @@ impl Judged<'_> {
             limit: clause.bound.limit(),
             evidence: None,
         };
-        let claim = |(clause, present): (&Clause, bool)| {
-            let claim = if present { claims.next() } else { None };
-            subject::spoken(clause, claim.unwrap_or_else(|| nothing(clause)))
+        let claim = |(clause, points): (&Clause, &Option<usize>)| {
+            let claim = points.and_then(|_| claims.next());
+            spoken::spoken(clause, claim.unwrap_or_else(|| nothing(clause)))
         };
-        Ok(self.clauses.iter().zip(present).map(claim).collect())
+        Ok(self.subject.clauses.iter().zip(&self.points).map(claim).collect())
     }
 
-    fn flip_rates(
-        &self,
-        design: &Design,
-        sampled: &mut SampledTable<'_>,
-        units: Option<&[u32]>,
-    ) -> Result<Vec<FlipBound>> {
-        let samples = sampled.samples.clone();
-        if !matches!(samples.targets(), Targets::Classes(_)) {
-            return Ok(Vec::new());
-        }
-        let shifts: Vec<_> =
-            self.changes.iter().map(|change| sampled.shift(change)).collect::<Result<_, _>>()?;
-        let views: Vec<_> = shifts.iter().map(|shift| ViewShift::Sparse(shift)).collect();
-        let views = outputs(self.model, self.theta, samples.inputs(), &views);
-        let k = feasible::Model::output_width(self.model);
-        let classes = |view: &[f32]| -> Vec<usize> { view.chunks_exact(k).map(class_of).collect() };
-        let here = classes(&views[0]);
-        let bound = |(change, view): (&Change, &Vec<f32>)| {
-            let there = classes(view);
-            let changed: Vec<bool> = here.iter().zip(&there).map(|(a, b)| a != b).collect();
+    fn flip_rates(&self, design: &Design, units: Option<&[u32]>) -> Result<Vec<FlipBound>> {
+        let bound = |(change, changed): (&Change, Vec<bool>)| {
             let count = Count::of(changed.iter().copied())?;
             let upper = match units {
                 Some(units) => share_of_units(&changed, units)?
@@ -210,8 +156,17 @@ impl Judged<'_> {
                 upper,
             })
         };
-        self.changes.iter().zip(&views[1..]).map(bound).collect()
+        self.subject.changes.iter().zip(self.changed()).map(bound).collect()
     }
+}
+
+/// Which rows are of one unit: a number for each row.
+pub(crate) fn units_of<'u>(
+    sampled: &SampledTable<'_>,
+    unit: Option<&'u str>,
+) -> Result<Option<(&'u str, Vec<u32>)>> {
+    let of = |column| Ok((column, units(sampled.table, sampled.rows, column)?));
+    unit.map(of).transpose()
 }
 
 /// The share of the rows of each unit that count.

@@ -13,13 +13,14 @@ use feasible_problem::plan::Plan;
 use feasible_problem::spec::{CertifySpec, ProblemSource};
 use feasible_problem::text::grouped;
 
-use super::{Certification, Judged, chosen};
+use super::{Certification, chosen, units_of};
 use crate::error::{Error, Result};
 use crate::files::{FINGERPRINTS, PROBLEM, RUN, RunInfo};
 use crate::fit::reopen;
 use crate::parse;
 use crate::saved_model::SavedModel;
 use crate::storage::read_from;
+use crate::subject::{Answers, Subject};
 
 /// A run that is done: its model, and the record of the rows it has seen.
 pub struct RunRecord {
@@ -84,7 +85,8 @@ impl RunRecord {
             return Ok(certification);
         }
         let unit = settings.unit.as_deref();
-        let certification = self.judged().on_own(&settings.design()?, &plan, unit)?;
+        let certification =
+            self.model.subject().certify_own(&settings.design()?, &plan, unit, None)?;
         Ok(self.with_theory(certification))
     }
 
@@ -133,7 +135,8 @@ impl RunRecord {
         let mut sampled =
             SampledTable::new(table, &rows, &samples, &encoder, UnknownCategories::MatchNothing);
         let which = format!("the {} rows of {}", grouped(rows.len()), table.name());
-        let mut certification = self.judged().certify(&design, which, &mut sampled, unit)?;
+        let answers = self.model.subject().on("certificate", &mut sampled)?;
+        let mut certification = answers.certify(&design, which, units_of(&sampled, unit)?)?;
         (certification.held_out, certification.repetition) = (held_out, once.repetition);
         certification.notes.extend(note);
         Ok(self.with_theory(certification))
@@ -197,7 +200,8 @@ impl RunRecord {
         }
         let which = |rows| format!("the {} {kind} rows of {}", grouped(rows), table.name());
         let unit = settings.unit.as_deref();
-        let mut certification = self.judged().on(&design, &which, &plan, &rows, unit)?;
+        let mut certification =
+            self.model.subject().certify_rows(&design, &which, &plan, &rows, unit, None)?;
         certification.notes.extend(illustration(&plan, kind == "test"));
         Ok(self.with_theory(certification))
     }
@@ -242,16 +246,6 @@ impl RunRecord {
         Ok(())
     }
 
-    pub(crate) fn judged(&self) -> Judged<'_> {
-        Judged {
-            loss: self.model.manifest().objective.losses().0,
-            clauses: self.model.clauses(),
-            changes: self.model.changes(),
-            model: self.model.network(),
-            theta: self.model.theta(),
-        }
-    }
-
     /// The paper's bounds are about the training: they were computed when it ended.
     fn with_theory(&self, mut certification: Certification) -> Certification {
         let manifest = self.model.manifest();
@@ -262,13 +256,15 @@ impl RunRecord {
     }
 }
 
-impl Judged<'_> {
-    /// On the rows a plan holds out.
-    pub(crate) fn certify_own(&self, design: &Design, plan: &Plan) -> Result<Certification> {
-        self.on_own(design, plan, plan.unit())
-    }
-
-    fn on_own(&self, design: &Design, plan: &Plan, unit: Option<&str>) -> Result<Certification> {
+impl Subject<'_> {
+    /// Certifies on the rows a plan holds out. `known` are answers to some of them, which are not asked for again.
+    pub(crate) fn certify_own(
+        &self,
+        design: &Design,
+        plan: &Plan,
+        unit: Option<&str>,
+        known: Option<&Answers<'_>>,
+    ) -> Result<Certification> {
         let data = plan.data();
         let (kind, rows) = match (&data.reserve_rows, &data.split.test) {
             (reserve, _) if !reserve.is_empty() => ("reserved", reserve),
@@ -282,18 +278,19 @@ impl Judged<'_> {
             }
         };
         let which = |rows| format!("the {} {kind} rows", grouped(rows));
-        let mut certification = self.on(design, &which, plan, rows, unit)?;
+        let mut certification = self.certify_rows(design, &which, plan, rows, unit, known)?;
         certification.notes.extend(illustration(plan, kind == "test"));
         Ok(certification)
     }
 
-    fn on(
+    fn certify_rows(
         &self,
         design: &Design,
         which: &dyn Fn(usize) -> String,
         plan: &Plan,
         rows: &[u32],
         unit: Option<&str>,
+        known: Option<&Answers<'_>>,
     ) -> Result<Certification> {
         let data = plan.data();
         let once = match unit {
@@ -313,7 +310,11 @@ impl Judged<'_> {
             &data.encoder,
             UnknownCategories::MatchNothing,
         );
-        let mut certification = self.certify(design, which(rows.len()), &mut sampled, unit)?;
+        let (which, units) = (which(rows.len()), units_of(&sampled, unit)?);
+        let mut certification = match known.filter(|known| Arc::ptr_eq(&known.samples, &samples)) {
+            Some(answers) => answers.certify(design, which, units)?,
+            None => self.on("certificate", &mut sampled)?.certify(design, which, units)?,
+        };
         certification.repetition = once.repetition;
         Ok(certification)
     }

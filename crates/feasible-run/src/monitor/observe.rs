@@ -13,9 +13,10 @@ use feasible_problem::clause::{Against, Bound, Clause, SampledTable};
 use feasible_problem::spec::RequirementKind;
 
 use super::ledger::{TableEvidence, Watched};
-use crate::certify::subject::spoken;
-use crate::certify::{Judged, RunRecord};
+use crate::certify::RunRecord;
+use crate::certify::spoken::spoken;
 use crate::error::{Error, Result};
+use crate::subject::Subject;
 
 /// A table that is being looked at.
 pub(crate) struct Observed<'a> {
@@ -131,8 +132,8 @@ pub(crate) fn observe(
             &encoder,
             UnknownCategories::MatchNothing,
         );
-        let judged = Judged { clauses, changes: &[], ..record.judged() };
-        judged.claims(design, &mut sampled, None)
+        let subject = Subject { clauses, changes: &[], ..model.subject() };
+        subject.on("monitoring", &mut sampled)?.claims(design, None)
     };
     let claims = judge(&clauses, &rows, &samples)?;
     let mut seen = vec![None; watched.len()];
