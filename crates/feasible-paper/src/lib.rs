@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use feasible_problem::memory;
 use feasible_problem::plan::Plan;
 use feasible_problem::spec::{Override, ProblemSource};
-use feasible_run::Interrupt;
 use feasible_run::error::{Error, Result};
-use feasible_run::files::{FIGURES, PROBLEM, REPORT, SUMMARY, is_ours};
+use feasible_run::files::{FIGURES, PROBLEM, REPORT, is_ours};
 use feasible_run::fit::{Observer, fit_in, resume_in};
 use feasible_run::seeds::{at_once, seed_directory};
-use feasible_run::storage::{Directory, Memory, Storage, failed, no_link, read_from};
+use feasible_run::storage::{Directory, Memory, Storage, failed, no_link};
 use feasible_run::summary::{SeedsSummary, Summary};
+use feasible_run::{Interrupt, RunDirectory};
 
 pub use adult::{AdultRow, AdultTable, adult};
 pub use compas::{CompasRow, CompasTable, Multiplier, PAPER_ACCURACY, compas};
@@ -74,28 +74,23 @@ fn done(plan: &Plan, directory: &Path) -> Result<Option<Summary>> {
     for directory in directory.ancestors().take(2) {
         no_link(directory)?;
     }
-    if !directory.join(PROBLEM).is_file() {
+    let run = RunDirectory::new(directory);
+    if !run.has(PROBLEM) {
         return Ok(None);
     }
-    check_same(plan, directory)?;
-    let Some(bytes) = read_from(directory, SUMMARY)? else { return Ok(None) };
-    let summary = serde_json::from_slice(&bytes).map_err(|error| Error::Damaged {
-        path: directory.join(SUMMARY).display().to_string(),
-        reason: error.to_string(),
-    });
-    summary.map(Some)
+    check_same(plan, &run)?;
+    run.summary()
 }
 
 /// Whether the run in a directory is that of the plan, threads aside.
-fn check_same(plan: &Plan, directory: &Path) -> Result<()> {
-    let path = directory.join(PROBLEM).display().to_string();
-    let mut there = ProblemSource::open(&path)?.parse(&[])?;
+fn check_same(plan: &Plan, run: &RunDirectory) -> Result<()> {
+    let mut there = run.problem()?.parse(&[])?;
     there.training.threads = plan.spec().training.threads;
     if there == *plan.spec() {
         return Ok(());
     }
     let reason = "it holds a run with other settings: give another directory, or remove it";
-    Err(Error::unfit(directory.display().to_string(), reason))
+    Err(Error::unfit(run.path().display().to_string(), reason))
 }
 
 /// Trains every problem with every seed, as many at a time as there are workers.

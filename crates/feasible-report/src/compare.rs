@@ -1,8 +1,8 @@
 //! Runs side by side.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use feasible_run::{EpochMetrics, RequirementResult, files};
+use feasible_run::{EpochMetrics, RequirementResult, RunDirectory};
 use minijinja::context;
 use serde::Serialize;
 
@@ -56,8 +56,8 @@ pub(crate) fn open(directories: &[PathBuf]) -> Result<Vec<Run>> {
     for directory in directories {
         match Run::open(directory) {
             Err(Error::Seeds { .. }) => {
-                for inner in seeds(directory)? {
-                    runs.push(Run::open(&inner)?);
+                for inner in RunDirectory::new(directory).seed_directories()? {
+                    runs.push(Run::open(inner.path())?);
                 }
             }
             run => runs.push(run?),
@@ -67,20 +67,6 @@ pub(crate) fn open(directories: &[PathBuf]) -> Result<Vec<Run>> {
         return Err(Error::TooMany { runs: runs.len(), most: RUNS });
     }
     Ok(runs)
-}
-
-/// The directories of the seeds, by seed.
-fn seeds(directory: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |source| Error::Io { operation: "read", file: directory.to_path_buf(), source };
-    let mut found: Vec<(u64, PathBuf)> = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let seed = name.strip_prefix("seed-").and_then(|seed| seed.parse().ok());
-        found.extend(seed.filter(|_| path.join(files::RUN).is_file()).map(|seed| (seed, path)));
-    }
-    found.sort_unstable();
-    Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
 /// What tells the runs apart: the last parts of their paths.

@@ -6,14 +6,6 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A directory that is no run.
-    #[error("{} is not a run directory: it has no {missing}", .directory.display())]
-    NotARun {
-        /// The directory.
-        directory: PathBuf,
-        /// The file it lacks.
-        missing: &'static str,
-    },
     /// A run that has not ended.
     #[error(
         "{0} holds a run that was cut short{done}: `feasible resume {0}` continues it",
@@ -24,21 +16,6 @@ pub enum Error {
         directory: PathBuf,
         /// How far it got.
         done: String,
-    },
-    /// A run of a version of the program with another format.
-    #[error(
-        "{} is a run of feasible {version} in format {format}; this program reads format {known}: \
-         use that version, or train again with this one", .directory.display()
-    )]
-    OtherFormat {
-        /// The directory.
-        directory: PathBuf,
-        /// The program that wrote it.
-        version: String,
-        /// Its format.
-        format: u64,
-        /// The one that this program reads.
-        known: u64,
     },
     /// A directory of several seeds.
     #[error(
@@ -58,16 +35,6 @@ pub enum Error {
         runs: usize,
         /// The most.
         most: usize,
-    },
-    /// A file of a run that does not say what it should.
-    #[error("{}{} is damaged: {reason}", .file.display(), .line.map_or(String::new(), |n| format!(", line {n},")))]
-    Damaged {
-        /// The file.
-        file: PathBuf,
-        /// The line, from 1, where there are lines.
-        line: Option<usize>,
-        /// What is wrong.
-        reason: String,
     },
     /// A file that cannot be read or written.
     #[error("cannot {operation} {}: {source}", .file.display())]

@@ -14,8 +14,8 @@ use feasible::sensitivity::{Group, Hardest, Prevalence, prevalence};
 use feasible_problem::{Plan, ProblemSource};
 use feasible_run::files;
 
-use crate::multipliers::{Multiplied, Point};
 use crate::run::Run;
+use feasible_run::multipliers::{Multiplied, Point};
 
 /// What is asked of the hardest.
 #[derive(Clone, Copy, Debug, PartialEq)]

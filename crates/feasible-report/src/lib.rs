@@ -24,7 +24,6 @@ mod format;
 pub mod hard;
 pub mod layout;
 mod monitor;
-mod multipliers;
 mod page;
 mod requirements;
 pub mod robust;
@@ -41,7 +40,6 @@ use feasible_run::storage::Content;
 use feasible_run::{Frontier, files, write_whole};
 pub use figures::Figure;
 pub use hard::Options;
-pub use multipliers::{Multiplied, Point};
 pub use run::Run;
 
 /// A report of a run. See the [crate](self).

@@ -13,9 +13,10 @@ use crate::format::{dual, duration, percent};
 use crate::hard::{Hard, INDIVIDUALS, Options, Who};
 use crate::layout::{bounded, drawn, name, page, value};
 use crate::monitor;
-use crate::multipliers::Multiplied;
 use crate::requirements::{MOST, RELAXED, certified, free, prices, rows, tiles, verdict};
 use crate::run::Run;
+
+use feasible_run::multipliers::{Multiplied, Point};
 
 #[derive(Serialize)]
 struct Line {
@@ -176,7 +177,7 @@ fn pointwise(run: &Run, options: &Options, who: &[Who]) -> Vec<Pointwise> {
     let one = |(of, who): (&Multiplied, &Who)| {
         let hard = who.hard.as_ref().ok();
         let none = Vec::new();
-        let individual = |(at, point): (usize, crate::Point)| Individual {
+        let individual = |(at, point): (usize, Point)| Individual {
             row: point.row.map_or(String::new(), |row| grouped(&row.to_string())),
             multiplier: number(point.multiplier),
             violation: number(point.violation),

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use feasible_data::visible;
 
 use crate::checkpoint::CheckpointError;
+use crate::files::FORMAT;
 
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +57,19 @@ pub enum Error {
         location: String,
         /// The file it lacks.
         missing: &'static str,
+    },
+    /// A run of a version of the program with another format.
+    #[error(
+        "{} is a run of feasible {version} in format {format}; this program reads format {FORMAT}: \
+         use that version, or train again with this one", .directory.display()
+    )]
+    OtherFormat {
+        /// The directory.
+        directory: PathBuf,
+        /// The program that wrote it.
+        version: String,
+        /// Its format.
+        format: u64,
     },
     /// A run that cannot end yet.
     #[error("{location}: no epoch of this run was saved yet, so there is no model to end with")]

@@ -1,12 +1,6 @@
 //! The files of a run directory.
 
-use std::io::{self, Write};
-
-use feasible::requirement::Kind;
-use feasible::{Measurement, Multipliers, Problem};
 use feasible_data::Split;
-use feasible_data::formula::quoted;
-use feasible_problem::clause::Clause;
 use feasible_problem::data::TableHash;
 use feasible_problem::plan::Plan;
 use serde::{Deserialize, Serialize};
@@ -170,40 +164,6 @@ impl PartRows {
             test: rows(&self.test),
         }
     }
-}
-
-/// `multipliers.csv`; names that a spreadsheet would take for a formula get an apostrophe before them.
-pub(crate) fn multipliers_csv(
-    problem: &Problem,
-    clauses: &[Clause],
-    multipliers: &Multipliers,
-    measurement: &Measurement,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    let mut record = |fields: [&str; 6]| csv.write_record(fields).map_err(io::Error::from);
-    record(["requirement", "kind", "row", "counterfactual", "multiplier", "violation"])?;
-    for (i, (requirement, clause)) in problem.requirements().iter().zip(clauses).enumerate() {
-        let change = quoted(clause.change.as_ref().map_or("", |change| change.name()));
-        let name = quoted(requirement.name());
-        let violations = &measurement.violations[i].measured;
-        let values = multipliers.of(i).iter().zip(violations);
-        match requirement.kind() {
-            Kind::Average => {
-                for (m, s) in values {
-                    let (m, s) = (m.to_string(), s.to_string());
-                    record([&name, "average", "", &change, &m, &s])?;
-                }
-            }
-            Kind::Pointwise => {
-                for ((id, _), (m, s)) in requirement.points().into_iter().zip(values) {
-                    let (id, m, s) = (id.to_string(), m.to_string(), s.to_string());
-                    record([&name, "pointwise", &id, &change, &m, &s])?;
-                }
-            }
-        }
-    }
-    csv.flush()
 }
 
 /// A value as readable JSON.

@@ -36,10 +36,11 @@ use crate::conclusion;
 use crate::error::{Error, Result};
 use crate::files::{
     CHECKPOINT, FINGERPRINTS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows, README, README_TEXT,
-    ROWS, RUN, RunInfo, SUMMARY, TIMINGS, json, multipliers_csv,
+    ROWS, RUN, RunInfo, SUMMARY, TIMINGS, json,
 };
 use crate::interrupt::Interrupt;
 use crate::metrics::{EpochMetrics, EpochTiming, Event, json_line};
+use crate::multipliers::multipliers_csv;
 use crate::parse;
 use crate::saved_model::SavedModel;
 use crate::start::Start;

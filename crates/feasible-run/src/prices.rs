@@ -17,6 +17,7 @@ use feasible_problem::plan::Plan;
 use feasible_problem::text::{Align, Grid, short};
 use serde::{Deserialize, Serialize};
 
+use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
 use crate::files::{LADDER, MODEL, SENSITIVITY, json};
 use crate::fit::{Observer, reopen};
@@ -24,7 +25,7 @@ use crate::interrupt::Interrupt;
 use crate::metrics::{EpochMetrics, Event};
 use crate::seeds::at_once;
 use crate::start::Start;
-use crate::storage::{Directory, Storage, failed, read_from};
+use crate::storage::{Directory, Storage, failed};
 
 /// `sensitivity.json`: prices, predicted and observed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -112,14 +113,14 @@ pub fn check_prices(
         return Err(Error::unfit("--delta", format!("{share} is not a share between 0 and 1")));
     }
     let location = directory.display().to_string();
-    if directory.join(LADDER).is_file() {
+    let run = RunDirectory::new(directory);
+    if run.has(LADDER) {
         let reason = "it holds a ladder: name one of its rung-… directories";
         return Err(Error::unfit(location, reason));
     }
-    let read = |name: &str| read_from(directory, name);
-    let (plan, _) = reopen(&location, None, &read)?;
+    let (plan, _) = reopen(&location, None, &|name| run.read(name))?;
     let start = Start::open(directory, plan.train(), "this run")?;
-    let model = sha256(&read(MODEL)?.unwrap_or_default());
+    let model = sha256(&run.read(MODEL)?.unwrap_or_default());
     let measurement = plan.train().measure(plan.model(), &start.theta)?;
     let jobs = jobs(plan.train(), &measurement, share);
     let each: Vec<usize> = (0..jobs.len()).collect();

@@ -8,7 +8,7 @@ use std::time::Instant;
 use feasible_problem::Plan;
 use feasible_problem::data::Data;
 use feasible_problem::spec::Override;
-use feasible_run::{Fit, FitOptions, Fitted, files, parse, seed_directory};
+use feasible_run::{Fit, FitOptions, Fitted, RunDirectory, files, seed_directory};
 use serde::Serialize;
 
 use super::source;
@@ -114,13 +114,12 @@ pub(super) fn unused(problem: &str) -> PathBuf {
 /// Looks before anything is written: a lock has no business in a directory that is not a run directory.
 fn is_run(directory: &Path) -> Result<()> {
     let shown = directory.display();
-    // A link or a pipe is refused by what it is when it is opened.
-    let has = |file: &str| directory.join(file).symlink_metadata().is_ok();
+    let run = RunDirectory::new(directory);
     // The problem is the last file to be written before a run begins.
-    if has(files::PROBLEM) || !directory.is_dir() {
+    if run.has(files::PROBLEM) || !directory.is_dir() {
         return Ok(());
     }
-    Err(Failure::input(if has(files::README) {
+    Err(Failure::input(if run.has(files::README) {
         format!(
             "{shown} holds a run that had not begun: start it again with `feasible fit --force`"
         )
@@ -132,7 +131,7 @@ fn is_run(directory: &Path) -> Result<()> {
 /// What is kept of a run that was ended while it could not save.
 fn kept(directory: &Path) -> String {
     let shown = directory.display();
-    match directory.join(files::SUMMARY).is_file() {
+    match RunDirectory::new(directory).has(files::SUMMARY) {
         true => format!(
             "interrupted: the run in {shown} is complete; `feasible report {shown}` writes its page"
         ),
@@ -144,9 +143,9 @@ fn kept(directory: &Path) -> String {
 
 /// How many seeds a run directory is for.
 fn seeds_in(directory: &Path) -> usize {
-    let listed = feasible_run::disk::read_inside(&directory.join(files::SEEDS)).unwrap_or_default();
-    // What is wrong with the file, resuming says.
-    parse::seeds(files::SEEDS, &listed).map_or(1, |listed| listed.seeds.len())
+    // Whether it is damaged is said by what reads it next.
+    let listed = RunDirectory::new(directory).seeds();
+    listed.ok().flatten().map_or(1, |listed| listed.seeds.len())
 }
 
 /// How many trainings to run at once.

@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 use feasible_data::{Format, ImageSet, Limits, Table};
 use feasible_problem::spec::Override;
 use feasible_problem::{Gallery, Plan, ProblemSource, memory, problems};
-use feasible_run::{SavedModel, files};
+use feasible_run::directory::Contents;
+use feasible_run::{RunDirectory, SavedModel, files};
 
 use crate::arguments::{LimitArguments, Overrides};
 use crate::exit::{Failure, Result};
@@ -129,27 +130,25 @@ fn of_plan(plan: &Plan) -> Result<Gallery> {
 
 /// A saved model; a directory without one says what to do.
 fn model(path: &Path) -> Result<SavedModel> {
-    if path.is_dir() && !path.join(files::MODEL).exists() {
+    let run = RunDirectory::new(path);
+    if path.is_dir() && !run.has(files::MODEL) {
         let shown = path.display();
-        if path.join(files::SEEDS).exists() {
-            return Err(Failure::input(format!(
-                "{shown} holds the runs of several seeds: name one of its seed-… directories"
-            )));
-        }
-        if path.join(files::LADDER).exists() && path.join(files::SUMMARY).exists() {
-            return Err(Failure::input(format!(
+        return Err(Failure::input(match run.contents() {
+            Contents::Seeds => {
+                format!(
+                    "{shown} holds the runs of several seeds: name one of its seed-… directories"
+                )
+            }
+            Contents::LadderWithoutModel => format!(
                 "{shown} has no model: none of its ladder was certified; each is in its rung-…"
-            )));
-        }
-        if path.join(files::PROBLEM).exists() {
-            return Err(Failure::input(format!(
-                "{shown} has no model yet: `feasible resume {shown}` continues the run"
-            )));
-        }
-        return Err(Failure::input(format!(
-            "{shown} is not a run directory: it has no {}",
-            files::MODEL
-        )));
+            ),
+            Contents::Begun | Contents::Complete => {
+                format!("{shown} has no model yet: `feasible resume {shown}` continues the run")
+            }
+            Contents::NotBegun | Contents::Other => {
+                format!("{shown} is not a run directory: it has no {}", files::MODEL)
+            }
+        }));
     }
     Ok(SavedModel::open(path)?)
 }

@@ -16,7 +16,6 @@ use feasible_data::disk;
 use feasible_problem::gallery::Gallery;
 use feasible_problem::plan::Plan;
 use feasible_problem::spec::{LimitKey, Override, ProblemSource};
-use feasible_run::Interrupt;
 use feasible_run::attack::{AttackOptions, AttackProgress, Curve};
 use feasible_run::error::{Error, Result};
 use feasible_run::files::{ATTACK, PROBLEM, SUMMARY, json};
@@ -25,6 +24,7 @@ use feasible_run::parse;
 use feasible_run::saved_model::SavedModel;
 use feasible_run::storage::{no_link, write_whole};
 use feasible_run::{FitOptions, fit, resume};
+use feasible_run::{Interrupt, RunDirectory};
 use serde::Serialize;
 
 use super::check_same;
@@ -223,7 +223,7 @@ fn train(
     let interrupted = || Error::unfit("reproduction", "it was interrupted");
     no_link(directory)?;
     let fitted = if directory.join(PROBLEM).is_file() {
-        check_same(plan, directory)?;
+        check_same(plan, &RunDirectory::new(directory))?;
         if directory.join(SUMMARY).is_file() {
             return Ok(());
         }

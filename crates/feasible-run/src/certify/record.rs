@@ -1,6 +1,6 @@
 //! A run directory as the record of which rows its model has seen.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use feasible::certificate::Design;
@@ -10,21 +10,20 @@ use feasible_problem::clause::SampledTable;
 use feasible_problem::data::sha256_of_file;
 use feasible_problem::held_out::Once;
 use feasible_problem::plan::Plan;
-use feasible_problem::spec::{CertifySpec, ProblemSource};
+use feasible_problem::spec::CertifySpec;
 use feasible_problem::text::grouped;
 
 use super::{Certification, chosen, units_of};
+use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
-use crate::files::{FINGERPRINTS, PROBLEM, RUN, RunInfo};
+use crate::files::{FINGERPRINTS, RUN, RunInfo};
 use crate::fit::reopen;
-use crate::parse;
 use crate::saved_model::SavedModel;
-use crate::storage::read_from;
 use crate::subject::{Answers, Subject};
 
 /// A run that is done: its model, and the record of the rows it has seen.
 pub struct RunRecord {
-    directory: PathBuf,
+    directory: RunDirectory,
     model: SavedModel,
     info: RunInfo,
     fingerprints: Fingerprints,
@@ -37,12 +36,8 @@ impl RunRecord {
     /// # Errors
     /// A model without its run directory, which does not know its rows; files that are missing or damaged.
     pub fn open(path: &Path) -> Result<Self> {
-        let directory = match path.parent() {
-            Some(parent) if path.is_file() => parent.to_path_buf(),
-            _ => path.to_path_buf(),
-        };
-        let shown = directory.display().to_string();
-        if !directory.join(RUN).is_file() {
+        let directory = RunDirectory::holding(path);
+        if !directory.has(RUN) {
             return Err(Error::unfit(
                 path.display().to_string(),
                 "it is not in a run directory, and a model alone does not say which rows it was \
@@ -50,18 +45,10 @@ impl RunRecord {
             ));
         }
         let model = SavedModel::open(path)?;
-        let bytes = |name: &'static str| {
-            read_from(&directory, name)?
-                .ok_or_else(|| Error::NotARun { location: shown.clone(), missing: name })
-        };
-        let at = |name: &str| directory.join(name).display().to_string();
-        let damaged = |name: &str, reason: String| Error::Damaged { path: at(name), reason };
-        let info = parse::run_info(&at(RUN), &bytes(RUN)?)?;
-        let problem = String::from_utf8(bytes(PROBLEM)?)
-            .map_err(|error| damaged(PROBLEM, error.to_string()))?;
-        let certify = ProblemSource::new(at(PROBLEM), problem).parse(&[])?.certify;
-        let fingerprints = read_from(&directory, FINGERPRINTS)?.ok_or_else(|| missing(&shown))?;
-        let fingerprints = parse::fingerprints(&at(FINGERPRINTS), &fingerprints)?;
+        let info = directory.info()?;
+        let certify = directory.problem()?.parse(&[])?.certify;
+        let missing = || missing(&directory.path().display().to_string());
+        let fingerprints = directory.fingerprints()?.ok_or_else(missing)?;
         Ok(Self { directory, model, info, fingerprints, certify })
     }
 
@@ -207,12 +194,12 @@ impl RunRecord {
     }
 
     fn reopen(&self) -> Result<(Plan, Vec<u8>)> {
-        let location = self.directory.display().to_string();
-        reopen(&location, None, &|name| read_from(&self.directory, name))
+        let location = self.directory.path().display().to_string();
+        reopen(&location, None, &|name| self.directory.read(name))
     }
 
     /// The run directory.
-    pub(crate) fn directory(&self) -> &Path {
+    pub(crate) fn directory(&self) -> &RunDirectory {
         &self.directory
     }
 

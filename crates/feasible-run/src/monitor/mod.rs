@@ -23,9 +23,10 @@ use feasible_data::{Table, Unseen};
 pub use report::{MonitorReport, TableLook, WatchedRequirement, WatchedTable};
 
 use crate::certify::RunRecord;
+use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
 use crate::files::{MODEL, MONITOR};
-use crate::storage::{Directory, read_from};
+use crate::storage::Directory;
 use feasible_problem::data::sha256_of_file;
 use feasible_problem::spec::CertifySpec;
 use ledger::{Entry, FORMAT, Header, Ledger};
@@ -76,14 +77,14 @@ impl Monitor {
                 "its problem has no requirements, so there is nothing to monitor",
             ));
         }
-        let directory = Directory::open(record.directory())?;
+        let directory = Directory::open(record.directory().path())?;
         let ledger = read(record.directory())?.unwrap_or_default();
         let (mut fixed, own) = (settings.clone(), record.settings());
         if let Some(header) = &ledger.header {
-            let model = sha256_of_file(&record.directory().join(MODEL))?;
+            let model = sha256_of_file(&record.directory().file(MODEL))?;
             if header.model != model {
                 return Err(Error::unfit(
-                    record.directory().join(MONITOR).display().to_string(),
+                    record.directory().shown(MONITOR),
                     "it is about another model than the one beside it: move it away to begin anew",
                 ));
             }
@@ -97,7 +98,7 @@ impl Monitor {
         }
         if let Some(unit) = settings.unit.as_ref().or(own.unit.as_ref()) {
             return Err(Error::unfit(
-                record.directory().display().to_string(),
+                record.directory().path().display().to_string(),
                 format!(
                     "its certificate counts rows of one '{unit}' as one, and monitoring counts every row as a draw of its \
                      own: that would claim too much. Use `feasible certify` on tables of new units"
@@ -187,7 +188,7 @@ impl Monitor {
         Ok(Header {
             monitor: FORMAT,
             problem: self.record.model().manifest().problem.clone(),
-            model: sha256_of_file(&self.record.directory().join(MODEL))?,
+            model: sha256_of_file(&self.record.directory().file(MODEL))?,
             confidence: 1.0 - self.design.delta.value(),
             all_but: self.design.all_but,
             requirements: watched(&self.record, &self.design),
@@ -252,8 +253,7 @@ fn agree(name: &str, given: Option<f64>, fixed: f64) -> Result<()> {
 }
 
 /// The ledger of a run directory; `None` if there is none.
-fn read(directory: &Path) -> Result<Option<Ledger>> {
-    let Some(bytes) = read_from(directory, MONITOR)? else { return Ok(None) };
-    let path = directory.join(MONITOR).display().to_string();
-    Ledger::parse(&path, &bytes).map(Some)
+fn read(directory: &RunDirectory) -> Result<Option<Ledger>> {
+    let Some(bytes) = directory.read(MONITOR)? else { return Ok(None) };
+    Ledger::parse(&directory.shown(MONITOR), &bytes).map(Some)
 }

@@ -8,6 +8,7 @@ use feasible::requirement::Sense;
 use serde::Serialize;
 
 use super::ledger::{Entry, Header, Ledger, TableEvidence, Watched};
+use crate::directory::RunDirectory;
 use crate::error::Result;
 
 /// How a model in use stands: a function of its ledger.
@@ -98,7 +99,9 @@ impl MonitorReport {
     /// # Errors
     /// A ledger that cannot be read or is damaged.
     pub fn of(directory: &Path) -> Result<Option<Self>> {
-        let Some(Ledger { header: Some(header), entries, .. }) = super::read(directory)? else {
+        let Some(Ledger { header: Some(header), entries, .. }) =
+            super::read(&RunDirectory::new(directory))?
+        else {
             return Ok(None);
         };
         let delta = Delta::confidence(header.confidence)?;

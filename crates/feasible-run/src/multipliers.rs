@@ -1,11 +1,14 @@
-//! `multipliers.csv`: the final multipliers, by requirement.
+//! `multipliers.csv`: the final multipliers, by requirement; written and read.
 
 use std::fs::OpenOptions;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-use feasible_data::formula::unquoted;
-use feasible_run::disk;
+use feasible::requirement::Kind;
+use feasible::{Measurement, Multipliers, Problem};
+use feasible_data::disk;
+use feasible_data::formula::{quoted, unquoted};
+use feasible_problem::clause::Clause;
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
@@ -67,14 +70,19 @@ struct Record<'a> {
 }
 
 pub(crate) fn read_multipliers(file: &Path) -> Result<Vec<Multiplied>> {
+    let shown = file.display();
+    let at = |line: Option<u64>| match line {
+        Some(line) => format!("{shown}, line {line},"),
+        None => shown.to_string(),
+    };
     let damaged = |error: csv::Error| {
-        let line = error.position().map(|position| position.line() as usize);
+        let line = error.position().map(csv::Position::line);
         let reason = error.to_string();
         match error.into_kind() {
             csv::ErrorKind::Io(source) => {
-                Error::Io { operation: "read", file: file.to_path_buf(), source }
+                Error::Storage { operation: "read", path: at(None), source }
             }
-            _ => Error::Damaged { file: file.to_path_buf(), line, reason },
+            _ => Error::Damaged { path: at(line), reason },
         }
     };
     let opened = match disk::open_inside(file, OpenOptions::new().read(true)) {
@@ -86,8 +94,8 @@ pub(crate) fn read_multipliers(file: &Path) -> Result<Vec<Multiplied>> {
     let mut all: Vec<Multiplied> = Vec::new();
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record).map_err(damaged)? {
-        let line = record.position().map(|position| position.line() as usize);
-        let wrong = |reason: String| Error::Damaged { file: file.to_path_buf(), line, reason };
+        let line = record.position().map(csv::Position::line);
+        let wrong = |reason: String| Error::Damaged { path: at(line), reason };
         let read: Record<'_> =
             record.deserialize(Some(&headers)).map_err(|error| wrong(error.to_string()))?;
         let row = match read.row {
@@ -106,4 +114,38 @@ pub(crate) fn read_multipliers(file: &Path) -> Result<Vec<Multiplied>> {
         }
     }
     Ok(all)
+}
+
+/// `multipliers.csv`; names that a spreadsheet would take for a formula get an apostrophe before them.
+pub(crate) fn multipliers_csv(
+    problem: &Problem,
+    clauses: &[Clause],
+    multipliers: &Multipliers,
+    measurement: &Measurement,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    let mut record = |fields: [&str; 6]| csv.write_record(fields).map_err(io::Error::from);
+    record(["requirement", "kind", "row", "counterfactual", "multiplier", "violation"])?;
+    for (i, (requirement, clause)) in problem.requirements().iter().zip(clauses).enumerate() {
+        let change = quoted(clause.change.as_ref().map_or("", |change| change.name()));
+        let name = quoted(requirement.name());
+        let violations = &measurement.violations[i].measured;
+        let values = multipliers.of(i).iter().zip(violations);
+        match requirement.kind() {
+            Kind::Average => {
+                for (m, s) in values {
+                    let (m, s) = (m.to_string(), s.to_string());
+                    record([&name, "average", "", &change, &m, &s])?;
+                }
+            }
+            Kind::Pointwise => {
+                for ((id, _), (m, s)) in requirement.points().into_iter().zip(values) {
+                    let (id, m, s) = (id.to_string(), m.to_string(), s.to_string());
+                    record([&name, "pointwise", &id, &change, &m, &s])?;
+                }
+            }
+        }
+    }
+    csv.flush()
 }
