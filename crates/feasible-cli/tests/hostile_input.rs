@@ -132,9 +132,9 @@ fn nothing_is_written_into_a_folder_of_images_that_is_read() {
         assert!(!scratch.path("images/c").exists(), "{arguments:?}");
     }
     // Pixels beyond the limit.
-    let limited = ["--limit", "image_bytes=100"];
+    let limited = ["--read-limit", "image_bytes=100"];
     let error = scratch.refuse(&[&["predict", "run", "images"][..], &limited].concat());
-    assert!(error.contains("--limit image_bytes=N"), "{error}");
+    assert!(error.contains("--read-limit image_bytes=N"), "{error}");
     let limited = ["--set", "data.limits.image_bytes=100"];
     let error = scratch.refuse(&[&["check", "images.toml"][..], &limited].concat());
     assert!(error.contains("more than the 100 bytes allowed"), "{error}");
@@ -341,16 +341,16 @@ fn files_that_never_end_are_refused_by_a_limit_that_can_be_raised() {
     for (command, limit) in
         [("predict", "rows=399"), ("audit", "cells=3"), ("certify", "columns=3")]
     {
-        let error = scratch.refuse(&[command, "run", "people.csv", "--limit", limit]);
+        let error = scratch.refuse(&[command, "run", "people.csv", "--read-limit", limit]);
         let key = limit.split('=').next().unwrap();
-        assert!(error.contains(&format!("--limit {key}=N")), "{error}");
+        assert!(error.contains(&format!("--read-limit {key}=N")), "{error}");
     }
-    scratch.expect(0, &["predict", "run", "people.csv", "--limit", "rows=4e2"]);
-    let error = scratch.expect(2, &["predict", "run", "people.csv", "--limit", "row=1"]).err;
+    scratch.expect(0, &["predict", "run", "people.csv", "--read-limit", "rows=4e2"]);
+    let error = scratch.expect(2, &["predict", "run", "people.csv", "--read-limit", "row=1"]).err;
     assert!(error.contains("no limit is named 'row': did you mean rows?"), "{error}");
     // Standard input that goes on.
     let mut child = scratch
-        .command(&["predict", "run", "-", "--limit", "stdin_bytes=1000000"])
+        .command(&["predict", "run", "-", "--read-limit", "stdin_bytes=1000000"])
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -360,7 +360,7 @@ fn files_that_never_end_are_refused_by_a_limit_that_can_be_raised() {
     assert!(wrote.is_err(), "it reads no further");
     let ran = Ran::of(child.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(2), "{}", ran.err);
-    assert!(ran.err.contains("--limit stdin_bytes=N"), "{}", ran.err);
+    assert!(ran.err.contains("--read-limit stdin_bytes=N"), "{}", ran.err);
 }
 
 #[test]

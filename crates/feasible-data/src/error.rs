@@ -160,7 +160,7 @@ pub enum Error {
     /// More than a limit allows. See [`Limits`](crate::Limits).
     #[error(
         "{place}: {what}. If the file is right, raise the limit `{key}`: under [data.limits] in the problem \
-         file, or with --limit {key}=N"
+         file, or with --read-limit {key}=N"
     )]
     Limit {
         /// The file, and the cell of it if that is what is too large.

@@ -2,7 +2,7 @@
 //!
 //! A file of a few kilobytes can stand for gigabytes, and a quote that is never closed makes one cell of all that
 //! follows. So reading is limited. The defaults are far beyond what is usual; a file that is larger and right is
-//! read once the limit's key is raised, under `[data.limits]` in a problem file or by `--limit KEY=N`.
+//! read once the limit's key is raised, under `[data.limits]` in a problem file or by `--read-limit KEY=N`.
 //!
 //! | key | default | limits |
 //! | --- | --- | --- |
@@ -24,7 +24,7 @@
 //! assert_eq!(
 //!     error.unwrap_err().to_string(),
 //!     "people.csv, line 2, column 'name': a cell of 25 bytes, where 10 are allowed. If the file is right, raise \
-//!      the limit `cell_bytes`: under [data.limits] in the problem file, or with --limit cell_bytes=N"
+//!      the limit `cell_bytes`: under [data.limits] in the problem file, or with --read-limit cell_bytes=N"
 //! );
 //! # Ok::<(), feasible_data::Error>(())
 //! ```

@@ -102,7 +102,7 @@ fn rows_columns_cells_and_bytes_have_limits() {
     ] {
         let error = within(csv, limits).unwrap_err();
         let said = error.to_string();
-        assert!(said.contains(&format!("--limit {expected}=N")), "{said}");
+        assert!(said.contains(&format!("--read-limit {expected}=N")), "{said}");
         assert_eq!(refused(Err(error)).0, expected);
     }
     for limits in [Limits { rows: 3, ..usual() }, Limits { cells: 6, cell_bytes: 8, ..usual() }] {

@@ -35,7 +35,7 @@ fn requirements(everyone: &Population) -> Result<Vec<Requirement>, Error> {
     let loss = Loss::CrossEntropy;
     Ok(vec![
         // An average, judged a little more strictly in training than it is stated.
-        Requirement::average("group 1", &one, loss.clone()).at_most(0.65).margin(0.01),
+        Requirement::average("group 1", &one, loss.clone()).at_most(0.6).margin(0.01),
         // A rate: the gradient is that of the surrogate, the verdict that of the rate.
         Requirement::average("error", everyone, loss.clone()).measured_by(Loss::Error).at_most(0.4),
         // Differences of averages, of the same loss or of two.
@@ -52,12 +52,10 @@ fn requirements(everyone: &Population) -> Result<Vec<Requirement>, Error> {
         Requirement::pointwise("nearly all", &set_to_one, Loss::Kl).at_most(0.01).all_but(0.7),
         Requirement::pointwise("each", everyone, loss.clone())
             .at_most_each(vec![3.0; everyone.points()]),
-        Requirement::pointwise("at least", everyone, loss.clone()).at_least(-1.0).all_but(0.5),
-        Requirement::pointwise("at least each", everyone, loss).at_least_each(vec![
-            -1.0;
-            everyone
-                .points()
-        ]),
+        // Floors instead of ceilings.
+        Requirement::average("selected", &zero, Loss::Probability { class: 1 }).at_least(0.2),
+        Requirement::pointwise("a chance for all", everyone, Loss::Probability { class: 1 })
+            .at_least_each(vec![0.05; everyone.points()]),
     ])
 }
 

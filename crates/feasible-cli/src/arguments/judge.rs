@@ -47,7 +47,7 @@ impl From<FormulaCells> for feasible_run::Formulas {
 #[derive(Clone, Debug, Default, Args)]
 pub struct LimitArguments {
     /// Raise a limit on what is read, as in rows=100000000; the keys are those of [data.limits]
-    #[arg(long = "limit", value_name = "KEY=N", value_parser = limit)]
+    #[arg(long = "read-limit", value_name = "KEY=N", value_parser = limit)]
     given: Vec<(String, u64)>,
 }
 

@@ -81,7 +81,7 @@ fn table(path: &Path, format: &Format, limits: &LimitArguments) -> Result<Table>
     if bytes.len() as u64 > most {
         return Err(Failure::input(format!(
             "standard input: more than the {most} bytes allowed. Save it to a file and name that, or raise the \
-             limit with --limit stdin_bytes=N"
+             limit with --read-limit stdin_bytes=N"
         )));
     }
     Ok(Table::from_bytes("standard input", &bytes, &format)?)
