@@ -87,7 +87,7 @@ impl Reduce for Worker {
 
 /// Whether a row is one of worker `number` of `count`: shares of different sizes, in no order.
 fn is_of(row: usize, number: usize, count: usize) -> bool {
-    let share = 1 + (row * 2_654_435_761 >> 7) % (count * (count + 1) / 2);
+    let share = 1 + ((row * 2_654_435_761) >> 7) % (count * (count + 1) / 2);
     let up_to = |n: usize| n * (n + 1) / 2;
     share > up_to(number) && share <= up_to(number + 1)
 }
