@@ -1,9 +1,7 @@
 //! a = φ(z) in place, and dz = da · φ'(z) in place.
 
-#![allow(unsafe_code)]
-
 use crate::activation::Activation;
-use crate::simd::{Lanes, dispatch, exp, sigmoid, tanh};
+use crate::simd::{Lanes, dispatch, exp, sigmoid, tanh, vectors, whole};
 
 // Activations as parameters of a function.
 pub(super) const SIGMOID: u8 = 0;
@@ -34,53 +32,45 @@ fn exp_each<L: Lanes>(z: &mut [f32]) {
     each::<L, EXP>(z, &mut []);
 }
 
+/// Two vectors at a time, whose long chains of operations overlap, then what is left.
 #[inline(always)]
 fn each<L: Lanes, const F: u8>(z: &mut [f32], slope: &mut [f32]) {
-    let len = z.len();
-    assert!(F != SILU || slope.len() == len);
-    let (z, slope) = (z.as_mut_ptr(), slope.as_mut_ptr());
-    let mut j = 0;
-    // SAFETY: z, and for SiLU the slopes, have `len` entries, and j.. never passes that.
-    unsafe {
-        while j + 2 * L::N <= len {
-            let x = [L::load(z.add(j)), L::load(z.add(j + L::N))];
-            finish::<L, F, 2, true>(x, z.add(j), slope.wrapping_add(j), 0);
-            j += 2 * L::N;
+    let pairs = whole(z.len(), 2 * L::N);
+    let (z, z_rest) = z.split_at_mut(pairs);
+    // Only SiLU has slopes; a loop of its own keeps them out of the others.
+    if F == SILU {
+        let (slope, slope_rest) = slope.split_at_mut(pairs);
+        assert_eq!(z_rest.len(), slope_rest.len());
+        for (z, slope) in z.chunks_exact_mut(2 * L::N).zip(slope.chunks_exact_mut(2 * L::N)) {
+            finish::<L, F, 2, true>(vectors::<L, 2, true>(z), z, slope);
         }
-        while j < len {
-            let n = (len - j).min(L::N);
-            let x = [L::load_part(z.add(j), n)];
-            finish::<L, F, 1, false>(x, z.add(j), slope.wrapping_add(j), n);
-            j += n;
+        for (z, slope) in z_rest.chunks_mut(L::N).zip(slope_rest.chunks_mut(L::N)) {
+            finish::<L, F, 1, false>([L::of_part(z)], z, slope);
+        }
+    } else {
+        for z in z.chunks_exact_mut(2 * L::N) {
+            finish::<L, F, 2, true>(vectors::<L, 2, true>(z), z, &mut []);
+        }
+        for z in z_rest.chunks_mut(L::N) {
+            finish::<L, F, 1, false>([L::of_part(z)], z, &mut []);
         }
     }
 }
 
-/// Stores φ of V vectors to `to`, and for SiLU φ' to `slope`; or of n entries if not FULL. Gives φ
-/// back; beyond the n entries it means nothing.
-///
-/// # Safety
-/// `to`, and for SiLU `slope`, can be written for that many numbers.
+/// Writes φ of V vectors to `to`, and for SiLU φ' to `slope`; or of what those hold if not FULL.
 #[inline(always)]
-pub(super) unsafe fn finish<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
+pub(super) fn finish<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
     x: [L; V],
-    to: *mut f32,
-    slope: *mut f32,
-    n: usize,
-) -> [L; V] {
-    let mut all = x;
+    to: &mut [f32],
+    slope: &mut [f32],
+) {
     for v in 0..V {
-        let (a, d) = value_and_slope::<L, F>(x[v]);
-        // SAFETY: the caller's promise.
-        unsafe {
-            if F == SILU {
-                d.store_if::<FULL>(slope.wrapping_add(v * L::N), n);
-            }
-            a.store_if::<FULL>(to.add(v * L::N), n);
+        let (value, derivative) = value_and_slope::<L, F>(x[v]);
+        if F == SILU {
+            derivative.put_if::<FULL>(&mut slope[v * L::N..]);
         }
-        all[v] = a;
+        value.put_if::<FULL>(&mut to[v * L::N..]);
     }
-    all
 }
 
 /// φ(x), and what [`slope_of`] knows its slope from: φ(x) again, or for SiLU φ'(x).
@@ -121,20 +111,13 @@ fn back_lanes<L: Lanes>(activation: Activation, a: &[f32], slope: &[f32], da: &m
 
 #[inline(always)]
 fn back<L: Lanes, const F: u8>(a: &[f32], da: &mut [f32]) {
-    let len = da.len();
-    assert_eq!(a.len(), len);
-    let (a, da) = (a.as_ptr(), da.as_mut_ptr());
-    let mut j = 0;
-    // SAFETY: both have `len` entries, and j.. never passes that.
-    unsafe {
-        while j + L::N <= len {
-            back_one::<L, F, true>(a.add(j), da.add(j), 0);
-            j += L::N;
-        }
-        if j < len {
-            back_one::<L, F, false>(a.add(j), da.add(j), len - j);
-        }
+    assert_eq!(a.len(), da.len());
+    let vectors = whole(da.len(), L::N);
+    let ((a, a_rest), (da, da_rest)) = (a.split_at(vectors), da.split_at_mut(vectors));
+    for (a, da) in a.chunks_exact(L::N).zip(da.chunks_exact_mut(L::N)) {
+        slope_of::<L, F>(L::of(a), L::of(da)).put(da);
     }
+    slope_of::<L, F>(L::of_part(a_rest), L::of_part(da_rest)).put_part(da_rest);
 }
 
 /// d · φ', where φ' is known from a = φ(z), or for SiLU from φ' itself.
@@ -145,18 +128,6 @@ pub(super) fn slope_of<L: Lanes, const F: u8>(known: L, d: L) -> L {
         TANH => d.mul(L::splat(1.0).sub(known.mul(known))),
         RELU => known.where_positive(d),
         _ => d.mul(known),
-    }
-}
-
-/// # Safety
-/// a can be read, da read and written, for a vector, or n numbers if not FULL.
-#[inline(always)]
-unsafe fn back_one<L: Lanes, const F: u8, const FULL: bool>(a: *const f32, da: *mut f32, n: usize) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let (a, d) = (L::load_if::<FULL>(a, n), L::load_if::<FULL>(da, n));
-        let dz = slope_of::<L, F>(a, d);
-        dz.store_if::<FULL>(da, n);
     }
 }
 

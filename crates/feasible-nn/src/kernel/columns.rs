@@ -1,8 +1,6 @@
 //! Column sums $\mathrm{out}_j \mathrel{+}= \sum_i a_{ij}$: the gradient of a bias.
 
-#![allow(unsafe_code)]
-
-use crate::simd::{Lanes, MAX_LANES, dispatch};
+use crate::simd::{Lanes, MAX_LANES, dispatch, put_vectors, vectors};
 
 dispatch!(column_sums => column_sums_lanes(a: &[f32], out: &mut [f32]));
 
@@ -19,11 +17,11 @@ fn column_sums_lanes<L: Lanes>(a: &[f32], out: &mut [f32]) {
     }
     let mut j = 0;
     while j + 4 * L::N <= n {
-        block::<L, 4, true>(a, out, j, 0);
+        block::<L, 4, true>(a, out, j, 4 * L::N);
         j += 4 * L::N;
     }
     while j + L::N <= n {
-        block::<L, 1, true>(a, out, j, 0);
+        block::<L, 1, true>(a, out, j, L::N);
         j += L::N;
     }
     if j < n {
@@ -31,29 +29,27 @@ fn column_sums_lanes<L: Lanes>(a: &[f32], out: &mut [f32]) {
     }
 }
 
-/// Columns j.. in registers, down all rows.
+/// `len` columns from j on in registers, down all rows: V vectors, or less than one if not FULL.
 #[inline(always)]
 fn block<L: Lanes, const V: usize, const FULL: bool>(
     a: &[f32],
     out: &mut [f32],
     j: usize,
-    part: usize,
+    len: usize,
 ) {
-    let n = out.len();
-    assert!(j + if FULL { V * L::N } else { part } <= n);
     let mut sum = [L::splat(0.0); V];
-    // SAFETY: `out` and every row have n entries, of which j.. are those summed.
-    unsafe {
-        for row in a.chunks_exact(n) {
-            for v in 0..V {
-                sum[v] = sum[v].add(L::load_if::<FULL>(row.as_ptr().add(j + v * L::N), part));
-            }
-        }
+    for row in a.chunks_exact(out.len()) {
+        let row = vectors::<L, V, FULL>(&row[j..][..len]);
         for v in 0..V {
-            let to = out.as_mut_ptr().add(j + v * L::N);
-            L::load_if::<FULL>(to, part).add(sum[v]).store_if::<FULL>(to, part);
+            sum[v] = sum[v].add(row[v]);
         }
     }
+    let to = &mut out[j..][..len];
+    let before = vectors::<L, V, FULL>(to);
+    for v in 0..V {
+        sum[v] = before[v].add(sum[v]);
+    }
+    put_vectors::<L, V, FULL>(sum, to);
 }
 
 /// Fewer columns than lanes: n vectors hold N whole rows, so adding n vectors at a time keeps
@@ -66,15 +62,13 @@ fn narrow<L: Lanes>(a: &[f32], out: &mut [f32]) {
     let chunks = a.chunks_exact(period);
     let rest = chunks.remainder();
     for chunk in chunks {
-        for v in 0..n {
-            // SAFETY: the chunk is n vectors.
-            sum[v] = sum[v].add(unsafe { L::load(chunk.as_ptr().add(v * L::N)) });
+        for (sum, x) in sum.iter_mut().zip(chunk.chunks_exact(L::N)) {
+            *sum = sum.add(L::of(x));
         }
     }
     let mut lanes = [0.0; MAX_LANES];
     for v in 0..n {
-        // SAFETY: `lanes` holds MAX_LANES ≥ N numbers.
-        unsafe { sum[v].store(lanes.as_mut_ptr()) };
+        sum[v].put(&mut lanes);
         for (i, x) in lanes.iter().enumerate().take(L::N) {
             out[(v * L::N + i) % n] += x;
         }

@@ -5,13 +5,11 @@
 //! counterfactual view adds a few rows more, $z_{vr} = z_r + \sum_c \Delta_{rc} W_c$, while $z_r$ is
 //! still in registers; and so is the activation taken, if one is asked for.
 
-#![allow(unsafe_code)]
-
 use feasible::{Batch, Shift, ViewShift};
 
 use super::activation::{IDENTITY, RELU, SIGMOID, SILU, TANH, finish};
 use crate::activation::Activation;
-use crate::simd::{Lanes, dispatch};
+use crate::simd::{Lanes, dispatch, vectors, whole};
 
 /// A first layer's parameters: W (d × h) and b (h).
 #[derive(Clone, Copy, Debug)]
@@ -63,11 +61,11 @@ fn gather_rows<L: Lanes, const F: u8>(
     for r in 0..batch.rows.len() {
         let mut j = 0;
         while j + 4 * L::N <= h {
-            gather_block::<L, F, 4, true>(batch, dense, layer, r, j, 0, z, slope);
+            gather_block::<L, F, 4, true>(batch, dense, layer, r, j, 4 * L::N, z, slope);
             j += 4 * L::N;
         }
         while j + L::N <= h {
-            gather_block::<L, F, 1, true>(batch, dense, layer, r, j, 0, z, slope);
+            gather_block::<L, F, 1, true>(batch, dense, layer, r, j, L::N, z, slope);
             j += L::N;
         }
         if j < h {
@@ -76,8 +74,7 @@ fn gather_rows<L: Lanes, const F: u8>(
     }
 }
 
-/// Entries j.. of every view of batch position r: V vectors, or if not FULL the `n` entries that
-/// are left.
+/// `len` entries from j on of every view of batch position r: V vectors, or less than one if not FULL.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 fn gather_block<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
@@ -86,59 +83,55 @@ fn gather_block<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
     layer: Weights<'_, f32>,
     r: usize,
     j: usize,
-    n: usize,
+    len: usize,
     z: &mut [f32],
     slope: &mut [f32],
 ) {
     let Weights { weights, bias } = layer;
     let (h, rows, row) = (bias.len(), batch.rows.len(), batch.rows[r] as usize);
-    debug_assert!(j + if FULL { V * L::N } else { n } <= h);
-    debug_assert_eq!(z.len(), batch.output_rows() * h);
-    let mut sum = [L::splat(0.0); V];
-    // SAFETY: the bias, every row of the weights and every row of z (and for SiLU of the slopes)
-    // have h entries (checked by `gather_lanes`), of which j.. are V vectors, or n entries (checked
-    // by `gather_rows`). Slicing checks that the row of the weights exists.
-    unsafe {
+    let mut sum = vectors::<L, V, FULL>(&bias[j..][..len]);
+    for &c in batch.inputs.hot(row) {
+        let w = vectors::<L, V, FULL>(&weights[c as usize * h + j..][..len]);
         for v in 0..V {
-            sum[v] = L::load_if::<FULL>(bias.as_ptr().add(j + v * L::N), n);
-        }
-        for &c in batch.inputs.hot(row) {
-            let w = weights[c as usize * h..][..h].as_ptr().add(j);
-            for v in 0..V {
-                sum[v] = sum[v].add(L::load_if::<FULL>(w.add(v * L::N), n));
-            }
-        }
-        if dense {
-            for (&c, &x) in batch.inputs.dense_columns().iter().zip(batch.inputs.dense_row(row)) {
-                let w = weights[c as usize * h..][..h].as_ptr().add(j);
-                let x = L::splat(x);
-                for v in 0..V {
-                    sum[v] = x.fma(L::load_if::<FULL>(w.add(v * L::N), n), sum[v]);
-                }
-            }
-        }
-        let at = r * h + j;
-        finish::<L, F, V, FULL>(
-            sum,
-            z.as_mut_ptr().add(at),
-            slope.as_mut_ptr().wrapping_add(at),
-            n,
-        );
-        for (view, kind) in batch.shifts.iter().enumerate() {
-            let ViewShift::Sparse(shift) = kind else { continue };
-            let mut moved = sum;
-            for (c, delta) in shift.row(row) {
-                let w = weights[c as usize * h..][..h].as_ptr().add(j);
-                let delta = L::splat(delta);
-                for v in 0..V {
-                    moved[v] = delta.fma(L::load_if::<FULL>(w.add(v * L::N), n), moved[v]);
-                }
-            }
-            let at = ((view + 1) * rows + r) * h + j;
-            let (z, slope) = (z.as_mut_ptr().add(at), slope.as_mut_ptr().wrapping_add(at));
-            finish::<L, F, V, FULL>(moved, z, slope, n);
+            sum[v] = sum[v].add(w[v]);
         }
     }
+    if dense {
+        for (&c, &x) in batch.inputs.dense_columns().iter().zip(batch.inputs.dense_row(row)) {
+            let w = vectors::<L, V, FULL>(&weights[c as usize * h + j..][..len]);
+            let x = L::splat(x);
+            for v in 0..V {
+                sum[v] = x.fma(w[v], sum[v]);
+            }
+        }
+    }
+    finish_at::<L, F, V, FULL>(sum, r * h + j, len, z, slope);
+    for (view, kind) in batch.shifts.iter().enumerate() {
+        let ViewShift::Sparse(shift) = kind else { continue };
+        let mut moved = sum;
+        for (c, delta) in shift.row(row) {
+            let w = vectors::<L, V, FULL>(&weights[c as usize * h + j..][..len]);
+            let delta = L::splat(delta);
+            for v in 0..V {
+                moved[v] = delta.fma(w[v], moved[v]);
+            }
+        }
+        let at = ((view + 1) * rows + r) * h + j;
+        finish_at::<L, F, V, FULL>(moved, at, len, z, slope);
+    }
+}
+
+/// [`finish`] at a place of z and, for SiLU, of the slopes.
+#[inline(always)]
+fn finish_at<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
+    x: [L; V],
+    at: usize,
+    len: usize,
+    z: &mut [f32],
+    slope: &mut [f32],
+) {
+    let slope = if F == SILU { &mut slope[at..][..len] } else { &mut [] };
+    finish::<L, F, V, FULL>(x, &mut z[at..][..len], slope);
 }
 
 dispatch!(shift => shift_lanes(
@@ -165,20 +158,15 @@ fn shift_lanes<L: Lanes>(
 /// y += a·x.
 #[inline(always)]
 pub(super) fn axpy<L: Lanes>(a: f32, x: &[f32], y: &mut [f32]) {
-    let h = y.len();
-    assert_eq!(x.len(), h);
-    let (a, x, y) = (L::splat(a), x.as_ptr(), y.as_mut_ptr());
-    let mut j = 0;
-    // SAFETY: x and y have h entries, and j.. never passes h.
-    unsafe {
-        while j + L::N <= h {
-            a.fma(L::load(x.add(j)), L::load(y.add(j))).store(y.add(j));
-            j += L::N;
-        }
-        if j < h {
-            let n = h - j;
-            a.fma(L::load_part(x.add(j), n), L::load_part(y.add(j), n)).store_part(y.add(j), n);
-        }
+    assert_eq!(x.len(), y.len());
+    let a = L::splat(a);
+    let vectors = whole(y.len(), L::N);
+    let ((x, x_rest), (y, y_rest)) = (x.split_at(vectors), y.split_at_mut(vectors));
+    for (x, y) in x.chunks_exact(L::N).zip(y.chunks_exact_mut(L::N)) {
+        a.fma(L::of(x), L::of(y)).put(y);
+    }
+    if !y_rest.is_empty() {
+        a.fma(L::of_part(x_rest), L::of_part(y_rest)).put_part(y_rest);
     }
 }
 

@@ -4,9 +4,7 @@
 //! wide one is transposed first, which costs a few percent of the product, and multiplied as
 //! usual.
 
-#![allow(unsafe_code)]
-
-use crate::simd::{Lanes, MAX_LANES, dispatch, sums, transposed};
+use crate::simd::{Lanes, MAX_LANES, dispatch, sums, transposed, whole};
 
 dispatch!(dots => dots_lanes(
     a: &[f32], b: &[f32], inner: usize, n: usize, bias: Option<&[f32]>, c: &mut [f32],
@@ -27,8 +25,10 @@ fn dots_lanes<L: Lanes>(
     }
     let rows = c.len() / n;
     assert!(a.len() == rows * inner && b.len() == n * inner && c.len() == rows * n);
-    let (mut i, mut j, mut at) = (0, 0, 0);
-    while at + L::N <= c.len() {
+    let (mut i, mut j) = (0, 0);
+    let (c, rest) = c.split_at_mut(whole(c.len(), L::N));
+    // N dot products, whose lanes are added up together.
+    for c in c.chunks_exact_mut(L::N) {
         let mut sum = [L::splat(0.0); MAX_LANES];
         for o in 0..L::N {
             sum[o] = dot::<L>(a, b, inner, i, j, bias);
@@ -37,22 +37,18 @@ fn dots_lanes<L: Lanes>(
                 (i, j) = (i + 1, 0);
             }
         }
-        // SAFETY: c holds N numbers from `at` on.
-        unsafe { sums(sum).store(c.as_mut_ptr().add(at)) };
-        at += L::N;
+        sums(sum).put(c);
     }
-    if at < c.len() {
+    if !rest.is_empty() {
         let mut sum = [L::splat(0.0); MAX_LANES];
-        let left = c.len() - at;
-        for o in 0..left {
+        for o in 0..rest.len() {
             sum[o] = dot::<L>(a, b, inner, i, j, bias);
             j += 1;
             if j == n {
                 (i, j) = (i + 1, 0);
             }
         }
-        // SAFETY: c holds `left` numbers from `at` on.
-        unsafe { sums(sum).store_part(c.as_mut_ptr().add(at), left) };
+        sums(sum).put_part(rest);
     }
 }
 
@@ -66,23 +62,18 @@ fn dot<L: Lanes>(
     j: usize,
     bias: Option<&[f32]>,
 ) -> L {
-    let (x, w) = (a[i * inner..][..inner].as_ptr(), b[j * inner..][..inner].as_ptr());
+    let (x, w) = (&a[i * inner..][..inner], &b[j * inner..][..inner]);
     let mut sum = match bias {
-        // SAFETY: one number, which indexing has checked.
-        Some(bias) => unsafe { L::load_part(&raw const bias[j], 1) },
+        Some(bias) => L::of_part(&bias[j..=j]),
         None => L::splat(0.0),
     };
-    let mut p = 0;
-    // SAFETY: x and w have `inner` entries, and p.. never passes that.
-    unsafe {
-        while p + L::N <= inner {
-            sum = L::load(x.add(p)).fma(L::load(w.add(p)), sum);
-            p += L::N;
-        }
-        if p < inner {
-            let left = inner - p;
-            sum = L::load_part(x.add(p), left).fma(L::load_part(w.add(p), left), sum);
-        }
+    let vectors = whole(inner, L::N);
+    let ((x, x_rest), (w, w_rest)) = (x.split_at(vectors), w.split_at(vectors));
+    for (x, w) in x.chunks_exact(L::N).zip(w.chunks_exact(L::N)) {
+        sum = L::of(x).fma(L::of(w), sum);
+    }
+    if !x_rest.is_empty() {
+        sum = L::of_part(x_rest).fma(L::of_part(w_rest), sum);
     }
     sum
 }
@@ -100,23 +91,18 @@ fn transpose_lanes<L: Lanes>(a: &[f32], rows: usize, columns: usize, out: &mut [
         while j < columns {
             let wide = (columns - j).min(L::N);
             let mut block = [L::splat(0.0); MAX_LANES];
-            // SAFETY: the block of high × wide entries at (i, j) lies inside A, and its transpose
-            // inside `out`.
-            unsafe {
-                if high == L::N && wide == L::N {
-                    for r in 0..L::N {
-                        block[r] = L::load(a.as_ptr().add((i + r) * columns + j));
-                    }
-                    let block = transposed(block);
-                    for r in 0..L::N {
-                        block[r].store(out.as_mut_ptr().add((j + r) * rows + i));
-                    }
-                } else {
-                    for r in 0..high {
-                        for c in 0..wide {
-                            *out.get_unchecked_mut((j + c) * rows + i + r) =
-                                *a.get_unchecked((i + r) * columns + j + c);
-                        }
+            if high == L::N && wide == L::N {
+                for r in 0..L::N {
+                    block[r] = L::of(&a[(i + r) * columns + j..]);
+                }
+                let block = transposed(block);
+                for r in 0..L::N {
+                    block[r].put(&mut out[(j + r) * rows + i..]);
+                }
+            } else {
+                for r in 0..high {
+                    for c in 0..wide {
+                        out[(j + c) * rows + i + r] = a[(i + r) * columns + j + c];
                     }
                 }
             }

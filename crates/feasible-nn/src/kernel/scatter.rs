@@ -5,11 +5,9 @@
 //! $\mathrm{d}b \mathrel{+}= s_r$, and for each counterfactual view
 //! $\mathrm{d}W_c \mathrel{+}= \Delta_{rc}\,\mathrm{d}z_{vr}$ on the few columns it changes.
 
-#![allow(unsafe_code)]
-
 use feasible::{Batch, ViewShift};
 
-use crate::simd::{Lanes, dispatch};
+use crate::simd::{Lanes, dispatch, put_vectors, vectors};
 
 dispatch!(scatter => scatter_lanes(
     batch: &Batch<'_>, dense: bool, dz: &mut [f32], weights: &mut [f32], bias: &mut [f32],
@@ -27,11 +25,11 @@ fn scatter_lanes<L: Lanes>(
     assert_eq!(dz.len(), batch.output_rows() * h);
     let mut j = 0;
     while j + 4 * L::N <= h {
-        scatter_block::<L, 4, true>(batch, dense, j, 0, dz, weights, bias);
+        scatter_block::<L, 4, true>(batch, dense, j, 4 * L::N, dz, weights, bias);
         j += 4 * L::N;
     }
     while j + L::N <= h {
-        scatter_block::<L, 1, true>(batch, dense, j, 0, dz, weights, bias);
+        scatter_block::<L, 1, true>(batch, dense, j, L::N, dz, weights, bias);
         j += L::N;
     }
     if j < h {
@@ -39,90 +37,71 @@ fn scatter_lanes<L: Lanes>(
     }
 }
 
-/// Entries j.. of every row: V vectors, or if not FULL the `n` entries that are left. The bias
-/// stays in registers, and the part of the gradient that is written stays in the cache.
+/// `len` entries from j on of every row: V vectors, or less than one if not FULL. The bias stays in registers, and
+/// the part of the gradient that is written stays in the cache.
 #[inline(always)]
 fn scatter_block<L: Lanes, const V: usize, const FULL: bool>(
     batch: &Batch<'_>,
     dense: bool,
     j: usize,
-    n: usize,
+    len: usize,
     dz: &mut [f32],
     weights: &mut [f32],
     bias: &mut [f32],
 ) {
     let (h, rows) = (bias.len(), batch.rows.len());
-    assert!(j + if FULL { V * L::N } else { n } <= h);
+    let one = L::splat(1.0);
     let mut total = [L::splat(0.0); V];
-    // SAFETY: the bias, every row of the weights and every row of dz (its length is checked by
-    // `scatter_lanes`) have h entries, of which j.. are V vectors, or n entries, as asserted
-    // above. Slicing checks that the row of the weights exists.
-    unsafe {
-        for (r, &row) in batch.rows.iter().enumerate() {
-            let row = row as usize;
-            let first = dz.as_mut_ptr().add(r * h + j);
-            let mut sum = [L::splat(0.0); V];
+    for (r, &row) in batch.rows.iter().enumerate() {
+        let row = row as usize;
+        let mut sum = vectors::<L, V, FULL>(&dz[r * h + j..][..len]);
+        for (view, kind) in batch.shifts.iter().enumerate() {
+            let d = vectors::<L, V, FULL>(&dz[((view + 1) * rows + r) * h + j..][..len]);
             for v in 0..V {
-                sum[v] = L::load_if::<FULL>(first.add(v * L::N), n);
+                sum[v] = sum[v].add(d[v]);
             }
-            for (view, kind) in batch.shifts.iter().enumerate() {
-                let from = dz.as_ptr().add(((view + 1) * rows + r) * h + j);
-                let mut d = [L::splat(0.0); V];
-                for v in 0..V {
-                    d[v] = L::load_if::<FULL>(from.add(v * L::N), n);
-                    sum[v] = sum[v].add(d[v]);
-                }
-                if let ViewShift::Sparse(shift) = kind {
-                    for (c, delta) in shift.row(row) {
-                        add::<L, V, FULL>(weights, h, c, j, n, L::splat(delta), d);
-                    }
-                }
-            }
-            for v in 0..V {
-                total[v] = total[v].add(sum[v]);
-                if !dense {
-                    sum[v].store_if::<FULL>(first.add(v * L::N), n);
-                }
-            }
-            for &c in batch.inputs.hot(row) {
-                add::<L, V, FULL>(weights, h, c, j, n, L::splat(1.0), sum);
-            }
-            if dense {
-                let columns = batch.inputs.dense_columns();
-                for (&c, &x) in columns.iter().zip(batch.inputs.dense_row(row)) {
-                    add::<L, V, FULL>(weights, h, c, j, n, L::splat(x), sum);
+            if let ViewShift::Sparse(shift) = kind {
+                for (c, delta) in shift.row(row) {
+                    add::<L, V, FULL>(L::splat(delta), d, weights, h, c, j, len);
                 }
             }
         }
         for v in 0..V {
-            let to = bias.as_mut_ptr().add(j + v * L::N);
-            L::load_if::<FULL>(to, n).add(total[v]).store_if::<FULL>(to, n);
+            total[v] = total[v].add(sum[v]);
+        }
+        if !dense {
+            put_vectors::<L, V, FULL>(sum, &mut dz[r * h + j..][..len]);
+        }
+        for &c in batch.inputs.hot(row) {
+            add::<L, V, FULL>(one, sum, weights, h, c, j, len);
+        }
+        if dense {
+            let columns = batch.inputs.dense_columns();
+            for (&c, &x) in columns.iter().zip(batch.inputs.dense_row(row)) {
+                add::<L, V, FULL>(L::splat(x), sum, weights, h, c, j, len);
+            }
         }
     }
+    add::<L, V, FULL>(one, total, bias, h, 0, j, len);
 }
 
-/// Adds a·s to entries j.. of row c.
-///
-/// # Safety
-/// A row has h entries, of which j.. are V vectors, or n entries if not FULL.
+/// Adds a·s to `len` entries from j on of row c, one of h numbers.
 #[inline(always)]
-pub(super) unsafe fn add<L: Lanes, const V: usize, const FULL: bool>(
+pub(super) fn add<L: Lanes, const V: usize, const FULL: bool>(
+    a: L,
+    s: [L; V],
     weights: &mut [f32],
     h: usize,
     c: u32,
     j: usize,
-    n: usize,
-    a: L,
-    s: [L; V],
+    len: usize,
 ) {
-    let w = weights[c as usize * h..][..h].as_mut_ptr();
+    let to = &mut weights[c as usize * h + j..][..len];
+    let mut w = vectors::<L, V, FULL>(to);
     for v in 0..V {
-        // SAFETY: the caller's promise; slicing has checked that the row exists.
-        unsafe {
-            let to = w.add(j + v * L::N);
-            a.fma(s[v], L::load_if::<FULL>(to, n)).store_if::<FULL>(to, n);
-        }
+        w[v] = a.fma(s[v], w[v]);
     }
+    put_vectors::<L, V, FULL>(w, to);
 }
 
 /// The plain loops.

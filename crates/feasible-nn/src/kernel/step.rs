@@ -1,9 +1,7 @@
 //! One step of an optimiser, fused over the flat θ: each number of θ, its gradient and its state
 //! is read once and written once.
 
-#![allow(unsafe_code)]
-
-use crate::simd::{Lanes, dispatch};
+use crate::simd::{Lanes, dispatch, whole};
 
 /// The numbers of one Adam or AdamW step. With the bias corrections folded in:
 /// θ ← θ·keep; g ← g + decay·θ; m ← β₁m + (1 − β₁)g; v ← β₂v + (1 − β₂)g²;
@@ -52,48 +50,40 @@ fn adam_lanes<L: Lanes>(
 ) {
     let len = theta.len();
     assert!(gradient.len() == len && m.len() == len && v.len() == len);
-    let (theta, gradient) = (theta.as_mut_ptr(), gradient.as_ptr());
-    let (m, v) = (m.as_mut_ptr(), v.as_mut_ptr());
-    let mut j = 0;
-    // SAFETY: all four have `len` entries, and j.. never passes that.
-    unsafe {
-        while j + L::N <= len {
-            adam_one::<L, true>(step, theta.add(j), gradient.add(j), m.add(j), v.add(j), 0);
-            j += L::N;
-        }
-        if j < len {
-            let n = len - j;
-            adam_one::<L, false>(step, theta.add(j), gradient.add(j), m.add(j), v.add(j), n);
-        }
+    let vectors = whole(len, L::N);
+    let (theta, last_theta) = theta.split_at_mut(vectors);
+    let (gradient, last_gradient) = gradient.split_at(vectors);
+    let (m, last_m) = m.split_at_mut(vectors);
+    let (v, last_v) = v.split_at_mut(vectors);
+    let state = m.chunks_exact_mut(L::N).zip(v.chunks_exact_mut(L::N));
+    let theta = theta.chunks_exact_mut(L::N).zip(gradient.chunks_exact(L::N));
+    for ((theta, gradient), (m, v)) in theta.zip(state) {
+        adam_one::<L, true>(step, theta, gradient, m, v);
     }
+    adam_one::<L, false>(step, last_theta, last_gradient, last_m, last_v);
 }
 
-/// # Safety
-/// The pointers are good for a vector, or n numbers if not FULL.
+/// A vector of each, or what they hold if not FULL.
 #[inline(always)]
-unsafe fn adam_one<L: Lanes, const FULL: bool>(
+fn adam_one<L: Lanes, const FULL: bool>(
     step: AdamStep,
-    theta: *mut f32,
-    gradient: *const f32,
-    m: *mut f32,
-    v: *mut f32,
-    n: usize,
+    theta: &mut [f32],
+    gradient: &[f32],
+    m: &mut [f32],
+    v: &mut [f32],
 ) {
     let (b1, b2) = step.betas;
-    // SAFETY: the caller's promise.
-    unsafe {
-        let t = L::load_if::<FULL>(theta, n);
-        let g = L::splat(step.decay as f32).fma(t, L::load_if::<FULL>(gradient, n));
-        let t = t.mul(L::splat(step.keep as f32));
-        let first = L::splat(b1 as f32).mul(L::load_if::<FULL>(m, n));
-        let first = L::splat((1.0 - b1) as f32).fma(g, first);
-        let second = L::splat(b2 as f32).mul(L::load_if::<FULL>(v, n));
-        let second = L::splat((1.0 - b2) as f32).mul(g).fma(g, second);
-        first.store_if::<FULL>(m, n);
-        second.store_if::<FULL>(v, n);
-        let scale = second.sqrt().fma(L::splat(step.root as f32), L::splat(step.epsilon as f32));
-        L::splat(-step.rate as f32).mul(first).fma(scale.recip(), t).store_if::<FULL>(theta, n);
-    }
+    let t = L::of_if::<FULL>(theta);
+    let g = L::splat(step.decay as f32).fma(t, L::of_if::<FULL>(gradient));
+    let t = t.mul(L::splat(step.keep as f32));
+    let first = L::splat(b1 as f32).mul(L::of_if::<FULL>(m));
+    let first = L::splat((1.0 - b1) as f32).fma(g, first);
+    let second = L::splat(b2 as f32).mul(L::of_if::<FULL>(v));
+    let second = L::splat((1.0 - b2) as f32).mul(g).fma(g, second);
+    first.put_if::<FULL>(m);
+    second.put_if::<FULL>(v);
+    let scale = second.sqrt().fma(L::splat(step.root as f32), L::splat(step.epsilon as f32));
+    L::splat(-step.rate as f32).mul(first).fma(scale.recip(), t).put_if::<FULL>(theta);
 }
 
 dispatch!(sgd => sgd_lanes(
@@ -103,51 +93,46 @@ dispatch!(sgd => sgd_lanes(
 #[inline(always)]
 fn sgd_lanes<L: Lanes>(step: SgdStep, theta: &mut [f32], gradient: &[f32], buffer: &mut [f32]) {
     let len = theta.len();
+    assert_eq!(gradient.len(), len);
+    let vectors = whole(len, L::N);
+    let (theta, last_theta) = theta.split_at_mut(vectors);
+    let (gradient, last_gradient) = gradient.split_at(vectors);
+    let theta = theta.chunks_exact_mut(L::N).zip(gradient.chunks_exact(L::N));
     // Without momentum there is no buffer.
-    assert!(gradient.len() == len && (buffer.len() == len || step.momentum == 0.0));
-    let (theta, gradient) = (theta.as_mut_ptr(), gradient.as_ptr());
-    let buffer = buffer.as_mut_ptr();
-    let mut j = 0;
-    // SAFETY: θ and gradient have `len` entries, and so has the buffer if it is used; j.. never
-    // passes that.
-    unsafe {
-        while j + L::N <= len {
-            let b = buffer.wrapping_add(j);
-            sgd_one::<L, true>(step, theta.add(j), gradient.add(j), b, 0);
-            j += L::N;
+    if step.momentum == 0.0 {
+        for (theta, gradient) in theta {
+            sgd_one::<L, true>(step, theta, gradient, &mut []);
         }
-        if j < len {
-            let b = buffer.wrapping_add(j);
-            sgd_one::<L, false>(step, theta.add(j), gradient.add(j), b, len - j);
+        sgd_one::<L, false>(step, last_theta, last_gradient, &mut []);
+    } else {
+        assert_eq!(buffer.len(), len);
+        let (buffer, last_buffer) = buffer.split_at_mut(vectors);
+        for ((theta, gradient), buffer) in theta.zip(buffer.chunks_exact_mut(L::N)) {
+            sgd_one::<L, true>(step, theta, gradient, buffer);
         }
+        sgd_one::<L, false>(step, last_theta, last_gradient, last_buffer);
     }
 }
 
-/// # Safety
-/// The pointers are good for a vector, or n numbers if not FULL; the buffer only if there is
-/// momentum.
+/// A vector of each, or what they hold if not FULL; the buffer is looked at only if there is momentum.
 #[inline(always)]
-unsafe fn sgd_one<L: Lanes, const FULL: bool>(
+fn sgd_one<L: Lanes, const FULL: bool>(
     step: SgdStep,
-    theta: *mut f32,
-    gradient: *const f32,
-    buffer: *mut f32,
-    n: usize,
+    theta: &mut [f32],
+    gradient: &[f32],
+    buffer: &mut [f32],
 ) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let t = L::load_if::<FULL>(theta, n);
-        let g = L::splat(step.decay as f32).fma(t, L::load_if::<FULL>(gradient, n));
-        let direction = if step.momentum == 0.0 {
-            g
-        } else {
-            let momentum = L::splat(step.momentum as f32);
-            let b = momentum.fma(L::load_if::<FULL>(buffer, n), g);
-            b.store_if::<FULL>(buffer, n);
-            if step.nesterov { momentum.fma(b, g) } else { b }
-        };
-        L::splat(-step.rate as f32).fma(direction, t).store_if::<FULL>(theta, n);
-    }
+    let t = L::of_if::<FULL>(theta);
+    let g = L::splat(step.decay as f32).fma(t, L::of_if::<FULL>(gradient));
+    let direction = if step.momentum == 0.0 {
+        g
+    } else {
+        let momentum = L::splat(step.momentum as f32);
+        let b = momentum.fma(L::of_if::<FULL>(buffer), g);
+        b.put_if::<FULL>(buffer);
+        if step.nesterov { momentum.fma(b, g) } else { b }
+    };
+    L::splat(-step.rate as f32).fma(direction, t).put_if::<FULL>(theta);
 }
 
 /// The plain loops.

@@ -20,6 +20,17 @@ fn mask(n: usize) -> __m256i {
     unsafe { _mm256_loadu_si256(WINDOW.as_ptr().add(8 - n).cast()) }
 }
 
+/// Methods that are one instruction.
+macro_rules! lanewise {
+    ($($name:ident($($other:ident),*) $instruction:ident;)*) => {$(
+        #[inline(always)]
+        fn $name(self $(, $other: Self)*) -> Self {
+            // SAFETY: the CPU has AVX2 and FMA (module doc).
+            Self(unsafe { $instruction(self.0 $(, $other.0)*) })
+        }
+    )*};
+}
+
 impl Lanes for Avx2 {
     const N: usize = 8;
     const TILE: (usize, usize) = (6, 2);
@@ -54,45 +65,15 @@ impl Lanes for Avx2 {
         // SAFETY: a hint, which reads nothing and faults nowhere; SSE is part of x86-64.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
     }
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        // SAFETY: the CPU has AVX2 (module doc).
-        Self(unsafe { _mm256_add_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn sub(self, other: Self) -> Self {
-        // SAFETY: the CPU has AVX2 (module doc).
-        Self(unsafe { _mm256_sub_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn mul(self, other: Self) -> Self {
-        // SAFETY: the CPU has AVX2 (module doc).
-        Self(unsafe { _mm256_mul_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn div(self, other: Self) -> Self {
-        // SAFETY: the CPU has AVX2 (module doc).
-        Self(unsafe { _mm256_div_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn fma(self, a: Self, b: Self) -> Self {
-        // SAFETY: the CPU has FMA (module doc).
-        Self(unsafe { _mm256_fmadd_ps(self.0, a.0, b.0) })
-    }
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        // SAFETY: the CPU has AVX2 (module doc).
-        Self(unsafe { _mm256_max_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        // SAFETY: the CPU has AVX2 (module doc).
-        Self(unsafe { _mm256_min_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        // SAFETY: the CPU has AVX2 (module doc).
-        Self(unsafe { _mm256_sqrt_ps(self.0) })
+    lanewise! {
+        add(other) _mm256_add_ps;
+        sub(other) _mm256_sub_ps;
+        mul(other) _mm256_mul_ps;
+        div(other) _mm256_div_ps;
+        fma(a, b) _mm256_fmadd_ps;
+        max(other) _mm256_max_ps;
+        min(other) _mm256_min_ps;
+        sqrt() _mm256_sqrt_ps;
     }
     #[inline(always)]
     fn recip(self) -> Self {

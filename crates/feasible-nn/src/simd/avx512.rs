@@ -16,6 +16,17 @@ fn mask(n: usize) -> __mmask16 {
     ((1u32 << n) - 1) as __mmask16
 }
 
+/// Methods that are one instruction.
+macro_rules! lanewise {
+    ($($name:ident($($other:ident),*) $instruction:ident;)*) => {$(
+        #[inline(always)]
+        fn $name(self $(, $other: Self)*) -> Self {
+            // SAFETY: the CPU has AVX-512F (module doc).
+            Self(unsafe { $instruction(self.0 $(, $other.0)*) })
+        }
+    )*};
+}
+
 impl Lanes for Avx512 {
     const N: usize = 16;
     const TILE: (usize, usize) = (6, 4);
@@ -50,40 +61,14 @@ impl Lanes for Avx512 {
         // SAFETY: a hint, which reads nothing and faults nowhere; SSE is part of x86-64.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
     }
-    #[inline(always)]
-    fn add(self, other: Self) -> Self {
-        // SAFETY: the CPU has AVX-512F (module doc).
-        Self(unsafe { _mm512_add_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn sub(self, other: Self) -> Self {
-        // SAFETY: the CPU has AVX-512F (module doc).
-        Self(unsafe { _mm512_sub_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn mul(self, other: Self) -> Self {
-        // SAFETY: the CPU has AVX-512F (module doc).
-        Self(unsafe { _mm512_mul_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn div(self, other: Self) -> Self {
-        // SAFETY: the CPU has AVX-512F (module doc).
-        Self(unsafe { _mm512_div_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn fma(self, a: Self, b: Self) -> Self {
-        // SAFETY: the CPU has AVX-512F (module doc).
-        Self(unsafe { _mm512_fmadd_ps(self.0, a.0, b.0) })
-    }
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        // SAFETY: the CPU has AVX-512F (module doc).
-        Self(unsafe { _mm512_max_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        // SAFETY: the CPU has AVX-512F (module doc).
-        Self(unsafe { _mm512_min_ps(self.0, other.0) })
+    lanewise! {
+        add(other) _mm512_add_ps;
+        sub(other) _mm512_sub_ps;
+        mul(other) _mm512_mul_ps;
+        div(other) _mm512_div_ps;
+        fma(a, b) _mm512_fmadd_ps;
+        max(other) _mm512_max_ps;
+        min(other) _mm512_min_ps;
     }
     #[inline(always)]
     fn sqrt(self) -> Self {

@@ -101,6 +101,54 @@ pub(crate) trait Lanes: Copy {
     /// (a₀ b₀ a₁ b₁ …, … a₋₂ b₋₂ a₋₁ b₋₁): the two halves of the interleaving.
     fn zip(self, other: Self) -> (Self, Self);
 
+    /// The first N numbers of `from`.
+    ///
+    /// # Panics
+    /// If there are fewer. Of a slice whose length the compiler knows, as in loops over `chunks_exact`, nothing is
+    /// left of the check; so for all methods on slices.
+    #[inline(always)]
+    fn of(from: &[f32]) -> Self {
+        assert!(from.len() >= Self::N);
+        // SAFETY: N numbers can be read, as asserted.
+        unsafe { Self::load(from.as_ptr()) }
+    }
+
+    /// The numbers of `from`, at most N, and 0 in the lanes after.
+    #[inline(always)]
+    fn of_part(from: &[f32]) -> Self {
+        assert!(from.len() <= Self::N);
+        // SAFETY: that many can be read, and they are at most N, as asserted.
+        unsafe { Self::load_part(from.as_ptr(), from.len()) }
+    }
+
+    /// Writes the first N numbers of `to`.
+    #[inline(always)]
+    fn put(self, to: &mut [f32]) {
+        assert!(to.len() >= Self::N);
+        // SAFETY: N numbers can be written, as asserted.
+        unsafe { self.store(to.as_mut_ptr()) }
+    }
+
+    /// Writes `to`, at most N numbers, with the first lanes.
+    #[inline(always)]
+    fn put_part(self, to: &mut [f32]) {
+        assert!(to.len() <= Self::N);
+        // SAFETY: that many can be written, and they are at most N, as asserted.
+        unsafe { self.store_part(to.as_mut_ptr(), to.len()) }
+    }
+
+    /// [`Lanes::of`] if FULL, else [`Lanes::of_part`].
+    #[inline(always)]
+    fn of_if<const FULL: bool>(from: &[f32]) -> Self {
+        if FULL { Self::of(from) } else { Self::of_part(from) }
+    }
+
+    /// [`Lanes::put`] if FULL, else [`Lanes::put_part`].
+    #[inline(always)]
+    fn put_if<const FULL: bool>(self, to: &mut [f32]) {
+        if FULL { self.put(to) } else { self.put_part(to) }
+    }
+
     /// [`Lanes::load`] if FULL, else [`Lanes::load_part`].
     ///
     /// # Safety
@@ -120,6 +168,32 @@ pub(crate) trait Lanes: Copy {
         // SAFETY: the caller's promise is the one the chosen method asks for.
         unsafe { if FULL { self.store(p) } else { self.store_part(p, n) } }
     }
+}
+
+/// A slice as V vectors; or if not FULL as one, of which the slice may be less.
+#[inline(always)]
+pub(crate) fn vectors<L: Lanes, const V: usize, const FULL: bool>(from: &[f32]) -> [L; V] {
+    assert!(if FULL { from.len() == V * L::N } else { V == 1 });
+    let mut all = [L::splat(0.0); V];
+    for v in 0..V {
+        all[v] = L::of_if::<FULL>(&from[v * L::N..]);
+    }
+    all
+}
+
+/// The way back: writes all of the slice.
+#[inline(always)]
+pub(crate) fn put_vectors<L: Lanes, const V: usize, const FULL: bool>(all: [L; V], to: &mut [f32]) {
+    assert!(if FULL { to.len() == V * L::N } else { V == 1 });
+    for v in 0..V {
+        all[v].put_if::<FULL>(&mut to[v * L::N..]);
+    }
+}
+
+/// How many of `len` numbers make whole groups of `group`: loops take these group by group, then the rest.
+#[inline(always)]
+pub(crate) fn whole(len: usize, group: usize) -> usize {
+    len - len % group
 }
 
 /// Asks for the cache lines of `slice` to be fetched into the first-level cache.

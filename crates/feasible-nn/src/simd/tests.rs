@@ -2,24 +2,18 @@ use super::*;
 
 /// f applied to every entry of x, in place, whole vectors and a tail.
 fn each<L: Lanes>(x: &mut [f32], which: u8) {
-    let mut at = 0;
-    while at < x.len() {
-        let n = (x.len() - at).min(L::N);
-        // SAFETY: n entries are left from `at` on.
-        unsafe {
-            let v = L::load_part(x.as_ptr().add(at), n);
-            let y = match which {
-                0 => exp(v),
-                1 => sigmoid(v),
-                2 => tanh(v),
-                3 => L::splat(1.0).max(v).recip(),
-                6 => v.sqrt(),
-                4 => v.nearest_power(L::splat(1.0)).0,
-                _ => v.nearest_power(L::splat(1.0)).1,
-            };
-            y.store_part(x.as_mut_ptr().add(at), n);
-        }
-        at += n;
+    for x in x.chunks_mut(L::N) {
+        let v = L::of_part(x);
+        let y = match which {
+            0 => exp(v),
+            1 => sigmoid(v),
+            2 => tanh(v),
+            3 => L::splat(1.0).max(v).recip(),
+            6 => v.sqrt(),
+            4 => v.nearest_power(L::splat(1.0)).0,
+            _ => v.nearest_power(L::splat(1.0)).1,
+        };
+        y.put_part(x);
     }
 }
 dispatch!(each_at => each(x: &mut [f32], which: u8));
@@ -27,16 +21,12 @@ dispatch!(each_at => each(x: &mut [f32], which: u8));
 fn transpose<L: Lanes>(x: &mut [f32; 256], sum: &mut [f32; 16], n: &mut usize) {
     *n = L::N;
     let mut v = [L::splat(0.0); MAX_LANES];
-    // SAFETY: N ≤ 16 rows of N ≤ 16 entries lie in x, N in sum.
-    unsafe {
-        for i in 0..L::N {
-            v[i] = L::load(x.as_ptr().add(i * L::N));
-        }
-        sums(v).store(sum.as_mut_ptr());
-        let v = transposed(v);
-        for i in 0..L::N {
-            v[i].store(x.as_mut_ptr().add(i * L::N));
-        }
+    for (v, row) in v.iter_mut().zip(x.chunks_exact(L::N)) {
+        *v = L::of(row);
+    }
+    sums(v).put(sum);
+    for (v, row) in transposed(v).into_iter().zip(x.chunks_exact_mut(L::N)).take(L::N) {
+        v.put(row);
     }
 }
 dispatch!(transpose_at => transpose(x: &mut [f32; 256], sum: &mut [f32; 16], n: &mut usize));

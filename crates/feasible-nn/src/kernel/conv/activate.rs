@@ -6,8 +6,6 @@
 //! it costs an exponential and saves a pass through memory. ReLU, which costs no more than the
 //! memory it reads, stays with the safe loops of `planes`.
 
-#![allow(unsafe_code)]
-
 use super::BLOCK;
 use super::planes::Channels;
 use crate::activation::Activation;
@@ -53,27 +51,20 @@ fn back_lanes<L: Lanes>(of: Activated<'_, f32>, g: &mut [f32]) {
 #[inline(always)]
 fn each<L: Lanes, const F: u8, const BACK: bool>(of: Activated<'_, f32>, y: &mut [f32]) {
     assert!(of.x.len() == y.len() && y.len().is_multiple_of(BLOCK));
-    let (x, out) = (of.x.as_ptr(), y.as_mut_ptr());
     let (mut scale, mut shift) = ([L::splat(1.0); MAX_LANES], [L::splat(0.0); MAX_LANES]);
     if let Some((s, t)) = of.affine {
         for v in 0..BLOCK / L::N {
-            // SAFETY: both have 16 entries, of which v counts N at a time.
-            (scale[v], shift[v]) =
-                unsafe { (L::load(s.as_ptr().add(v * L::N)), L::load(t.as_ptr().add(v * L::N))) };
+            (scale[v], shift[v]) = (L::of(&s[v * L::N..]), L::of(&t[v * L::N..]));
         }
     }
-    for pixel in (0..y.len()).step_by(BLOCK) {
+    for (x, y) in of.x.chunks_exact(BLOCK).zip(y.chunks_exact_mut(BLOCK)) {
         for v in 0..BLOCK / L::N {
-            let at = pixel + v * L::N;
-            // SAFETY: x and y have as many entries, a multiple of 16, and N divides 16.
-            unsafe {
-                let u = L::load(x.add(at)).fma(scale[v], shift[v]);
-                let (value, slope) = value_and_slope::<L, F>(u);
-                let y = match BACK {
-                    true => slope_of::<L, F>(slope, L::load(out.add(at))),
-                    false => value,
-                };
-                y.store(out.add(at));
+            let y = &mut y[v * L::N..];
+            let u = L::of(&x[v * L::N..]).fma(scale[v], shift[v]);
+            let (value, slope) = value_and_slope::<L, F>(u);
+            match BACK {
+                true => slope_of::<L, F>(slope, L::of(y)).put(y),
+                false => value.put(y),
             }
         }
     }

@@ -92,7 +92,8 @@ fn block<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool
     n: usize,
 ) {
     let (h, rows) = (net.bias.len(), batch.rows.len());
-    assert!(j + if FULL { V * L::N } else { n } <= h);
+    let len = if FULL { V * L::N } else { n };
+    assert!(j + len <= h);
     let mut total = [L::splat(0.0); V];
     let mut outer = [[L::splat(0.0); V]; K];
     // SAFETY: the K rows of U and its gradient, the d + 1 rows of the first gradient, which are all that lists
@@ -142,7 +143,7 @@ fn block<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool
                 {
                     let (columns, deltas) = even_row(shift, row);
                     for (&c, &delta) in columns.iter().zip(deltas) {
-                        add::<L, V, FULL>(gradient.first, h, c, j, n, L::splat(delta), d);
+                        add::<L, V, FULL>(L::splat(delta), d, gradient.first, h, c, j, len);
                     }
                 }
             }
@@ -158,7 +159,7 @@ fn block<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool
             }
             let columns = batch.inputs.dense_columns();
             for (&c, &x) in columns.iter().zip(batch.inputs.dense_row(row)) {
-                add::<L, V, FULL>(gradient.first, h, c, j, n, L::splat(x), sum);
+                add::<L, V, FULL>(L::splat(x), sum, gradient.first, h, c, j, len);
             }
         }
         for v in 0..V {
