@@ -89,16 +89,18 @@ fn gather_block<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
 ) {
     let Weights { weights, bias } = layer;
     let (h, rows, row) = (bias.len(), batch.rows.len(), batch.rows[r] as usize);
+    // Once, so that in the loops only rows of the weights are checked.
+    assert!(j <= h && len <= h - j);
     let mut sum = vectors::<L, V, FULL>(&bias[j..][..len]);
     for &c in batch.inputs.hot(row) {
-        let w = vectors::<L, V, FULL>(&weights[c as usize * h + j..][..len]);
+        let w = vectors::<L, V, FULL>(&weights[c as usize * h..][..h][j..][..len]);
         for v in 0..V {
             sum[v] = sum[v].add(w[v]);
         }
     }
     if dense {
         for (&c, &x) in batch.inputs.dense_columns().iter().zip(batch.inputs.dense_row(row)) {
-            let w = vectors::<L, V, FULL>(&weights[c as usize * h + j..][..len]);
+            let w = vectors::<L, V, FULL>(&weights[c as usize * h..][..h][j..][..len]);
             let x = L::splat(x);
             for v in 0..V {
                 sum[v] = x.fma(w[v], sum[v]);
@@ -110,7 +112,7 @@ fn gather_block<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
         let ViewShift::Sparse(shift) = kind else { continue };
         let mut moved = sum;
         for (c, delta) in shift.row(row) {
-            let w = vectors::<L, V, FULL>(&weights[c as usize * h + j..][..len]);
+            let w = vectors::<L, V, FULL>(&weights[c as usize * h..][..h][j..][..len]);
             let delta = L::splat(delta);
             for v in 0..V {
                 moved[v] = delta.fma(w[v], moved[v]);

@@ -91,13 +91,18 @@ fn transpose_lanes<L: Lanes>(a: &[f32], rows: usize, columns: usize, out: &mut [
         while j < columns {
             let wide = (columns - j).min(L::N);
             let mut block = [L::splat(0.0); MAX_LANES];
-            if high == L::N && wide == L::N {
+            if rows - i >= L::N && columns - j >= L::N {
+                let mut from = &a[i * columns..];
                 for r in 0..L::N {
-                    block[r] = L::of(&a[(i + r) * columns + j..]);
+                    let (row, below) = from.split_at(columns);
+                    (block[r], from) = (L::of(&row[j..]), below);
                 }
                 let block = transposed(block);
+                let mut to = &mut out[j * rows..];
                 for r in 0..L::N {
-                    block[r].put(&mut out[(j + r) * rows + i..]);
+                    let (row, below) = to.split_at_mut(rows);
+                    block[r].put(&mut row[i..]);
+                    to = below;
                 }
             } else {
                 for r in 0..high {

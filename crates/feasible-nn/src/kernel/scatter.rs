@@ -50,6 +50,8 @@ fn scatter_block<L: Lanes, const V: usize, const FULL: bool>(
     bias: &mut [f32],
 ) {
     let (h, rows) = (bias.len(), batch.rows.len());
+    // Once, so that in the loops only rows of the weights are checked.
+    assert!(j <= h && len <= h - j);
     let one = L::splat(1.0);
     let mut total = [L::splat(0.0); V];
     for (r, &row) in batch.rows.iter().enumerate() {
@@ -96,12 +98,12 @@ pub(super) fn add<L: Lanes, const V: usize, const FULL: bool>(
     j: usize,
     len: usize,
 ) {
-    let to = &mut weights[c as usize * h + j..][..len];
-    let mut w = vectors::<L, V, FULL>(to);
+    let to = &mut weights[c as usize * h..][..h][j..][..len];
+    // Vector by vector: callers have no registers to spare.
     for v in 0..V {
-        w[v] = a.fma(s[v], w[v]);
+        let to = &mut to[v * L::N..];
+        a.fma(s[v], L::of_if::<FULL>(to)).put_if::<FULL>(to);
     }
-    put_vectors::<L, V, FULL>(w, to);
 }
 
 /// The plain loops.

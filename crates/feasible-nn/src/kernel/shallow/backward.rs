@@ -93,7 +93,7 @@ fn block<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool
 ) {
     let (h, rows) = (net.bias.len(), batch.rows.len());
     let len = if FULL { V * L::N } else { n };
-    assert!(j + len <= h);
+    assert!(j <= h && len <= h - j);
     let mut total = [L::splat(0.0); V];
     let mut outer = [[L::splat(0.0); V]; K];
     // SAFETY: the K rows of U and its gradient, the d + 1 rows of the first gradient, which are all that lists

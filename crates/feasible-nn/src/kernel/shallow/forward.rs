@@ -1,7 +1,5 @@
 //! The forward pass: checks, the table, and which [rows](super::rows) to run.
 
-#![allow(unsafe_code)]
-
 use feasible::Batch;
 
 use super::rows::{PRODUCTS, Pass, rows};

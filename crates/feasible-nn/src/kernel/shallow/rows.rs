@@ -349,19 +349,23 @@ fn view<L: Lanes, const F: u8, const V: usize, const FULL: bool>(
 #[inline(always)]
 fn add_up<L: Lanes>(vectors: &[f32], outputs: &mut [f32]) {
     assert!(vectors.len() >= outputs.len() * L::N);
-    let mut at = 0;
-    while at < outputs.len() {
-        let count = (outputs.len() - at).min(L::N);
+    let square = L::N * L::N;
+    for (outputs, vectors) in outputs.chunks_mut(L::N).zip(vectors.chunks(square)) {
+        // Places in `sum` are known when this is compiled, so that it stays in registers; whole groups, which are
+        // nearly all, take no test for each vector.
         let mut sum = [L::splat(0.0); MAX_LANES];
-        // SAFETY: there are `outputs.len()` vectors and as many outputs, of which `count` from `at`.
-        unsafe {
+        if outputs.len() == L::N {
+            let vectors = &vectors[..square];
             for i in 0..L::N {
-                if i < count {
-                    sum[i] = L::load(vectors.as_ptr().add((at + i) * L::N));
+                sum[i] = L::of(&vectors[i * L::N..]);
+            }
+        } else {
+            for i in 0..L::N {
+                if i < outputs.len() {
+                    sum[i] = L::of(&vectors[i * L::N..]);
                 }
             }
-            sums(sum).store_part(outputs.as_mut_ptr().add(at), count);
         }
-        at += count;
+        sums(sum).put_part(outputs);
     }
 }

@@ -14,13 +14,12 @@
 //! [moves](feasible::Moves) Δ has $p\,g$ with $g = e^{-\Delta/s}$, computed once for each. For |Δ| ≤ 43 s a z that
 //! had to be cut off at 86 s is one where σ(z) and σ(z + Δ) are both 0 or 1.
 
-#![allow(unsafe_code)]
-
 use feasible::{Batch, Moves, ViewShift};
 
 use super::{Shallow, even_row};
 use crate::activation::Activation;
-use crate::simd::{Lanes, MAX_LANES, exp_of_minus_halved};
+use crate::kernel::product::Left;
+use crate::simd::{Lanes, MAX_LANES, exp_of_minus_halved, whole};
 
 /// The most halvings; beyond, rows go by sums.
 const MOST_HALVINGS: u32 = 5;
@@ -144,26 +143,23 @@ fn halvings(bound: f32, range: f32) -> Option<u32> {
 fn bound<L: Lanes>(groups: &[u32], net: Shallow<'_, f32>) -> f32 {
     let h = net.bias.len();
     let d = net.first.len() / h;
+    let weights = Left::new(net.first, d, h);
     let mut largest = 0.0f32;
     let mut j = 0;
     while j < h {
         let n = (h - j).min(L::N);
-        // SAFETY: b and every row of W have h entries, of which j.. are at least n; columns below d
-        // have a row.
-        unsafe {
-            let mut total = size_of(L::load_part(net.bias.as_ptr().add(j), n));
-            for (g, &start) in groups.iter().enumerate() {
-                let end = groups.get(g + 1).map_or(d, |&end| (end as usize).min(d));
-                let mut most = L::splat(0.0);
-                for c in start as usize..end {
-                    let w = net.first.as_ptr().add(c * h + j);
-                    let w = if n == L::N { L::load(w) } else { L::load_part(w, n) };
-                    most = most.max(size_of(w));
-                }
-                total = total.add(most);
+        let mut total = size_of(L::of_part(&net.bias[j..][..n]));
+        for (g, &start) in groups.iter().enumerate() {
+            let end = groups.get(g + 1).map_or(d, |&end| (end as usize).min(d));
+            let mut most = L::splat(0.0);
+            for c in start as usize..end {
+                let w = weights.along(c, j, n);
+                let w = if n == L::N { L::of(w) } else { L::of_part(w) };
+                most = most.max(size_of(w));
             }
-            largest = largest.max(largest_of(total));
+            total = total.add(most);
         }
+        largest = largest.max(largest_of(total));
         j += n;
     }
     largest
@@ -177,8 +173,7 @@ fn size_of<L: Lanes>(x: L) -> L {
 #[inline(always)]
 fn largest_of<L: Lanes>(x: L) -> f32 {
     let mut lanes = [0.0; MAX_LANES];
-    // SAFETY: there is room for N ≤ MAX_LANES numbers.
-    unsafe { x.store(lanes.as_mut_ptr()) };
+    x.put(&mut lanes);
     lanes.into_iter().fold(0.0, |most, x| if x > most { x } else { most })
 }
 
@@ -199,17 +194,11 @@ fn moves<L: Lanes>(batch: &Batch<'_>, net: Shallow<'_, f32>, moved: &mut [f32]) 
             while j < h {
                 let n = (h - j).min(L::N);
                 let mut z = L::splat(0.0);
-                // SAFETY: rows of the weights and of the moves have h entries, of which j.. are at
-                // least n; `is_even` checks that shifts name columns that have a row.
-                unsafe {
-                    for (&c, &delta) in columns.iter().zip(deltas) {
-                        debug_assert!((c as usize + 1) * h <= net.first.len());
-                        let w = net.first.as_ptr().add(c as usize * h + j);
-                        let w = L::load_part(w, n);
-                        z = L::splat(delta).fma(w, z);
-                    }
-                    z.store_part(to.as_mut_ptr().add(j), n);
+                for (&c, &delta) in columns.iter().zip(deltas) {
+                    let w = L::of_part(&net.first[c as usize * h + j..][..n]);
+                    z = L::splat(delta).fma(w, z);
                 }
+                z.put_part(&mut to[j..][..n]);
                 most = most.max(size_of(z));
                 j += n;
             }
@@ -244,21 +233,16 @@ fn fill<L: Lanes>(net: Shallow<'_, f32>, wanted: Table, table: &mut [f32]) {
 #[inline(always)]
 fn exponentials<L: Lanes>(from: &[f32], halvings: u32, to: &mut [f32]) {
     assert_eq!(from.len(), to.len());
-    let mut at = 0;
-    // SAFETY: both have the same length, of which `at..` are at least 4 vectors, or n entries.
-    unsafe {
-        while at + 4 * L::N <= from.len() {
-            for v in 0..4 {
-                let x = L::load(from.as_ptr().add(at + v * L::N));
-                exp_of_minus_halved(x, halvings).store(to.as_mut_ptr().add(at + v * L::N));
-            }
-            at += 4 * L::N;
+    // Four vectors at a time, whose long chains of operations overlap.
+    let fours = whole(from.len(), 4 * L::N);
+    let ((from, from_rest), (to, to_rest)) = (from.split_at(fours), to.split_at_mut(fours));
+    for (from, to) in from.chunks_exact(4 * L::N).zip(to.chunks_exact_mut(4 * L::N)) {
+        for v in 0..4 {
+            let x = L::of(&from[v * L::N..]);
+            exp_of_minus_halved(x, halvings).put(&mut to[v * L::N..]);
         }
-        while at < from.len() {
-            let n = (from.len() - at).min(L::N);
-            let x = L::load_part(from.as_ptr().add(at), n);
-            exp_of_minus_halved(x, halvings).store_part(to.as_mut_ptr().add(at), n);
-            at += n;
-        }
+    }
+    for (from, to) in from_rest.chunks(L::N).zip(to_rest.chunks_mut(L::N)) {
+        exp_of_minus_halved(L::of_part(from), halvings).put_part(to);
     }
 }
