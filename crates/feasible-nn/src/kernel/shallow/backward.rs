@@ -7,8 +7,9 @@ use feasible::{Batch, ViewShift};
 use super::{Hidden, Shallow, ShallowGradient, even_hot, even_row, is_even};
 use crate::activation::Activation;
 use crate::kernel::activation::{RELU, SIGMOID, SILU, TANH, slope_of};
+use crate::kernel::product::Left;
 use crate::kernel::scatter::add;
-use crate::simd::{Lanes, dispatch};
+use crate::simd::{Lanes, dispatch, put_vectors, vectors};
 
 dispatch!(backward => backward_lanes(
     batch: &Batch<'_>,
@@ -67,11 +68,11 @@ fn blocks<L: Lanes, const K: usize, const F: u8>(
     let h = net.bias.len();
     let mut j = 0;
     while j + 4 * L::N <= h {
-        block::<L, K, F, 4, true>(batch, net, hidden, seeds, &mut gradient, j, 0);
+        block::<L, K, F, 4, true>(batch, net, hidden, seeds, &mut gradient, j, 4 * L::N);
         j += 4 * L::N;
     }
     while j + L::N <= h {
-        block::<L, K, F, 1, true>(batch, net, hidden, seeds, &mut gradient, j, 0);
+        block::<L, K, F, 1, true>(batch, net, hidden, seeds, &mut gradient, j, L::N);
         j += L::N;
     }
     if j < h {
@@ -79,7 +80,10 @@ fn blocks<L: Lanes, const K: usize, const F: u8>(
     }
 }
 
-/// Hidden units j..: V vectors, or if not FULL the `n` that are left.
+/// `len` hidden units from j on: V vectors, or less than one if not FULL.
+///
+/// Of a row's views only `d`, `sum` and the totals are kept, all in registers; what goes to memory is the gradient's
+/// rows of columns that are hot, or that a view changes.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 fn block<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool>(
@@ -89,86 +93,79 @@ fn block<L: Lanes, const K: usize, const F: u8, const V: usize, const FULL: bool
     seeds: &[f32],
     gradient: &mut ShallowGradient<'_, f32>,
     j: usize,
-    n: usize,
+    len: usize,
 ) {
-    let (h, rows) = (net.bias.len(), batch.rows.len());
-    let len = if FULL { V * L::N } else { n };
+    let (h, rows, all) = (net.bias.len(), batch.rows.len(), batch.output_rows());
+    // Once, so that in the loops only rows are checked.
     assert!(j <= h && len <= h - j);
-    let mut total = [L::splat(0.0); V];
+    let (seeds, active) = (Left::new(seeds, all, K), Left::new(hidden.a, all, h));
+    let slopes = if F == SILU { Left::new(hidden.slope, all, h) } else { active };
     let mut outer = [[L::splat(0.0); V]; K];
-    // SAFETY: the K rows of U and its gradient, the d + 1 rows of the first gradient, which are all that lists
-    // of hot columns name (checked when the inputs were built), and the views × rows rows of a (and for SiLU of the slopes) have h entries, and the seeds K a row (checked by
-    // `backward_lanes`); j.. are V vectors of them, or n entries, as asserted above.
-    unsafe {
-        let mut head = [[L::splat(0.0); V]; K];
-        for o in 0..K {
-            for v in 0..V {
-                head[o][v] = L::load_if::<FULL>(net.head.as_ptr().add(o * h + j + v * L::N), n);
-            }
-        }
-        // Lists are filled up with column d, where b's gradient is: it is put aside meanwhile.
-        let first = gradient.first.as_mut_ptr();
-        let bias = first.add(batch.inputs.width() * h + j);
-        for v in 0..V {
-            total[v] = L::load_if::<FULL>(bias.add(v * L::N), n);
-        }
-        for (r, &row) in batch.rows.iter().enumerate() {
-            let row = row as usize;
-            let mut sum = [L::splat(0.0); V];
-            for view in 0..batch.views() {
-                let at = view * rows + r;
-                let mut s = [L::splat(0.0); K];
-                for o in 0..K {
-                    s[o] = L::splat(*seeds.get_unchecked(at * K + o));
-                }
-                let mut d = [L::splat(0.0); V];
-                for v in 0..V {
-                    let unit = at * h + j + v * L::N;
-                    let a = L::load_if::<FULL>(hidden.a.as_ptr().add(unit), n);
-                    for o in 0..K {
-                        d[v] =
-                            if o == 0 { s[o].mul(head[o][v]) } else { s[o].fma(head[o][v], d[v]) };
-                        outer[o][v] = s[o].fma(a, outer[o][v]);
-                    }
-                    let known = if F == SILU {
-                        L::load_if::<FULL>(hidden.slope.as_ptr().add(unit), n)
-                    } else {
-                        a
-                    };
-                    d[v] = slope_of::<L, F>(known, d[v]);
-                    sum[v] = if view == 0 { d[v] } else { sum[v].add(d[v]) };
-                }
-                if view > 0
-                    && let ViewShift::Sparse(shift) = batch.shifts[view - 1]
-                {
-                    let (columns, deltas) = even_row(shift, row);
-                    for (&c, &delta) in columns.iter().zip(deltas) {
-                        add::<L, V, FULL>(L::splat(delta), d, gradient.first, h, c, j, len);
-                    }
-                }
-            }
-            for v in 0..V {
-                total[v] = total[v].add(sum[v]);
-            }
-            for &c in even_hot(batch.inputs, row) {
-                let to = first.add(c as usize * h + j);
-                for v in 0..V {
-                    let to = to.add(v * L::N);
-                    L::load_if::<FULL>(to, n).add(sum[v]).store_if::<FULL>(to, n);
-                }
-            }
-            let columns = batch.inputs.dense_columns();
-            for (&c, &x) in columns.iter().zip(batch.inputs.dense_row(row)) {
-                add::<L, V, FULL>(L::splat(x), sum, gradient.first, h, c, j, len);
-            }
-        }
-        for v in 0..V {
-            let unit = j + v * L::N;
-            total[v].store_if::<FULL>(bias.add(v * L::N), n);
+    let mut head = [[L::splat(0.0); V]; K];
+    for o in 0..K {
+        head[o] = vectors::<L, V, FULL>(&net.head[o * h..][..h][j..][..len]);
+    }
+    // Lists are filled up with column d, where b's gradient is: it is put aside meanwhile.
+    let bias = batch.inputs.width() * h;
+    let mut total = vectors::<L, V, FULL>(&gradient.first[bias..][..h][j..][..len]);
+    for (r, &row) in batch.rows.iter().enumerate() {
+        let row = row as usize;
+        let mut sum = [L::splat(0.0); V];
+        for view in 0..batch.views() {
+            let at = view * rows + r;
+            let (active, slopes) = (active.along(at, j, len), slopes.along(at, j, len));
+            let seeds = seeds.along(at, 0, K);
+            let mut s = [L::splat(0.0); K];
             for o in 0..K {
-                let to = gradient.head.as_mut_ptr().add(o * h + unit);
-                L::load_if::<FULL>(to, n).add(outer[o][v]).store_if::<FULL>(to, n);
+                s[o] = L::splat(seeds[o]);
+            }
+            let mut d = [L::splat(0.0); V];
+            for v in 0..V {
+                let a = L::of_if::<FULL>(&active[v * L::N..]);
+                for o in 0..K {
+                    d[v] = if o == 0 { s[o].mul(head[o][v]) } else { s[o].fma(head[o][v], d[v]) };
+                    outer[o][v] = s[o].fma(a, outer[o][v]);
+                }
+                let known = if F == SILU { L::of_if::<FULL>(&slopes[v * L::N..]) } else { a };
+                d[v] = slope_of::<L, F>(known, d[v]);
+            }
+            let Some(shift) = view.checked_sub(1) else {
+                sum = d;
+                continue;
+            };
+            for v in 0..V {
+                sum[v] = sum[v].add(d[v]);
+            }
+            if let ViewShift::Sparse(shift) = batch.shifts[shift] {
+                let (columns, deltas) = even_row(shift, row);
+                for (&c, &delta) in columns.iter().zip(deltas) {
+                    add::<L, V, FULL>(L::splat(delta), d, gradient.first, h, c, j, len);
+                }
             }
         }
+        for v in 0..V {
+            total[v] = total[v].add(sum[v]);
+        }
+        for &c in even_hot(batch.inputs, row) {
+            debug_assert!((c as usize + 1) * h <= gradient.first.len());
+            // SAFETY: the first gradient has d + 1 rows of h entries (checked by `backward_lanes`), lists of hot columns
+            // name no others (checked when the inputs were built), and j.. are `len` entries of a row, as asserted
+            // above. A check would add two instructions to the dozen that a column takes.
+            let to = unsafe {
+                gradient.first.get_unchecked_mut(c as usize * h + j..c as usize * h + j + len)
+            };
+            for v in 0..V {
+                let to = &mut to[v * L::N..];
+                L::of_if::<FULL>(to).add(sum[v]).put_if::<FULL>(to);
+            }
+        }
+        let columns = batch.inputs.dense_columns();
+        for (&c, &x) in columns.iter().zip(batch.inputs.dense_row(row)) {
+            add::<L, V, FULL>(L::splat(x), sum, gradient.first, h, c, j, len);
+        }
+    }
+    put_vectors::<L, V, FULL>(total, &mut gradient.first[bias..][..h][j..][..len]);
+    for o in 0..K {
+        add::<L, V, FULL>(L::splat(1.0), outer[o], gradient.head, h, o as u32, j, len);
     }
 }
