@@ -15,7 +15,7 @@ fn fit_writes_a_run_and_says_that_requirements_are_met() {
         assert!(scratch.path("run").join(file).is_file(), "{file}");
     }
     assert_eq!(scratch.read("run/metrics.jsonl").lines().count(), 20);
-    assert!(ran.err.contains("Report: run/report.html\n"), "{}", ran.err);
+    assert!(ran.err.lines().any(|line| line == "Report: run/report.html"), "{}", ran.err);
     assert!(scratch.read("run/report.html").contains("Every requirement is met on the test rows."));
     assert!(scratch.read("run/model-card.md").starts_with("# Model card: People\n"));
     scratch.expect(0, &["fit", "problem.toml", "-o", "bare", "--no-report"]);
@@ -295,4 +295,20 @@ fn the_program_describes_itself() {
     assert!(scratch.read("pages/feasible-fit.1").contains("Example"));
     let schema = scratch.expect(0, &["schema"]).json();
     assert_eq!(schema["title"], "Feasible problem file");
+}
+
+#[test]
+fn the_sweep_that_is_advised_can_be_run() {
+    let scratch = Scratch::new();
+    let rates = "\n[[requirement]]\nname = \"found\"\nrate = \"recall\"\nat_least = 0.995\n\n[[requirement]]\n\
+                 name = \"alarms\"\nrate = \"fall-out\"\nat_most = 0.4\n";
+    scratch.write("rates.toml", &PROBLEM.replace("[training]", &format!("{rates}\n[training]")));
+    let ran = scratch.run(&["fit", "rates.toml", "-o", "rates", "--no-report"]);
+    let advised = ran.out.split("`feasible ").find_map(|text| text.strip_prefix("sweep "));
+    let advised = advised.and_then(|text| text.split('`').next()).expect(&ran.out);
+    let mut arguments = vec!["sweep"];
+    arguments.extend(advised.split(' ').map(|word| word.trim_matches('\'')));
+    arguments.extend(["--points", "2", "--epochs", "1", "-o", "sweep", "-q"]);
+    let swept = scratch.run(&arguments);
+    assert!(matches!(swept.code, Some(0 | 1)), "{arguments:?}: {}", swept.err);
 }

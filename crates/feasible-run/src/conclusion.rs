@@ -262,10 +262,15 @@ fn next_steps(plan: &Plan, summary: &Summary) -> String {
         let from = plan.clauses().iter().find(|clause| clause.name == name)?.from;
         let requirement = spec.requirements.get(from)?;
         let limit = requirement.at_most.or(requirement.within).or(requirement.at_least)?;
-        (limit > 0.0).then_some((requirement.name.as_str(), limit, requirement.at_least.is_some()))
+        let (low, high) = match requirement.at_least {
+            Some(_) => (limit / 2.0, limit),
+            // Every model meets a rate of at most 1.
+            None if requirement.rate.is_some() => (limit, (4.0 * limit).min(0.1 * limit + 0.9)),
+            None => (limit, 4.0 * limit),
+        };
+        (limit > 0.0).then_some((requirement.name.as_str(), low, high))
     });
-    if let Some((name, limit, at_least)) = swept {
-        let (low, high) = if at_least { (limit / 2.0, limit) } else { (limit, 4.0 * limit) };
+    if let Some((name, low, high)) = swept {
         text += &format!(
             " `feasible sweep {} --requirement '{name}' --limits {}..{}` shows what each limit costs.",
             plan.name(),

@@ -97,7 +97,7 @@ fn on_pages(fit: &Fit, directory: &Path, data: Option<&Arc<Data>>, terminal: &Te
         one(directory)?.write(&page)
     };
     match written() {
-        Ok(()) => terminal.note(&format!("FitReport: {}", page.display())),
+        Ok(()) => terminal.note(&format!("Report: {}", page.display())),
         Err(error) => warn(&format!("no page about it: {error}")),
     }
 }
