@@ -1,7 +1,7 @@
 //! The Lagrangian for models that live elsewhere: in another language, on another device, or without parameters.
 
 use crate::error::{Error, Result};
-use crate::lagrangian::terms::{Ask, At, Found, Outputs, Terms, Work};
+use crate::lagrangian::terms::{Ask, At, Outputs, Terms, Work};
 use crate::measurement::Measurement;
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
@@ -173,7 +173,7 @@ impl<T: Real> OutputLagrangian<T> {
             let outputs = Outputs { width: self.width, outputs, seeds: &mut [] };
             self.terms.on_rows(&mut self.work, at, true, outputs);
         }
-        Found::add_up(&mut [&mut self.work.found], self.terms.problem.workers());
+        self.work.found.add_up(std::iter::empty(), self.terms.problem.workers());
         Ok(self.terms.measurement(&self.work.found, 0.0, |_| None))
     }
 

@@ -27,7 +27,7 @@ use feed::{Feed, Job};
 use lane::Lane;
 
 /// Lanes a pass is dealt to: the most threads that can work on one pass.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 /// Output rows (rows × views) per chunk, about: enough for the kernels, small for the cache.
 const CHUNK_OUTPUT_ROWS: usize = 512;
 
@@ -157,14 +157,15 @@ impl<M: Model> Passes<M> {
     fn reduce(&mut self, workers: &Workers, active: usize, ask: Ask<'_>) {
         let lanes = &mut self.lanes[..active];
         if ask.multipliers().is_some() {
-            let mut parts: Vec<&mut [M::Real]> =
-                lanes.iter_mut().map(|lane| &mut lane.gradient[..]).collect();
-            workers.add(&mut parts);
+            let mut gradients = lanes.iter_mut().map(|lane| &mut lane.gradient[..]);
+            let mut parts: [&mut [M::Real]; LANES] =
+                std::array::from_fn(|_| gradients.next().unwrap_or_default());
+            workers.add(&mut parts[..active]);
         }
         if ask.wants_values() {
-            let mut parts: Vec<&mut Found> =
-                lanes.iter_mut().map(|lane| &mut lane.work.found).collect();
-            Found::add_up(&mut parts, workers);
+            let (first, others) = lanes.split_at_mut(1);
+            let others = others.iter_mut().map(|lane| &mut lane.work.found);
+            first[0].work.found.add_up(others, workers);
         }
     }
 

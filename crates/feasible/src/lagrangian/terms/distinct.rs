@@ -87,7 +87,7 @@ impl Terms {
             for (q, &slot) in term.slots.iter().enumerate() {
                 work.losses(task.of, term, slot, asked, false, true, outputs);
                 let Work { kinds, found, values, measured, .. } = work;
-                let Found { sums, seen, seen_kinds, of_kinds } = found;
+                let Found { sums, seen, seen_kinds, of_kinds, .. } = found;
                 let measured = if term.measure.is_some() { &*measured } else { &*values };
                 let sums = &mut sums[task.first_term + t];
                 let Kinds { counts, place_of_row, .. } = &*kinds;
@@ -304,7 +304,7 @@ fn add_values<T: Real>(term: &SourceTerm, of_kinds: &OfKinds<'_, T>, sums: &mut 
     let total = |values: &[T]| -> f64 {
         values.iter().zip(counts).map(|(v, &n)| f64::from(n) * v.to_f64()).sum()
     };
-    sums.points += counts.iter().map(|&n| f64::from(n)).sum::<f64>();
+    sums.points += counts.iter().map(|&n| n as usize).sum::<usize>() as f64;
     let primal = total(values);
     sums.primal += primal;
     sums.measured += if term.measure.is_some() { total(measured) } else { primal };

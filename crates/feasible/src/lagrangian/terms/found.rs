@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::lagrangian::pass::LANES;
 use crate::reduce::Workers;
 
 /// Sums of a term's losses over the points of a pass, and how many those were.
@@ -54,6 +55,8 @@ pub(in crate::lagrangian) struct Found {
     pub(in crate::lagrangian) seen: Vec<PointViolation>,
     pub(in crate::lagrangian) seen_kinds: Vec<SeenKinds>,
     pub(in crate::lagrangian) of_kinds: Vec<f64>,
+    /// The sums, one after the other, to be added up.
+    flat: Vec<f64>,
 }
 
 impl Found {
@@ -66,16 +69,36 @@ impl Found {
         self.of_kinds.clear();
     }
 
-    /// Puts into the first part what all parts have found: the sums of all workers, and the single points of this one.
-    pub(in crate::lagrangian) fn add_up(parts: &mut [&mut Self], workers: &Workers) {
-        let numbers = |part: &&mut Self| part.sums.iter().flat_map(TermSums::numbers).collect();
-        let mut sums: Vec<Vec<f64>> = parts.iter().map(numbers).collect();
-        workers.add(&mut sums.iter_mut().map(|sums| &mut sums[..]).collect::<Vec<_>>());
-        let Some((first, others)) = parts.split_first_mut() else { return };
-        for (to, of) in first.sums.iter_mut().zip(sums[0].chunks_exact(3)) {
+    /// Adds what other lanes have found, in order: the sums of all workers, and the single points of this one.
+    pub(in crate::lagrangian) fn add_up<'f>(
+        &mut self,
+        others: impl Iterator<Item = &'f mut Self>,
+        workers: &Workers,
+    ) {
+        self.flatten();
+        let mut first = std::mem::take(&mut self.flat);
+        {
+            let mut parts: [&mut [f64]; LANES] = std::array::from_fn(|_| Default::default());
+            parts[0] = &mut first;
+            let mut count = 1;
+            for (part, other) in parts[1..].iter_mut().zip(others) {
+                self.take_points(other);
+                other.flatten();
+                *part = &mut other.flat;
+                count += 1;
+            }
+            workers.add(&mut parts[..count]);
+        }
+        for (to, of) in self.sums.iter_mut().zip(first.chunks_exact(3)) {
             *to = TermSums { primal: of[0], measured: of[1], points: of[2] };
         }
-        others.iter_mut().for_each(|other| first.take_points(other));
+        self.flat = first;
+    }
+
+    /// Writes the sums one after the other.
+    fn flatten(&mut self) {
+        self.flat.clear();
+        self.flat.extend(self.sums.iter().flat_map(TermSums::numbers));
     }
 
     fn take_points(&mut self, other: &mut Self) {
