@@ -81,7 +81,7 @@ fn what_cannot_be_attacked_or_reproduced_is_said() {
         (&["reproduce", "fashion-mnist", "--budget", "paper"][..], "fashion-mnist was not found"),
         (&["reproduce", "cifar-10"][..], "cifar-10 was not found"),
         (&["reproduce", "cifar-10", "--budget", "paper"][..], "cifar-10-binary.tar.gz"),
-        (&["reproduce", "cifar-10", "--no-report"][..], "the runs are kept to go on from"),
+        (&["reproduce", "cifar-10", "--no-report"][..], "so that they can be continued"),
         (&["fit", "cifar10-nominal"][..], "cifar-10 was not found"),
     ] {
         let ran = scratch.run(arguments);
