@@ -1,7 +1,7 @@
 //! A run directory: every file of it by name, read and checked.
 //!
 //! Who reports on a run, certifies it or resumes it asks here. Files are written through a [`Storage`](crate::Storage)
-//! while a run goes on; their names are in [`files`](crate::files), their checks in [`parse`].
+//! while a run goes on; their names are in [`files`], their checks in [`parse`].
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
