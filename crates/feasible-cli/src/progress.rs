@@ -40,7 +40,7 @@ struct State {
 }
 
 impl Progress {
-    /// Of so many trainings.
+    /// Of this number of trainings.
     pub fn new(trainings: usize, terminal: &Terminal) -> Self {
         let bar = (terminal.is_interactive() && !terminal.quiet).then(|| {
             let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr());
@@ -182,7 +182,7 @@ pub struct AttackLine {
 }
 
 impl AttackLine {
-    /// Of an attack at so many ε.
+    /// Of an attack at this number of ε.
     pub fn new(terminal: &Terminal, epsilons: usize) -> Self {
         let bar = (terminal.is_interactive() && !terminal.quiet).then(|| {
             let target = ProgressDrawTarget::stderr();
@@ -193,7 +193,7 @@ impl AttackLine {
         Self { bar, epsilons }
     }
 
-    /// So many ε are done, and so many samples attacked at the next.
+    /// How many ε are done, and how many samples are attacked at the next.
     pub fn show(&self, done: usize, attacked: usize) {
         if let Some(bar) = &self.bar {
             let number = (done + 1).min(self.epsilons);

@@ -3,18 +3,7 @@
 
 mod support;
 
-use support::{Scratch, people};
-
-/// People with a number of their own, so that no two rows are equal.
-fn numbered(rows: usize, first: usize) -> String {
-    let all = people(first + rows);
-    let mut lines = all.lines();
-    let mut text = format!("id,{}\n", lines.next().unwrap());
-    for (id, line) in lines.enumerate().skip(first) {
-        text += &format!("p{id},{line}\n");
-    }
-    text
-}
+use support::{Scratch, numbered};
 
 const BY_FILE: &str = r#"
 [data]
@@ -197,13 +186,17 @@ fn rows_are_kept_back_from_everything_and_decide_how_a_fit_ends() {
     assert!(fit.contains("Certificate on the 120 reserved rows"), "{fit}");
     assert!(fit.ends_with("Every requirement is certified.\n"), "{fit}");
     let check = scratch.expect(0, &["check", "problem.toml"]).out;
-    assert!(check.contains("480 train") && check.contains("training limit"), "{check}");
+    assert!(
+        check.contains("384 train, 96 validation") && check.contains("training limit"),
+        "{check}"
+    );
     let rows: serde_json::Value = serde_json::from_str(&scratch.read("run/rows.json")).unwrap();
     let count = |part: &str| -> u64 {
         let ranges = rows[part].as_array().unwrap();
         ranges.iter().map(|r| r[1].as_u64().unwrap() - r[0].as_u64().unwrap() + 1).sum()
     };
-    assert_eq!((count("train"), count("reserve"), count("test")), (480, 120, 500));
+    assert_eq!((count("train"), count("validation")), (384, 96));
+    assert_eq!((count("reserve"), count("test")), (120, 500));
     // The reserve of train.csv may be used, its other rows may not.
     let ran = scratch.expect(0, &["certify", "run", "train.csv"]);
     assert!(ran.out.contains("the 120 reserved rows of train.csv"), "{}", ran.out);

@@ -21,7 +21,7 @@ fn every_command_that_reports_prints_json_when_asked() {
     let audit = scratch.expect(0, &["audit", "run", "people.csv", "--json"]).json();
     assert_eq!((&audit["met"], &audit["evaluation"]["rows"]), (&true.into(), &400.into()));
     let check = scratch.expect(0, &["check", "problem.toml", "--json"]).json();
-    assert_eq!(check["rows"]["train"], 300);
+    assert_eq!((&check["rows"]["train"], &check["rows"]["validation"]), (&240.into(), &60.into()));
     assert_eq!(check["resolved"]["training"]["epochs"], 20);
     let init = scratch.expect(0, &["init", "people.csv", "--json"]).json();
     assert_eq!(init["file"], "people.toml");

@@ -216,7 +216,17 @@ fn signal(id: u32, name: &str) {
 #[test]
 fn of_two_programs_on_one_directory_the_second_is_refused_and_takes_nothing_away() {
     let scratch = Scratch::under(&place());
-    let seeds = ["--seeds", "2", "--threads", "1", "-q", "--set", "training.epochs=300"];
+    let seeds = [
+        "--seeds",
+        "2",
+        "--threads",
+        "1",
+        "-q",
+        "--set",
+        "training.epochs=1000",
+        "--set",
+        "training.patience=0",
+    ];
     let fit = |name: &'static str| [&["fit", "problem.toml", "-o", name], &seeds[..]].concat();
     scratch.expect(0, &fit("whole"));
     let mut first = scratch.command(&fit("several"));

@@ -19,7 +19,7 @@ fn a_run_becomes_a_page_and_figures() {
     let all =
         scratch.expect(0, &["report", "run", "--top", "0.1", "--of", "all", "-o", "all.html"]);
     assert!(
-        scratch.read("all.html").contains("the hardest 10 %, that is 30 of the 300 individuals,"),
+        scratch.read("all.html").contains("the hardest 10 %, that is 24 of the 240 individuals,"),
         "{}",
         all.out
     );
@@ -148,7 +148,7 @@ fn a_training_that_diverged_can_be_reported_on() {
     scratch.write("large.csv", &format!("x,y\n{rows}"));
     scratch.write(
         "large.toml",
-        "[data]\nfile = \"large.csv\"\ntarget = \"y\"\n[model]\nkind = \"linear\"\n\
+        "[data]\nfile = \"large.csv\"\ntarget = \"y\"\ntask = \"regress\"\n[model]\nkind = \"linear\"\n\
          [[requirement]]\nname = \"small\"\nloss = \"squared\"\nat_most = 1.0\n\
          [training]\noptimiser = \"sgd\"\nrate = 1e30\nepochs = 3\n",
     );

@@ -1,11 +1,12 @@
 //! Cutting numbers into intervals closed on the right.
 //!
-//! Quantile edges are those of linear interpolation between order statistics (NumPy's default,
-//! R's type 7), on training rows. Edges that coincide are merged and an edge at the maximum is
-//! left out, so that no bin is empty in training: fewer bins than asked for may result.
+//! Quantile edges are those of the training rows, and where values repeat such that quantiles coincide, edges that
+//! give a value of many rows a bin of its own ([`quantile_edges`]). No bin is empty in training; a column of few distinct
+//! values has fewer bins than asked for.
 
 use crate::error::{Error, Result};
 use crate::preprocessing::Bins;
+use crate::quantiles::quantile_edges;
 
 impl Bins {
     /// The edges, fitted to `values` if they are quantiles, and the names of the bins.
@@ -54,23 +55,6 @@ impl Bins {
     }
 }
 
-/// Edges between `k` bins of sorted values.
-fn quantile_edges(sorted: &[f64], k: usize) -> Vec<f64> {
-    let last = sorted.len() - 1;
-    let mut edges: Vec<f64> = (1..k)
-        .map(|i| {
-            let at = last as f64 * (i as f64 / k as f64);
-            let (below, part) = (at.floor() as usize, at.fract());
-            let above = sorted[(below + 1).min(last)];
-            // Weighted, not a difference, so that ±1e308 does not overflow.
-            if part == 0.0 { sorted[below] } else { sorted[below] * (1.0 - part) + above * part }
-        })
-        .collect();
-    edges.dedup();
-    edges.retain(|&edge| edge < sorted[last]);
-    edges
-}
-
 /// `<= 24`, `(24, 31]`, `> 31`.
 pub(crate) fn interval_labels(edges: &[f64]) -> Vec<String> {
     let (Some(first), Some(last)) = (edges.first(), edges.last()) else {
@@ -91,19 +75,6 @@ pub(crate) fn bin_of(edges: &[f64], x: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quantile_edges_are_those_of_numpy() {
-        // numpy.quantile([1, 2, 3, 4, 10], [1/3, 2/3]) = [2.33333333, 3.66666667]
-        let edges = quantile_edges(&[1.0, 2.0, 3.0, 4.0, 10.0], 3);
-        assert!((edges[0] - 7.0 / 3.0).abs() < 1e-12 && (edges[1] - 11.0 / 3.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn equal_quantiles_make_fewer_bins_and_none_is_empty() {
-        assert_eq!(quantile_edges(&[0.0, 0.0, 0.0, 0.0, 0.0, 1.0], 4), [0.0]);
-        assert_eq!(quantile_edges(&[5.0; 4], 3), [0.0; 0]);
-    }
 
     #[test]
     fn bins_are_closed_on_the_right() {

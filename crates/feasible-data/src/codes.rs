@@ -149,7 +149,7 @@ impl Codes {
         }
     }
 
-    /// Lets go of the rows of a block: they are not asked for again.
+    /// Frees the rows of a block, which are not read again.
     pub(crate) fn release(&mut self, block: usize) {
         if let Some(block) = self.blocks.get_mut(block) {
             *block = CodeBlock::One(Vec::new());

@@ -10,6 +10,8 @@
 //! NaN and infinities, and numbers with thousands separators. They are reported unless the
 //! column has real text as well.
 
+use std::borrow::Cow;
+
 use hashbrown::HashMap;
 
 use crate::codes::Codes;
@@ -89,11 +91,12 @@ impl ColumnBuilder {
                     values.push(f64::NAN);
                     return Ok(());
                 }
-                if format.thousands.is_none() && values.push_short(cell) {
+                if format.thousands.is_none() && format.decimal.is_none() && values.push_short(cell)
+                {
                     *seen += 1;
                     return Ok(());
                 }
-                match number(cell, format.thousands) {
+                match number(cell, format.thousands, format.decimal) {
                     Some(number) if number.is_finite() => {
                         values.push(number);
                         *seen += 1;
@@ -216,12 +219,15 @@ pub(crate) fn readable(cell: &[u8], place: impl Fn() -> CellPlace) -> Result<Str
 }
 
 /// The number a cell spells, NaN and infinities included.
-fn number(cell: &[u8], thousands: Option<char>) -> Option<f64> {
-    let text = std::str::from_utf8(cell).ok()?;
-    match thousands {
-        Some(separator) if text.contains(separator) => text.replace(separator, "").parse().ok(),
-        _ => text.parse().ok(),
+fn number(cell: &[u8], thousands: Option<char>, decimal: Option<char>) -> Option<f64> {
+    let mut text = Cow::Borrowed(std::str::from_utf8(cell).ok()?);
+    if let Some(separator) = thousands.filter(|&separator| text.contains(separator)) {
+        text = Cow::Owned(text.replace(separator, ""));
     }
+    if let Some(comma) = decimal.filter(|&comma| text.contains(comma)) {
+        text = Cow::Owned(text.replacen(comma, ".", 1));
+    }
+    text.parse().ok()
 }
 
 /// Whether a cell looks like `1,234` or `-1,234,567.8`.

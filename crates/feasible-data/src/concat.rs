@@ -33,6 +33,8 @@ impl Table {
 
     fn append(&mut self, mut below: Table) -> Result<()> {
         let file = below.name.clone();
+        self.add_unread(&below.unread);
+        below.add_unread(&self.unread);
         if let Some(extra) = below.columns.iter().find(|c| !self.index.contains_key(&c.name)) {
             let reason = format!("column '{}' is not in {}: leave it out", extra.name, self.name);
             return Err(Error::Concat { file, reason });

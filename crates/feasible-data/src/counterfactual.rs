@@ -38,11 +38,14 @@ mod shift;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::bins::bin_of;
+use crate::dates;
+use crate::encoder::piecewise::{atom_of, pieces};
 use crate::encoder::{Encoder, Encoding, Variable};
 use crate::error::{Error, Result};
+use crate::label::Label;
 use crate::preprocessing::{MISSING_CATEGORY, OTHER_CATEGORY};
 
 /// Counterfactuals as a user writes them. See the [module](self).
@@ -50,7 +53,7 @@ use crate::preprocessing::{MISSING_CATEGORY, OTHER_CATEGORY};
 #[serde(default, deny_unknown_fields)]
 pub struct Counterfactual {
     /// Column → the two categories to exchange.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "pairs")]
     pub swap: BTreeMap<String, [String; 2]>,
     /// Column → the category or number to give it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -61,6 +64,11 @@ pub struct Counterfactual {
     /// Columns of which every pair of categories is crossed with every pair of the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crosses: Option<Vec<String>>,
+}
+
+fn pairs<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, [String; 2]>, D::Error> {
+    let read = BTreeMap::<String, [Label; 2]>::deserialize(from)?;
+    Ok(read.into_iter().map(|(column, pair)| (column, pair.map(String::from))).collect())
 }
 
 /// What a column is set to.
@@ -225,7 +233,7 @@ fn all_pairs(encoder: &Encoder, column: &str) -> Result<Vec<ColumnChange>> {
     let (variable, range) = encoder.variable(column)?;
     let Some(categories) = variable.categories() else {
         return wrong(format!(
-            "column '{column}' is a number and has no categories: bin it, or use set"
+            "column '{column}' is a number or date and has no categories: bin it, or use set"
         ));
     };
     let real = |at: &usize| !matches!(categories[*at].as_str(), MISSING_CATEGORY | OTHER_CATEGORY);
@@ -268,6 +276,39 @@ fn set(variable: &Variable, range: std::ops::Range<u32>, to: &SetTo) -> Result<C
                 steps.push(Step::Category { start: range.end - 1, end: range.end, to: None });
             }
             (x.to_string(), steps)
+        }
+        (Encoding::Piecewise { knots, atoms, .. }, SetTo::Number(x)) => {
+            if !x.is_finite() {
+                return wrong(format!("column '{column}': {x} is out of range"));
+            }
+            let dense = (range.start..).zip(pieces(knots, *x));
+            let mut steps: Vec<Step> =
+                dense.map(|(column, to)| Step::Value { column, to }).collect();
+            let start = range.start + knots.len() as u32 - 1;
+            // The indicator of missing cells is among them, and goes out.
+            let to = atom_of(atoms, *x).map(|at| start + at as u32);
+            if start < range.end {
+                steps.push(Step::Category { start, end: range.end, to });
+            }
+            (x.to_string(), steps)
+        }
+        (Encoding::Dates { .. }, SetTo::Number(x)) => {
+            return wrong(format!(
+                "column '{column}' is a date: set it to a date as 2024-03-31, not to {x}"
+            ));
+        }
+        (Encoding::Dates { mean, sd, indicator, cycles, .. }, SetTo::Category(text)) => {
+            let Some(days) = dates::parse(text) else {
+                return wrong(format!("column '{column}': '{text}' is not a date as 2024-03-31"));
+            };
+            let number = (*sd != 0.0).then(|| ((days - mean) / sd) as f32);
+            let values = number.into_iter().chain(cycles.iter().flat_map(|cycle| cycle.at(days)));
+            let steps = (range.start..).zip(values).map(|(column, to)| Step::Value { column, to });
+            let mut steps: Vec<Step> = steps.collect();
+            if *indicator {
+                steps.push(Step::Category { start: range.end - 1, end: range.end, to: None });
+            }
+            (text.clone(), steps)
         }
         (_, to) => {
             let category = match (&variable.encoding, to) {

@@ -12,7 +12,7 @@ use crate::counterfactual::Counterfactual;
 use crate::error::{Error, Result};
 use crate::expression::{Expression, UnknownCategories};
 use crate::format::Format;
-use crate::nearest::nearest;
+use crate::nearest::named;
 use crate::preprocessing::Preprocessing;
 use crate::split::{Fractions, Split};
 use crate::table::Table;
@@ -69,16 +69,7 @@ impl DataSet {
     /// # Errors
     /// [`Error::UnknownDataSet`], with the nearest name.
     pub fn named(name: &str) -> Result<Self> {
-        let mut all = Self::all();
-        let known: Vec<String> = all.iter().map(|set| set.name.to_string()).collect();
-        match known.iter().position(|known| known == name) {
-            Some(at) => Ok(all.swap_remove(at)),
-            None => Err(Error::UnknownDataSet {
-                name: name.to_string(),
-                nearest: nearest(name, known.iter().map(String::as_str)),
-                known,
-            }),
-        }
+        named(Self::all(), |set| set.name, name)
     }
 
     /// The parts as tables.

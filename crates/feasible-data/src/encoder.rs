@@ -3,7 +3,9 @@
 //! A number becomes one dense column. A categorical column with k categories becomes k indicators, one of
 //! which is 1; with two categories it becomes a single indicator, 1 for the second in sorted order
 //! (`gender = Male`); with one category it tells nothing and becomes no column. Binned numbers are
-//! categorical, and their categories are the bins in ascending order.
+//! categorical, and their categories are the bins in ascending order. A number with a long tail, or with values that many
+//! rows share, may be several dense columns and indicators instead: see [`piecewise`]. Dates become a number of days, and sine
+//! and cosine of where they stand in their day, week and year.
 //!
 //! What was fitted is a value: [`Encoder`] can be saved as readable JSON and applied, as it is,
 //! to any table with the same columns. The target and other columns that must not be inputs are
@@ -31,7 +33,10 @@
 mod column_view;
 mod fit;
 mod fit_categories;
+mod fit_dates;
 mod fit_number;
+mod identifier;
+pub mod piecewise;
 mod transform;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,9 +48,10 @@ use crate::bins::interval_labels;
 use crate::column::ColumnKind;
 use crate::error::{Error, Result};
 use crate::nearest::nearest;
-use crate::preprocessing::{MISSING_CATEGORY, Unseen};
+use crate::preprocessing::{MISSING_CATEGORY, OTHER_CATEGORY, Unseen};
 
 pub(crate) use column_view::{EncodedCell, as_categories};
+pub use fit_dates::Cycle;
 
 /// A fitted encoding. See the [module](self).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,6 +88,17 @@ pub enum Encoding {
         /// Whether an indicator column says which cells were missing.
         indicator: bool,
     },
+    /// Piecewise linear in x: see [`piecewise`].
+    Piecewise {
+        /// The ends of the pieces, ascending: one dense column for each piece.
+        knots: Vec<f64>,
+        /// Values with an indicator of their own, ascending.
+        atoms: Vec<f64>,
+        /// What a missing cell counts as; `None` rejects it.
+        missing: Option<f64>,
+        /// Whether an indicator column says which cells were missing.
+        indicator: bool,
+    },
     /// Indicators of categories.
     Categories {
         /// The categories, in order.
@@ -92,6 +109,22 @@ pub enum Encoding {
         usual: String,
         /// The category a missing cell counts as; `None` rejects it.
         missing: Option<String>,
+        /// Whether categories that are not listed count as `(other)`: there were too many to list.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pooled: bool,
+    },
+    /// Dates: days since 1970-01-01, scaled as a number, and sine and cosine of cycles.
+    Dates {
+        /// Subtracted from the days.
+        mean: f64,
+        /// Divided by; 0 if all training rows have one date, which is left out.
+        sd: f64,
+        /// The days that a missing cell counts as, its cycles being 0; `None` rejects it.
+        missing: Option<f64>,
+        /// Whether an indicator column says which cells were missing.
+        indicator: bool,
+        /// The cycles, in the order of their columns.
+        cycles: Vec<Cycle>,
     },
     /// Indicators of intervals.
     Bins {
@@ -113,6 +146,12 @@ impl Variable {
             Encoding::Number { sd, indicator, .. } => {
                 usize::from(*sd != 0.0) + usize::from(*indicator)
             }
+            Encoding::Piecewise { knots, atoms, indicator, .. } => {
+                knots.len() - 1 + atoms.len() + usize::from(*indicator)
+            }
+            Encoding::Dates { sd, indicator, cycles, .. } => {
+                usize::from(*sd != 0.0) + 2 * cycles.len() + usize::from(*indicator)
+            }
             Encoding::Categories { categories, .. } | Encoding::Bins { categories, .. } => {
                 match categories.len() {
                     1 => 0,
@@ -123,10 +162,20 @@ impl Variable {
         }
     }
 
+    /// How many of the encoded columns are dense; they come first.
+    fn dense_width(&self) -> usize {
+        match &self.encoding {
+            Encoding::Number { sd, .. } => usize::from(*sd != 0.0),
+            Encoding::Piecewise { knots, .. } => knots.len() - 1,
+            Encoding::Dates { sd, cycles, .. } => usize::from(*sd != 0.0) + 2 * cycles.len(),
+            Encoding::Categories { .. } | Encoding::Bins { .. } => 0,
+        }
+    }
+
     /// The categories, if the variable has categories.
     pub fn categories(&self) -> Option<&[String]> {
         match &self.encoding {
-            Encoding::Number { .. } => None,
+            Encoding::Number { .. } | Encoding::Piecewise { .. } | Encoding::Dates { .. } => None,
             Encoding::Categories { categories, .. } | Encoding::Bins { categories, .. } => {
                 Some(categories)
             }
@@ -142,7 +191,8 @@ impl Variable {
         let Some(categories) = self.categories() else {
             let needed =
                 format!("category '{category}' was asked for: bin it or declare it categorical");
-            return Err(Error::Kind { column: column(), found: "a number".into(), needed });
+            let found = self.is_called().into();
+            return Err(Error::Kind { column: column(), found, needed });
         };
         if let Some(at) = categories.iter().position(|known| known == category) {
             return Ok(at);
@@ -161,6 +211,11 @@ impl Variable {
         })
     }
 
+    /// What a variable without categories is.
+    fn is_called(&self) -> &'static str {
+        if matches!(self.encoding, Encoding::Dates { .. }) { "a date" } else { "a number" }
+    }
+
     /// Names of the encoded columns.
     pub fn names(&self) -> Vec<String> {
         let column = &self.column;
@@ -168,6 +223,24 @@ impl Variable {
             Encoding::Number { sd, indicator, .. } => {
                 let mut names = Vec::new();
                 names.extend((*sd != 0.0).then(|| column.clone()));
+                names.extend(indicator.then(|| format!("{column} is missing")));
+                return names;
+            }
+            Encoding::Piecewise { knots, atoms, indicator, .. } => {
+                let pieces =
+                    knots.windows(2).map(|w| format!("{column} from {} to {}", w[0], w[1]));
+                let mut names: Vec<String> = pieces.collect();
+                names.extend(atoms.iter().map(|atom| format!("{column} = {atom}")));
+                names.extend(indicator.then(|| format!("{column} is missing")));
+                return names;
+            }
+            Encoding::Dates { sd, indicator, cycles, .. } => {
+                let mut names = Vec::new();
+                names.extend((*sd != 0.0).then(|| column.clone()));
+                for cycle in cycles {
+                    names
+                        .extend(["sin", "cos"].map(|f| format!("{column} {} ({f})", cycle.name())));
+                }
                 names.extend(indicator.then(|| format!("{column} is missing")));
                 return names;
             }
@@ -260,8 +333,10 @@ impl Encoder {
     /// ([`Format::kinds`](crate::Format::kinds)).
     pub fn kinds(&self) -> BTreeMap<String, ColumnKind> {
         let kind = |variable: &Variable| match variable.encoding {
-            Encoding::Categories { .. } => ColumnKind::Categorical,
-            Encoding::Number { .. } | Encoding::Bins { .. } => ColumnKind::Numeric,
+            Encoding::Categories { .. } | Encoding::Dates { .. } => ColumnKind::Categorical,
+            Encoding::Number { .. } | Encoding::Piecewise { .. } | Encoding::Bins { .. } => {
+                ColumnKind::Numeric
+            }
         };
         self.variables.iter().map(|v| (v.column.clone(), kind(v))).collect()
     }
@@ -335,15 +410,36 @@ impl TryFrom<Saved> for Encoder {
                 return Err(wrong("occurs twice"));
             }
             match &variable.encoding {
-                Encoding::Number { mean, sd, missing, .. } => {
+                Encoding::Number { mean, sd, missing, .. }
+                | Encoding::Dates { mean, sd, missing, .. } => {
+                    let cycles = match &variable.encoding {
+                        Encoding::Dates { cycles, .. } => &cycles[..],
+                        _ => &[],
+                    };
+                    if !cycles.windows(2).all(|pair| pair[0] < pair[1]) {
+                        return Err(wrong("cycles must be named once, the shortest first"));
+                    }
                     let numbers = [*mean, *sd, missing.unwrap_or(0.0)];
                     if numbers.iter().any(|x| !x.is_finite()) || *sd < 0.0 {
                         return Err(wrong("mean, sd and missing must be finite and sd ≥ 0"));
                     }
                 }
-                Encoding::Categories { categories, usual, .. } => {
+                Encoding::Piecewise { knots, atoms, missing, .. } => {
+                    let mut numbers = knots.iter().chain(atoms).chain(missing);
+                    if numbers.any(|x| !x.is_finite()) {
+                        return Err(wrong("knots, atoms and missing must be finite"));
+                    }
+                    let ascend = |list: &[f64]| list.windows(2).all(|w| w[0] < w[1]);
+                    if knots.len() < 2 || !ascend(knots) || !ascend(atoms) {
+                        return Err(wrong("two knots or more must ascend, and so must atoms"));
+                    }
+                }
+                Encoding::Categories { categories, usual, pooled, .. } => {
                     if !categories.contains(usual) {
                         return Err(wrong("`usual` is not one of its categories"));
+                    }
+                    if *pooled && !categories.iter().any(|category| category == OTHER_CATEGORY) {
+                        return Err(wrong("it is pooled and has no category (other)"));
                     }
                 }
                 Encoding::Bins { edges, categories, usual, .. } => {

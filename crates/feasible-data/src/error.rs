@@ -111,9 +111,39 @@ pub enum Error {
         /// The cell, with � where it cannot be read.
         value: String,
     },
+    /// A weight that is missing, or not above 0.
+    #[error(
+        "{place}: the weight is {found}: give every row a number above 0, and leave out rows that should not count \
+         (`rows`)"
+    )]
+    Weight {
+        /// Where.
+        place: CellPlace,
+        /// What stands there.
+        found: String,
+    },
+    /// The weight of a class that is not above 0.
+    #[error("class '{}' weighs {weight}: give a number above 0", shown(.class))]
+    ClassWeight {
+        /// The class.
+        class: String,
+        /// What it should weigh.
+        weight: f64,
+    },
     /// Text in a column that was declared numeric.
     #[error("{place}: '{}' is not a number: correct it, or list it under `missing`", shown(.value))]
     NotANumber {
+        /// Where.
+        place: CellPlace,
+        /// The cell.
+        value: String,
+    },
+    /// Text in a column of dates.
+    #[error(
+        "{place}: '{}' is not a date as 2024-03-31 or 2024-03-31T12:30, as other cells of the column are: correct it, list \
+         it under the file's `missing`, or name the column under `drop` or `categorical`", shown(.value)
+    )]
+    NotADate {
         /// Where.
         place: CellPlace,
         /// The cell.
@@ -132,8 +162,8 @@ pub enum Error {
     },
     /// Numbers written with thousands separators.
     #[error(
-        "{place}: '{}' looks like a number with thousands separators: set thousands = \",\", or \
-         declare the column categorical", shown(.value)
+        "{place}: '{}' looks like a number with thousands separators: set thousands = \",\" (or decimal = \",\", if it is a decimal \
+         comma), or declare the column categorical", shown(.value)
     )]
     Thousands {
         /// Where.
@@ -193,9 +223,22 @@ pub enum Error {
         /// All names.
         known: Vec<String>,
     },
+    /// A column of a kind that is not read.
+    #[error(
+        "{}: column '{}' holds {holds}, which cannot be read: leave it out with drop = [\"{}\"], or convert it to numbers or text",
+        visible(.table), shown(.column), shown(.column)
+    )]
+    Unread {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// What its cells are.
+        holds: String,
+    },
     /// A column that is no longer there.
     #[error(
-        "column '{}' of {} was let go once it was encoded: read the table again",
+        "column '{}' of {} was freed once it was encoded: read the table again",
         shown(.column), visible(.table)
     )]
     Taken {

@@ -10,6 +10,7 @@
 //! | `skip_lines` | 0 | lines skipped before anything else |
 //! | `missing` | `[""]` | cells that mean "missing" (`?` is a category unless listed) |
 //! | `thousands` | none | character left out of numbers: `,` reads `1,234` as 1234 |
+//! | `decimal` | `.` | character before the decimals of a number: `,` reads `1,5` as 1.5 |
 //! | `strip_suffix` | none | taken off the end of text cells |
 //! | `duplicates` | `reject` | or `number`: a second `x` is called `x.1` |
 //! | `columns` | all | the only columns to read |
@@ -71,6 +72,9 @@ pub struct Format {
     /// Left out of numbers. Default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thousands: Option<char>,
+    /// Stands before the decimals of a number. Default the point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decimal: Option<char>,
     /// Taken off the end of text cells. Default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strip_suffix: Option<String>,
@@ -97,6 +101,7 @@ impl Default for Format {
             skip_lines: 0,
             missing: vec![String::new()],
             thousands: None,
+            decimal: None,
             strip_suffix: None,
             duplicates: Duplicates::Reject,
             columns: None,

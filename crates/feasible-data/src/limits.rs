@@ -145,7 +145,7 @@ impl Limits {
         changed
     }
 
-    /// A cell of so many bytes.
+    /// A cell of this many bytes.
     pub(crate) fn check_cell(&self, bytes: usize) -> Result<(), Exceeded> {
         let most = self.cell_bytes;
         if bytes as u64 <= most {
@@ -155,7 +155,7 @@ impl Limits {
         Err(Exceeded::new("cell_bytes", what))
     }
 
-    /// A table of so many rows, of which so many columns are read.
+    /// A table with these numbers of rows and of columns that are read.
     pub(crate) fn check_rows(&self, rows: usize, columns: usize) -> Result<(), Exceeded> {
         let most = self.rows;
         if rows as u64 > most {
@@ -172,7 +172,7 @@ impl Limits {
         Ok(())
     }
 
-    /// A file of so many bytes that becomes so many.
+    /// A file of the first number of bytes that unpacks to the second.
     #[cfg(feature = "parquet")]
     pub(crate) fn check_expansion(&self, file: u64, becomes: u64) -> Result<(), Exceeded> {
         if becomes > self.table_bytes {

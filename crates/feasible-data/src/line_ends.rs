@@ -23,7 +23,7 @@ pub(crate) struct LineEnds<R> {
 }
 
 impl<R: BufRead> LineEnds<R> {
-    /// Rows of at most about so many bytes: whoever reads them sets [`LineEnds::of_row`] to 0 at each.
+    /// Rows of at most about this number of bytes: whoever reads them sets [`LineEnds::of_row`] to 0 at each.
     pub(crate) fn new(text: R, most: u64) -> Self {
         Self { text, held: false, ended: false, of_row: Rc::default(), most }
     }

@@ -1,6 +1,6 @@
 //! "Did you mean …?": the known name closest to a misspelt one.
 
-use crate::error::shown;
+use crate::error::{Error, Result, shown};
 
 /// The name among `known` most like `name`, when it is like it at all.
 ///
@@ -29,6 +29,19 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         }
     }
     best.map(|(_, candidate)| candidate.to_string())
+}
+
+/// The data set of this name among all of a kind.
+pub(crate) fn named<T>(mut all: Vec<T>, name_of: impl Fn(&T) -> &str, name: &str) -> Result<T> {
+    let known: Vec<String> = all.iter().map(|set| name_of(set).to_string()).collect();
+    match known.iter().position(|known| known == name) {
+        Some(at) => Ok(all.swap_remove(at)),
+        None => Err(Error::UnknownDataSet {
+            name: name.to_string(),
+            nearest: nearest(name, known.iter().map(String::as_str)),
+            known,
+        }),
+    }
 }
 
 /// The tail of a message: `: did you mean 'gender'?`, or what there is to choose from.

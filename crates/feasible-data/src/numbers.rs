@@ -5,7 +5,7 @@
 //! written, the one that parsing gives, to the last bit. Any other cell makes its block of
 //! 2¹⁷ rows one of f64.
 
-/// Rows of a block: what is let go at once when a column is no longer needed.
+/// Rows of a block, the unit in which memory is freed when a column is no longer needed.
 pub(crate) const BLOCK: usize = 1 << 17;
 
 /// Numbers by row; NaN marks a missing cell. See the module's source for how they are kept.
@@ -168,7 +168,7 @@ impl Numbers {
         &mut self.blocks[last]
     }
 
-    /// Lets go of the rows of a block: they are not asked for again.
+    /// Frees the rows of a block, which are not read again.
     pub(crate) fn release(&mut self, block: usize) {
         if let Some(block) = self.blocks.get_mut(block) {
             *block = NumberBlock::Short(Vec::new());

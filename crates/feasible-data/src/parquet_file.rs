@@ -1,9 +1,9 @@
 //! Parquet files: flat columns of numbers, booleans and text.
 //!
 //! Types come from the file: integers, floats and decimals are numeric; text, enums and booleans
-//! (`false`, `true`) are categorical; null is missing. Dates and times, nested and repeated
-//! columns are refused by name: convert them, or leave them out with
-//! [`Format::columns`](crate::Format::columns).
+//! (`false`, `true`) are categorical; dates and timestamps are text as `2024-03-31` and
+//! `2024-03-31T12:30:00`; null is missing. Nested and repeated columns, times of day and binary values are not read
+//! ([`Table::unread`]): it is an error to use one, not to leave it out.
 //!
 //! Pages may be plain or compressed with Snappy, gzip, LZ4 or zstd; Brotli is left out for its
 //! compile time.
@@ -20,6 +20,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use crate::column::{Categories, Cells, Column, ColumnKind};
 use crate::column_builder::ColumnBuilder;
+use crate::dates::{date_text, time_text};
 use crate::decoding::decoding;
 use crate::disk;
 use crate::error::{CellPlace, Error, Result};
@@ -61,24 +62,53 @@ fn read_chunks<R: ChunkReader + 'static>(chunks: R, file: &str, format: &Format)
     let reader = SerializedFileReader::new(chunks).map_err(failed)?;
     let metadata = reader.metadata();
     let schema = metadata.file_metadata().schema_descr_ptr();
-    let names = schema.columns().iter().map(|column| column.path().string()).collect();
+    // A column of lists or structures is one column to its user, whatever it consists of.
+    let (mut names, mut leaves, mut unread) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, column) in schema.columns().iter().enumerate() {
+        let root = column.path().parts().first().cloned().unwrap_or_default();
+        match kind(column) {
+            Ok(kind) => {
+                names.push(root);
+                leaves.push((at, kind));
+            }
+            Err(holds) if !unread.iter().any(|(name, _)| *name == root) => {
+                unread.push((root, holds.to_string()));
+            }
+            Err(_) => {}
+        }
+    }
+    let asked = |(name, _): &&(String, String)| {
+        format.columns.iter().flatten().chain(format.kinds.keys()).any(|asked| asked == name)
+    };
+    if let Some((column, holds)) = unread.iter().find(asked) {
+        let (column, holds) = (column.clone(), holds.clone());
+        return Err(Error::Unread { table: file.to_string(), column, holds });
+    }
     let (names, wanted) = format.settle(file, names)?;
     let width = wanted.iter().filter(|&&wanted| wanted).count();
     let limits = &format.limits;
     // What the file says of itself is checked before anything is made room for, what it holds while it is read.
     let said = usize::try_from(metadata.file_metadata().num_rows()).unwrap_or(0);
     limits.check_rows(said, width).map_err(|more| more.at(visible(file)))?;
-    let chunks = metadata.row_groups().iter().flat_map(|group| {
-        group.columns().iter().zip(&wanted).filter(|(_, wanted)| **wanted).map(|(chunk, _)| chunk)
-    });
+    let read: Vec<(&String, usize, Kind)> = names
+        .iter()
+        .zip(&leaves)
+        .zip(&wanted)
+        .filter(|(_, wanted)| **wanted)
+        .map(|((name, (at, kind)), _)| (name, *at, *kind))
+        .collect();
+    let chunks = metadata
+        .row_groups()
+        .iter()
+        .flat_map(|group| read.iter().filter_map(|(_, at, _)| group.columns().get(*at)));
     let bytes = chunks.fold(0_u64, |sum, chunk| {
         sum.saturating_add(u64::try_from(chunk.uncompressed_size()).unwrap_or(0))
     });
     limits.check_expansion(length, bytes).map_err(|more| more.at(visible(file)))?;
     let mut columns = Vec::new();
-    for (at, name) in names.iter().enumerate().filter(|&(at, _)| wanted[at]) {
+    for (name, at, kind) in read {
         let descriptor = schema.column(at);
-        let mut cells = Filler::new(name, &descriptor, file, format)?;
+        let mut cells = Filler::new(name, &descriptor, kind, file, format);
         cells.width = width;
         for group in 0..reader.num_row_groups() {
             let group = reader.get_row_group(group).map_err(failed)?;
@@ -88,10 +118,69 @@ fn read_chunks<R: ChunkReader + 'static>(chunks: R, file: &str, format: &Format)
         columns.push(cells.finish()?);
     }
     let rows = columns.first().map_or(0, Column::len);
+    if let (true, Some((column, holds))) = (names.is_empty(), unread.first()) {
+        let (column, holds) = (column.clone(), holds.clone());
+        return Err(Error::Unread { table: file.to_string(), column, holds });
+    }
     if names.is_empty() {
         return Err(Error::Empty { file: file.to_string() });
     }
-    Table::with_origin(file, columns, Origin::numbered(file, rows))
+    let unread = if format.columns.is_some() { Vec::new() } else { unread };
+    let table = Table::with_origin(file, columns, Origin::numbered(file, rows))?;
+    Ok(Table { unread, ..table })
+}
+
+/// What the cells of a column are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Signed,
+    Unsigned,
+    /// Whole numbers of which the last digits are decimals.
+    Decimal(i32),
+    /// Days since 1970-01-01.
+    Date,
+    /// Units since 1970-01-01, so many a second.
+    Time(i64),
+    /// Text, or true and false.
+    Text,
+}
+
+/// What a column holds, or why it cannot be read.
+fn kind(d: &ColumnDescriptor) -> Result<Kind, &'static str> {
+    use parquet::basic::{TimeUnit, Type};
+    if d.max_rep_level() > 0 || d.max_def_level() > 1 || d.path().parts().len() > 1 {
+        return Err("nested or repeated values");
+    }
+    let converted = d.converted_type();
+    match (d.logical_type_ref(), converted) {
+        (Some(LogicalType::Date), _) | (None, ConvertedType::DATE) => return Ok(Kind::Date),
+        (Some(LogicalType::Timestamp(time)), _) => {
+            return Ok(Kind::Time(match time.unit {
+                TimeUnit::MILLIS => 1_000,
+                TimeUnit::MICROS => 1_000_000,
+                TimeUnit::NANOS => 1_000_000_000,
+            }));
+        }
+        (None, ConvertedType::TIMESTAMP_MILLIS) => return Ok(Kind::Time(1_000)),
+        (None, ConvertedType::TIMESTAMP_MICROS) => return Ok(Kind::Time(1_000_000)),
+        (Some(LogicalType::Time(_)), _)
+        | (None, ConvertedType::TIME_MILLIS | ConvertedType::TIME_MICROS) => {
+            return Err("times of day");
+        }
+        _ => {}
+    }
+    let decimal = converted == ConvertedType::DECIMAL
+        || matches!(d.logical_type_ref(), Some(LogicalType::Decimal { .. }));
+    match d.physical_type() {
+        Type::INT96 => Ok(Kind::Time(1_000_000_000)),
+        _ if decimal => Ok(Kind::Decimal(d.type_scale())),
+        Type::BOOLEAN | Type::BYTE_ARRAY => Ok(Kind::Text),
+        Type::FIXED_LEN_BYTE_ARRAY => Err("fixed-length binary values"),
+        _ => match converted {
+            ConvertedType::UINT_32 | ConvertedType::UINT_64 => Ok(Kind::Unsigned),
+            _ => Ok(Kind::Signed),
+        },
+    }
 }
 
 /// Whole numbers of which the last `scale` digits are decimals.
@@ -107,15 +196,23 @@ fn big_endian(bytes: &[u8]) -> f64 {
     if negative { -1.0 - size } else { size }
 }
 
+/// A time as nanoseconds of a day and a Julian day number.
+fn time_text_96(words: &[u32]) -> Option<String> {
+    let &[low, high, julian] = words else { return None };
+    let nanos = i128::from(u64::from(high) << 32 | u64::from(low));
+    // 1970-01-01 is the Julian day 2,440,588.
+    let days = i128::from(julian) - 2_440_588;
+    let microseconds = days * 86_400_000_000 + nanos / 1000;
+    time_text(i64::try_from(microseconds).ok()?, 1_000_000)
+}
+
 /// A column being filled.
 struct Filler<'a> {
     name: &'a str,
     file: &'a str,
     format: &'a Format,
     optional: bool,
-    unsigned: bool,
-    /// Decimals after the point of a decimal column.
-    scale: Option<i32>,
+    kind: Kind,
     /// Columns that are read, and rows of this one so far.
     width: usize,
     rows: usize,
@@ -128,72 +225,60 @@ enum Growing {
 }
 
 impl<'a> Filler<'a> {
-    fn new(name: &'a str, d: &ColumnDescriptor, file: &'a str, format: &'a Format) -> Result<Self> {
-        use parquet::basic::Type;
-        let refuse = |what: &str| Error::Parquet {
-            file: file.to_string(),
-            reason: format!(
-                "column '{name}' holds {what}: convert it to numbers or text, or leave it out with \
-                 `columns`"
-            ),
-        };
-        if d.max_rep_level() > 0 || d.max_def_level() > 1 || d.path().parts().len() > 1 {
-            return Err(refuse("nested or repeated values"));
-        }
-        match d.logical_type_ref() {
-            Some(LogicalType::Date | LogicalType::Time { .. } | LogicalType::Timestamp { .. }) => {
-                return Err(refuse("dates or times"));
+    fn new(
+        name: &'a str,
+        d: &ColumnDescriptor,
+        kind: Kind,
+        file: &'a str,
+        format: &'a Format,
+    ) -> Self {
+        let cells = match kind {
+            Kind::Text => {
+                let declared = format.kinds.get(name).copied();
+                let declared = declared.unwrap_or(ColumnKind::Categorical);
+                Growing::Text(ColumnBuilder::new(name, true, Some(declared)), 1)
             }
-            _ if d.physical_type() == Type::INT96 => return Err(refuse("dates or times")),
-            _ => {}
-        }
-        let decimal = d.converted_type() == ConvertedType::DECIMAL
-            || matches!(d.logical_type_ref(), Some(LogicalType::Decimal { .. }));
-        let text = match d.physical_type() {
-            Type::BOOLEAN => true,
-            Type::BYTE_ARRAY => !decimal,
-            Type::FIXED_LEN_BYTE_ARRAY if decimal => false,
-            Type::FIXED_LEN_BYTE_ARRAY => return Err(refuse("fixed-length binary values")),
-            _ => false,
-        };
-        let unsigned =
-            matches!(d.converted_type(), ConvertedType::UINT_32 | ConvertedType::UINT_64);
-        let cells = match text {
-            true => {
-                let kind = format.kinds.get(name).copied().unwrap_or(ColumnKind::Categorical);
-                Growing::Text(ColumnBuilder::new(name, true, Some(kind)), 1)
+            Kind::Date | Kind::Time(_) => {
+                let builder = ColumnBuilder::new(name, true, Some(ColumnKind::Categorical));
+                Growing::Text(builder, 1)
             }
-            false => Growing::Numbers(Numbers::default()),
+            _ => Growing::Numbers(Numbers::default()),
         };
-        let scale = decimal.then(|| d.type_scale());
         let optional = d.max_def_level() > 0;
-        Ok(Self { name, file, format, optional, unsigned, scale, width: 1, rows: 0, cells })
+        Self { name, file, format, optional, kind, width: 1, rows: 0, cells }
     }
 
     fn fill(&mut self, reader: ColumnReader) -> Result<()> {
-        let (unsigned, scale) = (self.unsigned, self.scale.unwrap_or(0));
-        match reader {
-            ColumnReader::Int32ColumnReader(r) => self.numbers(r, |&x| match unsigned {
-                true => f64::from(x as u32),
-                false => scaled(f64::from(x), scale),
+        let kind = self.kind;
+        let scale = if let Kind::Decimal(scale) = kind { scale } else { 0 };
+        match (reader, kind) {
+            (ColumnReader::Int32ColumnReader(r), Kind::Date) => {
+                self.dates(r, |&days| date_text(days.into()))
+            }
+            (ColumnReader::Int64ColumnReader(r), Kind::Time(a_second)) => {
+                self.dates(r, |&units| time_text(units, a_second))
+            }
+            (ColumnReader::Int96ColumnReader(r), _) => self.dates(r, |x| time_text_96(x.data())),
+            (ColumnReader::Int32ColumnReader(r), _) => self.numbers(r, |&x| match kind {
+                Kind::Unsigned => f64::from(x as u32),
+                _ => scaled(f64::from(x), scale),
             }),
-            ColumnReader::Int64ColumnReader(r) => self.numbers(r, |&x| match unsigned {
-                true => x as u64 as f64,
-                false => scaled(x as f64, scale),
+            (ColumnReader::Int64ColumnReader(r), _) => self.numbers(r, |&x| match kind {
+                Kind::Unsigned => x as u64 as f64,
+                _ => scaled(x as f64, scale),
             }),
-            ColumnReader::FloatColumnReader(r) => self.numbers(r, |&x| f64::from(x)),
-            ColumnReader::DoubleColumnReader(r) => self.numbers(r, |&x| x),
-            ColumnReader::FixedLenByteArrayColumnReader(r) => {
+            (ColumnReader::FloatColumnReader(r), _) => self.numbers(r, |&x| f64::from(x)),
+            (ColumnReader::DoubleColumnReader(r), _) => self.numbers(r, |&x| x),
+            (ColumnReader::FixedLenByteArrayColumnReader(r), _) => {
                 self.numbers(r, |x| scaled(big_endian(x.data()), scale))
             }
-            ColumnReader::ByteArrayColumnReader(r) if self.scale.is_some() => {
+            (ColumnReader::ByteArrayColumnReader(r), Kind::Decimal(_)) => {
                 self.numbers(r, |x| scaled(big_endian(x.data()), scale))
             }
-            ColumnReader::ByteArrayColumnReader(r) => self.text(r, |x| x.data()),
-            ColumnReader::BoolColumnReader(r) => {
+            (ColumnReader::ByteArrayColumnReader(r), _) => self.text(r, |x| x.data()),
+            (ColumnReader::BoolColumnReader(r), _) => {
                 self.text(r, |&x| if x { b"true".as_slice() } else { b"false" })
             }
-            ColumnReader::Int96ColumnReader(_) => Ok(()), // refused in `new`
         }
     }
 
@@ -244,6 +329,29 @@ impl<'a> Filler<'a> {
                 return Err(Error::NotFinite { place, value: value.to_string() });
             }
             values.push(if value.is_finite() { value } else { f64::NAN });
+            Ok(())
+        })
+    }
+
+    /// Dates and times, written out.
+    fn dates<T: DataType>(
+        &mut self,
+        reader: ColumnReaderImpl<T>,
+        text: impl Fn(&T::T) -> Option<String>,
+    ) -> Result<()> {
+        self.cells(reader, |filler, cell| {
+            let Growing::Text(builder, row) = &mut filler.cells else { return Ok(()) };
+            match cell {
+                Some(cell) => {
+                    let text = text(cell).ok_or_else(|| Error::NotADate {
+                        place: builder.place(filler.file, *row),
+                        value: "a date beyond the years 1 to 9999".to_string(),
+                    })?;
+                    builder.push(text.as_bytes(), filler.format, filler.file, *row)?;
+                }
+                None => builder.push_missing(),
+            }
+            *row += 1;
             Ok(())
         })
     }

@@ -23,16 +23,21 @@
 //! | --- | --- | --- |
 //! | `columns` | all | the columns to use, in this order |
 //! | `drop` | none | columns not to use |
-//! | `categorical` | none | numeric columns whose numbers are categories |
+//! | `categorical` | none | columns that are categories though their cells are numbers, dates or names of rows |
 //! | `group` | none | per column: new category = the old categories it stands for |
 //! | `categories` | those in the training rows, sorted | per column: its categories, in this order |
 //! | `rare` | 0 | categories in fewer training rows than this become `(other)` |
 //! | `bin` | none | per column: `{ quantiles = k }` or `{ edges = […], labels = […] }` |
 //! | `standardise` | true | subtract mean, divide by standard deviation: all, none or a list |
+//! | `piecewise` | false | [piecewise linear](crate::encoder::piecewise) instead: all, none, a list, or `"auto"`: those with a long tail or a value of many rows |
 //! | `missing` | `reject` | or `category`: its own category; `impute`: median or most frequent category |
 //! | `missing_in` | none | the same for single columns |
 //! | `unseen` | `error` | or `other`: what to do with categories that training rows do not have |
-//! | `max_categories` | 1000 | more categories than this are taken for a mistake |
+//! | `max_categories` | 1000 | of more categories the most frequent are kept, the others become `(other)` |
+//! | `dates` | true | columns of dates become numbers and cycles: all, none or a list |
+//!
+//! Text that is different in nearly every row names the rows and is left out. Columns named under `categorical`,
+//! `group`, `categories` or `columns` are categories whatever their cells look like.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +52,7 @@ pub struct Preprocessing {
     pub columns: Option<Vec<String>>,
     /// Columns not to use.
     pub drop: Vec<String>,
-    /// Numeric columns whose numbers are categories.
+    /// Columns that are categories though their cells are numbers, dates, or different in every row.
     pub categorical: Vec<String>,
     /// Column → new category → the old categories it stands for. Categories not named stay.
     pub group: BTreeMap<String, BTreeMap<String, Vec<String>>>,
@@ -59,14 +64,18 @@ pub struct Preprocessing {
     pub bin: BTreeMap<String, Bins>,
     /// Which numeric columns to scale to mean 0 and standard deviation 1. Default all.
     pub standardise: Standardise,
+    /// Which numeric columns to make piecewise linear instead. Default none.
+    pub piecewise: Piecewise,
     /// What to do with missing cells. Default reject.
     pub missing: Missing,
     /// The same for single columns.
     pub missing_in: BTreeMap<String, Missing>,
     /// What to do with a category that the training rows do not have. Default error.
     pub unseen: Unseen,
-    /// A column with more categories is an error. Default 1000.
+    /// Of a column with more categories the most frequent are kept and the others become `(other)`. Default 1000.
     pub max_categories: usize,
+    /// Which columns of dates become numbers and cycles. Default all.
+    pub dates: Dates,
 }
 
 impl Default for Preprocessing {
@@ -80,10 +89,12 @@ impl Default for Preprocessing {
             rare: 0,
             bin: BTreeMap::new(),
             standardise: Standardise::All(true),
+            piecewise: Piecewise::All(false),
             missing: Missing::Reject,
             missing_in: BTreeMap::new(),
             unseen: Unseen::Error,
             max_categories: 1000,
+            dates: Dates::All(true),
         }
     }
 }
@@ -129,6 +140,41 @@ impl Bins {
 #[serde(untagged)]
 pub enum Standardise {
     /// All that are not binned, or none.
+    All(bool),
+    /// These.
+    Only(Vec<String>),
+}
+
+/// Which numeric columns to make piecewise linear.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "give true, false, \"auto\" or a list of columns")]
+pub enum Piecewise {
+    /// All that are not binned, or none.
+    All(bool),
+    /// Of those that would be standardised, the ones that suit it.
+    Rule(PiecewiseRule),
+    /// These.
+    Only(Vec<String>),
+}
+
+impl Piecewise {
+    /// `"auto"`.
+    pub const AUTO: Self = Self::Rule(PiecewiseRule::Auto);
+}
+
+/// How columns that suit it are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PiecewiseRule {
+    /// A long tail, or a value of many rows: see [`piecewise`](crate::encoder::piecewise).
+    Auto,
+}
+
+/// Which columns of dates become numbers and cycles.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Dates {
+    /// All whose cells are dates, or none.
     All(bool),
     /// These.
     Only(Vec<String>),

@@ -22,7 +22,7 @@ pub fn samples(
     Ok(Samples::with_ids(x, y, ids(rows))?)
 }
 
-/// As [`samples`], for parts of a table whose other columns than those that `keep` names are let go
+/// As [`samples`], for parts of a table whose columns are freed unless `keep` names them
 /// while they are encoded ([`Encoder::transform_out`]).
 ///
 /// # Errors

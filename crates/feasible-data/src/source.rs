@@ -23,7 +23,7 @@ pub(crate) enum ByteSource<'a> {
 }
 
 /// Bytes read at a time. Less than what allocators map apart: letting go of a mapped buffer has glibc take
-/// columns from its heap from then on, which does not shrink when they are let go.
+/// columns from its heap from then on, which does not shrink when they are freed.
 const BUFFER: usize = 1 << 16;
 
 /// What the first bytes say.

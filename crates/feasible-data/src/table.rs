@@ -31,6 +31,8 @@ pub struct Table {
     pub(crate) origins: Vec<Origin>,
     /// Columns that were taken out once they were encoded.
     pub(crate) taken: Vec<(String, ColumnKind)>,
+    /// Columns of the file whose cells are of a kind that cannot be read, and that kind.
+    pub(crate) unread: Vec<(String, String)>,
 }
 
 impl Table {
@@ -71,6 +73,7 @@ impl Table {
             index,
             origins: vec![origin],
             taken: Vec::new(),
+            unread: Vec::new(),
         })
     }
 
@@ -104,6 +107,11 @@ impl Table {
             None if self.taken.iter().any(|(taken, _)| taken == name) => {
                 Err(Error::Taken { table: self.name.clone(), column: name.to_string() })
             }
+            None if self.is_unread(name) => {
+                let unread = self.unread.iter().find(|(unread, _)| unread == name);
+                let holds = unread.map(|(_, holds)| holds.clone()).unwrap_or_default();
+                Err(Error::Unread { table: self.name.clone(), column: name.to_string(), holds })
+            }
             None => Err(Error::UnknownColumn {
                 table: self.name.clone(),
                 column: name.to_string(),
@@ -117,6 +125,17 @@ impl Table {
     /// ([`Encoder::transform_out`](crate::Encoder::transform_out)).
     pub fn taken(&self) -> &[(String, ColumnKind)] {
         &self.taken
+    }
+
+    /// The columns of the file that cannot be read, each with what it holds: lists, structures, times of day.
+    /// [`Table::columns`] does not have them, and it is an error to use one.
+    pub fn unread(&self) -> &[(String, String)] {
+        &self.unread
+    }
+
+    /// Whether the file has a column of this name that cannot be read.
+    pub fn is_unread(&self, name: &str) -> bool {
+        self.unread.iter().any(|(unread, _)| unread == name)
     }
 
     /// Bytes that the cells take.
@@ -145,7 +164,8 @@ impl Table {
                 }),
             },
         };
-        Self::with_origin(&self.name, self.columns.iter().map(column).collect(), origin)
+        let columns = self.columns.iter().map(column).collect();
+        Ok(Self { unread: self.unread.clone(), ..Self::with_origin(&self.name, columns, origin)? })
     }
 
     /// Takes columns out.
@@ -159,9 +179,24 @@ impl Table {
                 self.columns.push(column);
             }
         }
+        self.number();
+        cells
+    }
+
+    /// Counts columns as unread that another table could not read.
+    pub(crate) fn add_unread(&mut self, other: &[(String, String)]) {
+        for column in other {
+            if !self.is_unread(&column.0) {
+                self.columns.retain(|own| own.name != column.0);
+                self.unread.push(column.clone());
+            }
+        }
+        self.number();
+    }
+
+    fn number(&mut self) {
         let names = self.columns.iter().enumerate();
         self.index = names.map(|(at, column)| (column.name.clone(), at)).collect();
-        cells
     }
 
     /// File and line of a row (of a Parquet file, the row counted from 1).
@@ -177,7 +212,7 @@ impl Table {
     }
 
     /// Where the cell of a row and column stands.
-    pub(crate) fn place(&self, row: usize, column: &str) -> CellPlace {
+    pub fn place(&self, row: usize, column: &str) -> CellPlace {
         let (file, line) = self.origin(row);
         CellPlace { file: file.to_string(), line, column: column.to_string() }
     }

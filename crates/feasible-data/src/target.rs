@@ -2,8 +2,9 @@
 //!
 //! Two classes are numbered so that the positive category is class 1; without a positive category,
 //! and with more classes, categories are numbered in sorted order (as numbers if all are numbers). A
-//! numeric column is a number to predict unless it has a positive category, only two values, or
-//! `task = "classify"`.
+//! numeric column is a number to predict unless it has a positive category, `task = "classify"`, only two
+//! values, or labels for values: at most [`MOST_LABELS`] different whole numbers, each in at least
+//! [`LEAST_ROWS`] rows. [`TargetSpec::decide`] says which, and why where one may doubt it.
 //!
 //! ```
 //! use feasible::Targets;
@@ -23,11 +24,18 @@ use feasible::Targets;
 use serde::{Deserialize, Serialize};
 
 use crate::codes::Codes;
-use crate::column::{Categories, Cells, Column, MISSING};
+use crate::column::{Categories, Cells, MISSING};
 use crate::encoder::as_categories;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::nearest::nearest;
 use crate::table::Table;
+
+/// The most different whole numbers that are taken for labels of classes.
+pub const MOST_LABELS: usize = 10;
+/// The rows in which each of them must occur.
+pub const LEAST_ROWS: usize = 5;
+/// Up to this many different whole numbers, that they are not taken for labels is worth a note.
+const DOUBTFUL: usize = 50;
 
 /// The target as a user writes it. See the [module](self).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,6 +77,82 @@ impl TargetSpec {
         self.positive = Some(category.to_string());
         self
     }
+
+    /// Whether these rows' targets are classes or numbers; where that was decided by counting whole numbers,
+    /// also a sentence that says so and how to choose otherwise.
+    ///
+    /// ```
+    /// use feasible_data::{Column, Table, TargetSpec, Task};
+    /// let labels = (0..30).map(|i| f64::from(i % 3)).collect();
+    /// let table = Table::new("iris", vec![Column::numbers("species", labels)])?;
+    /// let (task, note) = TargetSpec::new("species").decide(&table, &table.all_rows())?;
+    /// assert_eq!(task, Task::Classify);
+    /// assert_eq!(
+    ///     note.unwrap(),
+    ///     "target 'species': its 3 whole numbers (0, 1, 2) are taken for classes; task = \"regress\" \
+    ///      under [data] predicts a number"
+    /// );
+    /// # Ok::<(), feasible_data::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An unknown column.
+    pub fn decide(&self, table: &Table, rows: &[u32]) -> Result<(Task, Option<String>)> {
+        let column = table.column(&self.column)?;
+        if let Some(task) = self.task {
+            return Ok((task, None));
+        }
+        let Cells::Numbers(values) = &column.cells else { return Ok((Task::Classify, None)) };
+        if self.positive.is_some() || !self.group.is_empty() {
+            return Ok((Task::Classify, None));
+        }
+        let mut counts: Vec<(f64, usize)> = Vec::new();
+        for x in rows.iter().map(|&row| values.get(row as usize)).filter(|x| !x.is_nan()) {
+            match counts.iter_mut().find(|(known, _)| *known == x) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((x, 1)),
+            }
+            if counts.len() > DOUBTFUL {
+                return Ok((Task::Regress, None));
+            }
+        }
+        if counts.len() <= 2 {
+            return Ok((Task::Classify, None));
+        }
+        if counts.iter().any(|(x, _)| x.fract() != 0.0) {
+            return Ok((Task::Regress, None));
+        }
+        counts.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let column = shown(&self.column);
+        let count = counts.len();
+        let rarest = counts.iter().min_by_key(|(_, count)| *count);
+        Ok(match rarest {
+            _ if count > MOST_LABELS => {
+                let note = format!(
+                    "target '{column}': its {count} whole numbers are predicted as a number; \
+                     task = \"classify\" under [data] makes them classes"
+                );
+                (Task::Regress, Some(note))
+            }
+            Some((x, rows)) if *rows < LEAST_ROWS => {
+                let rows = if *rows == 1 { "one row".to_string() } else { format!("{rows} rows") };
+                let note = format!(
+                    "target '{column}': its {count} whole numbers are predicted as a number, because {x} \
+                     is in {rows} only; task = \"classify\" under [data] makes them classes"
+                );
+                (Task::Regress, Some(note))
+            }
+            _ => {
+                let values: Vec<String> = counts.iter().map(|(x, _)| x.to_string()).collect();
+                let note = format!(
+                    "target '{column}': its {count} whole numbers ({}) are taken for classes; \
+                     task = \"regress\" under [data] predicts a number",
+                    values.join(", ")
+                );
+                (Task::Classify, Some(note))
+            }
+        })
+    }
 }
 
 /// A fitted target. See the [module](self).
@@ -100,7 +184,7 @@ impl TargetEncoder {
             column: spec.column.clone(),
             reason,
         };
-        let task = spec.task.unwrap_or_else(|| usual_task(column, spec));
+        let (task, _) = spec.decide(table, rows)?;
         if task == Task::Regress {
             if spec.positive.is_some() || !spec.group.is_empty() {
                 return Err(wrong("a number to predict has no positive category or groups".into()));
@@ -135,6 +219,7 @@ impl TargetEncoder {
         }
         let mut classes = Categories::sorted(names, Codes::default()).names;
         if let Some(positive) = &spec.positive {
+            let positive = &as_written(positive, &column.cells);
             if !classes.contains(positive) {
                 return Err(Error::UnknownCategory {
                     column: spec.column.clone(),
@@ -229,22 +314,11 @@ impl TargetEncoder {
     }
 }
 
-fn usual_task(column: &Column, spec: &TargetSpec) -> Task {
-    match &column.cells {
-        _ if spec.positive.is_some() || !spec.group.is_empty() => Task::Classify,
-        Cells::Categories(_) => Task::Classify,
-        Cells::Numbers(values) => {
-            let mut distinct: Vec<f64> = Vec::new();
-            for x in values.iter().filter(|x| !x.is_nan()) {
-                if !distinct.contains(&x) {
-                    distinct.push(x);
-                }
-                if distinct.len() > 2 {
-                    return Task::Regress;
-                }
-            }
-            Task::Classify
-        }
+/// A label as the categories of a numeric column are written: `3` for `3.0`.
+fn as_written(label: &str, cells: &Cells) -> String {
+    match (cells, label.parse::<f64>()) {
+        (Cells::Numbers(_), Ok(x)) => (x + 0.0).to_string(),
+        _ => label.to_string(),
     }
 }
 

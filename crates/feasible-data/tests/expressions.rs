@@ -259,3 +259,21 @@ fn nesting_has_an_end_whatever_is_nested() {
     let wide = vec!["a == 1"; 100_000].join(" or ");
     assert_eq!(Expression::parse(&wide).unwrap().columns(), ["a"]);
 }
+
+#[test]
+fn dates_are_ordered_by_the_calendar() {
+    let csv = b"d,t\n2024-02-01,a\n2023-12-31T23:00,b\n,c\n2024-02-01T00:00:01,a\n";
+    let table = Table::from_bytes("t.csv", csv, &Format::default()).unwrap();
+    let select = |text: &str| -> Result<Vec<u32>, feasible_data::Error> {
+        let bound = Expression::parse(text)?.bind(&table, None, UnknownCategories::Reject)?;
+        Ok(bound.select(&table.all_rows()))
+    };
+    assert_eq!(select("d >= '2024-02-01'").unwrap(), [0, 3]);
+    assert_eq!(select("d > '2024-02-01'").unwrap(), [3]);
+    assert_eq!(select("d < '2024-02-01'").unwrap(), [1]);
+    assert_eq!(select("not (d <= '2024-02-01 00:00')").unwrap(), [3]);
+    assert_eq!(select("d == '2024-02-01'").unwrap(), [0]);
+    for wrong in ["d > 'soon'", "t > '2024-02-01'", "d > 2024"] {
+        assert!(select(wrong).unwrap_err().to_string().contains("is text"), "{wrong}");
+    }
+}

@@ -173,35 +173,133 @@ mod parquet_files {
         }
     }
 
-    #[test]
-    fn dates_and_nested_columns_are_refused_by_name_unless_left_out() {
-        for (schema, what) in [
-            ("message t { required int32 day (DATE); required int32 a; }", "dates"),
-            ("message t { repeated int32 day; required int32 a; }", "repeated"),
-            ("message t { required group g { required int32 day; } required int32 a; }", "nested"),
-        ] {
-            let schema = Arc::new(parse_message_type(schema).unwrap());
-            let properties = Arc::new(WriterProperties::builder().build());
-            let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
-            let mut group = writer.next_row_group().unwrap();
-            while let Some(mut column) = group.next_column().unwrap() {
-                let levels = what == "repeated";
-                let (def, rep) = ([1_i16], [0_i16]);
-                let typed = column.typed::<Int32Type>();
-                let wrote = match levels {
-                    true => typed.write_batch(&[7], Some(&def), Some(&rep)),
-                    false => typed.write_batch(&[7], None, None),
-                };
-                wrote.unwrap();
-                column.close().unwrap();
-            }
-            group.close().unwrap();
-            let bytes = writer.into_inner().unwrap();
-            let error = read(&bytes).unwrap_err().to_string();
-            assert!(error.contains("day") && error.contains(what), "{error}");
-            let format = Format { columns: Some(vec!["a".into()]), ..Format::default() };
-            assert_eq!(Table::from_bytes("t", &bytes, &format).unwrap().rows(), 1);
+    /// A file of one row of 32-bit numbers: 7 in every column.
+    fn sevens(schema: &str, repeated: bool) -> Vec<u8> {
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let properties = Arc::new(WriterProperties::builder().build());
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        while let Some(mut column) = group.next_column().unwrap() {
+            let (def, rep) = ([1_i16], [0_i16]);
+            let typed = column.typed::<Int32Type>();
+            let wrote = match repeated && typed.get_descriptor().max_rep_level() > 0 {
+                true => typed.write_batch(&[7], Some(&def), Some(&rep)),
+                false => typed.write_batch(&[7], None, None),
+            };
+            wrote.unwrap();
+            column.close().unwrap();
         }
+        group.close().unwrap();
+        writer.into_inner().unwrap()
+    }
+
+    #[test]
+    fn columns_that_cannot_be_read_are_an_error_when_used_and_none_when_dropped() {
+        for (schema, what) in [
+            ("message t { required int32 day (TIME_MILLIS); required int32 a; }", "times of day"),
+            ("message t { repeated int32 day; required int32 a; }", "nested or repeated values"),
+            (
+                "message t { required group day { required int32 b; required int32 c; } required int32 a; }",
+                "nested or repeated values",
+            ),
+        ] {
+            let bytes = sevens(schema, what.contains("repeated"));
+            let table = read(&bytes).unwrap();
+            assert_eq!(table.unread(), [("day".to_string(), what.to_string())]);
+            let error = table.column("day").unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!(
+                    "t: column 'day' holds {what}, which cannot be read: leave it out with drop = [\"day\"], or convert \
+                     it to numbers or text"
+                )
+            );
+            let fit = |spec: &str| {
+                let spec = toml::from_str(spec).unwrap();
+                feasible_data::Encoder::fit(&table, &[0], &spec, &[])
+            };
+            assert!(fit("").unwrap_err().to_string().contains("cannot be read"));
+            assert!(
+                fit("columns = ['day', 'a']").unwrap_err().to_string().contains("cannot be read")
+            );
+            // Only the number is left, which is constant.
+            for left in ["drop = ['day']", "columns = ['a']"] {
+                assert!(fit(left).unwrap_err().to_string().contains("no column is left"), "{left}");
+            }
+            let format = Format { columns: Some(vec!["a".into()]), ..Format::default() };
+            assert!(Table::from_bytes("t", &bytes, &format).unwrap().unread().is_empty());
+            let format = Format { columns: Some(vec!["day".into()]), ..Format::default() };
+            let asked = Table::from_bytes("t", &bytes, &format);
+            assert!(matches!(asked, Err(Error::Unread { .. })));
+            let (both, _) = Table::concat("both", vec![table.clone(), table.clone()]).unwrap();
+            assert_eq!(both.unread().len(), 1);
+        }
+        let only = read(&sevens("message t { repeated int32 day; }", true));
+        assert!(matches!(only, Err(Error::Unread { .. })));
+    }
+
+    #[test]
+    fn dates_and_timestamps_are_text() {
+        let schema = "message t {
+            required int32 day (DATE);
+            optional int64 ms (TIMESTAMP_MILLIS);
+            required int64 us (TIMESTAMP(MICROS,true));
+            required int64 ns (TIMESTAMP(NANOS,false));
+            required int96 old;
+        }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let properties = Arc::new(WriterProperties::builder().build());
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut at = 0;
+        while let Some(mut column) = group.next_column().unwrap() {
+            let noon = 19_813 * 86_400 + 43_200; // 2024-03-31T12:00:00
+            match at {
+                0 => column.typed::<Int32Type>().write_batch(&[19_813, -1], None, None),
+                1 => column.typed::<Int64Type>().write_batch(&[noon * 1000], Some(&[0, 1]), None),
+                2 => column.typed::<Int64Type>().write_batch(&[noon * 1_000_000, 1], None, None),
+                3 => {
+                    column.typed::<Int64Type>().write_batch(&[noon * 1_000_000_000, 1], None, None)
+                }
+                _ => {
+                    let mut times = [parquet::data_type::Int96::new(); 2];
+                    let nanos = 43_200_000_000_000_u64;
+                    times[0].set_data(nanos as u32, (nanos >> 32) as u32, 2_440_588 + 19_813);
+                    times[1].set_data(0, 0, 2_440_588);
+                    column.typed::<parquet::data_type::Int96Type>().write_batch(&times, None, None)
+                }
+            }
+            .unwrap();
+            column.close().unwrap();
+            at += 1;
+        }
+        group.close().unwrap();
+        let table = read(&writer.into_inner().unwrap()).unwrap();
+        let text = |column: &str, row| table.column(column).unwrap().text(row);
+        assert_eq!(text("day", 0).unwrap(), "2024-03-31");
+        assert_eq!(text("day", 1).unwrap(), "1969-12-31");
+        assert_eq!(text("ms", 0), None);
+        for (column, row) in [("ms", 1), ("us", 0), ("ns", 0), ("old", 0)] {
+            assert_eq!(text(column, row).unwrap(), "2024-03-31T12:00:00", "{column}");
+        }
+        assert_eq!(text("us", 1).unwrap(), "1970-01-01T00:00:00.000001");
+        assert_eq!(text("ns", 1).unwrap(), "1970-01-01T00:00:00.000000001");
+        assert_eq!(text("old", 1).unwrap(), "1970-01-01T00:00:00");
+    }
+
+    #[test]
+    fn a_date_beyond_the_calendar_is_an_error_with_its_place() {
+        let schema = "message t { required int32 day (DATE); }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let properties = Arc::new(WriterProperties::builder().build());
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int32Type>().write_batch(&[0, i32::MAX], None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        let error = read(&writer.into_inner().unwrap()).unwrap_err().to_string();
+        assert!(error.starts_with("t, line 2, column 'day': 'a date beyond"), "{error}");
     }
 }
 

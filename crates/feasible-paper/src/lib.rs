@@ -16,7 +16,7 @@ use feasible_problem::spec::{Override, ProblemSource};
 use feasible_run::error::{Error, Result};
 use feasible_run::files::{FIGURES, PROBLEM, REPORT, is_ours};
 use feasible_run::fit::{Observer, fit_in, resume_in};
-use feasible_run::seeds::{at_once, seed_directory};
+use feasible_run::seeds::at_once;
 use feasible_run::storage::{Directory, Memory, Storage, failed, no_link};
 use feasible_run::summary::{SeedsSummary, Summary};
 use feasible_run::{Interrupt, RunDirectory};
@@ -52,7 +52,7 @@ impl Default for Reproduction {
 
 /// Where the run of a problem and a seed is kept.
 pub fn run_directory(top: &Path, problem: &str, seed: u64) -> PathBuf {
-    top.join(problem).join(seed_directory(seed))
+    RunDirectory::new(top.join(problem)).seed(seed).path().to_path_buf()
 }
 
 /// The directory of a reproduction, for this process alone: a new one, or one in which the same was begun.
@@ -69,7 +69,7 @@ pub fn open(top: &Path, experiment: &str) -> Result<Directory> {
     }
 }
 
-/// What came of a run that was done before; `None` if there is none, or not yet.
+/// The result of a run that was done before; `None` if there is none, or not yet.
 fn done(plan: &Plan, directory: &Path) -> Result<Option<Summary>> {
     for directory in directory.ancestors().take(2) {
         no_link(directory)?;

@@ -7,20 +7,17 @@
 //! model carries the expanded requirements and is audited with the same clauses.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use feasible::adversary::{Adversary, Attack, Judge};
+use feasible::adversary::{Attack, Judge};
 use feasible::limit::suggestion;
 use feasible::requirement::Sense;
-use feasible::{Loss, Population, Requirement, Samples, Shift, Targets};
-use feasible_data::image::{Augmentation, ImageShape};
-use feasible_data::{
-    Change, Counterfactual, Encoder, Expression, Table, TargetEncoder, UnknownCategories, visible,
-};
+use feasible::{Loss, Population, Requirement};
+use feasible_data::{Change, Counterfactual, Encoder, Expression, Table, TargetEncoder, visible};
 
-use crate::augmented::Augmented;
 use crate::error::{Error, Result};
+use crate::rate::{Among, RateLosses, share_of};
 use crate::recipe::MULTIPLIERS_START;
+use crate::sampled_table::SampledTable;
 use crate::spec::{
     Counterfactuals, EvaluationAttackSpec, ProblemSource, Rate, RequirementKind, RequirementSpec,
 };
@@ -40,8 +37,12 @@ pub struct Clause {
     pub measure: Option<Loss>,
     /// Whose samples.
     pub filter: Option<Expression>,
-    /// Only samples of this class.
-    pub class: Option<u32>,
+    /// Only samples of this class, or of other ones.
+    pub class: Option<Among>,
+    /// The rate it speaks of, in words; `None` for a loss.
+    pub rate: Option<String>,
+    /// The class that the rate counts as positive, if the file names it.
+    pub positive: Option<String>,
     /// The difference to the loss of these.
     pub against: Option<Against>,
     /// The change under which predictions are compared.
@@ -52,16 +53,21 @@ pub struct Clause {
     pub trained_against: Option<Attack>,
     /// At least or at most.
     pub bound: Bound,
-    /// The user spoke of an accuracy, that is of this minus the error: 1, or 0 for a difference.
-    pub accuracy_is: Option<f64>,
+    /// The user spoke of this minus the average, of an accuracy rather than an error: 1, or 0 for a difference.
+    pub complement_of: Option<f64>,
     /// The share of points that may violate it.
     pub all_but: f64,
     /// Where its multipliers start.
     pub start: f64,
+    /// The size of its loss; its mean at the best constant prediction, or 1.
+    pub size: f64,
     /// How much stricter it is in training than stated.
     pub margin: f64,
     /// How much stricter it must be met in training so that a reserve will certify it.
     pub room: f64,
+    /// Whether it is as it is trained: a precision is then weighed so that its violations are of about the size of
+    /// those of the ratio.
+    pub trained: bool,
 }
 
 /// Whom a rate is compared with.
@@ -88,147 +94,6 @@ impl Bound {
         match self {
             Self::AtMost(c) | Self::AtLeast(c) => c,
         }
-    }
-}
-
-/// Samples of a table, as clauses see them.
-pub struct SampledTable<'a> {
-    /// The table.
-    pub table: &'a Table,
-    /// The rows of it that the samples are.
-    pub rows: &'a [u32],
-    /// The samples.
-    pub samples: &'a Arc<Samples>,
-    /// The encoder that made them.
-    pub encoder: &'a Encoder,
-    /// What to do with categories that this table does not have.
-    pub unknown: UnknownCategories,
-    shifts: Vec<(Change, Arc<Shift>)>,
-    adversaries: Vec<Arc<Adversary>>,
-    augmented: Option<(Augmentation, ImageShape)>,
-    /// The views of augmented images, by who attacks them.
-    views: Vec<Arc<Augmented>>,
-}
-
-impl<'a> SampledTable<'a> {
-    /// Samples of rows of a table.
-    pub fn new(
-        table: &'a Table,
-        rows: &'a [u32],
-        samples: &'a Arc<Samples>,
-        encoder: &'a Encoder,
-        unknown: UnknownCategories,
-    ) -> Self {
-        let (shifts, adversaries, views) = (Vec::new(), Vec::new(), Vec::new());
-        let augmented = None;
-        Self { table, rows, samples, encoder, unknown, shifts, adversaries, augmented, views }
-    }
-
-    /// The same samples, but images of this size, moved about as training sees them.
-    #[must_use]
-    pub fn augmented(mut self, how: Option<(Augmentation, ImageShape)>) -> Self {
-        self.augmented = how;
-        self
-    }
-
-    /// Everyone.
-    pub fn everyone(&mut self) -> Population {
-        let everyone = Population::new(self.samples.clone());
-        self.moved(everyone, None)
-    }
-
-    /// A population of images where they are placed, and attacked there.
-    fn moved(&mut self, population: Population, adversary: Option<Arc<Adversary>>) -> Population {
-        let Some((augmentation, shape)) = self.augmented else {
-            return match adversary {
-                Some(adversary) => population.through(adversary),
-                None => population,
-            };
-        };
-        let same = |view: &&Arc<Augmented>| match (&view.adversary, &adversary) {
-            (None, None) => true,
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            _ => false,
-        };
-        let view = match self.views.iter().find(same) {
-            Some(view) => view.clone(),
-            None => {
-                self.views.push(Arc::new(Augmented { augmentation, shape, adversary }));
-                self.views[self.views.len() - 1].clone()
-            }
-        };
-        population.through(view)
-    }
-
-    /// What every change that was asked about so far does to each row.
-    pub fn shifts(&self) -> impl Iterator<Item = &Arc<Shift>> {
-        self.shifts.iter().map(|(_, shift)| shift)
-    }
-
-    /// What a change does to each row; the same change gives the same shift, so that
-    /// requirements share the forward pass.
-    pub fn shift(&mut self, change: &Change) -> Result<Arc<Shift>> {
-        if let Some((_, shift)) = self.shifts.iter().find(|(known, _)| known == change) {
-            return Ok(shift.clone());
-        }
-        let shift = Arc::new(change.shift(self.samples.inputs())?);
-        self.shifts.push((change.clone(), shift.clone()));
-        Ok(shift)
-    }
-
-    /// The adversary of an attack, and of the requirement that it judges; the same ones give the same adversary,
-    /// so that requirements share what it finds.
-    fn adversary(&mut self, attack: &Attack, judge: Option<Judge>) -> Result<Arc<Adversary>> {
-        let same = |known: &&Arc<Adversary>| {
-            let judges = match (known.judge(), &judge) {
-                (None, None) => true,
-                (Some(a), Some(b)) => a.is_same(b),
-                _ => false,
-            };
-            judges && known.attack() == attack
-        };
-        if let Some(known) = self.adversaries.iter().find(same) {
-            return Ok(known.clone());
-        }
-        let adversary = attack.clone().check()?;
-        let adversary = Arc::new(match judge {
-            Some(judge) => adversary.judging(judge)?,
-            None => adversary,
-        });
-        self.adversaries.push(adversary.clone());
-        Ok(adversary)
-    }
-
-    /// A population through the view of a clause.
-    fn seen(&mut self, population: Population, clause: &Clause) -> Result<Population> {
-        Ok(match (&clause.change, &clause.adversary) {
-            (Some(change), _) => population.counterfactuals(vec![self.shift(change)?])?,
-            (None, Some(attack)) => {
-                let adversary = self.adversary(attack, clause.judge())?;
-                self.moved(population, Some(adversary))
-            }
-            (None, None) => self.moved(population, None),
-        })
-    }
-
-    fn population(&self, filter: Option<&Expression>, class: Option<u32>) -> Result<Population> {
-        let everyone = Population::new(self.samples.clone());
-        if filter.is_none() && class.is_none() {
-            return Ok(everyone);
-        }
-        let mut keep = vec![true; self.rows.len()];
-        if let Some(expression) = filter {
-            let mask = expression.bind(self.table, Some(self.encoder), self.unknown)?.mask();
-            for (keep, &row) in keep.iter_mut().zip(self.rows) {
-                *keep = mask[row as usize];
-            }
-        }
-        if let (Some(class), Targets::Classes(classes)) = (class, self.samples.targets()) {
-            for (keep, &y) in keep.iter_mut().zip(classes) {
-                *keep &= y == class;
-            }
-        }
-        Ok(everyone.subset(&keep)?)
     }
 }
 
@@ -354,12 +219,15 @@ impl Clause {
     ) -> Result<Vec<Self>> {
         let key = |name: &str| format!("requirement[{from}].{name}");
         let wrong = |name: &str, message: &str| Err(source.at(&key(name), message));
-        let (loss, measure, class) = match (spec.loss, spec.rate) {
+        if spec.class.is_some() && spec.rate.is_none() {
+            return wrong("class", "is the positive class of a rate, and there is none. Remove it");
+        }
+        let RateLosses { loss, measure, class, complement } = match (spec.loss, spec.rate) {
             (Some(loss), None) => {
                 let (loss, measure) = loss.losses();
-                (loss, measure, None)
+                RateLosses { loss, measure, class: None, complement: false }
             }
-            (None, Some(rate)) => rate_losses(source, &key("rate"), rate, target)?,
+            (None, Some(rate)) => RateLosses::of(source, &key, rate, spec, target)?,
             (Some(_), Some(_)) => return wrong("rate", "give only one of loss, rate and fairness"),
             (None, None) => {
                 return wrong("name", "says nothing yet: give a loss, a rate or fairness");
@@ -486,7 +354,7 @@ impl Clause {
             })?;
         }
         // Accuracy is 1 − error: the direction turns with it.
-        let accuracy = spec.rate == Some(Rate::Accuracy);
+        let accuracy = complement;
         let one = if against.is_some() { 0.0 } else { 1.0 };
         let bounds = match (spec.at_most, spec.at_least, spec.within) {
             (Some(c), None, None) if accuracy => vec![Bound::AtLeast(one - c)],
@@ -500,6 +368,10 @@ impl Clause {
             }
             _ => return wrong("at_most", "give only one of at_most, at_least and within"),
         };
+        let rate = spec.rate.map(|rate| match &spec.class {
+            Some(class) => format!("{} of class '{}'", rate.name(), visible(class)),
+            None => rate.name().to_string(),
+        });
         let several = changes.len() > 1;
         let mut clauses = Vec::new();
         for change in changes {
@@ -520,16 +392,20 @@ impl Clause {
                     measure: measure.clone(),
                     filter: filter.clone(),
                     class,
+                    rate: rate.clone(),
+                    positive: spec.class.clone(),
                     against: against.clone(),
                     change: change.clone(),
                     adversary: judging.clone(),
                     trained_against: adversary.clone(),
                     bound,
-                    accuracy_is: accuracy.then_some(one),
+                    complement_of: accuracy.then_some(one),
                     all_but: spec.all_but.unwrap_or(0.0),
                     start: spec.start.unwrap_or(MULTIPLIERS_START),
+                    size: 1.0,
                     margin: spec.margin.unwrap_or(0.0) * bound.limit().abs(),
                     room: 0.0,
+                    trained: false,
                 });
             }
         }
@@ -540,18 +416,25 @@ impl Clause {
     /// cheaper adversary.
     #[must_use]
     pub fn tightened(&self) -> Self {
+        let (adversary, trained_against) = (self.trained_against.clone(), None);
+        if let Some(Loss::FalseDiscovery { .. }) = self.measure {
+            // The average is of the share against this very limit: only a margin can make it stricter.
+            let margin = self.margin.max(self.room);
+            let (room, trained) = (0.0, true);
+            return Self { margin, adversary, trained_against, room, trained, ..self.clone() };
+        }
         let bound = match self.bound {
             Bound::AtMost(c) => Bound::AtMost(c - self.room),
             Bound::AtLeast(c) => Bound::AtLeast(c + self.room),
         };
         let margin = (self.margin - self.room).max(0.0);
-        let (adversary, trained_against) = (self.trained_against.clone(), None);
-        Self { bound, margin, adversary, trained_against, room: 0.0, ..self.clone() }
+        let (room, trained) = (0.0, true);
+        Self { bound, margin, adversary, trained_against, room, trained, ..self.clone() }
     }
 
     /// What an attack looks for, if it judges: the worst for this requirement. In a difference of groups a sample may
     /// stand on both sides, and the attack goes by its own loss.
-    fn judge(&self) -> Option<Judge> {
+    pub(crate) fn judge(&self) -> Option<Judge> {
         let judges = self.against.is_none() && self.trained_against.is_some();
         let sense = match self.bound {
             Bound::AtMost(_) => Sense::AtMost,
@@ -612,11 +495,30 @@ impl Clause {
         if let Some(measure) = &self.measure {
             requirement = requirement.measured_by(measure.clone());
         }
-        requirement = match self.bound {
-            Bound::AtMost(c) => requirement.at_most(c),
-            Bound::AtLeast(c) => requirement.at_least(c),
+        let share = self.weight_of_discoveries(&population);
+        let weigh = self.trained && share < 1.0;
+        if weigh {
+            // The average itself moves by its share only where the ratio moves by 1.
+            requirement = requirement.plus(1.0 / share - 1.0, &population);
+        }
+        let (limit, margin) = match weigh {
+            true => (self.bound.limit() / share, self.margin),
+            false => (self.bound.limit(), self.margin * share),
         };
-        Ok(Some(requirement.start(self.start).all_but(self.all_but).margin(self.margin)))
+        requirement = match self.bound {
+            Bound::AtMost(_) => requirement.at_most(limit),
+            Bound::AtLeast(_) => requirement.at_least(limit),
+        };
+        Ok(Some(requirement.start(self.start).all_but(self.all_but).margin(margin)))
+    }
+
+    /// What one row of which the class is predicted weighs in the average, of a precision: the share of such rows, for
+    /// which the share of the class itself stands. 1 for all other requirements.
+    pub fn weight_of_discoveries(&self, population: &Population) -> f64 {
+        match self.measure {
+            Some(Loss::FalseDiscovery { class, .. }) => share_of(class, population),
+            _ => 1.0,
+        }
     }
 
     /// The violation up to which it counts as met: a share of its limit, or the share itself where the limit is 0.
@@ -635,31 +537,4 @@ impl Clause {
         };
         self.filter.iter().chain(against).flat_map(Expression::columns).collect()
     }
-}
-
-/// Surrogate, true loss and class of a rate.
-fn rate_losses(
-    source: &ProblemSource,
-    key: &str,
-    rate: Rate,
-    target: &TargetEncoder,
-) -> Result<(Loss, Option<Loss>, Option<u32>), Error> {
-    let Some(classes) = target.classes() else {
-        return Err(source.at(key, "rates are of classes, but a number is predicted: use a loss"));
-    };
-    if classes.len() > 2 && !matches!(rate, Rate::Error | Rate::Accuracy) {
-        let message = "needs two classes: group the target's categories, or use error or accuracy";
-        return Err(source.at(key, message));
-    }
-    let predicted = |class: u32, among: Option<u32>| {
-        (Loss::Probability { class }, Some(Loss::Selected { class }), among)
-    };
-    Ok(match rate {
-        Rate::Selection => predicted(1, None),
-        Rate::Tpr => predicted(1, Some(1)),
-        Rate::Fpr => predicted(1, Some(0)),
-        Rate::Fnr => predicted(0, Some(1)),
-        Rate::Specificity => predicted(0, Some(0)),
-        Rate::Error | Rate::Accuracy => (Loss::SmoothedError, Some(Loss::Error), None),
-    })
 }

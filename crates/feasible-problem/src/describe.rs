@@ -3,12 +3,13 @@
 use std::fmt::Write;
 
 use feasible::adversary::{Attack, Norm, Prior};
-use feasible::{Loss, Model};
-use feasible_data::{Limits, visible};
+use feasible::{Kind, Loss, Model};
+use feasible_data::{Encoding, Limits, Split, visible};
 
 use crate::clause::{Against, Bound, Clause};
 use crate::plan::Plan;
-use crate::spec::{LearnerName, RequirementKind};
+use crate::rate::Among;
+use crate::spec::{DataSpec, LearnerName, Margins, RequirementKind};
 use crate::text::{bytes, grouped, short};
 
 impl Plan {
@@ -18,6 +19,7 @@ impl Plan {
         // Writing to a string cannot fail.
         let _ = self.write_problem(&mut text);
         let _ = self.write_columns(&mut text);
+        let _ = self.write_notes(&mut text);
         let _ = self.write_sizes(&mut text);
         text
     }
@@ -36,7 +38,8 @@ impl Plan {
             None => format!("y = {}, a number", target.column()),
         };
         let y = visible(&y);
-        writeln!(out, "\nminimise over θ   E[ {} ]{penalty}", objective.loss())?;
+        let weights = self.weights_in_words().map_or(String::new(), |w| format!(", {w}"));
+        writeln!(out, "\nminimise over θ   E[ {} ]{penalty}{weights}", objective.loss())?;
         writeln!(out, "                  f_θ: {}; {y}", self.model().describe())?;
         let clauses = self.clauses();
         if clauses.is_empty() {
@@ -53,30 +56,70 @@ impl Plan {
                 writeln!(out, "{:<18}  note: every model meets it, whatever the data", "")?;
             }
         }
+        if let Some(decision) = &self.spec().decision {
+            let rows = grouped(self.data().split.validation.len());
+            let each = match &decision.per {
+                Some(column) => format!(", one for each {}", visible(column)),
+                None => String::new(),
+            };
+            writeln!(
+                out,
+                "predict           positive above a threshold{each}, which maximises the {} of the {rows} validation \
+                 rows under the rates required",
+                decision.maximise.name()
+            )?;
+        }
         Ok(())
+    }
+
+    /// What rows weigh in the objective: `rows weighted by 'w'; a row of class no weighs 0.62, of yes 2.6`.
+    pub fn weights_in_words(&self) -> Option<String> {
+        let weights = self.data().weights.as_ref()?;
+        let column = weights.column.as_ref().map(|name| format!("rows weighted by '{name}'"));
+        let names = self.data().target.classes().unwrap_or_default();
+        let classes = weights.classes.as_ref().map(|classes| {
+            let each = names.iter().zip(classes).map(|(name, w)| format!("{name} {}", short(*w)));
+            format!("classes weighted: {}", each.collect::<Vec<_>>().join(", "))
+        });
+        let parts: Vec<String> = column.into_iter().chain(classes).collect();
+        Some(visible(&parts.join("; ")).into_owned())
     }
 
     fn write_columns(&self, out: &mut String) -> std::fmt::Result {
         let encoder = &self.data().encoder;
         if let Some(shape) = self.data().image_shape() {
-            writeln!(out, "\npixels fed to the model ({}): {shape}", shape.len())?;
-            return self
-                .data()
-                .warnings()
-                .iter()
-                .try_for_each(|text| writeln!(out, "  {}", visible(text)));
+            return writeln!(out, "\npixels fed to the model ({}): {shape}", shape.len());
         }
         writeln!(out, "\ncolumns fed to the model ({})", encoder.width())?;
         for variable in encoder.variables() {
             let names = variable.names();
-            let column = match names.len() {
-                0 => format!("{}: constant in training, left out", variable.column),
-                1 => names[0].clone(),
-                n => format!("{} ({n}): {}", variable.column, names.join(", ")),
+            let column = match (&variable.encoding, names.len()) {
+                (Encoding::Piecewise { knots, .. }, n) => {
+                    let (first, last) = (knots[0], knots[knots.len() - 1]);
+                    let pieces = knots.len() - 1;
+                    let apart = &names[pieces..];
+                    let lead = if apart.is_empty() { "" } else { "; apart: " };
+                    format!(
+                        "{} ({n}): piecewise linear, {pieces} pieces from {first} to {last}{lead}{}",
+                        variable.column,
+                        apart.join(", ")
+                    )
+                }
+                (_, 0) => format!("{}: constant in training, left out", variable.column),
+                (_, 1) => names[0].clone(),
+                (_, n) => format!("{} ({n}): {}", variable.column, names.join(", ")),
             };
             writeln!(out, "  {}", visible(&column))?;
         }
         Ok(())
+    }
+
+    fn write_notes(&self, out: &mut String) -> std::fmt::Result {
+        let notes = &self.data().notes;
+        if !notes.is_empty() {
+            writeln!(out, "\ndecided about the data")?;
+        }
+        notes.iter().try_for_each(|note| writeln!(out, "  {}", visible(note)))
     }
 
     fn write_sizes(&self, out: &mut String) -> std::fmt::Result {
@@ -112,12 +155,52 @@ impl Plan {
             "  training          {learner}, {work}, recipe {:?}",
             self.spec().training.recipe
         )?;
+        if training.patience > 0 {
+            writeln!(
+                out,
+                "  early end         after {} epochs without a better model",
+                grouped(training.patience as usize)
+            )?;
+        }
+        if let Some(seconds) = training.seconds {
+            writeln!(out, "  time limit        {seconds} s, then the best model so far")?;
+        }
+        if let Some(from) = self.validation_source() {
+            writeln!(out, "  validation rows   {from}")?;
+        }
         let limits = self.spec().data.limits.as_ref().map(Limits::changed).unwrap_or_default();
         let limits = match limits.is_empty() {
             true => "the usual ones; [data.limits] raises them".to_string(),
             false => limits.join(", "),
         };
         writeln!(out, "  limits on files   {limits}")
+    }
+
+    /// Where validation rows come from, if there are any, and what they are for.
+    fn validation_source(&self) -> Option<String> {
+        let Split { train, validation, .. } = &self.data().split;
+        if validation.is_empty() {
+            return None;
+        }
+        let DataSpec { split, split_by, validation: file, .. } = &self.spec().data;
+        let given = file.is_some()
+            || split.as_ref().is_some_and(|split| split.validation.is_some())
+            || split_by.as_ref().is_some_and(|by| !by.validation.is_empty())
+            || self.data().images.is_some();
+        let from = match given {
+            true => "as the file says".to_string(),
+            false => format!(
+                "taken from {} training rows (none with split.validation = 0)",
+                grouped(train.len() + validation.len())
+            ),
+        };
+        let learned = self.settings().training.margins == Margins::Learned
+            && self.train().requirements().iter().any(|r| r.kind() == Kind::Average);
+        let purpose = match learned {
+            true => "they choose the epoch and the margins",
+            false => "they choose the epoch",
+        };
+        Some(format!("{from}; {purpose}"))
     }
 
     /// An estimate of the memory a training takes, in bytes.
@@ -171,7 +254,9 @@ fn sentence(clause: &Clause) -> String {
     };
     let whose = |filter: Option<String>| {
         let class = match clause.class {
-            Some(1) => Some("y positive".to_string()),
+            // The rate has it in its name.
+            _ if clause.positive.is_some() => None,
+            Some(Among::Class(1)) => Some("y positive".to_string()),
             Some(_) => Some("y negative".to_string()),
             None => None,
         };
@@ -181,12 +266,12 @@ fn sentence(clause: &Clause) -> String {
     let loss = match (&clause.loss, &clause.measure) {
         (Loss::Probability { class: 0 }, Some(_)) => "predicted negative".to_string(),
         (Loss::Probability { .. }, Some(_)) => "predicted positive".to_string(),
-        _ if clause.accuracy_is.is_some() => "right prediction".to_string(),
+        _ if clause.complement_of.is_some() => "right prediction".to_string(),
         (loss, Some(measure)) => format!("{measure} (by way of {loss})"),
         (loss, None) => loss.to_string(),
     };
     let here = whose(clause.filter.as_ref().map(ToString::to_string));
-    let (symbol, limit) = match (clause.bound, clause.accuracy_is) {
+    let (symbol, limit) = match (clause.bound, clause.complement_of) {
         (Bound::AtMost(c), None) => ("≤", c),
         (Bound::AtLeast(c), None) => ("≥", c),
         (Bound::AtMost(c), Some(one)) => ("≥", one - c),
@@ -195,7 +280,27 @@ fn sentence(clause: &Clause) -> String {
     let stricter = clause.margin.max(clause.room);
     let trained = short(if symbol == "≤" { limit - stricter } else { limit + stricter });
     let limit = short(limit);
+    let discovery = match &clause.measure {
+        Some(Loss::FalseDiscovery { class, rate }) => Some((class, short(*rate))),
+        _ => None,
+    };
+    let by_name = clause.positive.is_some() || discovery.is_some();
+    let there = match &clause.against {
+        Some(Against::Where(expression)) => whose(Some(expression.to_string())),
+        Some(Against::Everyone) | None => whose(None),
+    };
     let sentence = match (clause.kind, &clause.against) {
+        // By the name of the rate, where it says more than a formula.
+        (RequirementKind::Average, against) if by_name => {
+            let rate = clause.rate.as_deref().unwrap_or_default();
+            let other =
+                against.as_ref().map_or(String::new(), |_| format!(" − {rate}{views}{there}"));
+            let way = discovery.map_or(String::new(), |(class, r)| {
+                let side = if symbol == "≥" { "≤" } else { "≥" };
+                format!(", as E[ 1{{predicted {class}}} (1{{y ≠ {class}}} − {r}){here} ] {side} 0")
+            });
+            format!("{rate}{views}{here}{other} {symbol} {limit}{way}")
+        }
         (RequirementKind::Pointwise, _) => {
             let whom = match clause.all_but {
                 0.0 => "every row".to_string(),
@@ -204,11 +309,7 @@ fn sentence(clause: &Clause) -> String {
             format!("{loss}{views} {symbol} {limit} for {whom}{here}")
         }
         (RequirementKind::Average, None) => format!("E[ {loss}{views}{here} ] {symbol} {limit}"),
-        (RequirementKind::Average, Some(against)) => {
-            let there = match against {
-                Against::Everyone => whose(None),
-                Against::Where(expression) => whose(Some(expression.to_string())),
-            };
+        (RequirementKind::Average, Some(_)) => {
             format!("E[ {loss}{views}{here} ] − E[ {loss}{views}{there} ] {symbol} {limit}")
         }
     };

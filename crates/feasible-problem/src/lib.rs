@@ -23,25 +23,32 @@
 struct Readme;
 
 pub mod augmented;
+mod blame;
 pub mod clause;
+mod combination;
+mod conditioning;
 pub mod data;
 pub mod describe;
 pub mod embedded;
 pub mod error;
 pub mod gallery;
+mod generalise;
 pub mod held_out;
 pub mod listing;
 pub mod loss;
 pub mod memory;
 pub mod network;
 pub mod plan;
+pub mod rate;
 pub mod recipe;
 pub mod room;
+pub mod sampled_table;
 pub mod schema;
 pub mod settings;
 pub mod spec;
 pub mod starter;
 pub mod text;
+pub mod units;
 
 pub use feasible_nn::Level;
 
@@ -56,4 +63,5 @@ pub use plan::Plan;
 pub use schema::problem_schema;
 pub use settings::Settings;
 pub use spec::{ProblemSource, Spec};
-pub use starter::starter;
+pub use starter::{read_for_starter, starter, starter_name};
+pub use units::OutputUnits;

@@ -24,6 +24,10 @@ pub enum LossName {
     Absolute,
     /// ½(f − y)² up to |f − y| = 1, linear beyond.
     Huber,
+    /// The pinball loss of a quantile, `{ quantile = 0.9 }`: τ (y − f) where f is below y, (1 − τ)(f − y) above.
+    Quantile(QuantileLevel),
+    /// Half the Poisson deviance of a count whose expectation is e^f.
+    Poisson,
     /// max(0, 1 − m).
     Hinge,
     /// max(0, 1 − m)².
@@ -46,6 +50,14 @@ pub enum LossName {
     Flip,
 }
 
+/// τ of a quantile: between 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct QuantileLevel(pub f64);
+
+// What is not equal to itself is no quantile, and refused when a problem is checked.
+impl Eq for QuantileLevel {}
+
 impl LossName {
     /// The loss whose gradient moves θ, and the one that moves the multipliers if it is another.
     pub fn losses(self) -> (Loss, Option<Loss>) {
@@ -56,6 +68,8 @@ impl LossName {
             Self::Squared => Loss::Squared,
             Self::Absolute => Loss::Absolute,
             Self::Huber => Loss::Huber { delta: HUBER_DELTA },
+            Self::Quantile(QuantileLevel(tau)) => Loss::Quantile { tau },
+            Self::Poisson => Loss::Poisson,
             Self::Hinge => Loss::Hinge,
             Self::SquaredHinge => Loss::SquaredHinge,
             Self::Brier => Loss::Brier,
@@ -80,6 +94,16 @@ impl LossName {
                 | Self::Squared
                 | Self::Absolute
                 | Self::Huber
+                | Self::Quantile(_)
+                | Self::Poisson
+        )
+    }
+
+    /// Whether it is of numbers, of which the model gives one.
+    pub fn is_of_numbers(self) -> bool {
+        matches!(
+            self,
+            Self::Squared | Self::Absolute | Self::Huber | Self::Quantile(_) | Self::Poisson
         )
     }
 }

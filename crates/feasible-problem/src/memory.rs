@@ -41,7 +41,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// With so many trainings at once.
+    /// With this number of trainings at once.
     pub fn total(&self, at_once: usize) -> u64 {
         self.shared.saturating_add(self.each.saturating_mul(at_once as u64))
     }
@@ -151,7 +151,7 @@ fn group_files(groups: &str) -> Vec<String> {
     files
 }
 
-/// How many of so many trainings fit at the same time, one at least: their results do not depend on it.
+/// How many of the trainings that are wanted fit at the same time, one at least: their results do not depend on it.
 pub fn at_once(shared: u64, each: u64, wanted: usize) -> usize {
     let Some(limit) = limit() else { return wanted };
     let fit = limit.saturating_sub(shared) / each.max(1);
@@ -174,7 +174,7 @@ pub(crate) fn too_much(needed: u64) -> Option<String> {
     })
 }
 
-/// Asks the system for so many bytes at once, and gives them back.
+/// Allocates this number of bytes at once, and frees them.
 ///
 /// # Errors
 /// They are not to be had.
@@ -197,7 +197,7 @@ const CHUNK: usize = 512;
 const LANES: usize = 16;
 const WHOLE: usize = 128;
 
-/// What a requirement on so many rows takes: its points, the list of what its counterfactual changes, and for each
+/// What a requirement on this number of rows takes: its points, the list of what its counterfactual changes, and for each
 /// multiplier λ, its moments and steps, the last sound and the best one, and what is measured.
 pub(crate) fn of_requirement(clause: &Clause, requirement: &Requirement, rows: usize) -> u64 {
     let points: usize = requirement.terms().iter().map(|term| term.population().points()).sum();
@@ -209,7 +209,7 @@ fn of_multipliers(requirement: &Requirement) -> u64 {
     8 * 12 * requirement.multipliers() as u64
 }
 
-/// What trainings of a model take, with requirements and so many views of x.
+/// What trainings of a model take, with requirements and this number of views of x.
 pub(crate) fn estimate(
     data: &Data,
     model: &Network,

@@ -11,10 +11,17 @@ use crate::error::{Error, Result};
 use crate::loss::LossName;
 use crate::memory;
 use crate::settings::ModelSettings;
+use crate::units::OutputUnits;
 
-/// A model of one of the kinds a problem file can name, computed in `f32`.
+/// A model of one of the kinds a problem file can name, computed in `f32`, with outputs in the units of the target.
 #[derive(Clone, Debug)]
-pub enum Network {
+pub struct Network {
+    body: Body,
+    units: Option<OutputUnits>,
+}
+
+#[derive(Clone, Debug)]
+enum Body {
     /// A multilayer perceptron.
     Mlp(Mlp),
     /// A linear model.
@@ -122,6 +129,12 @@ pub fn output_width(target: &TargetEncoder, loss: LossName) -> usize {
     }
 }
 
+impl From<Body> for Network {
+    fn from(body: Body) -> Self {
+        Self { body, units: None }
+    }
+}
+
 impl Network {
     /// The model of these settings for these training inputs, which are images if they have a shape.
     ///
@@ -139,9 +152,11 @@ impl Network {
                 let mut widths = vec![width];
                 widths.extend(hidden);
                 widths.push(outputs);
-                return Ok(Self::Mlp(Mlp::new(&widths, *activation)?));
+                return Ok(Body::Mlp(Mlp::new(&widths, *activation)?).into());
             }
-            ModelSettings::Linear => return Ok(Self::Linear(Linear::new(width, outputs)?)),
+            ModelSettings::Linear => {
+                return Ok(Body::Linear(Linear::new(width, outputs)?).into());
+            }
             ModelSettings::Kernel { kernel, centres, seed } => {
                 let count = (*centres).min(inputs.rows());
                 let numbers = (count as u64).saturating_mul(width as u64);
@@ -171,13 +186,13 @@ impl Network {
         };
         let (mean, deviation) = channels.into_iter().unzip();
         let of = Convolutional { image, outputs, width: wide, mean, deviation };
-        Ok(Self::Conv(Box::new(of.network()?), of))
+        Ok(Body::Conv(Box::new(of.network()?), of).into())
     }
 
     fn kernel(centres: Vec<f32>, width: usize, kernel: Kernel, outputs: usize) -> Result<Self> {
         let inputs = Inputs::dense(centres.clone(), width)?;
         let model = KernelExpansion::new(&inputs, kernel, outputs)?;
-        Ok(Self::Kernel(Box::new(model), centres))
+        Ok(Body::Kernel(Box::new(model), centres).into())
     }
 
     /// The model of a saved shape.
@@ -187,10 +202,10 @@ impl Network {
     pub fn from_shape(shape: &NetworkShape, centres: Option<Vec<f32>>) -> Result<Self> {
         match shape {
             NetworkShape::Mlp { widths, activation } => {
-                Ok(Self::Mlp(Mlp::new(widths, *activation)?))
+                Ok(Body::Mlp(Mlp::new(widths, *activation)?).into())
             }
             NetworkShape::Linear { inputs, outputs } => {
-                Ok(Self::Linear(Linear::new(*inputs, *outputs)?))
+                Ok(Body::Linear(Linear::new(*inputs, *outputs)?).into())
             }
             NetworkShape::Kernel { inputs, outputs, kernel } => {
                 let centres =
@@ -198,7 +213,7 @@ impl Network {
                 Self::kernel(centres, *inputs, *kernel, *outputs)
             }
             NetworkShape::Cnn(of) | NetworkShape::Resnet18(of) => {
-                let network = Self::Conv(Box::new(of.network()?), of.clone());
+                let network = Self::from(Body::Conv(Box::new(of.network()?), of.clone()));
                 if network.shape() != *shape {
                     let reason = "`width` is of resnet18, and of no other kind";
                     return Err(Error::unfit("convolutional network", reason));
@@ -208,19 +223,36 @@ impl Network {
         }
     }
 
-    /// Numbers that a pass over so many output rows (rows × views) takes beside θ and its gradient, about.
+    /// The same model with its outputs in these units.
+    ///
+    /// # Errors
+    /// Numbers that are not finite, or a scale that is not positive.
+    pub fn in_units(mut self, units: Option<OutputUnits>) -> Result<Self> {
+        if let Some(units) = units {
+            units.check()?;
+        }
+        self.units = units;
+        Ok(self)
+    }
+
+    /// The units of its outputs, where they are not those of the last layer.
+    pub fn units(&self) -> Option<OutputUnits> {
+        self.units
+    }
+
+    /// Numbers that a pass over this number of output rows (rows × views) takes beside θ and its gradient, about.
     pub fn scratch(&self, rows: usize) -> usize {
         let (d, k) = (self.input_width(), self.output_width());
         let each = |numbers: usize| rows.saturating_mul(numbers);
-        match self {
-            Self::Mlp(model) => {
+        match &self.body {
+            Body::Mlp(model) => {
                 // Values and slopes of every layer, two gradients, and the weights once more, transposed.
                 let hidden: usize = model.widths()[1..].iter().fold(0, |a, &b| a.saturating_add(b));
                 each(hidden.saturating_mul(4)).saturating_add(model.parameter_count())
             }
-            Self::Linear(_) => each(2 * d.saturating_add(2 * k)),
-            Self::Kernel(model, _) => each(3 * model.centres() + 2 * k),
-            Self::Conv(model, _) => model.scratch(rows),
+            Body::Linear(_) => each(2 * d.saturating_add(2 * k)),
+            Body::Kernel(model, _) => each(3 * model.centres() + 2 * k),
+            Body::Conv(model, _) => model.scratch(rows),
         }
     }
 
@@ -233,34 +265,34 @@ impl Network {
     /// Its shape.
     pub fn shape(&self) -> NetworkShape {
         let (inputs, outputs) = (self.input_width(), self.output_width());
-        match self {
-            Self::Mlp(model) => NetworkShape::Mlp {
+        match &self.body {
+            Body::Mlp(model) => NetworkShape::Mlp {
                 widths: model.widths().to_vec(),
                 activation: model.activation(),
             },
-            Self::Linear(_) => NetworkShape::Linear { inputs, outputs },
-            Self::Kernel(model, _) => {
+            Body::Linear(_) => NetworkShape::Linear { inputs, outputs },
+            Body::Kernel(model, _) => {
                 NetworkShape::Kernel { inputs, outputs, kernel: model.kernel() }
             }
-            Self::Conv(_, of) if of.width.is_some() => NetworkShape::Resnet18(of.clone()),
-            Self::Conv(_, of) => NetworkShape::Cnn(of.clone()),
+            Body::Conv(_, of) if of.width.is_some() => NetworkShape::Resnet18(of.clone()),
+            Body::Conv(_, of) => NetworkShape::Cnn(of.clone()),
         }
     }
 
     /// Where each tensor lies in θ.
     pub fn layout(&self) -> Vec<Tensor> {
-        match self {
-            Self::Mlp(model) => model.layout(),
-            Self::Linear(model) => model.layout(),
-            Self::Kernel(model, _) => model.layout(),
-            Self::Conv(model, _) => model.layout(),
+        match &self.body {
+            Body::Mlp(model) => model.layout(),
+            Body::Linear(model) => model.layout(),
+            Body::Kernel(model, _) => model.layout(),
+            Body::Conv(model, _) => model.layout(),
         }
     }
 
     /// The centres of a kernel expansion.
     pub fn centres(&self) -> Option<&[f32]> {
-        match self {
-            Self::Kernel(_, centres) => Some(centres),
+        match &self.body {
+            Body::Kernel(_, centres) => Some(centres),
             _ => None,
         }
     }
@@ -268,23 +300,23 @@ impl Network {
     /// In words: `61 → 64 sigmoid → 2`.
     pub fn describe(&self) -> String {
         let (d, k) = (self.input_width(), self.output_width());
-        match self {
-            Self::Mlp(model) => {
+        match &self.body {
+            Body::Mlp(model) => {
                 let widths = model.widths();
                 let name = format!("{:?}", model.activation()).to_lowercase();
                 let hidden = &widths[1..widths.len() - 1];
                 let hidden: String = hidden.iter().map(|h| format!("{h} {name} → ")).collect();
                 format!("multilayer perceptron {d} → {hidden}{k}")
             }
-            Self::Linear(_) => format!("linear {d} → {k}"),
-            Self::Kernel(model, _) => {
+            Body::Linear(_) => format!("linear {d} → {k}"),
+            Body::Kernel(model, _) => {
                 format!(
                     "kernel expansion {d} → {} centres → {k} ({:?})",
                     model.centres(),
                     model.kernel()
                 )
             }
-            Self::Conv(_, of) => {
+            Body::Conv(_, of) => {
                 let kind = match of.width {
                     Some(width) => format!("ResNet18 of width {width}"),
                     None => "convolutional network".into(),
@@ -318,28 +350,28 @@ fn moments(inputs: &Inputs, image: ImageShape) -> Vec<(f64, f64)> {
 
 macro_rules! each {
     ($self:ident, $model:ident => $body:expr) => {
-        match $self {
-            Self::Mlp($model) => $body,
-            Self::Linear($model) => $body,
-            Self::Kernel($model, _) => $body,
-            Self::Conv($model, _) => $body,
+        match &$self.body {
+            Body::Mlp($model) => $body,
+            Body::Linear($model) => $body,
+            Body::Kernel($model, _) => $body,
+            Body::Conv($model, _) => $body,
         }
     };
     ($self:ident, $tape:ident, $model:ident, $own:ident => $body:expr) => {
-        match $self {
-            Self::Mlp($model) => {
+        match &$self.body {
+            Body::Mlp($model) => {
                 let $own = &mut $tape.mlp;
                 $body
             }
-            Self::Linear($model) => {
+            Body::Linear($model) => {
                 let $own = &mut $tape.linear;
                 $body
             }
-            Self::Kernel($model, _) => {
+            Body::Kernel($model, _) => {
                 let $own = &mut $tape.kernel;
                 $body
             }
-            Self::Conv($model, _) => {
+            Body::Conv($model, _) => {
                 let $own = &mut $tape.conv;
                 $body
             }
@@ -354,6 +386,18 @@ pub struct NetworkTape {
     linear: <Linear as Model>::Tape,
     kernel: <KernelExpansion as Model>::Tape,
     conv: <ConvNet as Model>::Tape,
+    /// Seeds in the units of the last layer.
+    seeds: Vec<f32>,
+}
+
+impl Network {
+    /// Seeds with respect to the last layer: ∂f/∂g = scale.
+    fn own_seeds<'s>(&self, seeds: &'s [f32], own: &'s mut Vec<f32>) -> &'s [f32] {
+        let Some(units) = self.units else { return seeds };
+        own.clear();
+        own.extend(seeds.iter().map(|seed| seed * units.scale as f32));
+        own
+    }
 }
 
 impl Model for Network {
@@ -401,6 +445,9 @@ impl Model for Network {
         outputs: &mut [f32],
     ) {
         each!(self, tape, m, t => m.forward(theta, batch, pass, t, outputs));
+        if let Some(units) = self.units {
+            units.apply(outputs);
+        }
     }
 
     fn backward(
@@ -411,7 +458,10 @@ impl Model for Network {
         seeds: &[f32],
         gradient: &mut [f32],
     ) {
+        let mut own = std::mem::take(&mut tape.seeds);
+        let seeds = self.own_seeds(seeds, &mut own);
         each!(self, tape, m, t => m.backward(theta, batch, t, seeds, gradient));
+        tape.seeds = own;
     }
 
     fn has_input_gradient(&self) -> bool {
@@ -426,6 +476,9 @@ impl Model for Network {
         seeds: &[f32],
         gradient: &mut [f32],
     ) {
+        let mut own = std::mem::take(&mut tape.seeds);
+        let seeds = self.own_seeds(seeds, &mut own);
         each!(self, tape, m, t => m.input_gradient(theta, batch, t, seeds, gradient));
+        tape.seeds = own;
     }
 }

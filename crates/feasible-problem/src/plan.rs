@@ -8,29 +8,35 @@
 //! # Ok::<(), feasible_problem::Error>(())
 //! ```
 
-use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use feasible::certificate::Design;
-use feasible::{Learner, Model, Problem, ProblemDraft, Samples};
-use feasible_data::{Change, Encoder, Split, Table, TargetEncoder, UnknownCategories};
+use feasible::{Learner, Model, Problem, Samples, Targets};
+use feasible_data::{Change, Encoder, Table, TargetEncoder, UnknownCategories};
 
-use crate::clause::{Clause, SampledTable, changes, expand};
+use crate::blame::{at_clause, at_core};
+use crate::clause::{Clause, changes, expand};
+use crate::combination;
+use crate::conditioning;
 use crate::data::{Data, DataDraft};
 use crate::error::{Error, Result};
-use crate::gallery;
-use crate::held_out::Fingerprints;
-use crate::held_out::fingerprints::{Once, units};
+use crate::generalise::{Allowance, Sample, allowance};
+use crate::held_out::rows::Taken;
 use crate::loss::LossName;
 use crate::memory;
 use crate::network::{Network, output_width};
-use crate::recipe;
-use crate::room;
-use crate::settings::{DualSettings, Settings};
+use crate::rate::Among;
+use crate::recipe::{self, Circumstances};
+use crate::room::leave_room;
+use crate::sampled_table::SampledTable;
+use crate::settings::{DualSettings, LearnerSettings, Settings};
 use crate::spec::{
-    CertifySpec, DataSpec, Keep, ModelKind, ProblemSource, RequirementSpec, Spec, effect,
+    CertifySpec, DataSpec, Keep, LearnerName, Margins, ModelKind, ProblemSource, RequirementSpec,
+    Spec, effect,
 };
+use crate::units::OutputUnits;
 
 /// A checked plan. See the [module](self).
 #[derive(Clone, Debug)]
@@ -48,42 +54,10 @@ pub struct Plan {
     changes: Vec<Change>,
     train: Problem,
     validation: Option<Problem>,
-    /// Taken before columns of a large table were let go.
-    fingerprints: Option<Arc<Taken>>,
-}
-
-/// What test rows are called in messages.
-const TEST_ROWS: &str = "the test rows";
-
-/// What is asked of all columns of a table.
-#[derive(Debug)]
-struct Taken {
-    /// The rows that are trained and validated on.
-    fingerprints: Fingerprints,
-    /// Which reserved rows count, and which test rows.
-    reserve: Once,
-    test: Once,
-    /// Why test rows of a file of their own are not held out, if they are not; and rows drawn at random.
-    used: Option<(String, String)>,
-    repeated: Option<(String, String)>,
-}
-
-impl Taken {
-    fn of(draft: &DataDraft, spec: &Spec, spoken: &BTreeSet<String>) -> Self {
-        let DataDraft { table, split, encoder, target, images, .. } = draft;
-        let prints = fingerprints(table, split, encoder, target, images.is_some(), spoken);
-        let once = |rows| prints.once(table, rows);
-        let (reserve, test) = (once(&draft.reserve_rows), once(&split.test));
-        let refused = |compared: Result<()>| match compared {
-            Err(Error::Unfit { what, reason }) => Some((what, reason)),
-            _ => None,
-        };
-        let used = prints.compare_rows(table, &test.rows, TEST_ROWS).map(|_| ());
-        let pool = pool(split, &draft.reserve_rows, is_drawn(spec));
-        let repeated = prints.refuse_repeated(table, &pool);
-        let (used, repeated) = (refused(used), refused(repeated));
-        Self { reserve, test, used, repeated, fingerprints: prints }
-    }
+    /// The largest margin that is learned for each clause.
+    most_learned: Vec<f64>,
+    /// Taken before columns of a large table are freed.
+    pub(crate) taken: Option<Arc<Taken>>,
 }
 
 /// Data on their way, or those of another plan.
@@ -93,6 +67,14 @@ enum Loaded<'a> {
 }
 
 impl Loaded<'_> {
+    /// The targets of the training rows.
+    fn targets(&self) -> Result<Targets> {
+        Ok(match self {
+            Self::Now(draft) => draft.target.transform(&draft.table, &draft.split.train)?,
+            Self::Before(plan) => plan.data.train.targets().clone(),
+        })
+    }
+
     fn parts(&self) -> (&Table, &Encoder, &TargetEncoder) {
         match self {
             Self::Now(draft) => (&draft.table, &draft.encoder, &draft.target),
@@ -149,7 +131,11 @@ impl Plan {
         };
         (spec.data == *self.given || spec.data == self.spec.data)
             && reserve(&spec.certify) == reserve(&self.spec.certify)
-            && (self.data.table.taken().is_empty() || columns(spec) == columns(&self.spec))
+            && recipe::takes_validation(&spec.training)
+                == recipe::takes_validation(&self.spec.training)
+            && spec.objective.class_weights == self.spec.objective.class_weights
+            && (self.data.table.taken().is_empty()
+                || columns(spec) == columns(&self.spec) && spec.decision == self.spec.decision)
     }
 
     fn build(source: &ProblemSource, known: Option<&Self>) -> Result<Self> {
@@ -158,16 +144,13 @@ impl Plan {
         let mut spec = source.parse(&[])?;
         effect::check(source, &mut spec)?;
         spec.model.fill();
-        let images = spec.data.is_images();
-        for requirement in &mut spec.requirements {
-            recipe::fill_requirement(&spec.training, images, requirement);
-        }
-        let training = recipe::settings(&spec.training, images);
-        spec.training = recipe::fill(&spec.training, &training, images);
+        let circumstances = Circumstances::of(&spec);
+        let images = circumstances.images;
         if let Some(certify) = &mut spec.certify {
             certify.check(source)?;
             *certify = certify.filled();
         }
+        spec.fill_piecewise();
         let given = Arc::new(spec.data.clone());
         let loaded = match known.filter(|plan| plan.shares(&spec)) {
             Some(plan) => {
@@ -175,10 +158,22 @@ impl Plan {
                 Loaded::Before(plan)
             }
             None => {
-                let draft = DataDraft::load(source, &mut spec.data, spec.certify.as_ref())?;
+                let takes = recipe::takes_validation(&spec.training);
+                let draft = DataDraft::load(source, &mut spec.data, spec.certify.as_ref(), takes)?;
                 Loaded::Now(Box::new(draft))
             }
         };
+        let targets = loaded.targets()?;
+        let size_of = |loss: LossName| conditioning::size(&loss.losses().0, &targets);
+        let loss = objective_loss(&mut spec, loaded.parts().2);
+        let objective_size = size_of(loss);
+        for requirement in &mut spec.requirements {
+            let unit = requirement.loss.map_or(1.0, |loss| objective_size / size_of(loss));
+            recipe::fill_requirement(&spec.training, images, requirement, unit);
+        }
+        let rows = targets.len();
+        let training = recipe::settings(&spec.training, Circumstances { rows, ..circumstances });
+        spec.training = recipe::fill(&spec.training, &training, images);
         let (table, encoder, target) = loaded.parts();
         let expanded = expand(source, &spec.requirements, table, encoder)?;
         let mut clauses = Vec::new();
@@ -186,21 +181,24 @@ impl Plan {
             let attack = spec.evaluation.attack.clone().unwrap_or_default();
             clauses.extend(Clause::of(source, *from, requirement, encoder, target, &attack)?);
         }
-        let (data, fingerprints) = match loaded {
-            Loaded::Before(plan) => (plan.data.clone(), plan.fingerprints.clone()),
+        let (data, taken) = match loaded {
+            Loaded::Before(plan) => (plan.data.clone(), plan.taken.clone()),
             Loaded::Now(draft) => {
                 let mut spoken: BTreeSet<String> =
                     clauses.iter().flat_map(Clause::columns).map(String::from).collect();
                 let taken = draft.large.then(|| Arc::new(Taken::of(&draft, &spec, &spoken)));
                 spoken.extend(spec.certify.iter().filter_map(|certify| certify.unit.clone()));
-                (Arc::new(draft.encode(&spoken)?), taken)
+                spoken.extend(spec.decision.iter().filter_map(|decision| decision.per.clone()));
+                let class_weights = spec.objective.class_weights.as_ref();
+                (Arc::new(draft.encode(source, &spoken, class_weights)?), taken)
             }
         };
         for clause in &mut clauses {
             let own = spec.requirements[clause.from].start;
-            clause.start = own.unwrap_or(training.start);
+            clause.size = conditioning::size(&clause.loss, &targets);
+            clause.start = own.unwrap_or(training.start * objective_size / clause.size);
         }
-        let loss = objective_loss(&mut spec, &data);
+        combination::check_counts(source, &spec, loss, &data)?;
         if spec.objective.measured_by.is_some()
             && (data.validation.is_none() || spec.training.keep != Some(Keep::Best))
         {
@@ -213,7 +211,15 @@ impl Plan {
                 "has no effect: a flip rate is of classes, and a number is predicted. Remove it";
             return Err(source.at("evaluation.counterfactual", message));
         }
-        let weight_decay = spec.objective.weight_decay.unwrap_or(0.0);
+        let weight_decay = match (spec.objective.weight_decay, training.learner) {
+            (Some(given), _) => given,
+            (None, LearnerSettings::Exact(_)) => 0.0,
+            (None, LearnerSettings::FirstOrder(_)) => {
+                let (recipe, kind) = (spec.training.recipe, spec.model.kind);
+                recipe::weight_decay(recipe, kind, images, rows, objective_size)
+            }
+        };
+        spec.objective.weight_decay = Some(weight_decay);
         let outputs = output_width(&data.target, loss);
         let inputs = data.train.inputs();
         let shape = spec.model.settings(inputs.width());
@@ -224,11 +230,39 @@ impl Plan {
                     other => source.at("model", other.to_string()),
                 },
             )?;
+        let model = match training.learner {
+            LearnerSettings::FirstOrder(_) if loss.is_of_numbers() => model
+                // The log of an expectation has units of its own.
+                .in_units(OutputUnits::of(&targets).filter(|_| loss != LossName::Poisson))
+                .map_err(|e| placed_at_target(source, e))?,
+            _ => model,
+        };
         fits(source, &spec, &memory::estimate(&data, &model, &training, &[], 1))?;
         if let (Some(certify), Some(reserve)) = (&spec.certify, &data.reserve) {
             leave_room(source, certify, &data, reserve, &model, &mut clauses)?;
         }
         let augmentation = spec.data.augment.zip(data.image_shape());
+        // Rows that are looked at later, for each that there is for validation.
+        let held = data.validation.as_ref().map_or(0, |samples| samples.len());
+        let later = data.test.as_ref().map_or(held, |samples| samples.len());
+        let by_itself = recipe::takes_validation(&spec.training);
+        let positives = match &targets {
+            Targets::Classes(classes) => {
+                classes.iter().filter(|&&class| class == 1).count() as f64 / rows.max(1) as f64
+            }
+            _ => 0.5,
+        };
+        let sample = Sample {
+            ahead: later as f64 / held.max(1) as f64,
+            positives,
+            requirements: clauses.len(),
+            width: model.output_width(),
+        };
+        let most_learned = RefCell::new(vec![0.0; clauses.len()]);
+        let sampled_training = || {
+            let (rows, unknown) = (&data.split.train, UnknownCategories::Reject);
+            SampledTable::new(&data.table, rows, &data.train, &data.encoder, unknown)
+        };
         let build = |samples: &Arc<Samples>, rows: &[u32], part: &str| {
             let mut sampled = SampledTable::new(
                 &data.table,
@@ -248,9 +282,36 @@ impl Plan {
             }
             let objective = draft.clone();
             let mut lists = 0_u64;
-            for clause in &clauses {
-                let requirement = clause.tightened().on(&mut sampled);
-                let Some(requirement) = requirement.map_err(|e| at_clause(source, e))? else {
+            for (at, clause) in clauses.iter().enumerate() {
+                let mut tightened = clause.tightened();
+                let mut requirement =
+                    tightened.on(&mut sampled).map_err(|e| at_clause(source, e))?;
+                if part == "validation" {
+                    // Room for a certificate is room for rows to come.
+                    let ahead = if clause.room > 0.0 { 0.0 } else { sample.ahead };
+                    let of = Sample { ahead, ..sample };
+                    let judged = match (training.margins, &requirement) {
+                        (Margins::Learned, Some(stated)) => {
+                            let class = match clause.class {
+                                Some(Among::Class(class)) => Some(class),
+                                Some(Among::Others(_)) | None => None,
+                            };
+                            allowance(stated, class, of)
+                        }
+                        (_, found) => {
+                            let is_chance = found.is_none() && by_itself;
+                            Allowance { is_chance, ..Allowance::default() }
+                        }
+                    };
+                    let on = if judged.is_chance { &mut sampled_training() } else { &mut sampled };
+                    if !judged.is_chance {
+                        tightened.room = judged.on_validation;
+                        most_learned.borrow_mut()[at] = judged.most_learned;
+                    }
+                    let found = tightened.tightened().on(on);
+                    requirement = found.map_err(|e| at_clause(source, e))?;
+                }
+                let Some(requirement) = requirement else {
                     let key = clause.empty_key(&sampled).map_err(|e| at_clause(source, e))?;
                     let message = format!(
                         "'{}' speaks of no {part} row: check `{key}`, or the split",
@@ -291,6 +352,7 @@ impl Plan {
             }
         }
         let changes = reported(source, &spec, &data, &clauses)?;
+        combination::check_decision(source, &spec, &data, &clauses, &changes)?;
         let name = source.name().to_string();
         let settings = Settings { objective: loss, weight_decay, training };
         let plan = Self {
@@ -305,7 +367,8 @@ impl Plan {
             changes,
             train,
             validation,
-            fingerprints,
+            most_learned: most_learned.into_inner(),
+            taken,
         };
         let estimate = plan.estimate();
         fits(source, &plan.spec, &estimate)?;
@@ -322,7 +385,7 @@ impl Plan {
         memory::estimate(&self.data, &self.model, training, &requirements, views)
     }
 
-    /// How many of so many trainings fit into memory at the same time, one at least.
+    /// How many of the trainings that are wanted fit into memory at the same time, one at least.
     pub fn at_once(&self, wanted: usize) -> usize {
         let estimate = self.estimate();
         memory::at_once(estimate.shared, estimate.each, wanted)
@@ -335,6 +398,11 @@ impl Plan {
         if !(0.0..=1e9).contains(&checkpoint.seconds) {
             let message = "is a number of seconds: at least 0, and at most 1e9";
             return Err(source.at("training.checkpoint.seconds", message));
+        }
+        let most = self.settings.training.seconds;
+        if most.is_some_and(|seconds| !(seconds > 0.0 && seconds <= 1e9)) {
+            let message = "is a number of seconds: more than 0, and at most 1e9";
+            return Err(source.at("training.seconds", message));
         }
         if checkpoint.epochs == 0 {
             return Err(source.at("training.checkpoint.epochs", "must be at least 1"));
@@ -414,88 +482,10 @@ impl Plan {
         Ok(certify.design()?)
     }
 
-    /// What the rows that are trained and validated on look like, and the units they belong to, if any.
-    pub fn fingerprints(&self) -> Cow<'_, Fingerprints> {
-        match self.unit().map(|unit| self.fingerprints_by(unit)) {
-            // A checked plan has a unit for every row.
-            Some(Ok(prints)) => Cow::Owned(prints),
-            _ => self.fingerprints_of_rows(),
-        }
-    }
-
-    fn fingerprints_of_rows(&self) -> Cow<'_, Fingerprints> {
-        if let Some(taken) = &self.fingerprints {
-            return Cow::Borrowed(&taken.fingerprints);
-        }
-        let Data { table, split, encoder, target, images, .. } = &*self.data;
-        let spoken = self.clauses.iter().flat_map(Clause::columns).map(String::from).collect();
-        Cow::Owned(fingerprints(table, split, encoder, target, images.is_some(), &spoken))
-    }
-
-    /// The fingerprints with the units that the rows belong to by this column.
-    ///
-    /// # Errors
-    /// A column that does not exist, or without a cell in some row.
-    pub fn fingerprints_by(&self, unit: &str) -> Result<Fingerprints> {
-        let used = used(&self.data.split);
-        self.fingerprints_of_rows().into_owned().with_units(&self.data.table, &used, unit)
-    }
-
-    /// The column that says which rows count as one.
-    pub fn unit(&self) -> Option<&str> {
-        self.spec.certify.as_ref()?.unit.as_deref()
-    }
-
-    /// Refuses held-out rows if copies of them were trained on: test rows of a file of their own that are
-    /// those of the training; rows drawn from a table that repeats every row, unless units say which.
-    ///
-    /// # Errors
-    /// Such rows.
-    pub fn refuse_used(&self, rows: &[u32], unit: Option<&str>) -> Result<()> {
-        let Data { table, split, reserve_rows, images, .. } = &*self.data;
-        if images.is_some() {
-            return Ok(());
-        }
-        let reserved = rows.iter().all(|row| reserve_rows.binary_search(row).is_ok());
-        let by_file = !reserved && !self.is_drawn();
-        match &self.fingerprints {
-            _ if unit.is_some() && !by_file => Ok(()),
-            Some(taken) => {
-                let refused = if by_file { &taken.used } else { &taken.repeated };
-                refused.clone().map_or(Ok(()), |(what, reason)| Err(Error::unfit(what, reason)))
-            }
-            None if by_file => {
-                let prints = self.fingerprints_of_rows();
-                prints.compare_rows(table, rows, TEST_ROWS).map(|_| ())
-            }
-            None => {
-                let pool = pool(split, reserve_rows, self.is_drawn());
-                self.fingerprints_of_rows().refuse_repeated(table, &pool)
-            }
-        }
-    }
-
-    /// Whether test rows are drawn from the table that training rows are drawn from.
-    fn is_drawn(&self) -> bool {
-        is_drawn(&self.spec)
-    }
-
-    /// Which of some held-out rows count, given how they repeat each other.
-    pub fn once(&self, rows: &[u32]) -> Once {
-        let Some(taken) = &self.fingerprints else {
-            return self.fingerprints_of_rows().once(&self.data.table, rows);
-        };
-        let reserved = rows.iter().all(|row| self.data.reserve_rows.binary_search(row).is_ok());
-        let Once { rows: counted, repetition } =
-            if reserved { &taken.reserve } else { &taken.test };
-        let counts = |row: &&u32| counted.binary_search(row).is_ok();
-        Once { rows: rows.iter().filter(counts).copied().collect(), repetition: *repetition }
-    }
-
-    /// The data, without what only validating and testing need: the rest of the plan is let go.
+    /// The data, without what only validating and testing need; the rest of the plan is dropped.
     pub fn into_training_data(self) -> Arc<Data> {
-        let Self { data, train, validation, fingerprints, .. } = self;
-        drop((train, validation, fingerprints));
+        let Self { data, train, validation, taken, .. } = self;
+        drop((train, validation, taken));
         Arc::try_unwrap(data).map_or_else(|shared| shared, |data| Arc::new(data.of_training()))
     }
 
@@ -539,12 +529,28 @@ impl Plan {
     pub fn learner(&self, seed: u64) -> Learner {
         let (recipe, images) = (self.spec.training.recipe, self.spec.data.is_images());
         let training = &self.settings.training;
+        let targets = self.data.train.targets();
+        let size = conditioning::size(&self.settings.objective.losses().0, targets);
         let own = |clause: &Clause| {
-            let given = self.spec.requirements[clause.from].dual?;
-            Some((clause.name.clone(), recipe::dual(recipe, images, &given, training.epochs)))
+            let dual = match self.spec.requirements[clause.from].dual {
+                Some(given) => {
+                    let by_batch = training.learner.name() == LearnerName::Simultaneous;
+                    recipe::dual(recipe, images, &given, training.epochs, by_batch)
+                }
+                // In the units of its multiplier.
+                None if size != clause.size => {
+                    training.learner.first_order()?.dual.scaled(size / clause.size, clause.size)
+                }
+                None => return None,
+            };
+            Some((clause.name.clone(), dual))
         };
         let own: Vec<(String, DualSettings)> = self.clauses.iter().filter_map(own).collect();
-        training.learner(seed, &own, self.validation.as_ref())
+        let learner = training.learner(seed, &own, self.validation.as_ref(), size);
+        match training.margins {
+            Margins::Learned => learner.learn_margins(self.most_learned.clone()),
+            Margins::Stated => learner,
+        }
     }
 
     /// Number of multipliers.
@@ -586,99 +592,17 @@ fn fits(source: &ProblemSource, spec: &Spec, estimate: &memory::Estimate) -> Res
     Err(source.at(key, message))
 }
 
-/// What the rows that are trained and validated on look like; requirements speak of the columns `spoken`.
-fn fingerprints(
-    table: &Table,
-    split: &Split,
-    encoder: &Encoder,
-    target: &TargetEncoder,
-    images: bool,
-    spoken: &BTreeSet<String>,
-) -> Fingerprints {
-    let mut needed = spoken.clone();
-    needed.extend(encoder.variables().iter().map(|variable| variable.column.clone()));
-    needed.insert(target.column().to_string());
-    needed.extend(images.then(|| gallery::DIGEST.to_string()));
-    Fingerprints::of(table, &used(split), &needed)
-}
-
-/// Whether test rows are drawn from the table that training rows are drawn from.
-fn is_drawn(spec: &Spec) -> bool {
-    spec.data.split.as_ref().is_some_and(|split| split.test.is_some())
-}
-
-/// The rows of which those that are held out were drawn.
-fn pool(split: &Split, reserve: &[u32], drawn: bool) -> Vec<u32> {
-    let test = if drawn { &split.test[..] } else { &[] };
-    [&split.train[..], &split.validation, reserve, test].concat()
-}
-
-/// Rows that are trained or validated on.
-fn used(split: &Split) -> Vec<u32> {
-    [&split.train[..], &split.validation].concat()
-}
-
-/// Tightens the clauses so that the reserve will certify what is trained.
-fn leave_room(
-    source: &ProblemSource,
-    certify: &CertifySpec,
-    data: &Data,
-    reserve: &Arc<Samples>,
-    model: &Network,
-    clauses: &mut [Clause],
-) -> Result<()> {
-    let design = certify.design().map_err(|error| source.at("certify", error.to_string()))?;
-    let rooms = certify.ladder.iter().flatten().copied().chain(certify.room);
-    // The rungs of a ladder are plans of their own; this one only has to be possible.
-    let room = rooms.fold(0.0, f64::max);
-    let each = design.delta.among(clauses.len());
-    // Units count, not rows.
-    let per_row = match &certify.unit {
-        Some(unit) => {
-            let units = units(&data.table, &data.reserve_rows, unit)?;
-            let last = units.iter().max().map_or(0, |last| *last as usize + 1);
-            last as f64 / units.len().max(1) as f64
-        }
-        None => 1.0,
-    };
-    let mut sampled = SampledTable::new(
-        &data.table,
-        &data.reserve_rows,
-        reserve,
-        &data.encoder,
-        UnknownCategories::MatchNothing,
-    );
-    for clause in clauses {
-        let requirement = clause.on(&mut sampled).map_err(|error| at_clause(source, error))?;
-        let requirement = requirement.ok_or_else(|| {
-            let message = format!("'{}' speaks of no reserved row: keep more back", clause.name);
-            source.at("certify.reserve", message)
-        })?;
-        let at = |delta| {
-            let width = model.output_width();
-            room::margin(&requirement, clause.bound, width, &design, delta, room, per_row)
-        };
-        // Room for a certificate of its own; at the least, for one together with the others.
-        let margin = at(each).or_else(|_| at(design.delta)).map_err(|error| match error {
-            Error::Core(feasible::Error::TooFewRows { .. }) => {
-                source.at("certify", room::too_few(&clause.name, error))
-            }
-            Error::Core(core) => {
-                source.at(&format!("requirement[{}]", clause.from), core.to_string())
-            }
-            other => other,
-        })?;
-        clause.room = margin;
-    }
-    Ok(())
-}
-
-fn objective_loss(spec: &mut Spec, data: &Data) -> LossName {
-    let usual = match data.target.classes() {
+fn objective_loss(spec: &mut Spec, target: &TargetEncoder) -> LossName {
+    let usual = match target.classes() {
         Some(_) => LossName::CrossEntropy,
         None => LossName::Squared,
     };
     *spec.objective.loss.get_or_insert(usual)
+}
+
+/// An error about the units of the target.
+fn placed_at_target(source: &ProblemSource, error: Error) -> Error {
+    source.at("data.target", error.to_string())
 }
 
 /// The changes to report: those the file names, or those of requirements and of the data set.
@@ -703,54 +627,4 @@ fn reported(
         }
     }
     Ok(all)
-}
-
-/// An error of a requirement on its rows, at the key it names.
-fn at_clause(source: &ProblemSource, error: Error) -> Error {
-    let Error::Requirement { index, key, error, .. } = error else { return error };
-    let at = format!("requirement[{index}].{key}");
-    match *error {
-        Error::Data(error) => source.about(&at, error),
-        other => source.at(&at, other.to_string()),
-    }
-}
-
-/// An error of the core, at its cause: the objective, or the first requirement that fails without the others.
-fn at_core(
-    source: &ProblemSource,
-    clauses: &[Clause],
-    sampled: &mut SampledTable<'_>,
-    objective: &ProblemDraft,
-    model: &Network,
-    error: feasible::Error,
-) -> Error {
-    let fails = |draft: ProblemDraft| match draft.check() {
-        Ok(problem) => problem.check_model(model).is_err(),
-        Err(_) => true,
-    };
-    let setting = match &error {
-        feasible::Error::Setting { setting, .. } => setting.rsplit(": ").next().unwrap_or(setting),
-        _ => "",
-    };
-    if let feasible::Error::DuplicateName { name } = &error
-        && let Some(clause) = clauses.iter().rev().find(|clause| clause.name == *name)
-    {
-        return source.at(&format!("requirement[{}].name", clause.from), error.to_string());
-    }
-    if fails(objective.clone()) {
-        let key = if setting == "weight decay" { "objective.weight_decay" } else { "objective" };
-        return source.at(key, error.to_string());
-    }
-    for clause in clauses {
-        let Ok(Some(requirement)) = clause.tightened().on(sampled) else { continue };
-        if fails(objective.clone().subject_to(requirement)) {
-            let section = format!("requirement[{}]", clause.from);
-            let key = match setting {
-                "margin" | "start" | "all_but" => format!("{section}.{setting}"),
-                _ => section,
-            };
-            return source.at(&key, error.to_string());
-        }
-    }
-    Error::Core(error)
 }

@@ -4,8 +4,8 @@
 //!   epoch, all epochs, the last iterate.
 //! - `feasible`: what meets the requirements: a smaller primal rate that falls to 0 along a cosine,
 //!   so that the last iterates stand still; a dual optimiser that forgets early violations; the
-//!   best feasible iterate. Its numbers were chosen among some thirty settings by looking at
-//!   Adult and COMPAS, test rows included. Pointwise invariance is treated apart, see `Invariance`.
+//!   best feasible iterate on validation rows; margins that are learned from them. Batches and epochs follow from the
+//!   number of rows, see `Length`; pointwise invariance is treated apart, see `Invariance`.
 
 use feasible::Schedule;
 
@@ -14,8 +14,8 @@ use crate::settings::{
     MeasuredOn, OptimiserSettings, TrainingSettings,
 };
 use crate::spec::{
-    CheckpointSpec, DualMethodName, DualSpec, Keep, LearnerName, OptimiserName, Recipe,
-    RequirementKind, RequirementSpec, ScheduleSpec, TrainingSpec,
+    CheckpointSpec, DualMethodName, DualSpec, Keep, LearnerName, Margins, ModelKind, OptimiserName,
+    Recipe, RequirementKind, RequirementSpec, ScheduleSpec, Spec, TrainingSpec,
 };
 
 /// Seconds between checkpoints, unless told otherwise: a checkpoint of a large table takes a few
@@ -25,27 +25,120 @@ pub const CHECKPOINT_SECONDS: f64 = 10.0;
 /// The numbers of a recipe.
 struct Numbers {
     learner: LearnerName,
-    epochs: u64,
-    batch_size: usize,
+    /// The learner where averages of a single view are required, rates and losses. A dual step an epoch lets θ
+    /// overshoot in between, and many such requirements take turns at being violated; a step with
+    /// every batch does not.
+    learner_of_averages: LearnerName,
+    length: Length,
     optimiser: OptimiserName,
     rate: f64,
     schedule: ScheduleSpec,
     dual_method: DualMethodName,
     dual_rate: f64,
+    /// The same for a learner whose multipliers move with every batch, of which there are many.
+    dual_rate_by_batch: f64,
     dual_beta1: f64,
     dual_beta2: f64,
     dual_schedule: ScheduleSpec,
     keep: Keep,
-    patience: u64,
+    /// The share of the epochs without a better iterate after which training ends; 0 for never.
+    patience: f64,
     /// The margin of average requirements between two views: on other rows an average is
     /// a little larger as often as a little smaller.
     average_margin: f64,
     invariance: Option<Invariance>,
+    /// Whether margins of average requirements are learned from validation rows.
+    margins: Margins,
     /// Rows that an epoch is measured on.
     measure_on: Option<usize>,
     /// Whether the search for infeasibility, hundreds of passes over everyone, is worth its time.
     look_for_infeasibility: bool,
 }
+
+/// Batches and epochs.
+enum Length {
+    Fixed {
+        epochs: u64,
+        batch_size: usize,
+    },
+    /// For so many steps on θ in all, within these epochs. Small tables get smaller batches, so that an
+    /// epoch has at least about [`BATCHES`] of them.
+    Steps {
+        steps: u64,
+        least: u64,
+        most: u64,
+        batch_size: usize,
+    },
+}
+
+/// Batches that an epoch of a small table has, about.
+const BATCHES: usize = 16;
+/// The smallest batch.
+const SMALLEST_BATCH: usize = 8;
+
+impl Length {
+    /// Rows per batch, for so many training rows.
+    fn batch_size(&self, rows: usize) -> usize {
+        match *self {
+            Self::Fixed { batch_size, .. } => batch_size,
+            Self::Steps { batch_size, .. } => {
+                (rows / BATCHES).next_power_of_two().clamp(SMALLEST_BATCH, batch_size)
+            }
+        }
+    }
+
+    /// Epochs of batches of this size.
+    fn epochs(&self, rows: usize, batch_size: usize) -> u64 {
+        match *self {
+            Self::Fixed { epochs, .. } => epochs,
+            Self::Steps { steps, least, most, .. } => {
+                let batches = rows.div_ceil(batch_size.max(1)).max(1) as u64;
+                (steps / batches).clamp(least, most)
+            }
+        }
+    }
+}
+
+/// What a recipe goes by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Circumstances {
+    /// Whether the data are images.
+    pub images: bool,
+    /// Training rows.
+    pub rows: usize,
+    /// Whether the average of a loss or a rate is required, rather than invariance alone.
+    pub averages: bool,
+}
+
+impl Circumstances {
+    /// Those of a problem, before its rows are counted.
+    pub fn of(spec: &Spec) -> Self {
+        let averages = |requirement: &RequirementSpec| {
+            let compares = requirement.loss.is_some_and(|loss| loss.losses().0.compares_views());
+            requirement.kind == RequirementKind::Average && !compares
+        };
+        let images = spec.data.is_images();
+        Self { images, rows: 0, averages: spec.requirements.iter().any(averages) }
+    }
+}
+
+/// Whether a share of the training rows is taken for validation where the file gives none: to choose the
+/// iterate, and to learn margins.
+pub fn takes_validation(training: &TrainingSpec) -> bool {
+    training.recipe == Recipe::Feasible
+        && training.learner != Some(LearnerName::Exact)
+        && training.keep != Some(Keep::Last)
+}
+
+/// α of the weight decay α/2 ‖θ‖² of a network, for so many training rows and an objective of this size. As a prior on θ it
+/// fades with the rows: it keeps networks of small tables from being too sure, and large tables do not notice.
+pub fn weight_decay(recipe: Recipe, model: ModelKind, images: bool, rows: usize, size: f64) -> f64 {
+    let network = model == ModelKind::Mlp && !images && recipe == Recipe::Feasible;
+    if network { DECAY * size / rows.max(1) as f64 } else { 0.0 }
+}
+
+/// α times the rows, for an objective of size 1.
+const DECAY: f64 = 0.5;
 
 /// How a recipe treats pointwise requirements between two views.
 ///
@@ -62,40 +155,44 @@ struct Invariance {
 
 const PAPER: Numbers = Numbers {
     learner: LearnerName::Alternating,
-    epochs: 300,
-    batch_size: 128,
+    learner_of_averages: LearnerName::Alternating,
+    length: Length::Fixed { epochs: 300, batch_size: 128 },
     optimiser: OptimiserName::Adam,
     rate: 0.1,
     schedule: ScheduleSpec::Constant,
     dual_method: DualMethodName::Adam,
     dual_rate: 0.01,
+    dual_rate_by_batch: 0.01,
     dual_beta1: 0.9,
     dual_beta2: 0.999,
     dual_schedule: ScheduleSpec::Constant,
     keep: Keep::Last,
-    patience: 0,
+    patience: 0.0,
     average_margin: 0.0,
     invariance: None,
+    margins: Margins::Stated,
     measure_on: None,
     look_for_infeasibility: true,
 };
 
 const FEASIBLE: Numbers = Numbers {
     learner: LearnerName::Alternating,
-    epochs: 80,
-    batch_size: 128,
+    learner_of_averages: LearnerName::Simultaneous,
+    length: Length::Steps { steps: 18_000, least: 20, most: 400, batch_size: 128 },
     optimiser: OptimiserName::Adam,
     rate: 0.003,
     schedule: ScheduleSpec::Cosine { over: None, floor: 0.0 },
     dual_method: DualMethodName::Adam,
     dual_rate: 0.1,
+    dual_rate_by_batch: 0.01,
     dual_beta1: 0.9,
     dual_beta2: 0.9,
     dual_schedule: ScheduleSpec::Constant,
     keep: Keep::Best,
-    patience: 0,
+    patience: 0.5,
     average_margin: 0.5,
     invariance: Some(Invariance { start: 30.0, margin: 0.98, fall: 0.6 }),
+    margins: Margins::Learned,
     measure_on: None,
     look_for_infeasibility: true,
 };
@@ -105,10 +202,12 @@ const FEASIBLE: Numbers = Numbers {
 /// by plain ascent, whose steps fall with the violation.
 const PAPER_IMAGES: Numbers = Numbers {
     learner: LearnerName::Simultaneous,
-    epochs: 100,
+    learner_of_averages: LearnerName::Simultaneous,
+    length: Length::Fixed { epochs: 100, batch_size: 128 },
     rate: 0.001,
     dual_method: DualMethodName::Ascent,
     dual_rate: 0.005,
+    dual_rate_by_batch: 0.005,
     keep: Keep::Best,
     measure_on: Some(1000),
     look_for_infeasibility: false,
@@ -117,9 +216,10 @@ const PAPER_IMAGES: Numbers = Numbers {
 
 /// Images, in fewer epochs: the rate falls to 0 along a cosine.
 const FEASIBLE_IMAGES: Numbers = Numbers {
-    epochs: 30,
+    length: Length::Fixed { epochs: 30, batch_size: 128 },
     schedule: ScheduleSpec::Cosine { over: None, floor: 0.0 },
     dual_rate: 0.02,
+    dual_rate_by_batch: 0.02,
     ..PAPER_IMAGES
 };
 
@@ -137,23 +237,36 @@ impl Recipe {
     }
 }
 
+/// The seed, where none is given.
+pub const SEED: u64 = 0;
 /// Where multipliers start, as in the paper.
 pub const MULTIPLIERS_START: f64 = 1.0;
 
-/// The settings of a training, for tables or for images: what `spec` leaves open is the recipe's.
-pub fn settings(spec: &TrainingSpec, images: bool) -> TrainingSettings {
-    let recipe = spec.recipe.numbers(images);
-    let exact = spec.learner.unwrap_or(recipe.learner) == LearnerName::Exact;
-    let usual_epochs = if exact { EXACT_ITERATIONS } else { recipe.epochs };
+/// The settings of a training under these circumstances: what `spec` leaves open is the recipe's.
+pub fn settings(spec: &TrainingSpec, of: Circumstances) -> TrainingSettings {
+    let recipe = spec.recipe.numbers(of.images);
+    let usual = if of.averages { recipe.learner_of_averages } else { recipe.learner };
+    let learner = spec.learner.unwrap_or(usual);
+    let exact = learner == LearnerName::Exact;
+    let batch_size = spec.batch_size.unwrap_or_else(|| recipe.length.batch_size(of.rows));
+    let usual_epochs = match exact {
+        true => EXACT_ITERATIONS,
+        false => recipe.length.epochs(of.rows, batch_size),
+    };
     let epochs = spec.epochs.unwrap_or(usual_epochs);
     let checkpoint = spec.checkpoint.unwrap_or_default();
     TrainingSettings {
-        seed: spec.seed.unwrap_or(0),
+        seed: spec.seed.unwrap_or(SEED),
         threads: spec.threads.unwrap_or(1),
         epochs,
+        seconds: spec.seconds,
         start: spec.start.unwrap_or(MULTIPLIERS_START),
         keep: spec.keep.unwrap_or(if exact { Keep::Last } else { recipe.keep }),
-        patience: spec.patience.unwrap_or(recipe.patience),
+        margins: spec.margins.unwrap_or(recipe.margins),
+        patience: spec.patience.unwrap_or(match exact {
+            true => 0,
+            false => (recipe.patience * epochs as f64).ceil() as u64,
+        }),
         stop_when_feasible: spec.stop_when_feasible.unwrap_or(false),
         // What the learner itself goes by, so that training and evaluation agree.
         // What single precision can tell apart.
@@ -165,14 +278,17 @@ pub fn settings(spec: &TrainingSpec, images: bool) -> TrainingSettings {
             epochs: checkpoint.epochs.unwrap_or(u64::MAX),
             seconds: checkpoint.seconds.unwrap_or(CHECKPOINT_SECONDS),
         },
-        learner: match spec.learner.unwrap_or(recipe.learner) {
+        learner: match learner {
             // Its default is the proximal step, which has no rate of its own.
             LearnerName::Exact => {
                 let rate = spec.dual.and_then(|dual| dual.rate);
                 let ascent = |rate| ExactDual::Ascent { rate };
                 LearnerSettings::Exact(rate.map_or(ExactDual::Proximal, ascent))
             }
-            learner => LearnerSettings::FirstOrder(first_order(spec, images, learner, epochs)),
+            learner => {
+                let settings = first_order(spec, of.images, learner, epochs, batch_size);
+                LearnerSettings::FirstOrder(settings)
+            }
         },
     }
 }
@@ -182,6 +298,7 @@ fn first_order(
     images: bool,
     learner: LearnerName,
     epochs: u64,
+    batch_size: usize,
 ) -> FirstOrderSettings {
     let recipe = spec.recipe.numbers(images);
     let simultaneous = learner == LearnerName::Simultaneous;
@@ -189,7 +306,7 @@ fn first_order(
     FirstOrderSettings {
         simultaneous,
         measured_on: measure_on.map_or(MeasuredOn::All, MeasuredOn::Rows),
-        batch_size: spec.batch_size.unwrap_or(recipe.batch_size),
+        batch_size,
         optimiser: match spec.optimiser.unwrap_or(recipe.optimiser) {
             OptimiserName::Adam => OptimiserSettings::Adam,
             OptimiserName::Adamw => OptimiserSettings::AdamW,
@@ -197,12 +314,18 @@ fn first_order(
         },
         rate: spec.rate.unwrap_or(recipe.rate),
         schedule: schedule(spec.schedule.unwrap_or(recipe.schedule), epochs),
-        dual: dual(spec.recipe, images, &spec.dual.unwrap_or_default(), epochs),
+        dual: dual(spec.recipe, images, &spec.dual.unwrap_or_default(), epochs, simultaneous),
     }
 }
 
-/// A dual optimiser over so many epochs: what `given` leaves open is the recipe's.
-pub fn dual(recipe: Recipe, images: bool, given: &DualSpec, epochs: u64) -> DualSettings {
+/// A dual optimiser over a number of epochs: what `given` leaves open is the recipe's.
+pub fn dual(
+    recipe: Recipe,
+    images: bool,
+    given: &DualSpec,
+    epochs: u64,
+    simultaneous: bool,
+) -> DualSettings {
     let recipe = recipe.numbers(images);
     DualSettings {
         method: match given.method.unwrap_or(recipe.dual_method) {
@@ -217,7 +340,10 @@ pub fn dual(recipe: Recipe, images: bool, given: &DualSpec, epochs: u64) -> Dual
                 nu: given.nu.unwrap_or(0.0),
             },
         },
-        rate: given.rate.unwrap_or(recipe.dual_rate),
+        rate: given.rate.unwrap_or(match simultaneous {
+            true => recipe.dual_rate_by_batch,
+            false => recipe.dual_rate,
+        }),
         every: given.every.unwrap_or(1),
         schedule: schedule(given.schedule.unwrap_or(recipe.dual_schedule), epochs),
     }
@@ -254,6 +380,8 @@ pub fn fill(spec: &TrainingSpec, settings: &TrainingSettings, images: bool) -> T
         seed: Some(settings.seed),
         threads: Some(settings.threads),
         keep: Some(settings.keep),
+        seconds: settings.seconds,
+        margins: first_order.map(|_| settings.margins),
         patience: Some(settings.patience),
         stop_when_feasible: Some(settings.stop_when_feasible),
         tolerance: Some(settings.tolerance),
@@ -297,8 +425,13 @@ fn written(dual: &DualSettings, schedule: ScheduleSpec) -> DualSpec {
 }
 
 /// Fills in what a requirement leaves open. `training` is as the file gives it: a start or a
-/// dual optimiser given there is kept to.
-pub fn fill_requirement(training: &TrainingSpec, images: bool, requirement: &mut RequirementSpec) {
+/// dual optimiser given there is kept to. A multiplier of the requirement is worth `unit` of one between losses of size 1.
+pub fn fill_requirement(
+    training: &TrainingSpec,
+    images: bool,
+    requirement: &mut RequirementSpec,
+    unit: f64,
+) {
     let between_views = requirement.loss.is_some_and(|loss| loss.losses().0.compares_views());
     let exact = training.learner == Some(LearnerName::Exact);
     let recipe = training.recipe.numbers(images);
@@ -314,13 +447,51 @@ pub fn fill_requirement(training: &TrainingSpec, images: bool, requirement: &mut
     };
     let margin = *requirement.margin.get_or_insert(invariance.margin);
     if training.start.is_none() {
-        requirement.start.get_or_insert(invariance.start);
+        requirement.start.get_or_insert(unit * invariance.start);
     }
     if training.dual.is_none() {
         requirement.dual.get_or_insert(DualSpec {
             method: Some(DualMethodName::Ascent),
-            rate: Some(invariance.fall / ((1.0 - margin) * limit)),
+            rate: Some(unit * invariance.fall / ((1.0 - margin) * limit)),
             ..DualSpec::default()
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn length(rows: usize) -> (usize, u64) {
+        let of = Circumstances { rows, ..Circumstances::default() };
+        let settings = settings(&TrainingSpec::default(), of);
+        let batch_size = settings.learner.first_order().map(|of| of.batch_size);
+        (batch_size.unwrap_or(0), settings.epochs)
+    }
+
+    #[test]
+    fn small_tables_get_smaller_batches_and_more_epochs() {
+        assert_eq!(length(99), (8, 400));
+        assert_eq!(length(560), (64, 400));
+        assert_eq!(length(29_304), (128, 78));
+        assert_eq!(length(1_000_000), (128, 20));
+        for rows in [1, 2, 10, 99, 1000, 5000, 30_000, 1_000_000] {
+            let (batch_size, epochs) = length(rows);
+            let steps = rows.div_ceil(batch_size) as u64 * epochs;
+            assert!(steps >= 400, "{rows} rows: {steps} steps");
+        }
+    }
+
+    #[test]
+    fn the_paper_and_what_a_file_says_are_kept_to() {
+        let paper = TrainingSpec { recipe: Recipe::Paper, ..TrainingSpec::default() };
+        let of = Circumstances { rows: 200, averages: true, ..Circumstances::default() };
+        let found = settings(&paper, of);
+        assert_eq!((found.epochs, found.patience, found.margins), (300, 0, Margins::Stated));
+        assert_eq!(found.learner.name(), LearnerName::Alternating);
+        let given = TrainingSpec { batch_size: Some(50), epochs: Some(7), ..paper };
+        let found = settings(&given, of);
+        assert_eq!(found.learner.first_order().map(|of| of.batch_size), Some(50));
+        assert_eq!(found.epochs, 7);
     }
 }

@@ -28,6 +28,27 @@ pub(crate) fn task(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ["classify", "regress"] })
 }
 
+fn any_label() -> Value {
+    json!({ "type": ["string", "number", "boolean"] })
+}
+
+fn label_lists() -> Value {
+    json!({ "type": "object", "additionalProperties": { "type": "array", "items": any_label() } })
+}
+
+/// A category, which may be written as a number.
+pub(crate) fn label(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["string", "number", "boolean"] })
+}
+
+pub(crate) fn lists(_: &mut SchemaGenerator) -> Schema {
+    Schema::try_from(label_lists()).unwrap_or_default()
+}
+
+pub(crate) fn groups(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object", "additionalProperties": label_lists() })
+}
+
 pub(crate) fn rate(_: &mut SchemaGenerator) -> Schema {
     let rates = [
         "selection",
@@ -39,10 +60,21 @@ pub(crate) fn rate(_: &mut SchemaGenerator) -> Schema {
         "fall-out",
         "fnr",
         "specificity",
+        "precision",
+        "ppv",
+        "npv",
         "error",
         "accuracy",
     ];
     json_schema!({ "type": "string", "enum": rates })
+}
+
+pub(crate) fn class_weights(_: &mut SchemaGenerator) -> Schema {
+    let weight = json_schema!({ "type": "number", "exclusiveMinimum": 0 });
+    json_schema!({ "anyOf": [
+        { "const": "balanced" },
+        { "type": "object", "additionalProperties": weight },
+    ] })
 }
 
 pub(crate) fn activation(_: &mut SchemaGenerator) -> Schema {
@@ -51,6 +83,10 @@ pub(crate) fn activation(_: &mut SchemaGenerator) -> Schema {
 
 pub(crate) fn standardise(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [{ "type": "boolean" }, strings()] })
+}
+
+pub(crate) fn piecewise(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [{ "type": "boolean" }, one_of(&["auto"]), strings()] })
 }
 
 pub(crate) fn augmentation(_: &mut SchemaGenerator) -> Schema {
@@ -112,7 +148,7 @@ pub(crate) fn format(_: &mut SchemaGenerator) -> Schema {
             "delimiter": character, "header": { "type": "boolean" }, "names": strings(),
             "trim": { "type": "boolean" }, "comment": character,
             "skip_lines": { "type": "integer", "minimum": 0 }, "missing": strings(),
-            "thousands": character, "strip_suffix": { "type": "string" },
+            "thousands": character, "decimal": character, "strip_suffix": { "type": "string" },
             "duplicates": one_of(&["reject", "number"]), "columns": strings(),
             "kinds": { "type": "object", "additionalProperties": kinds }
         }
@@ -144,8 +180,7 @@ pub(crate) fn by_column(_: &mut SchemaGenerator) -> Schema {
 
 /// One counterfactual or a list of them.
 pub(crate) fn counterfactuals() -> Schema {
-    let pair =
-        json!({ "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2 });
+    let pair = json!({ "type": "array", "items": any_label(), "minItems": 2, "maxItems": 2 });
     let set = json!({ "anyOf": [{ "type": "number" }, { "type": "string" }] });
     let one = json!({
         "type": "object",

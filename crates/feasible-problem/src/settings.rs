@@ -6,7 +6,7 @@ use feasible::{Dual, Learner, Optimiser, Problem, Schedule};
 use feasible_nn::{Activation, Adam, AdamW, Sgd};
 
 use crate::loss::LossName;
-use crate::spec::{DualMethodName, Keep, LearnerName, OptimiserName};
+use crate::spec::{DualMethodName, Keep, LearnerName, Margins, OptimiserName};
 
 /// The settings of a plan. See the [module](self).
 #[derive(Clone, Debug, PartialEq)]
@@ -28,10 +28,14 @@ pub struct TrainingSettings {
     pub threads: usize,
     /// Epochs, or outer iterations of the exact learner.
     pub epochs: u64,
+    /// Seconds after which training ends with the best so far; without a limit if `None`.
+    pub seconds: Option<f64>,
     /// Where multipliers start, if a requirement does not say.
     pub start: f64,
     /// Which iterate is returned.
     pub keep: Keep,
+    /// Whether margins of average requirements are learned from validation rows.
+    pub margins: Margins,
     /// Epochs without a better iterate after which training ends; 0 for never.
     pub patience: u64,
     /// End at the first feasible iterate.
@@ -100,7 +104,7 @@ pub struct FirstOrderSettings {
 pub enum MeasuredOn {
     /// All.
     All,
-    /// So many.
+    /// This number.
     Rows(usize),
 }
 
@@ -232,6 +236,19 @@ impl DualMethod {
 }
 
 impl DualSettings {
+    /// For multipliers that are worth `unit` of those between losses of size 1, of violations of this size.
+    pub(crate) fn scaled(mut self, unit: f64, size: f64) -> Self {
+        self.rate *= match self.method {
+            // Its steps do not depend on the size of the violation.
+            DualMethod::Adam { .. } => unit,
+            DualMethod::Ascent | DualMethod::Algorithm1 | DualMethod::NuPi { .. } => unit / size,
+        };
+        if let DualMethod::NuPi { proportional, .. } = &mut self.method {
+            *proportional *= unit / size;
+        }
+        self
+    }
+
     fn dual(&self) -> Dual {
         let rate = self.rate;
         let dual = match self.method {
@@ -246,17 +263,18 @@ impl DualSettings {
 
 impl TrainingSettings {
     /// The learner, started with `seed`; `own` are the duals of single requirements, by the name of the core's
-    /// requirement.
+    /// requirement, and `size` that of the objective.
     pub(crate) fn learner(
         &self,
         seed: u64,
         own: &[(String, DualSettings)],
         validation: Option<&Problem>,
+        size: f64,
     ) -> Learner {
         let mut learner = match &self.learner {
             LearnerSettings::Exact(ExactDual::Proximal) => Learner::exact(),
             LearnerSettings::Exact(ExactDual::Ascent { rate }) => Learner::exact().ascent(*rate),
-            LearnerSettings::FirstOrder(of) => of.learner(own),
+            LearnerSettings::FirstOrder(of) => of.learner(own, size),
         };
         learner = learner
             .epochs(self.epochs)
@@ -279,11 +297,17 @@ impl TrainingSettings {
 }
 
 impl FirstOrderSettings {
-    fn learner(&self, own: &[(String, DualSettings)]) -> Learner {
+    fn learner(&self, own: &[(String, DualSettings)], size: f64) -> Learner {
         let (rate, schedule) = (self.rate, self.schedule);
+        // Adam divides by the size of the gradients, unless that is as small as its ε.
+        let epsilon = 1e-8 * size;
         let optimiser: Box<dyn Optimiser<f32>> = match self.optimiser {
-            OptimiserSettings::Adam => Box::new(Adam::new(rate).schedule(schedule)),
-            OptimiserSettings::AdamW => Box::new(AdamW::new(rate).schedule(schedule)),
+            OptimiserSettings::Adam => {
+                Box::new(Adam::new(rate).schedule(schedule).epsilon(epsilon))
+            }
+            OptimiserSettings::AdamW => {
+                Box::new(AdamW::new(rate).schedule(schedule).epsilon(epsilon))
+            }
             OptimiserSettings::Sgd { momentum } => {
                 Box::new(Sgd::new(rate).schedule(schedule).momentum(momentum))
             }

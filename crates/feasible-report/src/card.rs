@@ -49,6 +49,12 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
         text += &format!("- root mean squared error: {}\n", number(rmse));
     }
     text += &format!("- objective: {}\n", number(judged.objective));
+    if let Some(f1) = judged.f1 {
+        text += &format!("- F1: {}\n", percent(f1));
+    }
+    if let Some(decision) = &summary.decision {
+        text += &format!("- {}\n", inline(&decision.to_text()));
+    }
     for flip in judged.flip_rates.iter().take(MOST) {
         let name = inline(&flip.counterfactual);
         text += &format!("- predictions that change under {name}: {}\n", percent(flip.share));

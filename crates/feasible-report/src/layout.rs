@@ -72,7 +72,7 @@ pub fn name(text: &str) -> String {
     bounded(text, NAME)
 }
 
-/// Text as it is shown, at most so many characters of it.
+/// Text as it is shown, at most this number of characters of it.
 pub fn bounded(text: &str, most: usize) -> String {
     let text = visible(text);
     let mut shown: String = text.chars().take(most).collect();

@@ -1,7 +1,7 @@
 //! The page of a run: what its template is given.
 
 use feasible::sensitivity::{Among, Prevalence};
-use feasible_run::Evaluation;
+use feasible_run::{Calibration, ClassRates, Evaluation};
 use minijinja::context;
 use minijinja::value::Value;
 use serde::Serialize;
@@ -80,6 +80,7 @@ pub(crate) fn render(
         no_certificate => no_certificate.map(|reason| bounded(reason, 400)),
         verified => verified.map(|prices| context! { drift => number(prices.drift()) }),
         relaxed => format!("{} %", number(100.0 * relaxed)),
+        decision => run.summary.decision.as_ref().map(|decision| bounded(&decision.to_text(), 2_000)),
         started => run.info.started_from.as_deref().map(name),
         part => part,
         advice => run.summary.advice.iter().map(|line| bounded(line, 600)).collect::<Vec<_>>(),
@@ -150,7 +151,68 @@ fn lines(run: &Run) -> Vec<Line> {
         line("root mean squared error", &|e| e.rmse.map(number)),
         line("objective", &|e| Some(number(e.objective))),
     ];
-    lines.into_iter().flatten().collect()
+    lines.into_iter().flatten().chain(rates(run)).collect()
+}
+
+/// Recall, precision and F1, top-k accuracy and calibration: of each part where it is known.
+fn rates(run: &Run) -> Vec<Line> {
+    type Rate = Box<dyn Fn(&Evaluation) -> Option<f64>>;
+    let train = &run.summary.train;
+    let of = |at: usize, rate: fn(&ClassRates) -> Option<f64>| -> Rate {
+        Box::new(move |e| e.by_class.as_ref()?.get(at).and_then(rate))
+    };
+    let mut all: Vec<(String, Rate)> = Vec::new();
+    match train.by_class.as_deref().unwrap_or_default() {
+        [_, _] => {
+            all.push(("recall (true positive rate)".into(), of(1, |r| r.recall)));
+            all.push(("specificity".into(), of(0, |r| r.recall)));
+            all.push(("precision".into(), of(1, |r| r.precision)));
+            all.push(("negative predictive value".into(), of(0, |r| r.precision)));
+            all.push(("balanced accuracy".into(), Box::new(|e| e.balanced_accuracy)));
+            all.push(("F1".into(), Box::new(|e| e.f1)));
+        }
+        classes => {
+            for (at, rates) in classes.iter().enumerate().take(MOST) {
+                let class = name(&rates.class);
+                all.push((format!("recall of {class}"), of(at, |r| r.recall)));
+                all.push((format!("precision of {class}"), of(at, |r| r.precision)));
+            }
+            all.push(("balanced accuracy".into(), Box::new(|e| e.balanced_accuracy)));
+            all.push(("F1, mean of classes".into(), Box::new(|e| e.f1)));
+        }
+    }
+    for (at, top) in train.top.iter().enumerate() {
+        let label = format!("top-{} accuracy", top.k);
+        all.push((label, Box::new(move |e| e.top.get(at).map(|top| top.share))));
+    }
+    let parts: Vec<&Evaluation> = run.summary.parts().into_iter().map(|(_, e)| e).collect();
+    let rates = all.into_iter().map(|(label, rate)| Line {
+        label,
+        values: parts.iter().map(|e| rate(e).map_or(String::new(), percent)).collect(),
+    });
+    let rates = rates.filter(|line| line.values.iter().any(|value| !value.is_empty()));
+    let calibration = train.calibration.iter().take(MOST).map(|group| Line {
+        label: format!("predicted and observed share, {}", name(&group.group)),
+        values: parts
+            .iter()
+            .map(|e| e.calibration.iter().find(|other| other.group == group.group))
+            .map(|found| found.map_or(String::new(), calibrated))
+            .collect(),
+    });
+    rates.chain(calibration).collect()
+}
+
+/// `24.1 % and 23.8 % (23.1 to 24.5)`.
+fn calibrated(of: &Calibration) -> String {
+    let (low, high) = of.interval;
+    let share = |x: f64| format!("{:.1}", 100.0 * x);
+    format!(
+        "{} % and {} % ({} to {})",
+        share(of.predicted),
+        share(of.observed),
+        share(low),
+        share(high)
+    )
 }
 
 fn time(run: &Run) -> String {

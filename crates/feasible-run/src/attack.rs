@@ -126,7 +126,8 @@ impl SavedModel {
             return Err(Error::unfit(
                 "attack",
                 "the model has no standardised column that could be moved: categories stay, and \
-                 other numbers have no common unit (`standardise` in the problem file's [data])",
+                 other numbers have no common unit (`standardise` and `piecewise = false` in the problem \
+                 file's [data])",
             ));
         }
         let rows = table.all_rows();

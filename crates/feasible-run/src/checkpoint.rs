@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 const MAGIC: &[u8; 8] = b"FEASIBLE";
 /// The version this program writes and reads.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 const HEADER: usize = 8 + 4 + 8 + 32;
 
 /// What is saved. See the [module](self).
@@ -284,7 +284,7 @@ impl Checkpoint {
         Ok(Self { state, metrics, metrics_hash, problem })
     }
 
-    /// Refuses a state that is further than a training of so many epochs goes.
+    /// Refuses a state beyond the last epoch of the training.
     pub(crate) fn check_epochs(&self, epochs: u64) -> Result<(), CheckpointError> {
         match self.state.epoch {
             epoch if epoch <= epochs => Ok(()),

@@ -1,11 +1,15 @@
 //! A run directory: every file of it by name, read and checked.
 //!
 //! Who reports on a run, certifies it or resumes it asks here. Files are written through a [`Storage`](crate::Storage)
-//! while a run goes on; their names are in [`files`], their checks in [`parse`].
+//! during a run; their names are in [`files`], their checks in [`parse`].
 
+use std::cmp::Ordering;
+use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
+use feasible_data::disk;
 use feasible_problem::Fingerprints;
 use feasible_problem::spec::ProblemSource;
 use serde::de::DeserializeOwned;
@@ -13,6 +17,7 @@ use serde::de::DeserializeOwned;
 use crate::attack::Curve;
 use crate::error::{Error, Result};
 use crate::files::{self, RunInfo};
+use crate::ladder::Listed;
 use crate::metrics::{EpochMetrics, EpochTiming};
 use crate::multipliers::{Multiplied, read_multipliers};
 use crate::parse;
@@ -30,14 +35,10 @@ pub struct RunDirectory {
 /// What a directory holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// No run.
+    /// No run, or one that was stopped before it began.
     Other,
-    /// A run that was stopped before it began.
-    NotBegun,
-    /// A run that can be resumed.
-    Begun,
-    /// A run with its summary.
-    Complete,
+    /// A run: complete, or one that can be resumed.
+    Run,
     /// The runs of several seeds, each in a directory of its own.
     Seeds,
     /// A ladder that is complete, and none of whose models was certified.
@@ -63,12 +64,63 @@ impl RunDirectory {
         &self.path
     }
 
+    /// The same for messages.
+    pub fn location(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// The run of a seed, where there are several.
+    #[must_use]
+    pub fn seed(&self, seed: u64) -> Self {
+        Self::new(self.file(&format!("{}{seed}", files::SEED)))
+    }
+
+    /// The run of a rung of a ladder, from 0.
+    #[must_use]
+    pub fn rung(&self, at: usize) -> Self {
+        Self::new(self.file(&format!("{}{}", files::RUNG, at + 1)))
+    }
+
+    /// The runs of a limit of a sweep, one for each seed.
+    #[must_use]
+    pub fn limit(&self, limit: f64) -> Self {
+        // Short even where a limit is tiny: 1e-300, not three hundred digits.
+        Self::new(self.file(&format!("{}{limit:?}", files::LIMIT)))
+    }
+
+    /// The runs that all limits of a sweep start from, where they do.
+    #[must_use]
+    pub fn start(&self) -> Self {
+        Self::new(self.file(files::START))
+    }
+
+    /// The directories in it whose names are one of `prefixes` and a number, by number; links are none.
+    ///
+    /// # Errors
+    /// A directory that cannot be listed.
+    pub(crate) fn numbered<N: FromStr + PartialOrd>(&self, prefixes: &[&str]) -> Result<Vec<Self>> {
+        let failed = |source| Error::Storage { operation: "read", path: self.location(), source };
+        let mut found: Vec<(N, Self)> = Vec::new();
+        for entry in std::fs::read_dir(&self.path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let of = |prefix: &&str| name.strip_prefix(prefix)?.parse().ok();
+            if let Some(number) = prefixes.iter().find_map(of)
+                && entry.file_type().map_err(failed)?.is_dir()
+            {
+                found.push((number, Self::new(entry.path())));
+            }
+        }
+        found.sort_by(|(a, _), (b, _)| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+        Ok(found.into_iter().map(|(_, one)| one).collect())
+    }
+
     /// The path of a file in it.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The same for messages.
+    /// The path of a file in it, for messages.
     pub fn shown(&self, name: &str) -> String {
         self.file(name).display().to_string()
     }
@@ -87,9 +139,7 @@ impl RunDirectory {
                 Contents::LadderWithoutModel
             }
             // The problem is the last file to be written before a run begins.
-            () if has(files::PROBLEM) && has(files::SUMMARY) => Contents::Complete,
-            () if has(files::PROBLEM) => Contents::Begun,
-            () if has(files::README) => Contents::NotBegun,
+            () if has(files::PROBLEM) => Contents::Run,
             () => Contents::Other,
         }
     }
@@ -99,7 +149,7 @@ impl RunDirectory {
     /// # Errors
     /// A file that cannot be read, a link or a pipe; here and below.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        match feasible_data::disk::read_inside(&self.file(name)) {
+        match disk::read_inside(&self.file(name)) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Ok(None)
@@ -111,8 +161,7 @@ impl RunDirectory {
     }
 
     fn needed(&self, name: &'static str) -> Result<Vec<u8>> {
-        let location = || self.path.display().to_string();
-        self.read(name)?.ok_or_else(|| Error::NotARun { location: location(), missing: name })
+        self.read(name)?.ok_or_else(|| Error::NotARun { location: self.location(), missing: name })
     }
 
     fn optional<T>(
@@ -171,20 +220,17 @@ impl RunDirectory {
     /// # Errors
     /// A directory that cannot be listed.
     pub fn seed_directories(&self) -> Result<Vec<Self>> {
-        let failed = |source| {
-            let path = self.path.display().to_string();
-            Error::Storage { operation: "read", path, source }
-        };
-        let mut found: Vec<(u64, Self)> = Vec::new();
-        for entry in std::fs::read_dir(&self.path).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let seed = name.strip_prefix("seed-").and_then(|seed| seed.parse().ok());
-            let one = Self::new(path);
-            found.extend(seed.filter(|_| one.has(files::RUN)).map(|seed| (seed, one)));
-        }
-        found.sort_unstable_by_key(|(seed, _)| *seed);
-        Ok(found.into_iter().map(|(_, one)| one).collect())
+        let mut seeds = self.numbered::<u64>(&[files::SEED])?;
+        seeds.retain(|one| one.has(files::RUN));
+        Ok(seeds)
+    }
+
+    /// `ladder.json`, where rungs were trained.
+    ///
+    /// # Errors
+    /// A damaged file; here and below.
+    pub fn ladder(&self) -> Result<Option<Listed>> {
+        self.optional(files::LADDER, parse::ladder)
     }
 
     /// How many epochs are on record, the last of which may be half a line.
@@ -225,7 +271,12 @@ impl RunDirectory {
     /// # Errors
     /// As above.
     pub fn multipliers(&self) -> Result<Vec<Multiplied>> {
-        read_multipliers(&self.file(files::MULTIPLIERS))
+        let (file, shown) = (self.file(files::MULTIPLIERS), self.shown(files::MULTIPLIERS));
+        match disk::open_inside(&file, OpenOptions::new().read(true)) {
+            Ok(file) => read_multipliers(&shown, file),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(source) => Err(Error::Storage { operation: "read", path: shown, source }),
+        }
     }
 
     /// `model.safetensors`.

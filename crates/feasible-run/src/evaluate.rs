@@ -1,12 +1,13 @@
 //! How a model does on samples: accuracy, confusion, requirements, flip rates.
 
-use feasible::{Multipliers, Targets};
+use feasible::{Loss, Measurement, Multipliers, Requirement, Targets};
 use feasible_problem::clause::{Bound, Clause};
 use feasible_problem::describe::adversary;
 use feasible_problem::spec::RequirementKind;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
+use crate::rates::{Calibration, ClassRates, TopAccuracy};
 use crate::subject::{Answers, Subject};
 
 /// How a model does on some rows.
@@ -21,6 +22,22 @@ pub struct Evaluation {
     pub accuracy: Option<f64>,
     /// `confusion[true][predicted]`, counts.
     pub confusion: Option<Vec<Vec<u64>>>,
+    /// The mean of the classes' recalls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub balanced_accuracy: Option<f64>,
+    /// F1 of the positive class; of more than two classes, the mean over them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub f1: Option<f64>,
+    /// Recall, precision and F1 of each class, in their order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_class: Option<Vec<ClassRates>>,
+    /// The share of rows whose class is among the most probable ones (of more than two classes).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub top: Vec<TopAccuracy>,
+    /// How far predicted probabilities are from what happened (of two classes): for everyone, and within each group
+    /// that a requirement speaks of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calibration: Vec<Calibration>,
     /// The root mean squared error (of numbers).
     pub rmse: Option<f64>,
     /// The requirements.
@@ -82,18 +99,43 @@ impl Answers<'_> {
         let present = clauses.iter().zip(&self.points).filter(|(_, points)| points.is_some());
         let tolerances: Vec<f64> = present.map(|(clause, _)| clause.tolerance(tolerance)).collect();
         let start = Multipliers::start(&self.problem);
-        let mut standings =
-            measurement.standings_within(&self.problem, &start, &tolerances).into_iter();
+        let stand = |measurement: &Measurement| {
+            measurement.standings_within(&self.problem, &start, &tolerances)
+        };
+        let mut standings = stand(&measurement);
+        if self.are_cut() {
+            // Rates are of the decisions, all else of the outputs.
+            let decided = stand(&self.problem.measure(self.decisions(), theta)?);
+            for ((standing, decided), requirement) in
+                standings.iter_mut().zip(decided).zip(self.problem.requirements())
+            {
+                if requirement.terms()[0].measure().is_of_decisions() {
+                    *standing = decided;
+                }
+            }
+        }
+        let mut standings = standings.into_iter();
+        let mut stated = self.problem.requirements().iter();
         let mut requirements = Vec::new();
         for (i, (clause, points)) in clauses.iter().zip(&self.points).enumerate() {
             let standing = points.and_then(|_| standings.next());
-            requirements.push(self.standing(i, clause, standing, points.unwrap_or(0)));
+            let requirement = points.and_then(|_| stated.next());
+            let mut result = self.standing(i, clause, standing, points.unwrap_or(0));
+            if let Some(requirement) = requirement {
+                self.as_ratio(clause, requirement, &mut result)?;
+            }
+            requirements.push(result);
         }
         let mut evaluation = Evaluation {
             rows: self.samples.len(),
             objective: measurement.objective,
             accuracy: None,
             confusion: None,
+            balanced_accuracy: None,
+            f1: None,
+            by_class: None,
+            top: Vec::new(),
+            calibration: Vec::new(),
             rmse: None,
             met: requirements.iter().all(|r| r.met),
             requirements,
@@ -116,8 +158,8 @@ impl Answers<'_> {
             Bound::AtLeast(c) => (false, c),
         };
         // As the user put it: an accuracy, where the core sees an error.
-        let spoken = |x: f64| clause.accuracy_is.map_or(x, |one| one - x);
-        let at_most = at_most != clause.accuracy_is.is_some();
+        let spoken = |x: f64| clause.complement_of.map_or(x, |one| one - x);
+        let at_most = at_most != clause.complement_of.is_some();
         RequirementResult {
             name: clause.name.clone(),
             kind: clause.kind,
@@ -136,24 +178,71 @@ impl Answers<'_> {
         }
     }
 
+    /// A precision as the ratio that it is; the core measures an average that is on the same side of its limit.
+    fn as_ratio(
+        &self,
+        clause: &Clause,
+        requirement: &Requirement,
+        result: &mut RequirementResult,
+    ) -> Result<()> {
+        let Some(measure @ Loss::FalseDiscovery { .. }) = &clause.measure else { return Ok(()) };
+        let population = requirement.terms()[0].population();
+        let losses = population.losses(measure, self.decisions(), self.subject.theta)?;
+        let predicted = losses.iter().filter(|loss| **loss == 0.0 || **loss == 1.0).count();
+        let wrong = losses.iter().filter(|loss| **loss == 1.0).count();
+        if losses.iter().any(|loss| loss.is_nan()) {
+            return Ok(());
+        }
+        result.points = predicted;
+        if predicted == 0 {
+            (result.value, result.worst_violation, result.violated) = (None, None, None);
+            result.met = true;
+            return Ok(());
+        }
+        let share = wrong as f64 / predicted as f64;
+        let violation = match clause.bound {
+            Bound::AtMost(limit) => share - limit,
+            Bound::AtLeast(limit) => limit - share,
+        };
+        result.value = Some(1.0 - share);
+        result.worst_violation = Some(violation);
+        result.met = violation <= clause.tolerance(self.subject.tolerance);
+        result.violated = Some(f64::from(u8::from(!result.met)));
+        Ok(())
+    }
+
     fn predictions(&self, evaluation: &mut Evaluation) {
         match self.samples.targets() {
             Targets::Values(values) => {
                 let squares = self.numbers().zip(values);
-                let sum: f64 = squares.map(|(f, y)| f64::from(f - y).powi(2)).sum();
+                let sum: f64 = squares.map(|(f, y)| (f - f64::from(*y)).powi(2)).sum();
                 evaluation.rmse = Some((sum / values.len() as f64).sqrt());
             }
             Targets::Classes(classes) => {
-                let count = self.subject.classes.unwrap_or(2);
+                let names = self.subject.classes.unwrap_or_default();
+                let count = names.len();
                 let mut confusion = vec![vec![0; count]; count];
-                for (p, &y) in self.predicted().into_iter().zip(classes) {
+                for (p, &y) in self.predicted().zip(classes) {
                     confusion[y as usize][p] += 1;
                 }
                 let right: u64 = (0..count).map(|c| confusion[c][c]).sum();
                 evaluation.accuracy = Some(right as f64 / classes.len() as f64);
+                let rates = ClassRates::of(names, &confusion);
+                let mean = |of: fn(&ClassRates) -> Option<f64>| {
+                    let known: Vec<f64> = rates.iter().filter_map(of).collect();
+                    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+                };
+                evaluation.balanced_accuracy = mean(|rates| rates.recall);
+                evaluation.f1 = match &rates[..] {
+                    [_, positive] => positive.f1,
+                    _ => mean(|rates| rates.f1),
+                };
+                evaluation.by_class = Some(rates);
+                evaluation.top = TopAccuracy::of(self.outputs(), classes, count);
+                evaluation.calibration = self.calibration(classes, count);
                 evaluation.confusion = Some(confusion);
                 let changes = self.subject.changes.iter().zip(&self.shifts);
-                for ((change, shift), changed) in changes.zip(self.changed()) {
+                for ((change, shift), changed) in changes.zip(&self.changed) {
                     let flips = changed.iter().filter(|changed| **changed).count();
                     let affected =
                         (0..self.samples.len()).filter(|&row| !shift.is_identity(row)).count();

@@ -23,12 +23,21 @@ pub const CHECKPOINT: &str = "checkpoint.bin";
 pub const MODEL: &str = "model.safetensors";
 /// The final multipliers.
 pub const MULTIPLIERS: &str = "multipliers.csv";
-/// What came of it.
+/// The results.
 pub const SUMMARY: &str = "summary.json";
 /// What the rows that were trained and validated on look like.
 pub const FINGERPRINTS: &str = "fingerprints.bin";
 /// The seeds of a directory that holds several runs.
 pub const SEEDS: &str = "seeds.json";
+
+/// The run of a seed: this and the seed.
+pub(crate) const SEED: &str = "seed-";
+/// The run of a rung: this and its number.
+pub(crate) const RUNG: &str = "rung-";
+/// The runs of a limit of a sweep: this and the limit.
+pub(crate) const LIMIT: &str = "limit-";
+/// The runs that all limits of a sweep start from, where they do.
+pub(crate) const START: &str = "start";
 
 /// The rungs of a directory that holds a ladder.
 pub const LADDER: &str = "ladder.json";

@@ -21,11 +21,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use feasible::learner::Phase;
-use feasible::{Outcome, Samples, Solution, State, Training};
+use feasible::{Outcome, Problem, Samples, Solution, State, Training};
 use feasible_data::UnknownCategories;
-use feasible_problem::clause::SampledTable;
 use feasible_problem::network::Network;
 use feasible_problem::plan::Plan;
+use feasible_problem::sampled_table::SampledTable;
 use feasible_problem::spec::ProblemSource;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -33,6 +33,8 @@ use sha2::{Digest, Sha256};
 use crate::certify::{Certification, Theory};
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
 use crate::conclusion;
+use crate::decision::Decision;
+use crate::decision::choose::choose;
 use crate::error::{Error, Result};
 use crate::files::{
     CHECKPOINT, FINGERPRINTS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows, README, README_TEXT,
@@ -61,7 +63,7 @@ pub struct Fitted {
     pub outcome: Outcome,
     /// Epochs done.
     pub epochs: u64,
-    /// What came of it; `None` if it was interrupted and can be resumed.
+    /// The results; `None` if it was interrupted and can be resumed.
     pub summary: Option<Summary>,
 }
 
@@ -393,6 +395,10 @@ impl TrainingRun<'_> {
                 self.save_checkpoint(run.state())?;
                 (saved_at, unsaved) = (Instant::now(), 0);
             }
+            if training.seconds.is_some_and(|most| start.elapsed().as_secs_f64() >= most) {
+                run.end_here();
+                break;
+            }
         }
         self.save_checkpoint(run.state())?;
         let (epochs, outcome) = (run.state().epoch, run.state().outcome.clone());
@@ -473,16 +479,22 @@ pub fn summarise(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
 }
 
 /// A solution, and what the plan asks of it.
-fn subject<'a>(plan: &'a Plan, solution: &'a Solution<f32>) -> Subject<'a> {
+fn subject<'a>(
+    plan: &'a Plan,
+    solution: &'a Solution<f32>,
+    decision: Option<Arc<Decision>>,
+) -> Subject<'a> {
     Subject {
         loss: plan.settings().objective.losses().0,
         clauses: plan.clauses(),
         changes: plan.changes(),
         tolerance: plan.settings().training.tolerance,
-        classes: plan.data().target.classes().map(<[String]>::len),
+        classes: plan.data().target.classes(),
         multipliers: None,
         model: plan.model(),
         theta: &solution.theta,
+        decision,
+        keeps_views: false,
     }
 }
 
@@ -492,25 +504,42 @@ fn evaluate<'a>(
     solution: &'a Solution<f32>,
 ) -> Result<(Summary, Option<Answers<'a>>)> {
     let data = plan.data();
-    let subject = subject(plan, solution);
-    let on = |subject: &Subject<'a>, samples: &Arc<Samples>, rows: &[u32]| {
-        let mut sampled = SampledTable::new(
-            &data.table,
-            rows,
-            samples,
-            &data.encoder,
-            UnknownCategories::MatchNothing,
-        );
-        subject.on("evaluation", &mut sampled)
+    let undecided = subject(plan, solution, None);
+    let on =
+        |subject: &Subject<'a>, samples: &Arc<Samples>, rows: &[u32], problem: Option<&Problem>| {
+            let unknown = UnknownCategories::MatchNothing;
+            let sampled = SampledTable::new(&data.table, rows, samples, &data.encoder, unknown);
+            let mut sampled = match problem {
+                Some(problem) => sampled.with_shifts_of(plan.clauses(), problem),
+                None => sampled,
+            };
+            subject.on("evaluation", &mut sampled)
+        };
+    let decision = match (&plan.spec().decision, &data.validation) {
+        (Some(spec), Some(validation)) => {
+            let rows = &data.split.validation;
+            let keeping = Subject { keeps_views: true, ..undecided.clone() };
+            let answers = on(&keeping, validation, rows, plan.validation())?;
+            let groups = match &spec.per {
+                Some(column) => {
+                    let column = data.table.column(column)?;
+                    rows.iter().map(|&row| column.text(row as usize)).collect()
+                }
+                None => Vec::new(),
+            };
+            Some(choose(&answers, spec, &groups))
+        }
+        _ => None,
     };
-    let other = |samples: &Option<Arc<Samples>>, rows: &[u32]| {
-        samples.as_ref().map(|samples| on(&subject, samples, rows)).transpose()
+    let subject = Subject { decision: decision.clone().map(Arc::new), ..undecided };
+    let other = |samples: &Option<Arc<Samples>>, rows: &[u32], problem: Option<&Problem>| {
+        samples.as_ref().map(|samples| on(&subject, samples, rows, problem)).transpose()
     };
     let of = |answers: &Option<Answers<'_>>| answers.as_ref().map(Answers::evaluation).transpose();
     let trained = Subject { multipliers: Some(&solution.multipliers), ..subject.clone() };
-    let train = on(&trained, &data.train, &data.split.train)?.evaluation()?;
-    let validation = of(&other(&data.validation, &data.split.validation)?)?;
-    let test = other(&data.test, &data.split.test)?;
+    let train = on(&trained, &data.train, &data.split.train, Some(plan.train()))?.evaluation()?;
+    let validation = of(&other(&data.validation, &data.split.validation, plan.validation())?)?;
+    let test = other(&data.test, &data.split.test, None)?;
     let mut summary = Summary {
         problem: plan.name().to_string(),
         seed: plan.seed(),
@@ -521,9 +550,11 @@ fn evaluate<'a>(
         multipliers: plan.multipliers(),
         gap: solution.gap,
         kkt: solution.kkt,
+        decision,
         train,
         validation,
         test: of(&test)?,
+        notes: data.notes.clone(),
         advice: Vec::new(),
         certify: plan.spec().certify.is_some(),
         certificate: None,
@@ -544,7 +575,8 @@ fn certified(
     summary: Summary,
     test: Option<&Answers<'_>>,
 ) -> Summary {
-    let (certificate, no_certificate) = match certificate(plan, solution, test) {
+    let decision = summary.decision.clone().map(Arc::new);
+    let (certificate, no_certificate) = match certificate(plan, solution, decision, test) {
         Ok(certificate) => (Some(certificate), None),
         Err(error) => (None, Some(error.to_string())),
     };
@@ -555,12 +587,15 @@ fn certified(
 fn certificate(
     plan: &Plan,
     solution: &Solution<f32>,
+    decision: Option<Arc<Decision>>,
     test: Option<&Answers<'_>>,
 ) -> Result<Certification> {
     let design = plan.design()?;
-    let mut certification =
-        subject(plan, solution).certify_own(&design, plan, plan.unit(), test)?;
-    certification.theory = Some(Theory::of(plan, solution, design.delta));
+    let cut = decision.is_some();
+    let subject = subject(plan, solution, decision);
+    let mut certification = subject.certify_own(&design, plan, plan.unit(), test)?;
+    // The paper's bounds are of the class of models that are cut at 1/2.
+    certification.theory = (!cut).then(|| Theory::of(plan, solution, design.delta));
     let tolerance = plan.settings().training.tolerance;
     certification.notes.extend(Certification::about_tolerance(tolerance));
     Ok(certification)

@@ -18,13 +18,13 @@ use feasible_problem::spec::ProblemSource;
 use feasible_problem::text::{Align, Grid, percent, short};
 use serde::{Deserialize, Serialize};
 
+use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
 use crate::files::{
     FINGERPRINTS, LADDER, MODEL, PROBLEM, PartRows, README, ROWS, RUN, RunInfo, SUMMARY, json,
 };
 use crate::fit::{Fitted, Observer, fit_in, resume_on};
 use crate::interrupt::Interrupt;
-use crate::parse;
 use crate::saved_model::SavedModel;
 use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
 use crate::summary::Summary;
@@ -51,11 +51,6 @@ pub struct Listed {
     pub problem: String,
     /// The room of each rung.
     pub rooms: Vec<f64>,
-}
-
-/// Where a rung is trained.
-fn rung_directory(at: usize) -> String {
-    format!("rung-{}", at + 1)
 }
 
 /// The plan of one rung.
@@ -98,8 +93,8 @@ pub(crate) fn resume(
     observer: Observer<'_>,
 ) -> Result<Fitted> {
     let (plan, _) = crate::fit::reopen(&top.location(), None, &|name| read(&top, name))?;
-    let listed = read(&top, LADDER)?.unwrap_or_default();
-    let listed = parse::ladder(&path.join(LADDER).display().to_string(), &listed)?;
+    let missing = || Error::NotARun { location: top.location(), missing: LADDER };
+    let listed = RunDirectory::new(path).ladder()?.ok_or_else(missing)?;
     climb(&plan, &listed.rooms, Some((path, top)), interrupt, observer)
 }
 
@@ -114,12 +109,12 @@ fn climb(
     for (at, &room) in rooms.iter().enumerate() {
         let (fitted, model) = match &top {
             Some((path, _)) => {
-                let inner = path.join(rung_directory(at));
-                no_link(&inner)?;
-                let begun = inner.join(PROBLEM).is_file();
+                let inner = RunDirectory::new(*path).rung(at);
+                no_link(inner.path())?;
+                let begun = inner.has(PROBLEM);
                 let storage = match begun {
-                    true => Directory::open(&inner)?,
-                    false => Directory::replace(&inner, crate::files::is_ours)?,
+                    true => Directory::open(inner.path())?,
+                    false => Directory::replace(inner.path(), crate::files::is_ours)?,
                 };
                 let fitted = match begun {
                     true => resume_on(Some(plan), &storage, interrupt, observer)?,
@@ -235,5 +230,5 @@ rung-N/             the run of rung N, with a README.txt of its own; its certifi
 model.safetensors   the best certified model, if any is; the files beside it are as in a run. Proven of it are
                     the limits of its requirements, and no bound beyond them: it was chosen with the rows
                     that certify it
-summary.json        what came of it, and the verdict on each rung
+summary.json        the results, and the verdict on each rung
 ";

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | read a problem file and its data | [`feasible_problem::Plan`] |
 //! | train it | [`fit()`], [`resume`] → [`Fit`], in a [`Directory`] or in [`Memory`] |
-//! | use what came of it | [`SavedModel::predict`], [`SavedModel::audit`] |
+//! | use the model | [`SavedModel::predict`], [`SavedModel::audit`] |
 //! | attack it | [`SavedModel::attack_images`] → [`Curve`] |
 //! | say what is certain about it | [`RunRecord`] → [`Certification`] |
 //! | watch it in use | [`Monitor`] → [`monitor::MonitorReport`] |
@@ -33,6 +33,7 @@ pub mod bound;
 pub mod certify;
 pub mod checkpoint;
 mod conclusion;
+pub mod decision;
 pub mod directory;
 pub mod error;
 pub mod evaluate;
@@ -46,6 +47,7 @@ pub mod multipliers;
 pub mod parse;
 pub mod predict;
 pub mod prices;
+pub mod rates;
 pub mod saved_model;
 pub mod seeds;
 pub mod start;
@@ -59,6 +61,7 @@ pub use attack::{AttackOptions, AttackProgress, Curve, CurvePoint};
 pub use audit::Audit;
 pub use certify::{Certification, RunRecord};
 pub use checkpoint::{Checkpoint, CheckpointError};
+pub use decision::{Decision, GroupThresholds};
 pub use directory::RunDirectory;
 pub use error::{Error, Result};
 pub use evaluate::{Evaluation, FlipRate, RequirementResult};
@@ -70,8 +73,9 @@ pub use metrics::{EpochMetrics, Event};
 pub use monitor::Monitor;
 pub use predict::{Formulas, Prediction, Predictions};
 pub use prices::{Prices, check_prices};
+pub use rates::{Calibration, ClassRates, TopAccuracy};
 pub use saved_model::{Manifest, SavedModel};
-pub use seeds::{Fit, FitOptions, finish, fit, resume, seed_directory};
+pub use seeds::{Fit, FitOptions, finish, fit, resume};
 pub use start::Start;
 pub use storage::{Directory, Memory, Storage, write_whole};
 pub use summary::{SeedsSummary, Spread, Summary};

@@ -132,7 +132,7 @@ pub(crate) fn json_line(value: &impl Serialize) -> Vec<u8> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// A training starts, or goes on.
+    /// A training starts, or is resumed.
     Started {
         /// Its seed.
         seed: u64,

@@ -1,12 +1,9 @@
 //! `multipliers.csv`: the final multipliers, by requirement; written and read.
 
-use std::fs::OpenOptions;
-use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::io::{self, Read, Write};
 
 use feasible::requirement::Kind;
 use feasible::{Measurement, Multipliers, Problem};
-use feasible_data::disk;
 use feasible_data::formula::{quoted, unquoted};
 use feasible_problem::clause::Clause;
 use serde::Deserialize;
@@ -69,8 +66,8 @@ struct Record<'a> {
     violation: f64,
 }
 
-pub(crate) fn read_multipliers(file: &Path) -> Result<Vec<Multiplied>> {
-    let shown = file.display();
+/// Reads `multipliers.csv`, `shown` in messages.
+pub(crate) fn read_multipliers(shown: &str, file: impl Read) -> Result<Vec<Multiplied>> {
     let at = |line: Option<u64>| match line {
         Some(line) => format!("{shown}, line {line},"),
         None => shown.to_string(),
@@ -85,11 +82,7 @@ pub(crate) fn read_multipliers(file: &Path) -> Result<Vec<Multiplied>> {
             _ => Error::Damaged { path: at(line), reason },
         }
     };
-    let opened = match disk::open_inside(file, OpenOptions::new().read(true)) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        opened => opened.map_err(|error| damaged(error.into()))?,
-    };
-    let mut reader = csv::Reader::from_reader(opened);
+    let mut reader = csv::Reader::from_reader(file);
     let headers = reader.headers().map_err(damaged)?.clone();
     let mut all: Vec<Multiplied> = Vec::new();
     let mut record = csv::StringRecord::new();

@@ -6,8 +6,10 @@ use feasible::Inputs;
 use feasible_data::formula::quoted;
 use feasible_data::{Encoder, Table, Unseen};
 use feasible_problem::gallery::Gallery;
+use feasible_problem::loss::LossName;
 use serde::Serialize;
 
+use crate::decision::decided;
 use crate::error::Result;
 use crate::saved_model::SavedModel;
 use crate::subject::{class_of, outputs, probabilities};
@@ -59,10 +61,10 @@ impl SavedModel {
         let encoder = self.encoder(unseen);
         let rows = table.all_rows();
         let inputs = encoder.transform(table, &rows)?;
-        Ok(self.predict_inputs(&inputs, &rows))
+        Ok(self.predict_inputs(&inputs, &rows, self.cuts(table, &rows)?))
     }
 
-    /// Predicts some images, on so many threads.
+    /// Predicts some images, on `count` threads.
     ///
     /// # Errors
     /// Images of another size.
@@ -74,23 +76,40 @@ impl SavedModel {
     ) -> Result<Predictions> {
         self.check_images(gallery)?;
         let inputs = gallery.images().inputs(rows)?;
-        Ok(threads::on(count, || self.predict_inputs(&inputs, rows)))
+        let cuts = self.cuts(gallery.table(), rows)?;
+        Ok(threads::on(count, || self.predict_inputs(&inputs, rows, cuts)))
     }
 
-    fn predict_inputs(&self, inputs: &Inputs, rows: &[u32]) -> Predictions {
-        let views = outputs(self.network(), self.theta(), inputs, &[]);
+    /// Where rows of a table are cut, if not at a probability of 1/2.
+    fn cuts(&self, table: &Table, rows: &[u32]) -> Result<Option<Vec<f64>>> {
+        let decision = self.manifest().training.decision.as_ref();
+        decision.map(|decision| decision.cuts(table, rows)).transpose()
+    }
+
+    fn predict_inputs(&self, inputs: &Inputs, rows: &[u32], cuts: Option<Vec<f64>>) -> Predictions {
+        let outputs = outputs(self.network(), self.theta(), inputs);
         let k = feasible::Model::output_width(self.network());
+        let decisions = cuts.map(|cuts| decided(&outputs, k, &cuts));
+        let decisions = decisions.as_ref().unwrap_or(&outputs).chunks_exact(k);
         let classes = self.manifest().target.classes().unwrap_or_default().to_vec();
-        let one = |(&row, outputs): (&u32, &[f32])| {
+        let one = |((&row, outputs), decision): ((&u32, &[f32]), &[f32])| {
             if classes.is_empty() {
-                let value = Some(f64::from(outputs[0]));
+                let value = Some(self.link(outputs[0]));
                 return Prediction { row, class: None, probabilities: Vec::new(), value };
             }
-            let class = Some(classes[class_of(outputs)].clone());
+            let class = Some(classes[class_of(decision)].clone());
             Prediction { row, class, probabilities: probabilities(outputs), value: None }
         };
-        let rows = rows.iter().zip(views[0].chunks_exact(k)).map(one).collect();
+        let rows = rows.iter().zip(outputs.chunks_exact(k)).zip(decisions).map(one).collect();
         Predictions { classes, rows }
+    }
+
+    /// The number that is predicted where the model gives this one.
+    fn link(&self, output: f32) -> f64 {
+        match self.manifest().objective {
+            LossName::Poisson => f64::from(output).exp(),
+            _ => f64::from(output),
+        }
     }
 
     /// The encoder with another policy for unseen categories.

@@ -5,10 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Read;
+use std::sync::Arc;
 
 use feasible::Model;
 use feasible_data::image::ImageShape;
-use feasible_data::{ColumnKind, Counterfactual, Encoder, Format, Table, TargetEncoder, disk};
+use feasible_data::{
+    ColumnKind, Counterfactual, Encoder, Format, SampleWeights, Table, TargetEncoder, disk,
+};
+use feasible_problem::OutputUnits;
 use feasible_problem::clause::Clause;
 use feasible_problem::gallery::Gallery;
 use feasible_problem::loss::LossName;
@@ -40,6 +44,9 @@ pub struct Manifest {
     pub problem: String,
     /// The shape of the network.
     pub model: NetworkShape,
+    /// The units of its outputs, where a number is predicted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units: Option<OutputUnits>,
     /// The fitted target.
     pub target: TargetEncoder,
     /// The fitted inputs.
@@ -55,6 +62,9 @@ pub struct Manifest {
     pub expression_columns: BTreeMap<String, ColumnKind>,
     /// The loss of the objective.
     pub objective: LossName,
+    /// What rows weigh in the objective, if not all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<SampleWeights>,
     /// The requirements, groups written out.
     pub requirements: Vec<RequirementSpec>,
     /// The counterfactuals whose flip rates are reported.
@@ -118,6 +128,16 @@ impl Manifest {
                 return Err("its target needs at least two classes, all different".into());
             }
         }
+        if self.training.decision.is_some() && self.target.classes().map(<[String]>::len) != Some(2)
+        {
+            return Err("it has a threshold, which is between two classes".into());
+        }
+        if let Some(weights) = self.weights.as_ref().and_then(|weights| weights.classes.as_ref()) {
+            let classes = self.target.classes().unwrap_or_default().len();
+            if weights.len() != classes || !weights.iter().all(|w| *w > 0.0 && w.is_finite()) {
+                return Err("its classes need a weight above 0 each".into());
+            }
+        }
         let outputs = output_width(&self.target, self.objective);
         if gives != outputs {
             return Err(format!("its network gives {gives} outputs, its target takes {outputs}"));
@@ -153,8 +173,9 @@ impl Manifest {
             _ => None,
         };
         let extra = usize::from(centres.is_some());
-        let network =
-            Network::from_shape(&self.model, centres).map_err(|error| error.to_string())?;
+        let network = Network::from_shape(&self.model, centres)
+            .and_then(|network| network.in_units(self.units))
+            .map_err(|error| error.to_string())?;
         let layout = network.layout();
         for tensor in &layout {
             let found = shape_of(&tensor.name)?;
@@ -243,7 +264,8 @@ impl SavedModel {
                 set.into_iter().flatten().chain(own.flat_map(|list| list.0)).collect()
             }
         };
-        let mentioned = plan.clauses().iter().flat_map(Clause::columns);
+        let groups = spec.decision.as_ref().and_then(|decision| decision.per.as_deref());
+        let mentioned = plan.clauses().iter().flat_map(Clause::columns).chain(groups);
         let expression_columns = mentioned
             .filter_map(|name| Some((name.to_string(), data.table.column(name).ok()?.kind())))
             .collect();
@@ -258,6 +280,7 @@ impl SavedModel {
             written_by: format!("feasible {}", env!("CARGO_PKG_VERSION")),
             problem: plan.name().to_string(),
             model: plan.model().shape(),
+            units: plan.model().units(),
             target: data.target.clone(),
             inputs: data.encoder.clone(),
             columns: data.encoder.names(),
@@ -265,6 +288,7 @@ impl SavedModel {
             format,
             expression_columns,
             objective: plan.settings().objective,
+            weights: data.weights.clone(),
             requirements: plan.expanded(),
             counterfactuals,
             attack: spec.evaluation.attack.clone(),
@@ -298,10 +322,12 @@ impl SavedModel {
             clauses: &self.clauses,
             changes: &self.changes,
             tolerance: manifest.tolerance,
-            classes: manifest.target.classes().map(<[String]>::len),
+            classes: manifest.target.classes(),
             multipliers: None,
             model: &self.network,
             theta: &self.theta,
+            decision: manifest.training.decision.clone().map(Arc::new),
+            keeps_views: false,
         }
     }
 
@@ -459,13 +485,22 @@ impl SavedModel {
 
     /// How to read a table to predict: the kinds of the input columns are those of the training.
     pub fn input_format(&self) -> Format {
-        Format { kinds: self.manifest.inputs.kinds(), ..self.manifest.format.clone() }
+        let mut kinds = self.manifest.inputs.kinds();
+        let decision = self.manifest.training.decision.as_ref();
+        if let Some(groups) = decision.and_then(|decision| decision.groups.as_ref()) {
+            kinds.insert(groups.column.clone(), ColumnKind::Categorical);
+        }
+        Format { kinds, ..self.manifest.format.clone() }
     }
 
     /// How to read a table to audit: also the columns that requirements speak of.
     pub fn audit_format(&self) -> Format {
         let mut format = self.input_format();
         format.kinds.extend(self.manifest.expression_columns.clone());
+        let weights = self.manifest.weights.as_ref();
+        if let Some(column) = weights.and_then(|weights| weights.column.clone()) {
+            format.kinds.insert(column, ColumnKind::Numeric);
+        }
         format
     }
 }

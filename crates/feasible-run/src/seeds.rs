@@ -6,16 +6,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use feasible::Outcome;
 use feasible_problem::plan::Plan;
-use feasible_problem::spec::ProblemSource;
 use serde::{Deserialize, Serialize};
 
+use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
-use crate::files::{LADDER, PROBLEM, README, SEEDS, SUMMARY, is_ours, json};
+use crate::files::{LADDER, PROBLEM, README, RUNG, SEED, SEEDS, SUMMARY, is_ours, json};
 use crate::fit::{Fitted, Observer, finish_in, fit_in, resume_in, resume_on};
 use crate::interrupt::Interrupt;
 use crate::ladder;
-use crate::parse;
-use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
+use crate::storage::{Directory, Memory, Storage, failed, no_link};
 use crate::summary::{SeedsSummary, Summary};
 
 /// How to fit.
@@ -40,7 +39,7 @@ impl Default for FitOptions {
     }
 }
 
-/// What came of a fit: one training for each seed.
+/// The result of a fit: one training for each seed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fit {
     runs: Vec<Fitted>,
@@ -116,7 +115,7 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
         return Err(Error::unfit("--seeds", reason));
     }
     let open = |path: &Path| match options.force {
-        true => Directory::replace_with(path, is_ours, remove_seed_directories),
+        true => Directory::replace_with(path, is_ours, remove_runs),
         false => Directory::create(path),
     };
     let rooms = plan.spec().certify.as_ref().and_then(|certify| certify.ladder.clone());
@@ -159,7 +158,7 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
         if interrupt.is_raised() {
             return Ok(Fitted::not_begun(seed));
         }
-        let directory = Directory::create(&path.join(seed_directory(seed)))?;
+        let directory = Directory::create(RunDirectory::new(path).seed(seed).path())?;
         fit_in(&plan.clone().with_seed(seed), &directory, interrupt, observer)
     };
     sum_up(&top, Fit { runs: at_once(&seeds, plan.at_once(options.workers), train)? })
@@ -171,7 +170,8 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
 /// As [`finish_in`]; a directory with the runs of several seeds, or of a ladder.
 pub fn finish(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Result<Fit> {
     let top = Directory::open(path)?;
-    if read(&top, LADDER)?.is_some() || read(&top, SEEDS)?.is_some() {
+    let run = RunDirectory::new(path);
+    if run.has(LADDER) || run.has(SEEDS) {
         return Err(Error::SeveralRuns { location: top.location() });
     }
     Ok(Fit { runs: vec![finish_in(&top, interrupt, observer)?] })
@@ -182,23 +182,14 @@ pub fn finish(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
 /// # Errors
 /// As [`resume_in`].
 pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Result<Fit> {
-    let top = Directory::open(path)?;
-    if read(&top, LADDER)?.is_some() {
+    let (top, run) = (Directory::open(path)?, RunDirectory::new(path));
+    if run.ladder()?.is_some() {
         return Ok(Fit { runs: vec![ladder::resume(path, top, interrupt, observer)?] });
     }
-    let Some(bytes) = read(&top, SEEDS)? else {
+    let Some(listed) = run.seeds()? else {
         return Ok(Fit { runs: vec![resume_in(&top, interrupt, observer)?] });
     };
-    let listed = parse::seeds(&path.join(SEEDS).display().to_string(), &bytes)?;
-    let fresh = || -> Result<Plan> {
-        let bytes = read(&top, PROBLEM)?.ok_or_else(|| Error::Damaged {
-            path: path.join(PROBLEM).display().to_string(),
-            reason: "it is missing".into(),
-        })?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let source = ProblemSource::new(path.join(PROBLEM).display().to_string(), text);
-        Ok(Plan::check(&source)?.called(&listed.problem))
-    };
+    let fresh = || -> Result<Plan> { Ok(Plan::check(&run.problem()?)?.called(&listed.problem)) };
     // All seeds share its data. What is wrong with it, every run that was begun says of its own file.
     let plan = fresh().ok();
     let workers = plan.as_ref().map_or(listed.workers, |plan| plan.at_once(listed.workers));
@@ -206,14 +197,14 @@ pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
         if interrupt.is_raised() {
             return Ok(Fitted::not_begun(seed));
         }
-        let inner = path.join(seed_directory(seed));
-        no_link(&inner)?;
-        if inner.join(PROBLEM).is_file() {
-            return resume_on(plan.as_ref(), &Directory::open(&inner)?, interrupt, observer);
+        let inner = run.seed(seed);
+        no_link(inner.path())?;
+        if inner.has(PROBLEM) {
+            return resume_on(plan.as_ref(), &Directory::open(inner.path())?, interrupt, observer);
         }
         // Killed before this seed was begun.
         let plan = plan.clone().map_or_else(fresh, Ok)?.with_seed(seed);
-        fit_in(&plan, &Directory::replace(&inner, is_ours)?, interrupt, observer)
+        fit_in(&plan, &Directory::replace(inner.path(), is_ours)?, interrupt, observer)
     };
     let runs = at_once(&listed.seeds, workers, train)?;
     sum_up(&top, Fit { runs })
@@ -226,31 +217,26 @@ fn sum_up(top: &Directory, fit: Fit) -> Result<Fit> {
     Ok(fit)
 }
 
-/// The subdirectory of a seed.
-pub fn seed_directory(seed: u64) -> String {
-    format!("seed-{seed}")
-}
-
 /// The runs of a directory of several seeds or of a ladder; nothing of any other directory, nor behind a link.
-fn remove_seed_directories(path: &Path) -> Result<()> {
-    if !path.join(SEEDS).is_file() && !path.join(LADDER).is_file() {
+fn remove_runs(path: &Path) -> Result<()> {
+    let run = RunDirectory::new(path);
+    if !run.has(SEEDS) && !run.has(LADDER) {
         return Ok(());
     }
-    let Ok(entries) = std::fs::read_dir(path) else { return Ok(()) };
-    for entry in entries.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let number = name.strip_prefix("seed-").or(name.strip_prefix("rung-"));
-        let numbered = number.is_some_and(|n| n.parse::<u64>().is_ok());
-        if numbered && entry.file_type().is_ok_and(|found| found.is_dir()) {
-            drop(Directory::replace(&entry.path(), is_ours)?);
-            std::fs::remove_dir_all(entry.path()).map_err(|source| Error::Storage {
-                operation: "remove",
-                path: entry.path().display().to_string(),
-                source,
-            })?;
-        }
+    for one in run.numbered::<u64>(&[SEED, RUNG])? {
+        remove_run(one.path())?;
     }
     Ok(())
+}
+
+/// Removes a run and its directory.
+pub(crate) fn remove_run(path: &Path) -> Result<()> {
+    drop(Directory::replace(path, is_ours)?);
+    std::fs::remove_dir_all(path).map_err(|source| Error::Storage {
+        operation: "remove",
+        path: path.display().to_string(),
+        source,
+    })
 }
 
 /// Runs `job` for every item, `workers` at a time; results in the order of the items.

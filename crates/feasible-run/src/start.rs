@@ -4,10 +4,12 @@ use std::path::Path;
 
 use feasible::{Multipliers, Problem};
 
+use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
 use crate::files::{MODEL, MULTIPLIERS};
+use crate::multipliers::read_multipliers;
 use crate::saved_model::SavedModel;
-use crate::storage::{Storage, read, read_from};
+use crate::storage::{Storage, read};
 
 /// A start: parameters and multipliers.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,8 +28,8 @@ impl Start {
     /// # Errors
     /// Files that are missing, damaged, or of other requirements or samples.
     pub fn open(directory: &Path, problem: &Problem, of: &str) -> Result<Self> {
-        let location = directory.display().to_string();
-        Self::read(&location, &|name| read_from(directory, name), problem, of)
+        let run = RunDirectory::new(directory);
+        Self::read(&run.location(), &|name| run.read(name), problem, of)
     }
 
     /// As [`Start::open`], from any storage.
@@ -56,23 +58,14 @@ impl Start {
 
 /// The multipliers of `multipliers.csv`: numbers are written so that they are read back to the bit.
 fn multipliers(path: &str, bytes: &[u8], problem: &Problem) -> Result<Multipliers> {
-    let damaged = |reason: String| Error::Damaged { path: path.into(), reason };
-    let mut reader = csv::Reader::from_reader(bytes);
-    let headers = reader.headers().map_err(|e| damaged(e.to_string()))?;
-    let column = headers.iter().position(|name| name == "multiplier");
-    let column = column.ok_or_else(|| damaged("it has no column 'multiplier'".into()))?;
-    let mut numbers = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|e| damaged(e.to_string()))?;
-        let cell = record.get(column).unwrap_or_default();
-        let number: f64 = cell.parse().map_err(|_| damaged(format!("'{cell}' is no number")))?;
-        numbers.push(number);
-    }
+    let read = read_multipliers(path, bytes)?;
+    let numbers = || read.iter().flat_map(|one| &one.points).map(|point| point.multiplier);
     let needed: usize = problem.requirements().iter().map(|r| r.multipliers()).sum();
-    if numbers.len() != needed {
-        return Err(damaged(format!("it has {} multipliers, not {needed}", numbers.len())));
+    if numbers().count() != needed {
+        let reason = format!("it has {} multipliers, not {needed}", numbers().count());
+        return Err(Error::Damaged { path: path.into(), reason });
     }
-    let mut rest = numbers.into_iter();
+    let mut rest = numbers();
     let each = problem.requirements().iter().map(|r| rest.by_ref().take(r.multipliers()).collect());
     Ok(Multipliers::new(problem, each.collect())?)
 }

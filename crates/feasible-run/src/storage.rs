@@ -91,18 +91,6 @@ pub(crate) fn read(storage: &dyn Storage, name: &str) -> Result<Option<Vec<u8>>>
     }
 }
 
-/// Reads a file of a directory without locking it; `None` if there is none.
-pub fn read_from(directory: &Path, name: &str) -> Result<Option<Vec<u8>>> {
-    let path = directory.join(name);
-    match disk::read_inside(&path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => {
-            Err(Error::Storage { operation: "read", path: path.display().to_string(), source })
-        }
-    }
-}
-
 /// Insists that a directory inside a run directory is no link to another.
 pub fn no_link(directory: &Path) -> Result<()> {
     disk::no_link(directory).map_err(Directory::failed("use", directory))
@@ -222,7 +210,7 @@ fn remove_leftover(path: &Path) {
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
-    /// Held for as long as the value lives; the system lets go of it when the process ends,
+    /// Held for as long as the value lives; the system releases it when the process ends,
     /// however it ends.
     _lock: File,
 }
@@ -259,7 +247,7 @@ impl Directory {
         Self::replace_with(path, ours, |_| Ok(()))
     }
 
-    /// Removes files. The problem first: without it nobody takes what is left for a run.
+    /// Removes files. The problem first: without it, what is left is not taken for a run.
     fn clear(&self, names: Vec<String>) -> Result<()> {
         for name in by_removal(names) {
             let file = self.path.join(&name);

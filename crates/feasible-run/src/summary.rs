@@ -1,14 +1,15 @@
-//! What came of a training: as JSON for programs, as a table for people.
+//! The results of a training: as JSON for programs, as a table for people.
 
 use feasible::{Gap, Kkt, Outcome};
 use feasible_problem::text::{Align, Grid, percent, short};
 use serde::{Deserialize, Serialize};
 
 use crate::certify::Certification;
+use crate::decision::Decision;
 use crate::evaluate::{Evaluation, RequirementResult};
 use crate::ladder::{self, Rung};
 
-/// What came of a training. No clock time is in it, so that it is the same bytes however often
+/// The results of a training. No clock time is in it, so that it is the same bytes however often
 /// the run was interrupted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -30,12 +31,18 @@ pub struct Summary {
     pub gap: Gap,
     /// KKT residuals on the training rows.
     pub kkt: Kkt,
+    /// Where the probability of the positive class is cut, if not at 1/2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
     /// On the training rows, with the multipliers.
     pub train: Evaluation,
     /// On the validation rows.
     pub validation: Option<Evaluation>,
     /// On the test rows.
     pub test: Option<Evaluation>,
+    /// What was decided about the data without being asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What to know and to try about requirements that are not met.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<String>,
@@ -81,6 +88,9 @@ impl Summary {
         fn names(evaluation: &Evaluation) -> impl Iterator<Item = &str> {
             evaluation.requirements.iter().map(|requirement| requirement.name.as_str())
         }
+        if let Some(decision) = &self.decision {
+            decision.check()?;
+        }
         for (part, evaluation) in self.parts() {
             if !names(evaluation).eq(names(&self.train)) {
                 return Err(format!(
@@ -114,6 +124,9 @@ impl Summary {
             self.epochs
         );
         text += &evaluations_text(&self.parts());
+        if let Some(decision) = &self.decision {
+            text += &format!("\n{}\n", decision.to_text());
+        }
         text += &match (&self.certificate, &self.no_certificate) {
             (Some(certificate), _) if !certificate.certificate.findings.is_empty() => {
                 format!("\n{}", certificate.to_text())

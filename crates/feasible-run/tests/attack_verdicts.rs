@@ -20,7 +20,7 @@ fn problem(directory: &Path, requirement: &str, more: &str) -> ProblemSource {
          split = {{ validation = 0.2, test = 0.3 }}\n\n[model]\nhidden = [16]\nactivation = \"tanh\"\n\n\
          [[requirement]]\nname = \"robust\"\n{requirement}\n\
          adversary = {{ epsilon = 2.0, steps = 1, step = 0.001 }}\n\n\
-         [training]\nepochs = 1\nrate = 1e-9\n\n{more}\n"
+         [training]\nepochs = 1\nrate = 1e-9\nmargins = \"stated\"\n\n{more}\n"
     );
     let path = write(directory, "problem.toml", &text);
     ProblemSource::open(path.to_str().unwrap()).unwrap()

@@ -84,7 +84,7 @@ fn no_vc_dimension_is_given_for_sets_whose_dimension_is_not_known() {
     let [sex, gap] = &theory.bounds[..] else { panic!("{theory:?}") };
     assert!(sex.zeta.is_none() && sex.class.is_none(), "{sex:?}");
     assert!(sex.missing.as_ref().unwrap().contains("KL divergence"), "{sex:?}");
-    assert_eq!((gap.rows.len(), gap.rows.iter().sum::<usize>()), (2, 4937));
+    assert_eq!((gap.rows.len(), gap.rows.iter().sum::<usize>()), (2, 3949));
     assert!(gap.vacuous, "{gap:?}");
     // The difference of two errors spans [−1, 1], its violation [−1.1, 0.9]; KL has no bound.
     assert_eq!(theory.approximation.squared_violations, None);

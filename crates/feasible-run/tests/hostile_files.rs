@@ -359,7 +359,9 @@ fn a_state_that_no_training_is_in_is_refused() {
     refuse("other requirements", &|s| s.duals.clear());
     refuse("another dual method", &|s| s.duals[0] = changed(&s.duals[0], "/steps", json!([1])));
     refuse("its penalty is NaN", &|s| s.penalty = f64::NAN);
-    refuse("its progress", &|s| s.progress.settling.factors = vec![1.0; 9]);
+    refuse("its progress", &|s| {
+        s.progress = changed(&s.progress, "/settling/factors", json!(vec![1.0; 9]));
+    });
     for points in [json!([[0]]), json!([[], [999_999]]), json!([])] {
         refuse("its progress", &|s| {
             let left_out = json!({ "Chosen": points });

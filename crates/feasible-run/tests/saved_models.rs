@@ -155,7 +155,9 @@ fn a_starter_file_is_a_sound_problem() {
     let directory = tempfile::tempdir().unwrap();
     let path = common::write(directory.path(), "people.csv", &common::people(300));
     let table = Table::read(&path, &feasible_data::Format::default()).unwrap();
-    let text = feasible_problem::starter(&table, "people.csv", None).unwrap();
+    let text =
+        feasible_problem::starter(&table, &feasible_data::Format::default(), "people.csv", None)
+            .unwrap();
     let problem = common::write(directory.path(), "people.toml", &text);
     let source = feasible_problem::ProblemSource::open(problem.to_str().unwrap()).unwrap();
     let plan = Plan::check(&source).unwrap();

@@ -5,6 +5,41 @@
 //! respect to the inputs, never parameters. The moved inputs are then constants of the
 //! Lagrangian: its gradient does not run through the choice of δ (Danskin's theorem is the
 //! reason this is right for a worst-case δ).
+//!
+//! ```
+//! use std::sync::Arc;
+//! use feasible::adaptive::{Adaptive, Probe, TrainingPlace};
+//! use feasible::{Inputs, Loss, Population, Problem, Samples, Targets, View};
+//! use feasible_nn::Linear;
+//!
+//! /// Moves every input a step of 0.1 towards where the first output grows.
+//! #[derive(Debug)]
+//! struct Uphill;
+//!
+//! impl Adaptive for Uphill {
+//!     fn shift(&self, probe: &mut dyn Probe, _: TrainingPlace, shift: &mut [f32]) {
+//!         let seeds = vec![1.0; probe.rows().len() * probe.output_width()];
+//!         // All positions of the batch, as `probe.outputs` would take them.
+//!         let positions: Vec<u32> = (0..probe.rows().len() as u32).collect();
+//!         probe.outputs_at(&positions, shift);
+//!         let mut gradient = vec![0.0; shift.len()];
+//!         probe.input_gradient(&seeds, &mut gradient);
+//!         for (to, g) in shift.iter_mut().zip(&gradient) {
+//!             *to = 0.1 * g.signum();
+//!         }
+//!     }
+//! }
+//!
+//! let x = Inputs::dense(vec![1.0, 2.0], 1)?;
+//! let samples = Samples::new(x, Targets::Values(vec![1.0, 2.0]))?;
+//! let moved = Population::new(samples).through(Arc::new(Uphill));
+//! assert!(matches!(moved.view(), View::Adaptive(_)));
+//! // f(x) = x is right for every row, and 0.1 too large for every moved one.
+//! let problem = Problem::minimise(&moved, Loss::Squared).check()?;
+//! let objective = problem.measure(&Linear::new(1, 1)?, &[1.0, 0.0])?.objective;
+//! assert!((objective - 0.01).abs() < 1e-6, "{objective}");
+//! # Ok::<(), feasible::Error>(())
+//! ```
 
 use std::fmt::Debug;
 

@@ -7,6 +7,16 @@ use std::ops::{Deref, DerefMut};
 
 use crate::real::Real;
 
+/// Memory that a model keeps between batches.
+///
+/// ```
+/// use feasible::aligned::AlignedVec;
+/// let mut list = AlignedVec::<f32>::new();
+/// list.place(100)[99] = 1.0;
+/// assert_eq!((list.len(), list[99], list.as_ptr() as usize % 64), (100, 1.0, 0));
+/// list.clear();
+/// assert!(list.is_empty());
+/// ```
 /// Numbers that start at a cache line. A list never gives memory back: growing again would fill it with zeros
 /// for nothing.
 #[derive(Debug, Default)]

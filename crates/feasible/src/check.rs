@@ -11,6 +11,22 @@
 //! wrong, not the gradient.
 //!
 //! [`RowModel`](crate::row_model) shows a model checked.
+//! A batch with its views, with seeds and a step of one's own:
+//!
+//! ```
+//! use feasible::check::{GradientCheck, batch_gradient};
+//! use feasible::{Batch, FlushDenormals, Inputs};
+//! use feasible_nn::{Activation, Mlp};
+//! // Learners hold such a guard; who calls a model directly may.
+//! let _flush = FlushDenormals::new();
+//! let inputs = Inputs::dense(vec![0.5, -0.25], 1)?;
+//! let batch = Batch { inputs: &inputs, rows: &[1, 0], shifts: &[] };
+//! let model = Mlp::new(&[1, 2, 1], Activation::Sigmoid)?.double();
+//! let theta = [0.3, -0.2, 0.1, 0.4, 0.7, -0.5, 0.2];
+//! let found: GradientCheck = batch_gradient(&model, &theta, &batch, &[1.0, -0.5], 1e-3)?;
+//! assert!(found.relative_error() < 1e-6, "{found:?}");
+//! # Ok::<(), feasible::Error>(())
+//! ```
 
 use crate::error::{Error, Result};
 use crate::inputs::Inputs;

@@ -18,6 +18,28 @@
 //!
 //! Under Adam a multiplier moves by about η per step whatever the violation, so the sizes of
 //! multipliers made by it are no sensitivities until they have settled.
+//!
+//! ```
+//! use feasible::dual::DualState;
+//! use feasible::{Dual, DualMethod, Scaling};
+//! // One of two multipliers has been given a violation; the other does not move.
+//! let step = |dual: Dual| {
+//!     let (mut multipliers, mut state) = ([1.0, 1.0], DualState::start(&dual, 2));
+//!     dual.step(0.0, 2.0, &mut multipliers, &mut state, [(0, 0.5)]);
+//!     multipliers
+//! };
+//! assert_eq!(step(Dual::ascent(1.0)), [1.5, 1.0]);
+//! // As the paper writes it: η/N, here with N = 2.
+//! assert_eq!(step(Dual::algorithm1(1.0)), [1.25, 1.0]);
+//! let scaling = |dual: Dual| match dual.method() {
+//!     DualMethod::Ascent { scaling } | DualMethod::NuPi { scaling, .. } => Some(*scaling),
+//!     DualMethod::Adam { .. } => None,
+//! };
+//! assert_eq!(scaling(Dual::algorithm1(1.0)), Some(Scaling::PerSample));
+//! assert_eq!(scaling(Dual::nu_pi(0.1, 1.0, 0.9)), Some(Scaling::Raw));
+//! // Adam moves by its rate whatever the violation.
+//! assert!((step(Dual::adam(0.1))[0] - 1.1).abs() < 1e-6);
+//! ```
 
 use serde::{Deserialize, Serialize};
 
@@ -155,7 +177,7 @@ impl Dual {
     ///
     /// # Panics
     /// If `state` was made by another method, or for fewer multipliers.
-    pub fn step_all(
+    pub(crate) fn step_all(
         &self,
         epoch: f64,
         points: f64,
@@ -193,7 +215,7 @@ impl Dual {
     /// `seen` pairs the index of a multiplier with its violation; others do not move.
     ///
     /// # Panics
-    /// As [`Dual::step_all`], and for an index that is no multiplier's.
+    /// If `state` was made by another method, or for an index that is no multiplier's.
     pub fn step(
         &self,
         epoch: f64,
@@ -295,7 +317,7 @@ impl DualState {
         }
     }
 
-    /// Whether this is what such a dual optimiser remembers of so many multipliers.
+    /// Whether this is what such a dual optimiser remembers of this number of multipliers.
     pub(crate) fn fits(&self, dual: &Dual, multipliers: usize) -> bool {
         let (first, second) = Self::lengths(dual, multipliers);
         (self.first.len(), self.second.len(), self.steps.len()) == (first, second, first)

@@ -3,6 +3,54 @@
 //! How a training *ended* is never an error; see [`Outcome`](crate::Outcome).
 
 /// What went wrong with the user's input.
+///
+/// ```
+/// use feasible::{
+///     Error, Inputs, Loss, Population, Problem, ProblemDraft, Requirement, Samples, Targets,
+/// };
+/// let x = |values: &[f32]| Inputs::new(values.to_vec(), 1);
+/// assert!(matches!(x(&[1.0, f32::NAN]), Err(Error::NonFiniteInput { row: 1, column: 0, .. })));
+/// let targets = Samples::new(x(&[1.0])?, Targets::Values(vec![f32::INFINITY]));
+/// assert!(matches!(targets, Err(Error::NonFiniteTarget { row: 0, .. })));
+/// let twice = Samples::with_ids(x(&[1.0, 2.0])?, Targets::Classes(vec![0, 1]), vec![7, 7]);
+/// assert!(matches!(twice, Err(Error::DuplicateId { id: 7 })));
+///
+/// let everyone = Population::new(Samples::new(x(&[1.0, 2.0])?, Targets::Classes(vec![0, 1]))?);
+/// let nobody = everyone.filter(|sample| sample.row > 1);
+/// let check = |requirements: Vec<Requirement>| {
+///     let draft: ProblemDraft = Problem::minimise(&everyone, Loss::CrossEntropy);
+///     requirements.into_iter().fold(draft, |draft, one| draft.subject_to(one)).check()
+/// };
+/// let error = |population, c| {
+///     let smooth = Requirement::average("error", population, Loss::SmoothedError);
+///     smooth.measured_by(Loss::Error).at_most(c)
+/// };
+/// let rejected = check(vec![error(&nobody, 0.1)]);
+/// assert!(matches!(rejected, Err(Error::EmptyPopulation { .. })));
+/// let rejected = check(vec![error(&everyone, 0.1), error(&everyone, 0.2)]);
+/// assert!(matches!(rejected, Err(Error::DuplicateName { name }) if name == "error"));
+/// let rejected = check(vec![error(&everyone, 15.0)]);
+/// assert!(matches!(&rejected, Err(Error::Limit { value: 15.0, .. })));
+/// assert!(rejected.unwrap_err().to_string().ends_with("did you mean 0.15?"));
+/// let squared = Requirement::average("squared", &everyone, Loss::Squared).at_most(1.0);
+/// let rejected = check(vec![squared]).and_then(|p| p.check_model(&feasible_nn::Linear::new(1, 2)?));
+/// assert!(matches!(rejected, Err(Error::LossMismatch { .. })));
+/// let wide = feasible_nn::Linear::new(3, 2)?;
+/// let rejected = check(vec![])?.check_model(&wide);
+/// assert!(matches!(rejected, Err(Error::InputWidth { model: 3, data: 1, .. })));
+/// let learner = feasible::Learner::alternating(feasible_nn::Sgd::new(0.1))
+///     .dual_for("nobody", feasible::Dual::ascent(1.0));
+/// let model = feasible_nn::Linear::new(1, 2)?;
+/// let rejected = learner.begin(&check(vec![])?, &model);
+/// assert!(matches!(rejected, Err(Error::UnknownRequirement { .. })));
+/// let mean = Requirement::average("mean", &everyone, Loss::CrossEntropy).at_most(1.0);
+/// let design = feasible::certificate::Design::new(feasible::certificate::Delta::new(0.05)?);
+/// let rejected = design.claims(&check(vec![mean])?, &model, &[0.0; 4]);
+/// assert!(matches!(rejected, Err(Error::NoBound { .. })));
+/// let rejected = feasible::Dual::ascent(-1.0).check();
+/// assert!(matches!(rejected, Err(Error::Setting { value: -1.0, .. })));
+/// # Ok::<(), feasible::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

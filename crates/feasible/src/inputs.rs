@@ -178,7 +178,7 @@ impl Inputs {
         &self.exclusive
     }
 
-    /// A group may go on up to a column whose predecessor in some row is in the group.
+    /// A group may reach up to a column whose predecessor in some row is in the group.
     fn find_exclusive(&mut self) {
         let mut before = vec![None; self.width];
         for r in 0..self.rows {
@@ -215,6 +215,23 @@ impl Inputs {
 }
 
 /// Builds [`Inputs`] row by row without ever holding the full matrix.
+///
+/// ```
+/// use feasible::InputsBuilder;
+/// // (age, is_male, is_female, is_married): of a row its numbers, and the indicators that are 1.
+/// let mut builder = InputsBuilder::new(4, vec![0], 2)?;
+/// builder.push(&[0.3], &[1, 3])?;
+/// builder.push(&[-1.2], &[2, 3])?;
+/// let x = builder.finish();
+/// assert_eq!((x.dense_row(1), x.hot(1)), (&[-1.2][..], &[2, 3][..]));
+/// // Lists of one length are kept as such, and columns of which a row has only one 1 are a group.
+/// assert!(x.is_even());
+/// assert_eq!((x.even_hot(0), x.exclusive()), (Some(&[1, 3][..]), &[0, 3][..]));
+/// let mut row = [0.0; 4];
+/// x.write_row(0, &mut row);
+/// assert_eq!(row, [0.3, 1.0, 0.0, 1.0]);
+/// # Ok::<(), feasible::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct InputsBuilder {
     inputs: Inputs,

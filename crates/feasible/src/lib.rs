@@ -129,7 +129,7 @@ mod point_losses;
 pub mod population;
 pub mod price;
 pub mod problem;
-pub mod real;
+mod real;
 pub mod reduce;
 pub mod requirement;
 pub mod rho;

@@ -29,6 +29,11 @@ pub fn meant_in_percent(number: f64) -> Option<f64> {
 }
 
 /// "; did you mean 0.15?", or nothing.
+///
+/// ```
+/// use feasible::limit::suggestion;
+/// assert_eq!((suggestion(15.0), suggestion(0.15)), ("; did you mean 0.15?".into(), String::new()));
+/// ```
 pub fn suggestion(number: f64) -> String {
     match meant_in_percent(number.abs()) {
         Some(share) => format!("; did you mean {}?", share.copysign(number)),

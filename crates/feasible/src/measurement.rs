@@ -9,6 +9,40 @@ use crate::requirement::{Kind, Limit, Requirement, Sense};
 use crate::sums::{largest, sum, sum_of, sum_of_pairs};
 
 /// The objective and the violations of a θ on a problem's populations.
+///
+/// ```
+/// use feasible::measurement::Violations;
+/// use feasible::optimality::{Gap, Kkt, Optimality};
+/// use feasible::requirement::Sense;
+/// use feasible::{Inputs, Loss, Measurement, Multipliers, Population, Problem, Requirement, Samples, Standing, Targets};
+/// use feasible_nn::Linear;
+/// let x = Inputs::dense(vec![0.0, 1.0], 1)?;
+/// let everyone = Population::new(Samples::new(x, Targets::Values(vec![0.0, 1.0]))?);
+/// let model = Linear::new(1, 1)?.double();
+/// let problem = Problem::minimise(&everyone, Loss::Squared)
+///     .subject_to(Requirement::pointwise("each", &everyone, Loss::Squared).at_most(0.5))
+///     .check()?;
+/// // f(x) = 0: wrong by 0 and by 1.
+/// let theta = [0.0, 0.0];
+/// let measured: Measurement = problem.measure(&model, &theta)?;
+/// assert!(measured.is_finite());
+/// assert_eq!((measured.value(), measured.minimised(), measured.worst_violation()), (0.5, 0.5, 0.5));
+/// let Violations { measured: each, margin, .. } = &measured.violations[0];
+/// assert_eq!((&each[..], *margin), (&[-0.5, 0.5][..], 0.0));
+/// assert_eq!(measured.violations[0].primal().collect::<Vec<_>>(), [-0.5, 0.5]);
+/// let multipliers = Multipliers::new(&problem, vec![vec![0.0, 2.0]])?;
+/// assert!(multipliers.is_finite());
+/// let standings: Vec<Standing> = measured.standings_within(&problem, &multipliers, &[0.6]);
+/// assert!(standings[0].met && standings[0].violated == 0.0 && standings[0].sense == Sense::AtMost);
+///
+/// // L = 0.5 + (0 · −0.5 + 2 · 0.5)/2, and how far the pair is from a saddle point.
+/// let Optimality { lagrangian, gap, kkt, .. } = problem.optimality(&model, &theta, &multipliers)?;
+/// assert_eq!((lagrangian, gap.absolute), (1.0, -0.5));
+/// assert_eq!(gap, Gap::new(&measured, &multipliers, 0.0));
+/// let Kkt { violation, .. } = kkt;
+/// assert!(violation > 0.0 && kkt.residual() >= violation);
+/// # Ok::<(), feasible::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// The average loss of the objective's population, by the loss it is measured with, without the

@@ -12,6 +12,87 @@
 //! the rows moved by [`Shift`]s (counterfactuals, perturbations). A model may share work
 //! between them; a counterfactual that changes one column costs a dense network one
 //! weight row per sample instead of a second product with the whole first layer.
+//!
+//! ```
+//! use feasible::model::{Batch, Mode, Model, Pass};
+//! use feasible::{Inputs, check};
+//!
+//! /// f(x) = θ₀ x. θ₁ is no parameter but a statistic: the mean of the inputs of the last training step.
+//! struct Slope;
+//!
+//! impl Model for Slope {
+//!     type Real = f64;
+//!     type Tape = (Vec<f32>, Option<f64>);
+//!
+//!     fn input_width(&self) -> usize {
+//!         1
+//!     }
+//!     fn output_width(&self) -> usize {
+//!         1
+//!     }
+//!     fn parameter_count(&self) -> usize {
+//!         2
+//!     }
+//!     fn trainable_count(&self) -> usize {
+//!         1
+//!     }
+//!     // The mean is that of a whole batch, which is therefore not split up.
+//!     fn needs_whole_batch(&self) -> bool {
+//!         true
+//!     }
+//!     fn is_linear(&self) -> bool {
+//!         true
+//!     }
+//!     fn has_input_gradient(&self) -> bool {
+//!         false
+//!     }
+//!     fn initial(&self, _seed: u64) -> Vec<f64> {
+//!         vec![0.0, 0.0]
+//!     }
+//!     fn forward(
+//!         &self,
+//!         theta: &[f64],
+//!         batch: &Batch<'_>,
+//!         pass: Pass,
+//!         (x, mean): &mut Self::Tape,
+//!         outputs: &mut [f64],
+//!     ) {
+//!         let rows = batch.rows.len();
+//!         x.resize(batch.output_rows(), 0.0);
+//!         for at in 0..batch.output_rows() {
+//!             batch.write_input(at / rows, at % rows, &mut x[at..=at]);
+//!             outputs[at] = theta[0] * f64::from(x[at]);
+//!         }
+//!         if pass.mode == Mode::Training {
+//!             *mean = Some(f64::from(x[..rows].iter().sum::<f32>()) / rows as f64);
+//!         }
+//!     }
+//!     fn backward(
+//!         &self,
+//!         _theta: &[f64],
+//!         _batch: &Batch<'_>,
+//!         (x, _): &mut Self::Tape,
+//!         seeds: &[f64],
+//!         gradient: &mut [f64],
+//!     ) {
+//!         gradient[0] += x.iter().zip(seeds).map(|(x, s)| f64::from(*x) * s).sum::<f64>();
+//!     }
+//!     fn absorb(&self, theta: &mut [f64], (_, mean): &mut Self::Tape) {
+//!         theta[1] = mean.take().unwrap_or(theta[1]);
+//!     }
+//! }
+//!
+//! let inputs = Inputs::dense(vec![1.0, 3.0], 1)?;
+//! assert!(check::model_gradient(&Slope, &[0.5, 0.0], &inputs)?.relative_error() < 1e-6);
+//! let batch = Batch { inputs: &inputs, rows: &[0, 1], shifts: &[] };
+//! assert_eq!(Slope.outputs(&[2.0, 0.0], &batch), [2.0, 6.0]);
+//! let (mut theta, mut tape, mut outputs) = ([2.0, 0.0], Default::default(), [0.0; 2]);
+//! let pass = Pass { mode: Mode::Training, ..Pass::default() };
+//! Slope.forward(&theta, &batch, pass, &mut tape, &mut outputs);
+//! Slope.absorb(&mut theta, &mut tape);
+//! assert_eq!(theta, [2.0, 2.0]);
+//! # Ok::<(), feasible::Error>(())
+//! ```
 
 use crate::inputs::Inputs;
 use crate::real::Real;
@@ -197,39 +278,116 @@ pub enum ViewShift<'a> {
     Dense(&'a [f32]),
 }
 
-macro_rules! delegate {
+/// All methods of a [`Model`] that stands in front of another one, [`Model::forward`] aside.
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// use feasible::{Batch, Model, Pass};
+///
+/// /// Counts the rows that go through a model.
+/// struct Counted<M> {
+///     model: M,
+///     rows: AtomicUsize,
+/// }
+///
+/// impl<M: Model> Model for Counted<M> {
+///     type Real = M::Real;
+///     type Tape = M::Tape;
+///
+///     fn forward(
+///         &self,
+///         theta: &[M::Real],
+///         batch: &Batch<'_>,
+///         pass: Pass,
+///         tape: &mut M::Tape,
+///         outputs: &mut [M::Real],
+///     ) {
+///         self.rows.fetch_add(batch.output_rows(), Ordering::Relaxed);
+///         self.model.forward(theta, batch, pass, tape, outputs);
+///     }
+///
+///     feasible::delegate_model!(|this| this.model);
+/// }
+/// ```
+#[macro_export]
+macro_rules! delegate_model {
+    (|$this:ident| $model:expr) => {
+        fn input_width(&self) -> usize {
+            let $this = self;
+            $crate::Model::input_width(&$model)
+        }
+
+        fn output_width(&self) -> usize {
+            let $this = self;
+            $crate::Model::output_width(&$model)
+        }
+
+        fn parameter_count(&self) -> usize {
+            let $this = self;
+            $crate::Model::parameter_count(&$model)
+        }
+
+        fn trainable_count(&self) -> usize {
+            let $this = self;
+            $crate::Model::trainable_count(&$model)
+        }
+
+        fn needs_whole_batch(&self) -> bool {
+            let $this = self;
+            $crate::Model::needs_whole_batch(&$model)
+        }
+
+        fn is_linear(&self) -> bool {
+            let $this = self;
+            $crate::Model::is_linear(&$model)
+        }
+
+        fn initial(&self, seed: u64) -> Vec<Self::Real> {
+            let $this = self;
+            $crate::Model::initial(&$model, seed)
+        }
+
+        fn backward(
+            &self,
+            theta: &[Self::Real],
+            batch: &$crate::Batch<'_>,
+            tape: &mut Self::Tape,
+            seeds: &[Self::Real],
+            gradient: &mut [Self::Real],
+        ) {
+            let $this = self;
+            $crate::Model::backward(&$model, theta, batch, tape, seeds, gradient);
+        }
+
+        fn has_input_gradient(&self) -> bool {
+            let $this = self;
+            $crate::Model::has_input_gradient(&$model)
+        }
+
+        fn input_gradient(
+            &self,
+            theta: &[Self::Real],
+            batch: &$crate::Batch<'_>,
+            tape: &mut Self::Tape,
+            seeds: &[Self::Real],
+            gradient: &mut [Self::Real],
+        ) {
+            let $this = self;
+            $crate::Model::input_gradient(&$model, theta, batch, tape, seeds, gradient);
+        }
+
+        fn absorb(&self, theta: &mut [Self::Real], tape: &mut Self::Tape) {
+            let $this = self;
+            $crate::Model::absorb(&$model, theta, tape);
+        }
+    };
+}
+
+macro_rules! pointers {
     ($($pointer:ty),*) => {$(
         impl<M: Model> Model for $pointer {
             type Real = M::Real;
             type Tape = M::Tape;
-
-            fn input_width(&self) -> usize {
-                (**self).input_width()
-            }
-
-            fn output_width(&self) -> usize {
-                (**self).output_width()
-            }
-
-            fn parameter_count(&self) -> usize {
-                (**self).parameter_count()
-            }
-
-            fn trainable_count(&self) -> usize {
-                (**self).trainable_count()
-            }
-
-            fn needs_whole_batch(&self) -> bool {
-                (**self).needs_whole_batch()
-            }
-
-            fn is_linear(&self) -> bool {
-                (**self).is_linear()
-            }
-
-            fn initial(&self, seed: u64) -> Vec<M::Real> {
-                (**self).initial(seed)
-            }
 
             fn forward(
                 &self,
@@ -242,37 +400,9 @@ macro_rules! delegate {
                 (**self).forward(theta, batch, pass, tape, outputs);
             }
 
-            fn backward(
-                &self,
-                theta: &[M::Real],
-                batch: &Batch<'_>,
-                tape: &mut M::Tape,
-                seeds: &[M::Real],
-                gradient: &mut [M::Real],
-            ) {
-                (**self).backward(theta, batch, tape, seeds, gradient);
-            }
-
-            fn has_input_gradient(&self) -> bool {
-                (**self).has_input_gradient()
-            }
-
-            fn input_gradient(
-                &self,
-                theta: &[M::Real],
-                batch: &Batch<'_>,
-                tape: &mut M::Tape,
-                seeds: &[M::Real],
-                gradient: &mut [M::Real],
-            ) {
-                (**self).input_gradient(theta, batch, tape, seeds, gradient);
-            }
-
-            fn absorb(&self, theta: &mut [M::Real], tape: &mut M::Tape) {
-                (**self).absorb(theta, tape);
-            }
+            delegate_model!(|this| **this);
         }
     )*};
 }
 
-delegate!(&M, Box<M>, std::sync::Arc<M>);
+pointers!(&M, Box<M>, std::sync::Arc<M>);

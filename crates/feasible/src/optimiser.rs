@@ -2,6 +2,45 @@
 //!
 //! Implementations (SGD, Adam, AdamW) live with the engine in `feasible-nn`, because a fused
 //! step over the flat θ is a kernel like any other.
+//!
+//! ```
+//! use feasible::optimiser::{Optimiser, OptimiserState};
+//! use feasible::{Error, Inputs, Learner, Loss, Population, Problem, Samples, Targets};
+//! use feasible_nn::Linear;
+//!
+//! /// Heavy-ball momentum: one vector of state.
+//! #[derive(Debug)]
+//! struct HeavyBall {
+//!     rate: f64,
+//!     momentum: f64,
+//! }
+//!
+//! impl Optimiser<f64> for HeavyBall {
+//!     fn slots(&self) -> usize {
+//!         1
+//!     }
+//!
+//!     fn check(&self) -> Result<(), Error> {
+//!         Error::unless(self.rate > 0.0, "rate", self.rate, "above 0")
+//!     }
+//!
+//!     fn step(&self, _: f64, state: &mut OptimiserState<f64>, theta: &mut [f64], gradient: &[f64]) {
+//!         for ((t, v), g) in theta.iter_mut().zip(&mut state.slots[0]).zip(gradient) {
+//!             *v = self.momentum * *v - self.rate * g;
+//!             *t += *v;
+//!         }
+//!         state.step += 1;
+//!     }
+//! }
+//!
+//! let x = Inputs::dense(vec![0.0, 1.0, 2.0], 1)?;
+//! let everyone = Population::new(Samples::new(x, Targets::Values(vec![1.0, 3.0, 5.0]))?);
+//! let problem = Problem::minimise(&everyone, Loss::Squared).check()?;
+//! let learner = Learner::alternating(HeavyBall { rate: 0.05, momentum: 0.8 }).epochs(500);
+//! let line = learner.solve(&problem, Linear::new(1, 1)?.double())?.theta;
+//! assert!((line[0] - 2.0).abs() < 1e-3 && (line[1] - 1.0).abs() < 1e-3, "{line:?}");
+//! # Ok::<(), feasible::Error>(())
+//! ```
 
 use std::fmt::Debug;
 

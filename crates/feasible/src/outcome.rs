@@ -5,6 +5,23 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// How a training ended.
+///
+/// ```
+/// use feasible::Outcome;
+/// let advice = |outcome: &Outcome| match outcome {
+///     Outcome::Converged | Outcome::Feasible => "use it",
+///     Outcome::MaxEpochs => "train longer",
+///     Outcome::Stalled => "relax a limit, or be more patient",
+///     Outcome::Infeasible { proven: true, .. } => "relax a limit",
+///     Outcome::Infeasible { .. } => "relax a limit, or use a richer model",
+///     Outcome::Diverged { .. } => "lower the rates",
+///     Outcome::Interrupted => "resume it",
+///     _ => "read how it ended",
+/// };
+/// let diverged = Outcome::Diverged { what: "the objective".into(), epoch: 3 };
+/// assert_eq!(advice(&diverged), "lower the rates");
+/// assert!(diverged.to_string().contains("epoch 3"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "ended")]
 #[non_exhaustive]

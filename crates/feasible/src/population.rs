@@ -32,6 +32,36 @@ pub struct Population {
 }
 
 /// Through which inputs the model is asked about a sample.
+///
+/// ```
+/// use feasible::model::{Batch, Mode, Pass, ViewShift};
+/// use feasible::population::SampleRef;
+/// use feasible::rho::Rho;
+/// use feasible::{Inputs, Model, Population, Samples, Targets, View};
+/// use feasible_nn::Linear;
+/// let x = Inputs::new(vec![0.5, 1.0, 0.2, 0.0], 2)?;
+/// let everyone = Population::new(Samples::new(x, Targets::Classes(vec![1, 0]))?);
+/// assert!(matches!(everyone.view(), View::Identity));
+/// let second = |sample: SampleRef<'_>| sample.inputs()[1] == 1.0;
+/// let flipped = everyone.filter(second).counterfactual(Rho::Flip(1))?;
+/// let View::Counterfactual(shifts) = flipped.view() else { unreachable!() };
+/// // The same change for everyone, without applying it again.
+/// assert_eq!(everyone.counterfactuals(shifts.clone())?.points(), 2);
+///
+/// // What a model is asked: rows as they are, then through each view; by a list for the data set, or by numbers for the batch.
+/// let inputs = everyone.samples().inputs();
+/// let views = [ViewShift::Sparse(&shifts[0]), ViewShift::Dense(&[0.1, 0.0])];
+/// let batch = Batch { inputs, rows: &[0], shifts: &views };
+/// assert_eq!((batch.views(), batch.output_rows()), (3, 3));
+/// let mut moved = [0.0; 2];
+/// batch.write_input(1, 0, &mut moved);
+/// assert_eq!(moved, [0.5, 0.0]);
+/// let sum = Linear::new(2, 1)?;
+/// let outputs = sum.outputs(&[1.0, 1.0, 0.0], &batch);
+/// assert!(outputs.iter().zip([1.5, 0.5, 1.6]).all(|(f, y)| (f - y).abs() < 1e-6), "{outputs:?}");
+/// assert_eq!(Pass::default().mode, Mode::Evaluation);
+/// # Ok::<(), feasible::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub enum View {
     /// x itself.
@@ -149,7 +179,7 @@ impl Population {
     }
 
     /// Number of ρ, 1 for other views.
-    pub fn transformations(&self) -> usize {
+    pub(crate) fn transformations(&self) -> usize {
         match &self.view {
             View::Counterfactual(shifts) => shifts.len(),
             View::Identity | View::Adaptive(_) => 1,
@@ -175,7 +205,7 @@ impl Population {
     }
 
     /// Whether every sample of the data set is a member.
-    pub fn is_everyone(&self) -> bool {
+    pub(crate) fn is_everyone(&self) -> bool {
         self.members.is_none()
     }
 

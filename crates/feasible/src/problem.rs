@@ -97,9 +97,11 @@ struct Contents {
 }
 
 impl Problem {
-    /// Starts with the objective: the average of `loss` over `population`.
+    /// Starts with the objective: the average of `loss` over `population`, by the weights of its samples if they have
+    /// some ([`Samples::weighted`](crate::Samples::weighted)).
     pub fn minimise(population: &Population, loss: Loss) -> ProblemDraft {
-        let objective = Term::new(population, loss);
+        let weighted = population.samples().weights().is_some();
+        let objective = Term { weighted, ..Term::new(population, loss) };
         ProblemDraft { objective, weight_decay: 0.0, requirements: Vec::new() }
     }
 
@@ -160,7 +162,7 @@ impl Problem {
         for source in &mut contents.sources {
             source.rows_everywhere = contents.workers.sum(source.rows.len() as f64);
             for term in &mut source.terms {
-                term.points = contents.workers.sum((term.members * term.slots.len()) as f64);
+                term.points = contents.workers.sum(term.mass * term.slots.len() as f64);
             }
         }
         for (requirement, elsewhere) in contents.requirements.iter().zip(&mut contents.elsewhere) {
@@ -256,7 +258,7 @@ impl Problem {
     ///
     /// # Errors
     /// Requirements that differ.
-    pub fn check_same_shape(&self, other: &Problem) -> Result<()> {
+    pub(crate) fn check_same_shape(&self, other: &Problem) -> Result<()> {
         let names = |p: &Problem| {
             p.requirements().iter().map(|r| format!("'{}'", r.name)).collect::<Vec<_>>()
         };
@@ -286,7 +288,7 @@ impl Problem {
         self.check_outputs(model.output_width())
     }
 
-    /// Checks that losses and limits can be of outputs with so many numbers.
+    /// Checks that losses and limits fit this number of outputs.
     pub(crate) fn check_outputs(&self, width: usize) -> Result<()> {
         self.0.objective.check_outputs("the objective", width)?;
         for requirement in &self.0.requirements {

@@ -18,6 +18,23 @@ mod sealed {
 }
 
 /// `f32` or `f64`: the field θ, the outputs and the seeds live in.
+///
+/// ```
+/// use feasible::Real;
+/// /// log(1 + eˣ), which does not overflow, and two of its bounds.
+/// fn softplus<T: Real>(x: T) -> T {
+///     let size = x.abs();
+///     (x + size) * T::from_f64(0.5) + (-size).exp_of_negative().ln_1p()
+/// }
+/// assert!((softplus(1.0_f64) - 1.313_262).abs() < 1e-6);
+/// assert!((softplus(1.0_f32) - 1.313_262).abs() < 1e-5);
+/// fn least<T: Real>(x: T) -> T {
+///     x.exp_m1().min(x.tanh())
+/// }
+/// assert!(least(1.0_f64) < 0.77);
+/// let quarter = <f32 as Real>::from_f64(0.25);
+/// assert_eq!((quarter.to_f64(), <f64 as Real>::from_f32(quarter), 0.5_f64.to_f32()), (0.25, 0.25, 0.5));
+/// ```
 pub trait Real:
     sealed::Sealed
     + Copy

@@ -6,6 +6,19 @@
 //!
 //! All workers take the same steps in the same order, because all that decides a step (θ, μ, averages, residuals)
 //! has the same bits on each of them.
+//!
+//! ```
+//! use feasible::reduce::{Alone, Reduce};
+//! // Two threads of the one worker have added up some rows each.
+//! let (mut first, mut second) = ([1.0, 2.0], [0.5, 0.25]);
+//! Alone.add_f64(&mut [&mut first, &mut second]);
+//! assert_eq!((first, Alone.workers()), ([1.5, 2.25], 1));
+//! let mut sums = [1.0_f32];
+//! Alone.add_f32(&mut [&mut sums]);
+//! let mut worst = [0.5];
+//! Alone.largest(&mut worst);
+//! assert_eq!((sums, worst), ([1.0], [0.5]));
+//! ```
 
 use std::fmt::Debug;
 use std::ops::AddAssign;
@@ -132,13 +145,13 @@ impl PartialEq for Elsewhere {
 }
 
 impl Elsewhere {
-    /// Of a requirement with so many points here.
+    /// Of a requirement with this number of points here.
     pub(crate) fn new(workers: &Workers, here: usize) -> Self {
         let all = workers.sum(here as f64);
         Self((!workers.is_alone()).then(|| (workers.clone(), all)))
     }
 
-    /// The number of points, of which so many are here.
+    /// The number of points, of which `here` are on this worker.
     pub(crate) fn count(&self, here: usize) -> f64 {
         self.0.as_ref().map_or(here as f64, |(_, all)| *all)
     }

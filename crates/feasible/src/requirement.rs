@@ -13,6 +13,28 @@
 //! "At least" is the same with both sides negated. An average requirement may weigh several
 //! populations against each other, Σ aₜ E over 𝔇ₜ of ℓₜ ≤ c: the selection rate of one group
 //! minus that of another, for instance.
+//!
+//! ```
+//! use feasible::requirement::{Limit, Sense, Term};
+//! use feasible::{Inputs, Loss, Population, Requirement, Samples, Targets};
+//! let x = Inputs::new(vec![0.0, 1.0], 1)?;
+//! let everyone = Population::new(Samples::new(x, Targets::Classes(vec![0, 1]))?);
+//! let chance = |class| Loss::Probability { class };
+//! // Each row has a limit of its own.
+//! let each = Requirement::pointwise("each", &everyone, chance(1)).at_least_each(vec![0.1, 0.2]);
+//! assert_eq!((each.sense(), each.sense().sign()), (Sense::AtLeast, -1.0));
+//! assert_eq!(each.limit(), &Limit::PerPoint(vec![0.1, 0.2]));
+//! assert_eq!(each.limit().of(1), 0.2);
+//! // A difference is two terms.
+//! let first = everyone.subset(&[true, false])?;
+//! let gap = Requirement::average("gap", &everyone, chance(1)).minus(&first).at_most(0.1);
+//! let coefficients: Vec<f64> = gap.terms().iter().map(Term::coefficient).collect();
+//! assert_eq!((&coefficients[..], gap.limit()), (&[1.0, -1.0][..], &Limit::Common(0.1)));
+//! // Of two outputs it lies between −1 and 1 whatever the model, so 0.1 says something and 1 does not.
+//! assert_eq!((gap.range(2), gap.is_always_met(2)), ((-1.0, 1.0), false));
+//! assert!(gap.at_most(1.0).is_always_met(2));
+//! # Ok::<(), feasible::Error>(())
+//! ```
 
 use serde::{Deserialize, Serialize};
 
@@ -79,11 +101,14 @@ pub struct Term {
     pub(crate) population: Population,
     pub(crate) loss: Loss,
     pub(crate) measure: Option<Loss>,
+    /// Whether the average is by the samples' weights, as that of the objective is.
+    pub(crate) weighted: bool,
 }
 
 impl Term {
     pub(crate) fn new(population: &Population, loss: Loss) -> Self {
-        Self { coefficient: 1.0, population: population.clone(), loss, measure: None }
+        let population = population.clone();
+        Self { coefficient: 1.0, population, loss, measure: None, weighted: false }
     }
 
     /// Whose samples.

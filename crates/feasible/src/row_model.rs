@@ -4,8 +4,9 @@
 //! matter, a [`RowModel`] says what it does with one x, and [`ByRow`] makes a model of it:
 //!
 //! ```
-//! use feasible::row_model::{ByRow, RowModel};
-//! use feasible::{Inputs, Learner, Loss, Population, Problem, Samples, Targets, check};
+//! use feasible::row_model::{ByRow, RowModel, RowTape};
+//! use feasible::{Batch, Inputs, Learner, Loss, Model, Pass, Population, Problem, Samples};
+//! use feasible::{Targets, check};
 //!
 //! /// f(x) = a e^(bx).
 //! struct Growth;
@@ -34,6 +35,12 @@
 //! // Is the gradient right?
 //! let found = check::model_gradient(&ByRow::new(Growth), &[1.5, -0.3], &inputs)?;
 //! assert!(found.relative_error() < 1e-6, "{found:?}");
+//!
+//! // What it keeps from the forward to the backward pass, reused from batch to batch.
+//! let (batch, mut tape) = (Batch { inputs: &inputs, rows: &[1], shifts: &[] }, RowTape::default());
+//! let mut outputs = [0.0];
+//! ByRow::new(Growth).forward(&[2.0, 0.0], &batch, Pass::default(), &mut tape, &mut outputs);
+//! assert_eq!(outputs, [2.0]);
 //!
 //! let y = Targets::Values(vec![2.0, 1.213, 0.736, 0.446]); // 2e^(−x), rounded
 //! let everyone = Population::new(Samples::new(inputs, y)?);

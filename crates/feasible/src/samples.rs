@@ -38,7 +38,7 @@ impl Targets {
     }
 
     /// The largest class, if these are classes.
-    pub fn last_class(&self) -> Option<u32> {
+    pub(crate) fn last_class(&self) -> Option<u32> {
         match self {
             Self::Classes(y) => y.iter().copied().max(),
             Self::Values(_) => None,
@@ -62,6 +62,7 @@ pub struct Samples {
     inputs: Inputs,
     targets: Targets,
     ids: Vec<u64>,
+    weights: Option<Vec<f64>>,
 }
 
 impl Samples {
@@ -99,7 +100,33 @@ impl Samples {
         {
             return Err(Error::NonFiniteTarget { row, value: y[row] });
         }
-        Ok(Self { inputs, targets, ids })
+        Ok(Self { inputs, targets, ids, weights: None })
+    }
+
+    /// The same samples, each with a weight in the *objective*: its average becomes Σ w ℓ / Σ w, so that a sample of
+    /// weight 2 counts as the sample twice. Requirements and their certificates are of the samples, each counted
+    /// once.
+    ///
+    /// ```
+    /// use feasible::{Inputs, Samples, Targets};
+    /// let samples = Samples::new(Inputs::new(vec![0.5, 0.2], 1)?, Targets::Classes(vec![1, 0]))?;
+    /// assert_eq!(samples.weighted(vec![2.0, 0.5])?.weights(), Some(&[2.0, 0.5][..]));
+    /// # Ok::<(), feasible::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Weights that are not as many as samples, or one that is not positive and finite.
+    pub fn weighted(mut self, weights: Vec<f64>) -> Result<Self> {
+        if weights.len() != self.len() {
+            let expected = format!("one for each of the {} samples", self.len());
+            return Err(Error::Shape { what: "weights".into(), expected, found: weights.len() });
+        }
+        for (row, &weight) in weights.iter().enumerate() {
+            let usable = weight > 0.0 && weight.is_finite();
+            Error::unless(usable, &format!("weight of row {row}"), weight, "positive and finite")?;
+        }
+        self.weights = Some(weights);
+        Ok(self)
     }
 
     /// Number of samples.
@@ -120,6 +147,11 @@ impl Samples {
     /// The targets.
     pub fn targets(&self) -> &Targets {
         &self.targets
+    }
+
+    /// What each sample weighs in the objective, if not all the same.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
     }
 
     /// The ids.

@@ -22,12 +22,13 @@
 //! then, and say which it was.
 //!
 //! ```
-//! use feasible::sensitivity::{Among, Group, Hardest, prevalence};
+//! use feasible::sensitivity::{Among, Group, Hardest, Prevalence, prevalence};
 //! let lambda = [0.0, 3.0, 0.0, 2.0, 0.5, 0.0, 1.0, 0.0, 0.0, 0.0];
 //! let hardest = Hardest::of(&lambda, 0.5, Among::Positive)?;
 //! assert_eq!(hardest.members, [1, 3]);
+//! assert_eq!(Hardest::of(&lambda, 0.1, Among::All)?.members, [1]);
 //! let groups = [Group::new("women", [1, 3, 5]), Group::new("men", [0, 2, 4, 6, 7, 8, 9])];
-//! let found = prevalence(lambda.len(), &hardest, &groups, 0.95)?;
+//! let found: Vec<Prevalence> = prevalence(lambda.len(), &hardest, &groups, 0.95)?;
 //! assert_eq!((found[0].name.as_str(), found[0].ratio), ("women", 1.0 / 0.3));
 //! # Ok::<(), feasible::Error>(())
 //! ```

@@ -12,6 +12,29 @@
 //! assert_eq!(reversed.row(1).collect::<Vec<_>>(), [(1, 1.0)]);
 //! # Ok::<(), feasible::Error>(())
 //! ```
+//! Lists of the same length, of which few differ, are kept so that models work on them without branches:
+//!
+//! ```
+//! use feasible::rho::{self, Rho};
+//! use feasible::{Inputs, Shift, ShiftBuilder};
+//! let mut builder = ShiftBuilder::new(3);
+//! for changes in [&[(0, -1.0), (1, 1.0)][..], &[(0, 1.0), (1, -1.0)], &[]] {
+//!     builder.push(changes)?;
+//! }
+//! let swapped = builder.finish();
+//! assert!(swapped.is_even() && swapped.is_identity(2) && !swapped.is_identity(0));
+//! assert_eq!((swapped.rows(), swapped.last_column()), (3, Some(1)));
+//! assert_eq!(swapped.even_row(0), Some((&[0, 1][..], &[-1.0, 1.0][..])));
+//! let moves = swapped.moves().expect("three lists that differ are few");
+//! assert_eq!((moves.count(), moves.of_row(1)), (3, 1));
+//! // The same from one-hot columns; any transformation can be written.
+//! let x = Inputs::new(vec![1.0, 0.0, 0.0, 1.0, 0.0, 0.0], 2)?;
+//! assert_eq!(Shift::new(&x, Rho::Swap(0, 1))?, swapped);
+//! let doubled = rho::Transformation::from(Box::new(|x: &mut [f32]| x[0] *= 2.0));
+//! let both = Rho::Custom(doubled).and(Rho::Set(1, 0.5));
+//! assert_eq!(Shift::new(&x, both)?.row(0).collect::<Vec<_>>(), [(0, 1.0), (1, 0.5)]);
+//! # Ok::<(), feasible::Error>(())
+//! ```
 
 use crate::error::{Error, Result};
 use crate::inputs::Inputs;

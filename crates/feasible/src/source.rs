@@ -68,7 +68,11 @@ pub(crate) struct SourceTerm {
     pub(crate) member_of_row: Option<Vec<u32>>,
     /// Number of members.
     pub(crate) members: usize,
-    /// N, the number of points of the average: those of other workers included.
+    /// Whether rows count by the weight of their sample.
+    pub(crate) weighted: bool,
+    /// What the members weigh together: their number, unless they are weighted.
+    pub(crate) mass: f64,
+    /// N, the number of points of the average (or what they weigh): those of other workers included.
     pub(crate) points: f64,
 }
 
@@ -117,6 +121,11 @@ impl Source {
         sources
     }
 
+    /// The weights of the samples, by row, if the rows of a term count by them.
+    pub(crate) fn weights_of(&self, term: &SourceTerm) -> Option<&[f64]> {
+        self.samples.weights().filter(|_| term.weighted)
+    }
+
     fn empty(samples: &Arc<Samples>) -> Self {
         Self {
             samples: samples.clone(),
@@ -136,8 +145,14 @@ impl Source {
             View::Adaptive(view) => vec![self.slot(SourceView::Adaptive(view.clone()))],
         };
         let members = term.population.len();
+        let mass = match self.samples.weights().filter(|_| term.weighted) {
+            Some(weights) => term.population.rows().map(|row| weights[row as usize]).sum(),
+            None => members as f64,
+        };
         self.terms.push(SourceTerm {
-            points: (members * slots.len()) as f64,
+            points: mass * slots.len() as f64,
+            weighted: term.weighted,
+            mass,
             owner,
             coefficient: sign * term.coefficient,
             loss: term.loss.clone(),

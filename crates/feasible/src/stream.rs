@@ -3,6 +3,18 @@
 //! Every draw comes from a ChaCha stream keyed by the seed, a purpose and two counters (epoch,
 //! population, sample, …), so that results do not depend on threads, batch composition or on
 //! where a run was interrupted.
+//!
+//! ```
+//! use feasible::{Purpose, Stream};
+//! let mut order: Vec<u32> = (0..5).collect();
+//! Stream::new(1, Purpose::Shuffle, 0, 0).shuffle(&mut order);
+//! // The same place, the same numbers; another purpose, others.
+//! let bits = |purpose| Stream::new(1, purpose, 0, 0).bits();
+//! assert_eq!(bits(Purpose::Initial), bits(Purpose::Initial));
+//! assert_ne!(bits(Purpose::Initial), bits(Purpose::View));
+//! order.sort();
+//! assert_eq!(order, [0, 1, 2, 3, 4]);
+//! ```
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

@@ -6,7 +6,9 @@ use feasible::certificate::{
     Simultaneous, Values, Verdict, attainable_rate, fewest_rows,
 };
 use feasible::requirement::Sense;
-use feasible::{Inputs, Loss, Model, Population, Problem, Requirement, Samples, Targets, rho};
+use feasible::{
+    Inputs, Loss, Model, Population, Problem, Purpose, Requirement, Samples, Stream, Targets, rho,
+};
 use feasible_nn::Linear;
 use proptest::prelude::*;
 
@@ -567,4 +569,83 @@ proptest! {
             }
         }
     }
+}
+
+/// Rows (z, y) for a model whose only output is its only input.
+fn predictions(rows: &[(f32, u32)]) -> Population {
+    let x = rows.iter().map(|(z, _)| *z).collect();
+    let y = rows.iter().map(|(_, y)| *y).collect();
+    Population::new(Samples::new(Inputs::new(x, 1).unwrap(), Targets::Classes(y)).unwrap())
+}
+
+/// The requirement that the precision of a class is at least 1 − rate.
+fn precision(population: &Population, class: u32, rate: f64) -> Problem {
+    let loss = Loss::SmoothedFalseDiscovery { class, rate };
+    Problem::minimise(population, Loss::CrossEntropy)
+        .subject_to(
+            Requirement::average("precision", population, loss)
+                .measured_by(Loss::FalseDiscovery { class, rate })
+                .at_most(rate),
+        )
+        .check()
+        .unwrap()
+}
+
+#[test]
+fn a_precision_is_certified_by_the_rows_that_are_predicted_alone() {
+    // 100 predicted positive, 5 of them wrong; 400 predicted negative, whatever they are.
+    let mut rows = vec![(1.0, 1); 95];
+    rows.extend(vec![(1.0, 0); 5]);
+    rows.extend((0..400).map(|i| (-1.0, i % 2)));
+    let model = Linear::new(1, 1).unwrap();
+    let theta = [1.0, 0.0];
+    let delta = Delta::new(0.05).unwrap();
+    let design = Design::new(delta);
+    let claim = |population: &Population, class, rate| {
+        let problem = precision(population, class, rate);
+        design.claims(&problem, &model, &theta).unwrap().remove(0)
+    };
+    let claim = |class, rate| claim(&predictions(&rows), class, rate);
+    let found = claim(1, 0.12);
+    let exact = Count::new(5, 100).unwrap();
+    assert_eq!(found.bound(delta), Some(exact.upper(delta)));
+    assert_eq!(found.subject, "the false discovery rate");
+    assert!(found.bound(delta).unwrap() < 0.12);
+    // 5 of 100 do not show that at most 8 % are wrong.
+    assert!(claim(1, 0.08).bound(delta).unwrap() > 0.08);
+    // Of the predicted negatives half are wrong.
+    assert_eq!(claim(0, 0.3).evidence.unwrap().estimate(), 0.5);
+    // Nothing is predicted positive: nothing is known.
+    let none = predictions(&[(-1.0, 1), (-1.0, 0)]);
+    let problem = precision(&none, 1, 0.1);
+    let claim = design.claims(&problem, &model, &theta).unwrap().remove(0);
+    assert!(claim.evidence.is_none());
+    assert_eq!(
+        design.certify(&problem, &model, &theta).unwrap().findings[0].verdict,
+        Verdict::Open
+    );
+}
+
+#[test]
+fn certificates_of_precision_are_wrong_no_more_often_than_they_say() {
+    // Predicted positive with probability 0.3, and then wrong with probability 0.2: a certificate that at most 0.19 are
+    // wrong is false.
+    let model = Linear::new(1, 1).unwrap();
+    let (delta, trials) = (0.1, 400);
+    let design = Design::new(Delta::new(delta).unwrap());
+    let mut wrong = 0;
+    for trial in 0..trials {
+        let mut stream = Stream::new(17, Purpose::View, trial, 5);
+        let rows: Vec<(f32, u32)> = (0..120)
+            .map(|_| match stream.uniform() < 0.3 {
+                true => (1.0, u32::from(stream.uniform() >= 0.2)),
+                false => (-1.0, u32::from(stream.uniform() < 0.5)),
+            })
+            .collect();
+        let problem = precision(&predictions(&rows), 1, 0.199);
+        let found = design.certify(&problem, &model, &[1.0, 0.0]).unwrap();
+        wrong += u32::from(found.findings[0].verdict == Verdict::Certified);
+    }
+    // Binomial(400, 0.1) is above 70 with a probability below one in a million.
+    assert!(wrong <= 70, "{wrong} of {trials}");
 }

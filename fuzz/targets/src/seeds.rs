@@ -26,6 +26,7 @@ pub fn write(corpus: &Path) -> Result<(), Box<dyn Error>> {
     for (kind, more) in [
         ("mlp", ""),
         ("mlp-number", "\n"),
+        ("mlp-piecewise", "\n"),
         ("linear", "kind = \"linear\"\n"),
         ("kernel", "kind = \"kernel\"\ncentres = 4\n"),
         ("resnet18", "kind = \"resnet18\"\nwidth = 1\n"),
@@ -96,6 +97,12 @@ fn trained(kind: &str, model: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     if kind == "mlp-number" {
         problem = String::from(
             "[data]\nfile = \"people.csv\"\ntarget = \"age\"\nmissing = \"category\"\n\
+             [model]\nhidden = [2]\n[training]\nepochs = 2\n",
+        );
+    }
+    if kind == "mlp-piecewise" {
+        problem = String::from(
+            "[data]\nfile = \"people.csv\"\ntarget = \"income\"\nmissing = \"category\"\npiecewise = true\n\
              [model]\nhidden = [2]\n[training]\nepochs = 2\n",
         );
     }

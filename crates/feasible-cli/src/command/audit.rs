@@ -61,6 +61,9 @@ pub fn audit(arguments: &AuditArguments, terminal: &Terminal) -> Result<Exit> {
 /// What the table certifies, or why it does not.
 fn certificate(arguments: &AuditArguments, table: &Table) -> feasible_run::Result<Certification> {
     let record = RunRecord::open(&arguments.model)?;
-    let file = (arguments.table != Path::new("-")).then_some(arguments.table.as_path());
-    record.certify(table, file, &record.settings(), arguments.unseen.map(Into::into))
+    let (settings, unseen) = (record.settings(), arguments.unseen.map(Into::into));
+    match arguments.table == Path::new("-") {
+        true => record.certify(table, &settings, unseen),
+        false => record.certify_file(&arguments.table, &settings, unseen, || Ok(table)),
+    }
 }

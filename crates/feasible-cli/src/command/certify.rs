@@ -5,7 +5,7 @@ use std::path::Path;
 use feasible_run::{Certification, RunRecord};
 use serde::Serialize;
 
-use super::{model, table};
+use super::{has_model, table};
 use crate::arguments::{CertifyArguments, Require};
 use crate::exit::{Exit, Failure, Result};
 use crate::terminal::Terminal;
@@ -21,8 +21,7 @@ struct CertifyReport<'a> {
 
 /// Says what is certified about a model.
 pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit> {
-    // For its message about directories without a model.
-    model(&arguments.model)?;
+    has_model(&arguments.model)?;
     let record = RunRecord::open(&arguments.model)?;
     let mut settings = record.settings();
     settings.confidence = arguments.confidence.or(settings.confidence);
@@ -38,9 +37,15 @@ pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit
             ));
         }
         Some(path) => {
+            // Read even where the run has read it before: limits, and an output that is this table, are found here.
             let table = table(path, &record.model().audit_format(), &arguments.limits)?;
-            let file = (path != Path::new("-")).then_some(path.as_path());
-            record.certify(&table, file, &settings, arguments.unseen.map(Into::into))?
+            let unseen = arguments.unseen.map(Into::into);
+            match path == Path::new("-") {
+                true => record.certify(&table, &settings, unseen)?,
+                false => {
+                    record.certify_file(path, &settings, unseen, || Ok::<_, Failure>(table))?
+                }
+            }
         }
     };
     let (certified, met) = (certification.all_certified(), certification.all_met());

@@ -14,6 +14,8 @@ struct CheckReport<'a> {
     problem: &'a str,
     rows: PartSizes,
     columns: Vec<String>,
+    /// What was decided about the data without being asked.
+    notes: &'a [String],
     parameters: usize,
     multipliers: usize,
     /// An estimate, in bytes.
@@ -43,6 +45,7 @@ pub fn check(arguments: &CheckArguments, terminal: &Terminal) -> Result<Exit> {
             test: split.test.len(),
         },
         columns: plan.data().encoder.names(),
+        notes: &plan.data().notes,
         parameters: plan.parameters(),
         multipliers: plan.multipliers(),
         memory: plan.memory(),

@@ -8,10 +8,10 @@ use std::time::Instant;
 use feasible_problem::Plan;
 use feasible_problem::data::Data;
 use feasible_problem::spec::Override;
-use feasible_run::{Fit, FitOptions, Fitted, RunDirectory, files, seed_directory};
+use feasible_run::{Fit, FitOptions, Fitted, RunDirectory, files};
 use serde::Serialize;
 
-use super::source;
+use super::{seeds, source};
 use crate::arguments::{FitArguments, ResumeArguments};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -38,24 +38,21 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     });
     let plan = Plan::check(&source(&arguments.problem, &settings, &arguments.overrides)?)?;
     terminal.detail(&format!("planned in {:.0} ms", start.elapsed().as_secs_f64() * 1e3));
-    plan.data().warnings().iter().for_each(|warning| terminal.note(warning));
+    plan.data().notes.iter().for_each(|note| terminal.note(note));
     let directory = arguments.output.clone().unwrap_or_else(|| unused(plan.name()));
     Inputs::new().problem(&arguments.problem, plan.spec()).refuse_directory(&directory)?;
     let _ = chosen.set(directory.clone());
-    let first = plan.seed();
-    let last = first.checked_add(count - 1).ok_or_else(|| {
-        Failure::input(format!("--seeds {count}: there are not so many after seed {first}"))
-    })?;
+    let seeds = seeds(plan.seed(), count)?;
     let options = FitOptions {
         directory: Some(directory.clone()),
         force: arguments.force,
-        seeds: (first..=last).collect(),
+        seeds,
         workers: workers(arguments.threads),
         interrupt,
     };
     let fit = feasible_run::fit(&plan, &options, &|event| progress.observe(event));
     progress.clear();
-    // What only training needed is let go before its page is made.
+    // What only training needed is dropped before the page is made.
     let data = plan.into_training_data();
     let pages = |fit: &Fit| on_pages(fit, &directory, Some(&data), terminal);
     report(&fit?, &directory, terminal, (!arguments.no_report).then_some(&pages))
@@ -88,9 +85,9 @@ fn on_pages(fit: &Fit, directory: &Path, data: Option<&Arc<Data>>, terminal: &Te
         let [_] = fit.runs() else {
             let mut inner = Vec::new();
             for run in fit.runs() {
-                let directory = directory.join(seed_directory(run.seed));
-                one(&directory)?.write(&directory.join(files::REPORT))?;
-                inner.push(directory);
+                let run = RunDirectory::new(directory).seed(run.seed);
+                one(run.path())?.write(&run.file(files::REPORT))?;
+                inner.push(run.path().to_path_buf());
             }
             return feasible_report::Report::compare(&inner)?.write(&page);
         };

@@ -1,16 +1,16 @@
 //! `feasible init`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use feasible_data::Format;
-use feasible_problem::{problems, starter};
+use feasible_data::{Format, Table};
+use feasible_problem::{problems, read_for_starter, starter, starter_name};
 use feasible_run::write_whole;
 use serde::Serialize;
 
 use super::table;
 use crate::arguments::InitArguments;
 use crate::exit::{Exit, Failure, Result};
-use crate::outputs::Inputs;
+use crate::outputs::{Inputs, refuse_standard_output};
 use crate::terminal::Terminal;
 
 /// What `--json` prints.
@@ -23,7 +23,7 @@ struct InitReport<'a> {
 /// Writes a first problem file.
 pub fn init(arguments: &InitArguments, terminal: &Terminal) -> Result<Exit> {
     let path = &arguments.table;
-    let output = arguments.output.clone().unwrap_or_else(|| beside(path));
+    let output = arguments.output.clone().unwrap_or_else(|| starter_name(path));
     if output != Path::new("-") {
         Inputs::new().file(path, "the table that is read").refuse(&output)?;
     }
@@ -31,8 +31,9 @@ pub fn init(arguments: &InitArguments, terminal: &Terminal) -> Result<Exit> {
     let text = match embedded.filter(|_| !path.exists()) {
         Some(problem) => problem.text.to_string(),
         None => {
-            let table = table(path, &Format::default(), &arguments.limits)?;
-            starter(&table, &named_from(&output, path), arguments.target.as_deref())?
+            let (table, format) = learned(path, arguments)?;
+            let named = named_from(&output, path);
+            starter(&table, &format, &named, arguments.target.as_deref())?
         }
     };
     if output == Path::new("-") {
@@ -48,17 +49,28 @@ pub fn init(arguments: &InitArguments, terminal: &Terminal) -> Result<Exit> {
     let written = write_whole(&output, &|out| out.write_all(text.as_bytes()));
     written.map_err(|error| Failure::file("write", &output, &error))?;
     let shown = output.display();
-    let next = format!("wrote {shown}: edit it, then `feasible check {shown}`\n");
+    let next = format!(
+        "wrote {shown}: edit it, then `feasible check {shown}` and `feasible fit {shown}`\n"
+    );
     terminal.result(&InitReport { file: &output }, || next)?;
     Ok(Exit::Met)
 }
 
-/// `people.toml` in the current directory, for `data/people.csv.gz`.
-fn beside(table: &Path) -> PathBuf {
-    let name = table.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let known = [".gz", ".zst", ".csv", ".tsv", ".txt", ".parquet"];
-    let stem = known.iter().fold(name.as_str(), |stem, end| stem.strip_suffix(end).unwrap_or(stem));
-    PathBuf::from(format!("{stem}.toml"))
+/// The table, and how it is written.
+fn learned(path: &Path, arguments: &InitArguments) -> Result<(Table, Format)> {
+    // Standard input cannot be read twice.
+    if path == Path::new("-") {
+        let format = Format::default();
+        return Ok((table(path, &format, &arguments.limits)?, format));
+    }
+    refuse_standard_output(path)?;
+    let (table, mut format) = read_for_starter(|format| {
+        let mut format = format.clone();
+        arguments.limits.raise(&mut format.limits);
+        Ok(Table::read(path, &format)?)
+    })?;
+    format.limits = Format::default().limits;
+    Ok((table, format))
 }
 
 /// The table as the problem file names it: files are meant from where the problem file is.
@@ -75,8 +87,8 @@ mod tests {
 
     #[test]
     fn a_problem_file_is_named_after_its_table() {
-        assert_eq!(beside(Path::new("data/people.csv.gz")), Path::new("people.toml"));
-        assert_eq!(beside(Path::new("people")), Path::new("people.toml"));
+        assert_eq!(starter_name(Path::new("data/people.csv.gz")), Path::new("people.toml"));
+        assert_eq!(starter_name(Path::new("people")), Path::new("people.toml"));
     }
 
     #[test]

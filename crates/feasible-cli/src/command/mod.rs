@@ -60,6 +60,14 @@ pub fn memory_of_environment() -> Result<()> {
     Ok(())
 }
 
+/// `count` seeds from the first on.
+fn seeds(first: u64, count: u64) -> Result<Vec<u64>> {
+    let last = first.checked_add(count - 1).ok_or_else(|| {
+        Failure::input(format!("--seeds {count}: there are fewer seeds than that after {first}"))
+    })?;
+    Ok((first..=last).collect())
+}
+
 /// The directory of original files: the flag, else the environment.
 fn data_dir(flag: &Option<PathBuf>) -> Option<PathBuf> {
     let environment = || std::env::var_os("FEASIBLE_DATA").filter(|value| !value.is_empty());
@@ -128,8 +136,14 @@ fn of_plan(plan: &Plan) -> Result<Gallery> {
     Gallery::of(plan.data()).ok_or_else(tables)
 }
 
-/// A saved model; a directory without one says what to do.
+/// A saved model.
 fn model(path: &Path) -> Result<SavedModel> {
+    has_model(path)?;
+    Ok(SavedModel::open(path)?)
+}
+
+/// Refuses a directory without a model, and says what to do.
+fn has_model(path: &Path) -> Result<()> {
     let run = RunDirectory::new(path);
     if path.is_dir() && !run.has(files::MODEL) {
         let shown = path.display();
@@ -142,13 +156,13 @@ fn model(path: &Path) -> Result<SavedModel> {
             Contents::LadderWithoutModel => format!(
                 "{shown} has no model: none of its ladder was certified; each is in its rung-…"
             ),
-            Contents::Begun | Contents::Complete => {
+            Contents::Run => {
                 format!("{shown} has no model yet: `feasible resume {shown}` continues the run")
             }
-            Contents::NotBegun | Contents::Other => {
+            Contents::Other => {
                 format!("{shown} is not a run directory: it has no {}", files::MODEL)
             }
         }));
     }
-    Ok(SavedModel::open(path)?)
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use feasible_problem::recipe;
 use feasible_problem::spec::Override;
 use feasible_report::Report;
 use feasible_run::sweep::{Frontier, Warmth, limits};
@@ -10,7 +11,7 @@ use feasible_run::{SweepOptions, files, sweep as solve};
 use serde::Serialize;
 
 use super::fit::{unused, workers};
-use super::source;
+use super::{seeds, source};
 use crate::arguments::SweepArguments;
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -34,11 +35,8 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
     settings.extend(arguments.epochs.map(Override::Epochs));
     let source = source(&arguments.problem, &settings, &arguments.overrides)?;
     let spec = source.parse(&[])?;
-    let first = arguments.seed.or(spec.training.seed).unwrap_or(0);
-    let last = first.checked_add(arguments.seeds - 1).ok_or_else(|| {
-        let n = arguments.seeds;
-        Failure::input(format!("--seeds {n}: there are not so many after seed {first}"))
-    })?;
+    let first = arguments.seed.or(spec.training.seed).unwrap_or(recipe::SEED);
+    let seeds = seeds(first, arguments.seeds)?;
     let stem = format!("{}-sweep", stem(&arguments.problem));
     let directory = arguments.output.clone().unwrap_or_else(|| unused(&stem));
     Inputs::new().problem(&arguments.problem, &spec).refuse_directory(&directory)?;
@@ -54,7 +52,7 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
     };
     let options = SweepOptions {
         limits,
-        seeds: (first..=last).collect(),
+        seeds,
         start: match (arguments.warm, arguments.cold) {
             (true, _) => Some(Warmth::Warm),
             (_, true) => Some(Warmth::Afresh),

@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 use super::{Encoder, Encoding, Variable};
 use crate::bins::bin_of;
 use crate::column::{Categories, Cells, MISSING};
+use crate::dates;
 use crate::error::{Error, Result};
 use crate::numbers::Numbers;
 use crate::preprocessing::{OTHER_CATEGORY, Unseen};
@@ -44,7 +45,7 @@ impl<'t> ColumnView<'t> {
         Self::of(table.name(), given, variable)
     }
 
-    /// Of a column that is taken out of a table of this name, and let go block by block.
+    /// Of a column that is taken out of a table of this name, and freed block by block.
     pub(crate) fn owning(table: &str, cells: Cells, variable: &'t Variable) -> Result<Self> {
         let given = match cells {
             Cells::Numbers(x) => Given::Numbers(Cow::Owned(x)),
@@ -55,7 +56,22 @@ impl<'t> ColumnView<'t> {
 
     fn of(table: &str, given: Given<'t>, variable: &'t Variable) -> Result<Self> {
         match (&variable.encoding, given) {
-            (Encoding::Number { .. }, Given::Numbers(x)) => Ok(Self::Numbers(x)),
+            (Encoding::Dates { .. }, Given::Categories(coded)) => {
+                let day = |name: &String| {
+                    dates::parse(name).map_or(EncodedCell::Unseen, EncodedCell::Number)
+                };
+                let to = coded.names.iter().map(day).collect();
+                Ok(Self::Coded(coded, to))
+            }
+            // A column without a cell, or numbers where dates were: said of the first of them.
+            (Encoding::Dates { .. }, Given::Numbers(x)) => {
+                let coded = Categories::of_numbers(&x);
+                let to = vec![EncodedCell::Unseen; coded.names.len()];
+                Ok(Self::Coded(Cow::Owned(coded), to))
+            }
+            (Encoding::Number { .. } | Encoding::Piecewise { .. }, Given::Numbers(x)) => {
+                Ok(Self::Numbers(x))
+            }
             (Encoding::Bins { edges, .. }, Given::Numbers(x)) => Ok(Self::Binned(x, edges)),
             (Encoding::Categories { categories, groups, .. }, given) => {
                 let known: HashMap<&str, u32> = categories
@@ -116,7 +132,7 @@ impl<'t> ColumnView<'t> {
         }
     }
 
-    /// Lets go of a block of a column that is its own.
+    /// Frees a block of a column that it owns.
     pub(crate) fn release(&mut self, block: usize) {
         match self {
             Self::Numbers(Cow::Owned(x)) | Self::Binned(Cow::Owned(x), _) => x.release(block),
@@ -138,14 +154,18 @@ impl Variable {
     /// What missing and unseen cells count as, where they are allowed.
     pub(crate) fn stand_ins(&self, unseen: Unseen) -> (Option<EncodedCell>, Option<EncodedCell>) {
         match &self.encoding {
-            Encoding::Number { missing, .. } => (missing.map(EncodedCell::Number), None),
+            Encoding::Number { missing, .. }
+            | Encoding::Piecewise { missing, .. }
+            | Encoding::Dates { missing, .. } => (missing.map(EncodedCell::Number), None),
             Encoding::Categories { categories, usual, missing, .. }
             | Encoding::Bins { categories, usual, missing, .. } => {
                 let find = |category: &str| {
                     let at = categories.iter().position(|known| known == category);
                     at.map(|at| EncodedCell::Category(at as u32))
                 };
+                let pooled = matches!(self.encoding, Encoding::Categories { pooled: true, .. });
                 let unseen = match unseen {
+                    _ if pooled => find(OTHER_CATEGORY),
                     Unseen::Error => None,
                     Unseen::Other if categories.len() == 2 => find(OTHER_CATEGORY).or(find(usual)),
                     Unseen::Other => Some(find(OTHER_CATEGORY).unwrap_or(EncodedCell::Unseen)),
@@ -168,7 +188,7 @@ impl Encoder {
         let Some(categories) = variable.categories() else {
             return Err(Error::Kind {
                 column: column.to_string(),
-                found: "a number".to_string(),
+                found: variable.is_called().to_string(),
                 needed: "its categories were asked for: use the source column".to_string(),
             });
         };

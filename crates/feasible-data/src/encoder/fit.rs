@@ -2,11 +2,14 @@
 
 use super::column_view::as_categories;
 use super::fit_categories::fit_categories;
-use super::fit_number::{fit_bins, fit_number};
-use super::{Encoder, Variable};
+use super::fit_dates::{days_of, fit_dates};
+use super::fit_number::{NumberSteps, fit_bins, fit_number};
+use super::identifier::{codes, identifies, numbers_rows};
+use super::piecewise::too_many_cells;
+use super::{Encoder, Encoding, Variable};
 use crate::column::{Categories, Cells, Column, MISSING};
-use crate::error::{Error, Result};
-use crate::preprocessing::{Missing, Preprocessing, Standardise};
+use crate::error::{Error, Result, shown};
+use crate::preprocessing::{Dates, Missing, Piecewise, Preprocessing, Standardise};
 use crate::table::Table;
 
 impl Encoder {
@@ -17,30 +20,49 @@ impl Encoder {
     /// Columns or categories that do not exist, steps that exclude one another, missing cells that
     /// are not allowed, columns with too many categories.
     pub fn fit(table: &Table, rows: &[u32], spec: &Preprocessing, apart: &[&str]) -> Result<Self> {
+        Ok(Self::fit_noted(table, rows, spec, apart)?.0)
+    }
+
+    /// As [`Encoder::fit`], with a sentence for every column of which something was decided that `spec` does not
+    /// say: left out, taken for dates, or with categories that were pooled.
+    ///
+    /// # Errors
+    /// As [`Encoder::fit`].
+    pub fn fit_noted(
+        table: &Table,
+        rows: &[u32],
+        spec: &Preprocessing,
+        apart: &[&str],
+    ) -> Result<(Self, Vec<String>)> {
         if rows.is_empty() {
             let reason = "there is no row to fit the preprocessing to: check the split";
             return Err(Error::Nothing { what: "training rows".into(), reason: reason.into() });
         }
         check_names(table, spec, apart)?;
         let used = |name: &str| !apart.contains(&name) && !spec.drop.iter().any(|d| d == name);
-        let mut variables = Vec::new();
-        match &spec.columns {
+        let (mut variables, mut notes) = (Vec::new(), Vec::new());
+        let columns: Vec<&Column> = match &spec.columns {
             Some(columns) => {
-                for name in columns.iter().filter(|name| used(name)) {
-                    variables.push(fit_column(table, table.column(name)?, rows, spec)?);
-                }
+                let used = columns.iter().filter(|name| used(name));
+                used.map(|name| table.column(name)).collect::<Result<_>>()?
             }
-            None => {
-                for column in table.columns().iter().filter(|column| used(&column.name)) {
-                    variables.push(fit_column(table, column, rows, spec)?);
-                }
-            }
+            None => table.columns().iter().filter(|column| used(&column.name)).collect(),
+        };
+        for column in columns {
+            let (encoding, note) = fit_column(table, column, rows, spec)?;
+            let column = column.name.clone();
+            notes.extend(note.map(|note| format!("column '{}': {note}", shown(&column))));
+            variables.extend(encoding.map(|encoding| Variable { column, encoding }));
         }
         if variables.is_empty() {
             let reason = "no column is left to learn from: every one is dropped or constant";
             return Err(Error::Nothing { what: "inputs".into(), reason: reason.into() });
         }
-        Self::new(variables, spec.unseen)
+        if spec.piecewise == Piecewise::AUTO && too_many_cells(&variables, rows.len()) {
+            let spec = Preprocessing { piecewise: Piecewise::All(false), ..spec.clone() };
+            return Self::fit_noted(table, rows, &spec, apart);
+        }
+        Ok((Self::new(variables, spec.unseen)?, notes))
     }
 }
 
@@ -50,16 +72,33 @@ fn check_names(table: &Table, spec: &Preprocessing, apart: &[&str]) -> Result<()
         Standardise::Only(columns) => columns,
         Standardise::All(_) => &[],
     };
-    let steps: [(&str, Vec<&String>); 6] = [
+    let piecewise: &[String] = match &spec.piecewise {
+        Piecewise::Only(columns) => columns,
+        Piecewise::All(_) | Piecewise::Rule(_) => &[],
+    };
+    let dates: &[String] = match &spec.dates {
+        Dates::Only(columns) => columns,
+        Dates::All(_) => &[],
+    };
+    let steps: [(&str, Vec<&String>); 8] = [
         ("bin", spec.bin.keys().collect()),
         ("group", spec.group.keys().collect()),
         ("categories", spec.categories.keys().collect()),
         ("categorical", spec.categorical.iter().collect()),
         ("standardise", standardised.iter().collect()),
+        ("piecewise", piecewise.iter().collect()),
+        ("dates", dates.iter().collect()),
         ("missing_in", spec.missing_in.keys().collect()),
     ];
-    for name in spec.drop.iter().chain(spec.columns.iter().flatten()).map(String::as_str) {
+    for name in spec.drop.iter().filter(|name| !table.is_unread(name)) {
         table.column(name)?;
+    }
+    for name in spec.columns.iter().flatten() {
+        table.column(name)?;
+    }
+    let unread = || table.unread().iter().filter(|(name, _)| !spec.drop.contains(name));
+    if let (None, Some((name, _))) = (&spec.columns, unread().next()) {
+        table.column(name)?; // for its error
     }
     for name in apart {
         table.column(name)?;
@@ -81,7 +120,8 @@ fn check_names(table: &Table, spec: &Preprocessing, apart: &[&str]) -> Result<()
                 return wrong("the column is not listed in `columns`".into());
             }
             let clash = |other: &&(&str, Vec<&String>)| {
-                let numbers = |step: &str| matches!(step, "bin" | "standardise");
+                let numbers =
+                    |step: &str| matches!(step, "bin" | "standardise" | "piecewise" | "dates");
                 *step != "missing_in"
                     && other.0 != "missing_in"
                     && other.0 != *step
@@ -103,12 +143,16 @@ fn check_names(table: &Table, spec: &Preprocessing, apart: &[&str]) -> Result<()
     }
 }
 
+/// What is said of a column of dates.
+const DATED: &str = "dates become days since 1970-01-01 and cycles (weekday, time of year); `dates = false` under \
+                     [data] takes them for text, `drop` leaves them out";
+
 fn fit_column(
     table: &Table,
     column: &Column,
     rows: &[u32],
     spec: &Preprocessing,
-) -> Result<Variable> {
+) -> Result<(Option<Encoding>, Option<String>)> {
     let name = &column.name;
     let missing = spec.missing_in.get(name).copied().unwrap_or(spec.missing);
     let as_categorical = spec.categorical.contains(name)
@@ -121,26 +165,71 @@ fn fit_column(
     if let (Some(&row), Missing::Reject) = (absent, missing) {
         return Err(Error::Missing { place: table.place(row as usize, name) });
     }
+    let mut note = None;
     let encoding = match (&column.cells, spec.bin.get(name)) {
         (Cells::Numbers(x), Some(bins)) => fit_bins(name, x, rows, bins, missing)?,
         (Cells::Numbers(x), None) if !as_categorical => {
-            let standardise = match &spec.standardise {
-                Standardise::All(all) => *all,
-                Standardise::Only(columns) => columns.contains(name),
-            };
-            fit_number(name, x, rows, standardise, missing, absent.is_some())?
+            let named = |columns: &[String]| columns.iter().any(|named| named == name);
+            let named = named(spec.columns.as_deref().unwrap_or_default())
+                || matches!(&spec.standardise, Standardise::Only(columns) if named(columns))
+                || matches!(&spec.piecewise, Piecewise::Only(columns) if named(columns));
+            if let (false, Some(why)) = (named, numbers_rows(name, x, rows)) {
+                return Ok((None, Some(why)));
+            }
+            note = if named { None } else { codes(name, x, rows) };
+            let steps = number_steps(name, spec);
+            fit_number(name, x, rows, steps, missing, absent.is_some())?
         }
         (Cells::Categories(_), Some(_)) => return Err(not_numbers(column, "bin")),
         (Cells::Categories(_), None) if matches!(&spec.standardise, Standardise::Only(c) if c.contains(name)) =>
         {
             return Err(not_numbers(column, "standardise"));
         }
+        (Cells::Categories(_), None) if matches!(&spec.piecewise, Piecewise::Only(c) if c.contains(name)) =>
+        {
+            return Err(not_numbers(column, "piecewise"));
+        }
         (cells, None) => {
             let categories = as_categories(cells);
-            fit_categories(name, &categories, rows, spec, missing)?
+            let asked = matches!(&spec.dates, Dates::Only(columns) if columns.contains(name));
+            let dated = match asked || (!as_categorical && spec.dates == Dates::All(true)) {
+                true => days_of(table, name, &categories, rows, asked)?,
+                false => None,
+            };
+            if let Some(days) = dated {
+                note = (!asked).then(|| DATED.to_string());
+                fit_dates(name, &categories, &days, rows, missing, absent.is_some())?
+            } else {
+                let listed = spec.columns.iter().flatten().any(|listed| listed == name);
+                if !as_categorical
+                    && !listed
+                    && let Some(why) = identifies(&categories, rows)
+                {
+                    return Ok((None, Some(why)));
+                }
+                let (encoding, pooled) = fit_categories(name, &categories, rows, spec, missing)?;
+                note = pooled;
+                encoding
+            }
         }
     };
-    Ok(Variable { column: name.clone(), encoding })
+    Ok((Some(encoding), note))
+}
+
+/// What becomes of a numeric column. A column that is named for one step does not take part in the other.
+fn number_steps(name: &str, spec: &Preprocessing) -> NumberSteps {
+    let named = |columns: &[String]| columns.iter().any(|column| column == name);
+    let standardise = match &spec.standardise {
+        Standardise::All(true) => NumberSteps::Standardise,
+        Standardise::Only(columns) if named(columns) => return NumberSteps::Standardise,
+        Standardise::All(false) | Standardise::Only(_) => NumberSteps::Plain,
+    };
+    match &spec.piecewise {
+        Piecewise::All(true) => NumberSteps::Piecewise,
+        Piecewise::Only(columns) if named(columns) => NumberSteps::Piecewise,
+        Piecewise::Rule(_) if standardise == NumberSteps::Standardise => NumberSteps::Choose,
+        _ => standardise,
+    }
 }
 
 fn not_numbers(column: &Column, step: &str) -> Error {

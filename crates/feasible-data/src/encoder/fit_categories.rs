@@ -1,6 +1,6 @@
 //! Fitting a categorical column: grouping, rare categories, the order of the categories.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Encoding;
 use crate::codes::Codes;
@@ -15,7 +15,7 @@ pub(super) fn fit_categories(
     rows: &[u32],
     spec: &Preprocessing,
     missing: Missing,
-) -> Result<Encoding> {
+) -> Result<(Encoding, Option<String>)> {
     let mut counts = vec![0_usize; source.names.len()];
     let mut absent = false;
     for &row in rows {
@@ -26,8 +26,7 @@ pub(super) fn fit_categories(
     }
     let mut groups = groups(name, source, spec)?;
     let mut totals = totals(source, &counts, &groups);
-    check_number(name, source, totals.len(), spec)?;
-    let rare: Vec<String> = totals
+    let rare: BTreeSet<String> = totals
         .iter()
         .filter(|&(_, &n)| n < spec.rare)
         .map(|(category, _)| category.clone())
@@ -40,6 +39,10 @@ pub(super) fn fit_categories(
         }
         totals = self::totals(source, &counts, &groups);
     }
+    let note = match spec.categories.contains_key(name) {
+        true => None,
+        false => pool(name, source, &mut totals, spec)?,
+    };
     let mut categories = match spec.categories.get(name) {
         Some(declared) => check_declared(name, declared, &totals, spec)?,
         None => Categories::sorted(totals.keys().cloned().collect(), Codes::default()).names,
@@ -58,7 +61,9 @@ pub(super) fn fit_categories(
     if keep && !categories.iter().any(|category| category == MISSING_CATEGORY) {
         categories.push(MISSING_CATEGORY.to_string());
     }
-    Ok(Encoding::Categories { categories, groups, usual, missing })
+    let pooled = note.is_some();
+    let note = note.or_else(|| nearly_numbers(source));
+    Ok((Encoding::Categories { categories, groups, usual, missing, pooled }, note))
 }
 
 fn wrong(step: &str, column: &str, reason: &str) -> Error {
@@ -119,24 +124,55 @@ fn totals(
     totals
 }
 
-fn check_number(
+/// Where there are more than `max_categories`, keeps the most frequent that are in two rows or more, and adds up the
+/// others as `(other)`. Of equals the first in sorted order are kept. Gives a sentence about it.
+///
+/// # Errors
+/// So many because numbers were read as text for the sake of a few cells.
+fn pool(
     name: &str,
     source: &Categories,
-    categories: usize,
+    totals: &mut BTreeMap<String, usize>,
     spec: &Preprocessing,
-) -> Result<()> {
-    if categories <= spec.max_categories {
-        return Ok(());
+) -> Result<Option<String>> {
+    let (categories, max) = (totals.len(), spec.max_categories);
+    if categories <= max {
+        return Ok(None);
     }
-    let hint = source.mixed.as_ref().map_or(String::new(), |mixed| {
-        format!(
+    if let Some(mixed) = &source.mixed {
+        let hint = format!(
             ". Its first {} cells are numbers and it would be numeric but for '{}' on line {}: \
              correct that, or list it under the file's `missing`",
             mixed.numbers, mixed.value, mixed.line
+        );
+        return Err(Error::TooManyCategories { column: name.to_string(), categories, max, hint });
+    }
+    let mut order: Vec<(&String, usize)> =
+        totals.iter().filter(|(of, _)| *of != OTHER_CATEGORY).map(|(of, &n)| (of, n)).collect();
+    order.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let kept = order.iter().take(max.saturating_sub(1)).take_while(|(_, count)| *count > 1).count();
+    let rest: BTreeSet<String> = order[kept..].iter().map(|(of, _)| (*of).clone()).collect();
+    let rows: usize = order[kept..].iter().map(|(_, count)| count).sum();
+    totals.retain(|category, _| !rest.contains(category));
+    *totals.entry(OTHER_CATEGORY.to_string()).or_default() += rows;
+    Ok(Some(format!(
+        "{categories} categories are more than max_categories = {max}: the {kept} most frequent are kept, the others \
+         ({rows} training rows) become {OTHER_CATEGORY}, and so do unseen ones"
+    )))
+}
+
+/// What to know of a column of text in which nearly every category is a number.
+fn nearly_numbers(source: &Categories) -> Option<String> {
+    let mixed = source.mixed.as_ref()?;
+    let numbers = source.names.iter().filter(|name| name.parse::<f64>().is_ok()).count();
+    let few = source.names.len() < 10 || (numbers as f64) < 0.9 * source.names.len() as f64;
+    (!few).then(|| {
+        format!(
+            "its numbers are taken for categories because of '{}' on line {}: correct that, or list it under the \
+             file's `missing` ([data.format])",
+            mixed.value, mixed.line
         )
-    });
-    let (column, max) = (name.to_string(), spec.max_categories);
-    Err(Error::TooManyCategories { column, categories, max, hint })
+    })
 }
 
 /// The declared categories, if they are distinct and hold every category of the training rows.

@@ -1,17 +1,29 @@
-//! Fitting numbers: mean and standard deviation, or bins.
+//! Fitting numbers: mean and standard deviation, pieces, or bins.
 
 use super::Encoding;
 use super::fit_categories::most;
+use super::piecewise::{knots_and_atoms, suits};
 use crate::bins::bin_of;
 use crate::error::{Error, Result};
 use crate::numbers::Numbers;
 use crate::preprocessing::{Bins, MISSING_CATEGORY, Missing};
 
+/// What becomes of a number.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum NumberSteps {
+    /// Nothing.
+    Plain,
+    Standardise,
+    Piecewise,
+    /// Piecewise where the values suit it, else standardised.
+    Choose,
+}
+
 pub(super) fn fit_number(
     name: &str,
     values: &Numbers,
     rows: &[u32],
-    standardise: bool,
+    steps: NumberSteps,
     missing: Missing,
     absent: bool,
 ) -> Result<Encoding> {
@@ -24,12 +36,14 @@ pub(super) fn fit_number(
     if present.is_empty() {
         return Err(wrong("every training row's value is missing: drop the column"));
     }
+    let standardise = steps != NumberSteps::Plain;
     let constant = present.iter().all(|&x| x == present[0]);
     let count = present.len() as f64;
     // Divided before it is summed, so that large values do not overflow.
     let mean = present.iter().map(|x| x / count).sum::<f64>();
     let variance = present.iter().map(|x| (x - mean) * ((x - mean) / count)).sum::<f64>();
-    if standardise && !(mean.is_finite() && variance.is_finite()) {
+    let scalable = variance.is_finite() || steps != NumberSteps::Standardise;
+    if standardise && !(mean.is_finite() && scalable) {
         return Err(wrong("its values are too large for a standard deviation: bin or drop it"));
     }
     let (centre, sd) = match (constant, standardise) {
@@ -47,6 +61,16 @@ pub(super) fn fit_number(
             (Some(low / 2.0 + high / 2.0), false)
         }
     };
+    let pieces = match steps {
+        NumberSteps::Plain | NumberSteps::Standardise => false,
+        NumberSteps::Piecewise => true,
+        NumberSteps::Choose => !variance.is_finite() || suits(&present, centre, sd),
+    };
+    if pieces && !constant {
+        present.sort_unstable_by(f64::total_cmp);
+        let (knots, atoms) = knots_and_atoms(&present);
+        return Ok(Encoding::Piecewise { knots, atoms, missing: fill, indicator });
+    }
     Ok(Encoding::Number { mean: centre, sd, missing: fill, indicator })
 }
 

@@ -3,7 +3,8 @@
 use feasible::{Inputs, InputsBuilder};
 
 use super::column_view::ColumnView;
-use super::{EncodedCell, Encoder, Encoding, Variable};
+use super::piecewise::{atom_of, pieces};
+use super::{Cycle, EncodedCell, Encoder, Encoding, Variable};
 use crate::error::{Error, Result};
 use crate::numbers::BLOCK;
 use crate::table::Table;
@@ -16,8 +17,17 @@ struct Writer<'t> {
     unseen: Option<EncodedCell>,
     start: u32,
     width: u32,
-    /// Mean and standard deviation of a number.
-    scale: (f64, f64),
+    /// Whether the last column says that the number was missing.
+    indicator: bool,
+    number: NumberColumns<'t>,
+}
+
+/// How the dense columns of a number follow from it.
+enum NumberColumns<'t> {
+    None,
+    Scaled { mean: f64, sd: f64 },
+    Pieces { knots: &'t [f64], atoms: &'t [f64] },
+    Date { mean: f64, sd: f64, cycles: &'t [Cycle] },
 }
 
 impl Encoder {
@@ -49,7 +59,7 @@ impl Encoder {
         keep: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<Inputs>> {
         if !parts.iter().all(|rows| rows.is_sorted()) {
-            let reason = "its rows must ascend, to be encoded while the table is let go";
+            let reason = "its rows must ascend, to be encoded while the table is freed";
             return Err(Error::Nothing {
                 what: "a part of the table".into(),
                 reason: reason.into(),
@@ -84,22 +94,39 @@ impl Encoder {
         let variable = &self.variables[at];
         let (missing, unseen) = variable.stand_ins(self.unseen);
         let (start, end) = (self.starts[at], self.starts[at + 1]);
-        let scale = match variable.encoding {
-            Encoding::Number { mean, sd, .. } => (mean, sd),
-            _ => (0.0, 1.0),
+        let number = match &variable.encoding {
+            Encoding::Number { mean, sd, .. } if *sd != 0.0 => {
+                NumberColumns::Scaled { mean: *mean, sd: *sd }
+            }
+            Encoding::Piecewise { knots, atoms, .. } => NumberColumns::Pieces { knots, atoms },
+            Encoding::Dates { mean, sd, cycles, .. } => {
+                NumberColumns::Date { mean: *mean, sd: *sd, cycles }
+            }
+            _ => NumberColumns::None,
         };
+        let indicator = matches!(
+            variable.encoding,
+            Encoding::Number { indicator: true, .. }
+                | Encoding::Piecewise { indicator: true, .. }
+                | Encoding::Dates { indicator: true, .. }
+        );
         let (column, width) = (variable.column.as_str(), end - start);
-        Writer { column, view, missing, unseen, start, width, scale }
+        Writer { column, view, missing, unseen, start, width, indicator, number }
     }
 
     fn builder(&self, rows: usize) -> Result<InputsBuilder> {
-        if rows as u64 * self.variables.len() as u64 > u64::from(u32::MAX) {
+        // A number that is missing may count as one of its atoms.
+        let hot = |variable: &Variable| {
+            1 + u64::from(matches!(variable.encoding, Encoding::Piecewise { .. }))
+        };
+        if rows as u64 * self.variables.iter().map(hot).sum::<u64>() > u64::from(u32::MAX) {
             let reason = "more than 4 billion cells at once: encode fewer rows at a time";
             return Err(Error::Nothing { what: "inputs".into(), reason: reason.into() });
         }
-        let dense = |(variable, _): &(&Variable, &u32)| matches!(variable.encoding, Encoding::Number { sd, .. } if sd != 0.0);
-        let dense = self.variables.iter().zip(&self.starts).filter(dense);
-        Ok(InputsBuilder::new(self.width(), dense.map(|(_, &start)| start).collect(), rows)?)
+        let columns =
+            |(variable, &start): (&Variable, &u32)| start..start + variable.dense_width() as u32;
+        let dense = self.variables.iter().zip(&self.starts).flat_map(columns).collect();
+        Ok(InputsBuilder::new(self.width(), dense, rows)?)
     }
 }
 
@@ -140,9 +167,13 @@ impl Writer<'_> {
             EncodedCell::Missing => self
                 .missing
                 .ok_or_else(|| Error::Missing { place: table.place(row, self.column) })?,
-            EncodedCell::Unseen => self.unseen.ok_or_else(|| Error::UnseenCategory {
-                place: table.place(row, self.column),
-                category: self.view.category(row).unwrap_or_default().to_string(),
+            EncodedCell::Unseen => self.unseen.ok_or_else(|| {
+                let place = table.place(row, self.column);
+                let value = self.view.category(row).unwrap_or_default().to_string();
+                match matches!(self.number, NumberColumns::Date { .. }) {
+                    true => Error::NotADate { place, value },
+                    false => Error::UnseenCategory { place, category: value },
+                }
             })?,
             seen => seen,
         };
@@ -152,19 +183,37 @@ impl Writer<'_> {
                 hot.push(self.start + category)
             }
             (EncodedCell::Number(x), width) => {
-                let (mean, sd) = self.scale;
-                let mut next = self.start;
-                if sd != 0.0 {
-                    let scaled = ((x - mean) / sd) as f32;
-                    if !scaled.is_finite() {
-                        let place = table.place(row, self.column);
-                        return Err(Error::TooLarge { place, value: x });
+                let too_large =
+                    || Error::TooLarge { place: table.place(row, self.column), value: x };
+                match self.number {
+                    NumberColumns::None => {}
+                    NumberColumns::Scaled { mean, sd } => {
+                        let scaled = ((x - mean) / sd) as f32;
+                        if !scaled.is_finite() {
+                            return Err(too_large());
+                        }
+                        dense.push(scaled);
                     }
-                    dense.push(scaled);
-                    next += 1;
+                    NumberColumns::Pieces { knots, atoms } => {
+                        if !x.is_finite() {
+                            return Err(too_large());
+                        }
+                        dense.extend(pieces(knots, x));
+                        let first = self.start + knots.len() as u32 - 1;
+                        hot.extend(atom_of(atoms, x).map(|at| first + at as u32));
+                    }
+                    NumberColumns::Date { mean, sd, cycles } => {
+                        if sd != 0.0 {
+                            dense.push(((x - mean) / sd) as f32);
+                        }
+                        let known = seen != EncodedCell::Missing;
+                        for cycle in cycles {
+                            dense.extend(if known { cycle.at(x) } else { [0.0; 2] });
+                        }
+                    }
                 }
-                if seen == EncodedCell::Missing && next < self.start + width {
-                    hot.push(next);
+                if seen == EncodedCell::Missing && self.indicator {
+                    hot.push(self.start + width - 1);
                 }
             }
             _ => {}

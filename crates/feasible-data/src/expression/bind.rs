@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{Comparison, Expression, ExpressionError, Literal, Node, Subject, Value};
 use crate::column::{Categories, Cells, MISSING};
+use crate::dates;
 use crate::encoder::Encoder;
 use crate::error::Result;
 use crate::nearest::nearest;
@@ -111,6 +112,9 @@ impl<'t> Binder<'_, 't> {
                     Ok(Test::Number { x, comparison: *comparison, value })
                 }
                 Bound::Categories(categories) => {
+                    if let Some(passes) = by_date(&categories, *comparison, &value.value) {
+                        return Ok(Test::Category { categories, passes });
+                    }
                     if !matches!(comparison, Comparison::Equal | Comparison::Unequal) {
                         let message = format!(
                             "column '{}' is text, which {} cannot order: use ==, != or in",
@@ -205,6 +209,20 @@ impl<'t> Binder<'_, 't> {
         }
         Ok(chosen)
     }
+}
+
+/// Which dates stand so to a date; `None` unless all are dates and they are ordered.
+fn by_date(categories: &Categories, comparison: Comparison, value: &Value) -> Option<Vec<bool>> {
+    let Value::Text(text) = value else { return None };
+    let than = dates::parse(text)?;
+    let passes = |day: f64| match comparison {
+        Comparison::Less => Some(day < than),
+        Comparison::AtMost => Some(day <= than),
+        Comparison::Greater => Some(day > than),
+        Comparison::AtLeast => Some(day >= than),
+        Comparison::Equal | Comparison::Unequal => None,
+    };
+    categories.names.iter().map(|name| passes(dates::parse(name)?)).collect()
 }
 
 impl Filter<'_> {

@@ -1,4 +1,4 @@
-//! So many images of each class, drawn by a seed: the paper's validation images, and how the
+//! The same number of images of each class, drawn by a seed: the paper's validation images, and how the
 //! embedded sample was chosen.
 
 use rand_chacha::ChaCha8Rng;

@@ -4,8 +4,8 @@
 //! | --- | --- |
 //! | a set by name | [`ImageSet`]: Fashion-MNIST, MNIST, CIFAR-10, and an embedded sample |
 //! | files of one's own | [`idx`] (plain, gzip, zstd), [`cifar`] (binary batches), [`folder`] (PNG, JPEG by class) |
-//! | what comes of either | [`Images`]: u8 pixels, labels, class names, [`Identity`] |
-//! | validation images | [`Images::hold_out`]: so many of each class, drawn by a seed |
+//! | what either gives | [`Images`]: u8 pixels, labels, class names, [`Identity`] |
+//! | validation images | [`Images::hold_out`]: the same number of each class, drawn by a seed |
 //! | for a model | [`Images::samples`]: pixels x/255 ∈ \[0, 1\], row-major C × H × W |
 //! | augmentation | [`Augmentation`]: mirror and padded crop, a function of (seed, epoch, sample) |
 //!

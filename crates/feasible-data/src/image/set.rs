@@ -7,8 +7,8 @@ use super::images::{ImageShape, Images};
 use super::known::{CIFAR_10, FASHION_MNIST, KnownFile, MNIST, SAMPLE};
 use super::place::Found;
 use super::{cifar, idx};
-use crate::error::{Error, Result};
-use crate::nearest::nearest;
+use crate::error::Result;
+use crate::nearest::named;
 use crate::split::Split;
 
 /// How a set's files are written.
@@ -189,18 +189,9 @@ impl ImageSet {
     /// The set of this name.
     ///
     /// # Errors
-    /// [`Error::UnknownDataSet`], with the nearest name.
+    /// [`Error::UnknownDataSet`](crate::Error::UnknownDataSet), with the nearest name.
     pub fn named(name: &str) -> Result<Self> {
-        let mut all = Self::all();
-        let known: Vec<String> = all.iter().map(|set| set.name.to_string()).collect();
-        match known.iter().position(|known| known == name) {
-            Some(at) => Ok(all.swap_remove(at)),
-            None => Err(Error::UnknownDataSet {
-                name: name.to_string(),
-                nearest: nearest(name, known.iter().map(String::as_str)),
-                known,
-            }),
-        }
+        named(Self::all(), |set| set.name, name)
     }
 
     /// Bytes inside the program.

@@ -48,7 +48,7 @@ impl<'a, T> ConvSource<'a, T> {
     }
 }
 
-/// Images first..first + count, as far as there are so many.
+/// Images first..first + count, as far as they exist.
 pub(crate) fn images_of<T>(all: &[T], first: usize, count: usize, image: usize) -> &[T] {
     let end = ((first + count) * image).min(all.len());
     &all[(first * image).min(end)..end]

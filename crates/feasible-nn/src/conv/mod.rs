@@ -197,7 +197,7 @@ impl<T: Kernels> ConvNet<T> {
         self.layout.clone()
     }
 
-    /// Numbers that a pass over so many images takes beside θ and its gradient, about.
+    /// Numbers that a pass over this number of images takes beside θ and its gradient, about.
     pub fn scratch(&self, images: usize) -> usize {
         let values = |node: &Node| node.shape.blocked();
         let all = self.nodes.iter().map(values).fold(0, usize::saturating_add);

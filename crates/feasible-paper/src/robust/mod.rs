@@ -65,7 +65,7 @@ pub struct RobustReproduction {
     pub threads: usize,
     /// What is put on top of every problem file.
     pub overrides: Vec<Override>,
-    /// Stops it; calling again goes on.
+    /// Stops it; calling again continues.
     pub interrupt: Interrupt,
 }
 
@@ -123,7 +123,7 @@ impl RobustExperiment {
         self.variants.iter().map(|variant| variant.problem)
     }
 
-    /// Trains and attacks the networks; goes on with what an earlier call has begun.
+    /// Trains and attacks the networks; continues what an earlier call has begun.
     ///
     /// # Errors
     /// An interruption; data that are nowhere; a directory with runs of other settings.
@@ -213,7 +213,7 @@ impl RobustExperiment {
     }
 }
 
-/// Trains, or goes on, or leaves a finished run alone.
+/// Trains, or resumes, or leaves a finished run alone.
 fn train(
     plan: &Plan,
     directory: &Path,

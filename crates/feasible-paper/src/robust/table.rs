@@ -22,7 +22,7 @@ pub struct RobustRow {
     pub directory: PathBuf,
     /// The law of ε in training; `None` if there is no requirement.
     pub prior: Option<Prior>,
-    /// What came of the training.
+    /// The result of the training.
     pub summary: Summary,
     /// Accuracy against ε.
     pub curve: Curve,

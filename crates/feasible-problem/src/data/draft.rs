@@ -6,17 +6,18 @@ use std::sync::Arc;
 use feasible::Samples;
 use feasible_data::image::{ImageSet, Images};
 use feasible_data::{
-    DataSet, Encoder, Format, Preprocessing, Split, Table, TargetEncoder, TargetSpec,
+    ClassWeights, DataSet, Encoder, Format, Preprocessing, SampleWeights, Split, Table,
+    TargetEncoder, TargetSpec,
 };
 
-use super::parts::{Read, keep_back, placed, read, selected, split};
+use super::parts::{Read, keep_back, placed, read, selected, split, take_validation};
 use super::{Data, TableHash};
 use crate::error::{Error, Result};
 use crate::gallery;
 use crate::held_out::fingerprints::units;
 use crate::spec::{CertifySpec, DataSpec, ProblemSource};
 
-/// A table of at most so many bytes is kept whole; of a larger one only the columns that requirements
+/// A table of at most this number of bytes is kept whole; of a larger one only the columns that requirements
 /// speak of are kept once it is encoded.
 const KEPT_WHOLE: usize = 32 << 20;
 
@@ -32,13 +33,17 @@ pub(crate) struct DataDraft {
     pub(super) format: Format,
     pub(super) set: Option<DataSet>,
     pub(crate) images: Option<Arc<Images>>,
+    pub(super) notes: Vec<String>,
+    /// The column of weights.
+    pub(super) weight: Option<String>,
     /// Whether the table is not kept whole.
     pub(crate) large: bool,
 }
 
 impl DataDraft {
     /// Reads and prepares what `[data]` says, and completes `spec` with the defaults it used. A share of
-    /// the training rows is kept back if `certify` is given.
+    /// the training rows is kept back if `certify` is given; another is for validation if the file says nothing of
+    /// validation rows and `takes_validation`.
     ///
     /// # Errors
     /// Keys that do not go together, files that cannot be read, columns that do not exist.
@@ -46,6 +51,7 @@ impl DataDraft {
         source: &ProblemSource,
         spec: &mut DataSpec,
         certify: Option<&CertifySpec>,
+        takes_validation: bool,
     ) -> Result<Self> {
         let in_memory = source.tables().in_memory();
         if let Some(name) = in_memory {
@@ -89,41 +95,94 @@ impl DataDraft {
             let rows: Vec<u32> = parts.iter().flat_map(|(_, rows)| rows).copied().collect();
             units(&table, &rows, unit).map_err(|error| placed(source, "certify.unit", error))?;
         }
+        let stated = spec.split.as_ref().is_some_and(|split| split.validation.is_some());
         let mut split = split(source, spec, set, &table, parts, unit)?;
         let reserve_rows = match certify {
             Some(certify) => keep_back(source, certify, &table, &mut split)?,
             None => Vec::new(),
         };
         let target_spec = target_spec(source, spec, set)?;
+        // By all rows that are used, so that the split has no part in it.
+        let used = [&split.train[..], &split.validation, &split.test, &reserve_rows].concat();
+        let decided = target_spec.decide(&table, &used).map_err(|e| source.about("data", e))?;
+        let mut notes = Vec::from_iter(decided.1);
+        let target_spec = TargetSpec { task: Some(decided.0), ..target_spec };
         let target = TargetEncoder::fit(&table, &split.train, &target_spec)
             .map_err(|e| source.about("data", e))?;
+        // Inputs are fitted to all rows that the file gives for training, so that taking some of them for validation
+        // makes no category unknown.
+        let inputs_of = split.train.clone();
+        if takes_validation && !stated && split.validation.is_empty() {
+            let seed = spec.split.as_ref().map_or(0, |split| split.seed);
+            let mut taken = split.clone();
+            take_validation(&table, &mut taken, &target, seed, unit)?;
+            // Not if a class of a single row would be trained without it.
+            let left = TargetEncoder::fit(&table, &taken.train, &target_spec);
+            if left.is_ok_and(|left| left == target) {
+                split = taken;
+            }
+        }
         let default = set.map_or_else(Preprocessing::default, |set| set.preprocessing.clone());
         let preprocessing = spec.preprocessing(&default);
         let mut apart = vec![target.column()];
         if let Some(by) = &spec.split_by {
             apart.push(&by.column);
         }
-        // Who somebody is is no input, unless it is asked for.
+        // An identifier is not an input, unless the file says so.
         let asked = |unit: &&str| preprocessing.columns.iter().flatten().any(|name| name == unit);
         apart.extend(unit.filter(|unit| !asked(unit)));
-        let encoder = Encoder::fit(&table, &split.train, &preprocessing, &apart)
-            .map_err(|e| source.about("data", e))?;
+        if let Some(weight) = &spec.weight {
+            table.column(weight).map_err(|e| source.about("data.weight", e))?;
+            if weight == target.column() || asked(&weight.as_str()) {
+                let message = "is what rows weigh, and cannot be predicted or be an input as well";
+                return Err(source.at("data.weight", message));
+            }
+            apart.push(weight);
+        }
+        let fitted = Encoder::fit_noted(&table, &inputs_of, &preprocessing, &apart);
+        let (encoder, of_columns) = fitted.map_err(|e| source.about("data", e))?;
+        notes.extend(of_columns);
         spec.set_preprocessing(&preprocessing);
         let set = set.cloned();
-        // What is let go is read again where it is asked for, which memory cannot be.
+        // A file can be read again where freed columns are needed; a table in memory cannot.
         let (images, large) = (None, table.bytes() > KEPT_WHOLE && in_memory.is_none());
-        Ok(Self { table, split, reserve_rows, encoder, target, hashes, format, set, images, large })
+        let weight = spec.weight.clone();
+        Ok(Self {
+            table,
+            split,
+            reserve_rows,
+            encoder,
+            target,
+            hashes,
+            format,
+            set,
+            images,
+            notes,
+            weight,
+            large,
+        })
     }
 
-    /// Encodes the samples. Of a large table all columns but those that are `spoken` of are let go.
+    /// Encodes the samples, and weighs them. Of a large table only the columns that are `spoken` of are kept.
     ///
     /// # Errors
-    /// Cells that cannot be encoded.
-    pub(crate) fn encode(mut self, spoken: &BTreeSet<String>) -> Result<Data> {
+    /// Cells that cannot be encoded; weights that are not above 0; weights of classes where there are none.
+    pub(crate) fn encode(
+        mut self,
+        source: &ProblemSource,
+        spoken: &BTreeSet<String>,
+        class_weights: Option<&ClassWeights>,
+    ) -> Result<Data> {
         let split = &self.split;
         let parts = [&split.train, &split.validation, &split.test, &self.reserve_rows];
         let parts: Vec<&[u32]> =
             parts.into_iter().filter(|rows| !rows.is_empty()).map(Vec::as_slice).collect();
+        let column = |rows: &&[u32]| {
+            let weight = self.weight.as_ref();
+            weight.map(|weight| SampleWeights::of_column(&self.table, weight, rows)).transpose()
+        };
+        let columns = parts.iter().map(column).collect::<Result<Vec<_>, _>>();
+        let columns = columns.map_err(|error| source.about("data.weight", error))?;
         let samples: Vec<Samples> = match &self.images {
             Some(images) => {
                 let samples =
@@ -136,6 +195,7 @@ impl DataDraft {
                 feasible_data::samples_out(&mut self.table, &parts, inputs, target, &keep)?
             }
         };
+        let (samples, weights) = self.weigh(source, samples, columns, class_weights)?;
         let mut samples = samples.into_iter().map(Arc::new);
         let mut next = |rows: &[u32]| if rows.is_empty() { None } else { samples.next() };
         let train = next(&self.split.train);
@@ -143,7 +203,17 @@ impl DataDraft {
         let (validation, test) = (next(&self.split.validation), next(&self.split.test));
         let reserve = next(&self.reserve_rows);
         let Self {
-            table, split, reserve_rows, encoder, target, hashes, format, set, images, ..
+            table,
+            split,
+            reserve_rows,
+            encoder,
+            target,
+            hashes,
+            format,
+            set,
+            images,
+            notes,
+            ..
         } = self;
         Ok(Data {
             train,
@@ -159,7 +229,40 @@ impl DataDraft {
             format,
             set,
             images,
+            notes,
+            weights,
         })
+    }
+
+    /// The samples of each part with their weights, the training rows first.
+    fn weigh(
+        &self,
+        source: &ProblemSource,
+        samples: Vec<Samples>,
+        columns: Vec<Option<Vec<f64>>>,
+        class_weights: Option<&ClassWeights>,
+    ) -> Result<(Vec<Samples>, Option<SampleWeights>)> {
+        if self.weight.is_none() && class_weights.is_none() {
+            return Ok((samples, None));
+        }
+        let key = "objective.class_weights";
+        let classes = match (class_weights, self.target.classes(), samples.first()) {
+            (Some(_), None, _) => {
+                let message =
+                    "has no effect: a number is predicted, there are no classes. Remove it";
+                return Err(source.at(key, message));
+            }
+            (Some(weights), Some(classes), Some(train)) => {
+                let column = columns.first().and_then(Option::as_deref);
+                let fitted = weights.fit(classes, train.targets(), column);
+                Some(fitted.map_err(|error| source.at(key, error.to_string()))?)
+            }
+            _ => None,
+        };
+        let weights = SampleWeights { column: self.weight.clone(), classes };
+        let weigh = |(samples, column)| Ok(weights.weigh(samples, column)?);
+        let samples = samples.into_iter().zip(columns).map(weigh).collect::<Result<_>>()?;
+        Ok((samples, Some(weights)))
     }
 }
 
@@ -215,10 +318,10 @@ mod tests {
         let source = ProblemSource::new("t.toml", text);
         [false, true].map(|large| {
             let mut spec = source.parse(&[]).unwrap();
-            let mut draft = DataDraft::load(&source, &mut spec.data, None).unwrap();
+            let mut draft = DataDraft::load(&source, &mut spec.data, None, false).unwrap();
             assert!(!draft.large);
             draft.large = large;
-            draft.encode(&BTreeSet::from(["city".to_string()])).unwrap()
+            draft.encode(&source, &BTreeSet::from(["city".to_string()]), None).unwrap()
         })
     }
 

@@ -1,4 +1,4 @@
-//! Images of a problem: a known set or a folder, so many of each class.
+//! Images of a problem: a known set or a folder, the same number of each class.
 
 use feasible_data::{Encoder, Format, TargetEncoder};
 
@@ -94,7 +94,9 @@ impl DataDraft {
             hashes,
             format: Format::default(),
             set: None,
+            notes: images.identity().warnings.clone(),
             images: Some(images),
+            weight: None,
             large: false,
         })
     }

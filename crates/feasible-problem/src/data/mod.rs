@@ -12,12 +12,13 @@ use std::sync::Arc;
 
 use feasible::{InputsBuilder, Samples, Targets};
 use feasible_data::image::{ImageShape, Images};
-use feasible_data::{DataSet, Encoder, Format, Split, Table, TargetEncoder};
+use feasible_data::{DataSet, Encoder, Format, SampleWeights, Split, Table, TargetEncoder};
 
 use crate::error::{Error, Result};
 
 pub(crate) use draft::DataDraft;
 pub use hash::{TableHash, sha256, sha256_of_file};
+pub use parts::validation_share;
 pub(crate) use tables::InMemory;
 pub use tables::{Files, Tables};
 
@@ -42,6 +43,8 @@ pub struct Data {
     pub set: Option<DataSet>,
     /// The images, if the data are images; their table then has a row for each.
     pub images: Option<Arc<Images>>,
+    /// What was decided about the data without being asked, and what a reader should know of them: a sentence each.
+    pub notes: Vec<String>,
     /// The samples of each part; their ids are row numbers of the table.
     pub train: Arc<Samples>,
     /// Validation samples, if there are any.
@@ -50,17 +53,14 @@ pub struct Data {
     pub test: Option<Arc<Samples>>,
     /// Reserved samples, if there are any.
     pub reserve: Option<Arc<Samples>>,
+    /// What samples weigh in the objective, if not all the same.
+    pub weights: Option<SampleWeights>,
 }
 
 impl Data {
     /// The size of an image, if the data are images.
     pub fn image_shape(&self) -> Option<ImageShape> {
         self.images.as_ref().map(|images| images.shape())
-    }
-
-    /// What a reader of the data should know: files of a folder that were left out.
-    pub fn warnings(&self) -> &[String] {
-        self.images.as_ref().map_or(&[], |images| &images.identity().warnings)
     }
 
     /// The samples of some rows that were held out: reserved, or else for test.
@@ -82,7 +82,7 @@ impl Data {
         Err(Error::unfit(self.table.name(), "its rows were not held out"))
     }
 
-    /// The cells of some rows as text, `None` where one is missing. Columns that were let go are read
+    /// The cells of some rows as text, `None` where one is missing. Columns that were freed are read
     /// again from the files.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! Which rows are for what: by file, by column, or by fractions.
 
-use feasible_data::{DataSet, Expression, Format, Fractions, Split, Table, UnknownCategories};
+use feasible_data::{
+    DataSet, Expression, Format, Fractions, Split, Table, TargetEncoder, UnknownCategories,
+};
 
 use super::TableHash;
 use super::hash::{sha256, sha256_of_file};
@@ -136,8 +138,8 @@ pub(super) fn split(
         }
         let default = set.and_then(|set| set.split.clone()).unwrap_or_default();
         let given = spec.split.clone().unwrap_or(SplitSpec {
-            train: Some(default.train),
-            validation: Some(default.validation),
+            train: None,
+            validation: Some(default.validation).filter(|&share| share > 0.0),
             test: Some(default.test),
             seed: default.seed,
             stratify: default.stratify.clone(),
@@ -162,12 +164,7 @@ pub(super) fn split(
             seed: given.seed,
             stratify: given.stratify.clone(),
         };
-        spec.split = Some(SplitSpec {
-            train: Some(train),
-            validation: Some(validation),
-            test: Some(test),
-            ..given
-        });
+        spec.split = Some(SplitSpec { train: Some(train), test: Some(test), ..given });
         return drawn(table, rows, &fractions, unit).map_err(split_error);
     }
     if spec.split_by.is_some() {
@@ -205,6 +202,45 @@ pub(super) fn split(
         return Err(source.at("data", "no row is left to train on: check `rows` and the split"));
     }
     Ok(split)
+}
+
+/// Fewer training rows than this are all trained on.
+const FEWEST: usize = 100;
+/// The share taken of a table with few rows, and of one with many,
+const SHARES: (f64, f64) = (0.2, 0.1);
+/// which is one with more than this.
+const MANY: usize = 20_000;
+
+/// The share of so many training rows that is taken for validation where the file gives no such rows.
+pub fn validation_share(rows: usize) -> f64 {
+    match rows {
+        0..FEWEST => 0.0,
+        FEWEST..=MANY => SHARES.0,
+        _ => SHARES.1,
+    }
+}
+
+/// Takes validation rows out of the training rows; each class gives its share.
+pub(super) fn take_validation(
+    table: &Table,
+    split: &mut Split,
+    target: &TargetEncoder,
+    seed: u64,
+    unit: Option<&str>,
+) -> Result<()> {
+    let share = validation_share(split.train.len());
+    if share == 0.0 {
+        return Ok(());
+    }
+    let stratify = target.classes().map(|_| target.column().to_string());
+    let train = round(1.0 - share);
+    let fractions = Fractions { train, validation: share, test: 0.0, seed, stratify };
+    let inner = drawn(table, &split.train, &fractions, unit)?;
+    // Units may be too few to be divided.
+    if !inner.train.is_empty() && !inner.validation.is_empty() {
+        (split.train, split.validation) = (inner.train, inner.validation);
+    }
+    Ok(())
 }
 
 /// Takes the reserve out of the training rows.

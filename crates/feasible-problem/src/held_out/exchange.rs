@@ -33,7 +33,7 @@ impl Score {
     }
 }
 
-/// Distinct rows of a pool: so many (`.1`) that occur so often (`.0`), ascending.
+/// Distinct rows of a pool: how often they occur (`.0`), ascending, and how many occur that often (`.1`).
 pub(crate) type Spectrum = Vec<(u64, u64)>;
 
 /// An upper bound on log P(S ≥ s) if `table` rows of the pool are chosen at random.

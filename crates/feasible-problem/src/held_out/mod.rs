@@ -5,6 +5,7 @@ mod exchange;
 pub mod fingerprints;
 mod format;
 pub mod overlap;
+pub(crate) mod rows;
 
 pub use fingerprints::{Fingerprints, Once};
 pub use overlap::{HeldOut, Repetition};

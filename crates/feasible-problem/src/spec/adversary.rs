@@ -23,7 +23,8 @@
 //! `{ discrete = [ε, …], weights = [w, …] }`.
 //!
 //! Of images every pixel moves, within \[0, 1\]. Of tables the standardised numbers move, whose unit is
-//! a standard deviation; categories and numbers that are not standardised stay.
+//! a standard deviation; categories and numbers that are not standardised stay. A problem with an adversary makes no number
+//! piecewise linear unless it is asked to.
 
 use std::fmt;
 
@@ -294,7 +295,8 @@ impl AdversarySpec {
         let columns = (!pixels).then(|| encoder.standardised());
         if columns.as_ref().is_some_and(Vec::is_empty) {
             let message = "there is no standardised number that it could move: \
-                           set data.standardise = true, or name columns there";
+                           set data.standardise = true and data.piecewise = false, or name \
+                           columns under data.standardise";
             return Err(("", message.into()));
         }
         let usual = Attack::pgd(norm, Budget::from(prior).draw(draw));

@@ -12,6 +12,7 @@
 //! | `format` | read from the file | how text tables are written |
 //! | `limits` | [see there](feasible_data::limits) | how large files may be |
 //! | `target`, `positive`, `target_group`, `task` | | what is predicted |
+//! | `weight` | none | a column of numbers above 0: what a row weighs in the objective |
 //! | `rows` | all | an expression: which rows are used at all |
 //! | `split` | 80 % train, 20 % test | fractions and a seed |
 //! | `split_by` | none | a column whose categories say which part a row is in |
@@ -22,11 +23,13 @@ use std::path::PathBuf;
 
 use feasible_data::image::Augmentation;
 use feasible_data::{
-    Bins, ByColumn, Format, ImageSet, Limits, Missing, Preprocessing, Standardise, Task, Unseen,
+    Bins, ByColumn, Dates, Format, ImageSet, Limits, Missing, Piecewise, Preprocessing,
+    Standardise, Task, Unseen,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::labels;
 use crate::schema;
 
 /// `[data]`. See the [module](self).
@@ -66,12 +69,16 @@ pub struct DataSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The category of the target that is class 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "labels::one")]
+    #[schemars(schema_with = "schema::label")]
     pub positive: Option<String>,
     /// Classes or a number; by default what the column is.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::task")]
     pub task: Option<Task>,
+    /// A column of numbers above 0: what each row weighs in the objective. It is no input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<String>,
     /// An expression: the rows to use at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<String>,
@@ -81,7 +88,7 @@ pub struct DataSpec {
     /// Columns not to use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drop: Option<Vec<String>>,
-    /// Numeric columns whose numbers are categories.
+    /// Columns that are categories though their cells are numbers, dates, or different in every row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub categorical: Option<Vec<String>>,
     /// Categories in fewer training rows than this become `(other)`.
@@ -91,6 +98,11 @@ pub struct DataSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::standardise")]
     pub standardise: Option<Standardise>,
+    /// Which numeric columns to make piecewise linear between quantiles instead. Default `auto` for `mlp`: those with a
+    /// long tail or a value of many rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::piecewise")]
+    pub piecewise: Option<Piecewise>,
     /// What to do with missing cells: `reject`, `category` or `impute`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::missing")]
@@ -99,17 +111,24 @@ pub struct DataSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::unseen")]
     pub unseen: Option<Unseen>,
-    /// A column with more categories is an error.
+    /// Of a column with more categories the most frequent are kept and the others become `(other)`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_categories: Option<usize>,
-    /// New class → the old categories of the target it stands for.
+    /// Which columns of dates become numbers and cycles: all (true), none (false), or a list.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::standardise")]
+    pub dates: Option<Dates>,
+    /// New class → the old categories of the target it stands for.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "labels::lists")]
+    #[schemars(schema_with = "schema::lists")]
     pub target_group: Option<BTreeMap<String, Vec<String>>>,
     /// Column → new category → the old categories it stands for.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "labels::groups")]
+    #[schemars(schema_with = "schema::groups")]
     pub group: Option<BTreeMap<String, BTreeMap<String, Vec<String>>>>,
     /// Column → its categories, in order.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "labels::lists")]
+    #[schemars(schema_with = "schema::lists")]
     pub categories: Option<BTreeMap<String, Vec<String>>>,
     /// Numeric columns cut into intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,7 +163,7 @@ pub struct SplitSpec {
     /// Default what the others leave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub train: Option<f64>,
-    /// Default 0.
+    /// Default: the recipe `feasible` takes a share of the training rows, 20 % of up to 20,000 and 10 % of more; else 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation: Option<f64>,
     /// Default 0.2.
@@ -193,10 +212,12 @@ impl DataSpec {
             rare: self.rare.unwrap_or(default.rare),
             bin: self.bin.clone().unwrap_or(default.bin),
             standardise: self.standardise.clone().unwrap_or(default.standardise),
+            piecewise: self.piecewise.clone().unwrap_or(default.piecewise),
             missing: self.missing.unwrap_or(default.missing),
             missing_in: self.missing_in.clone().unwrap_or(default.missing_in),
             unseen: self.unseen.unwrap_or(default.unseen),
             max_categories: self.max_categories.unwrap_or(default.max_categories),
+            dates: self.dates.clone().unwrap_or(default.dates),
         }
     }
 
@@ -211,9 +232,11 @@ impl DataSpec {
         self.rare = Some(p.rare);
         self.bin = Some(p.bin);
         self.standardise = Some(p.standardise);
+        self.piecewise = Some(p.piecewise);
         self.missing = Some(p.missing);
         self.missing_in = Some(p.missing_in);
         self.unseen = Some(p.unseen);
         self.max_categories = Some(p.max_categories);
+        self.dates = Some(p.dates);
     }
 }

@@ -22,7 +22,7 @@ use super::model::ModelKind;
 use super::training::{DualMethodName, DualSpec, LearnerName, OptimiserName};
 use super::{ProblemSource, Spec};
 use crate::error::Result;
-use crate::recipe;
+use crate::recipe::{self, Circumstances};
 
 /// Refuses, or leaves out, keys without effect. `spec` is as the file gives it, before defaults.
 ///
@@ -102,8 +102,7 @@ fn model(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
 }
 
 fn training(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
-    let images = spec.data.is_images();
-    let settings = recipe::settings(&spec.training, images);
+    let settings = recipe::settings(&spec.training, Circumstances::of(spec));
     let training = &mut spec.training;
     let chosen = Some("training.learner");
     let section = "training";
@@ -158,7 +157,7 @@ fn dual(
 
 fn requirements(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
     let images = spec.data.is_images();
-    let settings = recipe::settings(&spec.training, images);
+    let settings = recipe::settings(&spec.training, Circumstances::of(spec));
     let exact = settings.learner.name() == LearnerName::Exact;
     let (recipe, chosen) = (spec.training.recipe, Some("training.learner"));
     if let Some(given) = spec.training.dual.as_mut().filter(|_| exact) {
@@ -180,7 +179,7 @@ fn requirements(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
         }
         let section = format!("{section}.dual");
         if let Some(given) = &mut requirement.dual {
-            let method = recipe::dual(recipe, images, given, settings.epochs).method.name();
+            let method = recipe::dual(recipe, images, given, settings.epochs, false).method.name();
             dual(source, &section, given, Some(method))?;
             let reason = "all multipliers move at once, as often as training.dual says";
             without_effect(source, (&section, "every"), &mut given.every, None, reason)?;

@@ -32,7 +32,9 @@
 pub mod adversary;
 pub mod certify;
 pub mod data;
+pub mod decision;
 pub(crate) mod effect;
+mod labels;
 mod locate;
 pub mod model;
 pub mod objective;
@@ -43,6 +45,7 @@ pub mod training;
 
 use std::path::Path;
 
+use feasible_data::Piecewise;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +54,7 @@ pub use adversary::{
 };
 pub use certify::{CertifySettings, CertifySpec, MethodName, SimultaneousName};
 pub use data::{DataSpec, PerClassSpec, SplitSpec};
+pub use decision::{DecisionSpec, Maximise};
 pub use model::{ModelKind, ModelSpec};
 pub use objective::{EvaluationAttackSpec, EvaluationSpec, ObjectiveSpec};
 pub use overrides::{Override, apply as apply_overrides};
@@ -59,7 +63,7 @@ pub use requirement::{
 };
 pub use source::ProblemSource;
 pub use training::{
-    CheckpointSpec, DualMethodName, DualSpec, Keep, LearnerName, OptimiserName, Recipe,
+    CheckpointSpec, DualMethodName, DualSpec, Keep, LearnerName, Margins, OptimiserName, Recipe,
     ScheduleSpec, TrainingSpec,
 };
 
@@ -85,6 +89,9 @@ pub struct Spec {
     /// What must hold.
     #[serde(default, rename = "requirement", skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<RequirementSpec>,
+    /// Where the probability of the positive class is cut, chosen on the validation rows. Default at 1/2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<DecisionSpec>,
     /// How it is trained.
     #[serde(default)]
     pub training: TrainingSpec,
@@ -98,6 +105,18 @@ impl Spec {
     pub fn to_toml(&self) -> String {
         // A struct of strings, numbers and maps of them cannot fail to serialise.
         toml::to_string(self).unwrap_or_default()
+    }
+
+    /// Decides whether numbers may become piecewise linear, if the file does not say: a network profits; an adversary moves
+    /// standardised numbers only.
+    pub(crate) fn fill_piecewise(&mut self) {
+        let network = self.model.kind == ModelKind::Mlp;
+        let attacked = self.requirements.iter().any(|requirement| requirement.adversary.is_some());
+        if !self.data.is_images() {
+            let auto = network && !attacked;
+            let choice = if auto { Piecewise::AUTO } else { Piecewise::All(false) };
+            self.data.piecewise.get_or_insert(choice);
+        }
     }
 
     /// Makes paths to files absolute, relative ones being meant from `directory`.

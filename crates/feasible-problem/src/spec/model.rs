@@ -57,7 +57,7 @@ pub struct ModelSpec {
 }
 
 impl ModelSpec {
-    /// The settings for so many inputs, every default filled in.
+    /// The settings for this number of inputs, every default filled in.
     pub fn settings(&self, inputs: usize) -> ModelSettings {
         let normalise = self.normalise.unwrap_or(true);
         match self.kind {

@@ -1,11 +1,13 @@
 //! `[objective]`: what is minimised; `[evaluation]`: what is reported besides.
 
+use feasible_data::ClassWeights;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::adversary::Share;
 use super::requirement::Counterfactuals;
 use crate::loss::LossName;
+use crate::schema;
 
 /// `[objective]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,7 +19,13 @@ pub struct ObjectiveSpec {
     /// The loss by which the best iterate is chosen on the validation rows. Default the objective's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured_by: Option<LossName>,
-    /// α of α/2 ‖θ‖². Default 0.
+    /// What rows of each class weigh: `"balanced"`, so that all classes weigh the same, or a number for each class.
+    /// Default 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::class_weights")]
+    pub class_weights: Option<ClassWeights>,
+    /// α of α/2 ‖θ‖². Default 0; of multilayer perceptrons with the recipe `feasible` half the size of the objective
+    /// over the training rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight_decay: Option<f64>,
 }

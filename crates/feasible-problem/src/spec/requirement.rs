@@ -26,8 +26,9 @@
 //! | `name` | identifies it and its multipliers |
 //! | `kind` | `average` (the default) or `pointwise` |
 //! | `loss` | a loss; or |
-//! | `rate` | `selection` (`positive-rate`), `tpr` (`recall`, `sensitivity`), `fpr` (`fall-out`), `fnr`, `specificity`, `error` or `accuracy`: a smooth surrogate moves θ, the true rate the multiplier; or |
+//! | `rate` | `selection` (`positive-rate`), `tpr` (`recall`, `sensitivity`), `fpr` (`fall-out`), `fnr`, `specificity`, `precision` (`ppv`), `npv`, `error` or `accuracy`: a smooth surrogate moves θ, the true rate the multiplier; or |
 //! | `fairness` | `demographic-parity`, `equal-opportunity` or `equalised-odds`: the rates of each of `groups` |
+//! | `class` | the class that a rate counts as positive: `rate = "recall", class = "setosa"`; with two classes the positive one |
 //! | `at_most`, `at_least` | the limit c; or |
 //! | `within` | the difference to `against` is at most this, either way |
 //! | `where` | an expression: whose samples |
@@ -67,6 +68,9 @@ pub struct RequirementSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::rate")]
     pub rate: Option<Rate>,
+    /// The class that a rate counts as positive. Default the positive one, where there are two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
     /// Rates of groups instead of a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fairness: Option<Fairness>,
@@ -143,6 +147,11 @@ pub enum Rate {
     Fnr,
     /// P(predicted negative | negative).
     Specificity,
+    /// P(positive | predicted positive).
+    #[serde(alias = "ppv")]
+    Precision,
+    /// P(negative | predicted negative).
+    Npv,
     /// P(predicted ≠ true).
     Error,
     /// P(predicted = true).
@@ -181,6 +190,8 @@ impl Rate {
             Self::Fpr => "false positive rate",
             Self::Fnr => "false negative rate",
             Self::Specificity => "specificity",
+            Self::Precision => "precision",
+            Self::Npv => "negative predictive value",
             Self::Error => "error rate",
             Self::Accuracy => "accuracy",
         }

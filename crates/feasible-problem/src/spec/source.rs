@@ -13,6 +13,15 @@ use super::overrides::{self, Override};
 use crate::data::{Files, InMemory, Tables};
 use crate::embedded;
 use crate::error::{Error, KeyPlace, Result};
+use crate::starter::starter_name;
+
+/// How the names of tables end.
+const TABLE_ENDS: [&str; 9] = [
+    ".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz", ".txt.gz", ".csv.zst", ".tsv.zst", ".txt.zst",
+];
+
+/// How files begin that are compressed, or Parquet.
+const BINARY_STARTS: [&[u8]; 3] = [b"PAR1", &[0x28, 0xb5, 0x2f, 0xfd], &[0x1f, 0x8b]];
 
 /// The largest problem file, in bytes.
 const LARGEST: u64 = 16_000_000;
@@ -45,6 +54,9 @@ impl ProblemSource {
     pub fn open(name: &str) -> Result<Self> {
         let path = Path::new(name);
         if path.exists() && !path.is_dir() {
+            if is_table(path) {
+                return Err(Error::unfit(name, instead_of_problem(path)));
+            }
             let text = read(path).map_err(|source| Error::Storage {
                 operation: "read",
                 path: name.to_string(),
@@ -225,6 +237,43 @@ impl ProblemSource {
             Some((path, byte)) => self.wrong(&path, Some(byte), message),
             None => self.at(section, message),
         }
+    }
+}
+
+/// Whether a file is a table by its first bytes or its name.
+fn is_table(path: &Path) -> bool {
+    let lower = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let ends = TABLE_ENDS.iter().any(|end| lower.ends_with(end));
+    ends || disk::open(path).is_ok_and(|file| {
+        let mut start = Vec::new();
+        let read = file.take(4).read_to_end(&mut start).is_ok();
+        read && BINARY_STARTS.iter().any(|begin| start.starts_with(begin))
+    })
+}
+
+/// What to do with a table where a problem file is needed.
+fn instead_of_problem(table: &Path) -> String {
+    let (shown, problem) = (in_shell(table), starter_name(table));
+    let problem_shown = in_shell(&problem);
+    match problem.exists() {
+        true => format!(
+            "this is a table, not a problem file: `feasible fit {problem_shown}` trains the problem file \
+             of that name, `feasible init {shown} --output NEW.toml` writes another"
+        ),
+        false => format!(
+            "this is a table, not a problem file: `feasible init {shown}` writes one for it, \
+             {problem_shown}, and `feasible fit {problem_shown}` trains that"
+        ),
+    }
+}
+
+/// A path as a shell takes it.
+fn in_shell(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+:@".contains(c);
+    match text.chars().all(plain) && !text.starts_with('-') {
+        true => text,
+        false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 

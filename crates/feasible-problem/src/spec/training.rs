@@ -15,6 +15,8 @@
 //! | `seed` | first parameters and shuffles; 0 |
 //! | `threads` | changes nothing but the time; 1 |
 //! | `keep` | the iterate that is returned: `last` or `best` (on validation rows, if any) |
+//! | `margins` | `learned`: average requirements are trained against limits that are stricter by as much as validation rows show to be needed; or `stated` |
+//! | `seconds` | training ends after this time with the best model so far; none |
 //! | `patience` | epochs without a better iterate after which training ends |
 //! | `measure_on` | `simultaneous`: rows that the metrics of an epoch are measured on; all, 1,000 of images |
 //! | `stop_when_feasible` | end at the first feasible iterate |
@@ -61,6 +63,12 @@ pub struct TrainingSpec {
     /// Which iterate is returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep: Option<Keep>,
+    /// Whether margins of average requirements are learned from validation rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub margins: Option<Margins>,
+    /// Seconds after which training ends with the best model so far. Default none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
     /// Epochs without a better iterate after which training ends; 0 for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patience: Option<u64>,
@@ -130,6 +138,16 @@ pub enum Keep {
     Last,
     /// The best feasible one, on validation rows if there are any.
     Best,
+}
+
+/// Where the margins of average requirements come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Margins {
+    /// From validation rows, beside those that are stated.
+    Learned,
+    /// From `margin` alone.
+    Stated,
 }
 
 /// How a step size changes over the epochs.

@@ -7,7 +7,7 @@ use super::svg::Svg;
 use super::text::{columns, number, shortened};
 use super::xy::Chart;
 
-/// Strips at most; a chart with more points shows every so many.
+/// Strips at most; a chart with more points shows every second, third, … of them.
 const STRIPS: usize = 60;
 /// Lines of a box at most.
 const LINES: usize = 8;

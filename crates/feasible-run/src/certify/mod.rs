@@ -18,14 +18,15 @@ mod theory;
 
 use feasible::certificate::{Certificate, Claim, Count, Design, Simultaneous, Values};
 use feasible_data::Change;
-use feasible_problem::clause::{Clause, SampledTable};
+use feasible_problem::clause::Clause;
 use feasible_problem::held_out::fingerprints::units;
 use feasible_problem::held_out::{HeldOut, Repetition};
+use feasible_problem::sampled_table::SampledTable;
 use feasible_problem::text::precise_percent as percent;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::subject::Answers;
+use crate::subject::{Answers, Recorded};
 
 pub use format::{bound, verdict};
 pub use record::RunRecord;
@@ -121,11 +122,23 @@ impl Answers<'_> {
 
     /// What the requirements claim, with the evidence of these rows; rows of one unit count as one.
     pub(crate) fn claims(&self, design: &Design, units: Option<&[u32]>) -> Result<Vec<Claim>> {
-        let (model, theta) = (&self.model, self.subject.theta);
-        let claims = match units {
-            Some(units) => design.claims_by_unit(&self.problem, model, theta, units)?,
-            None => design.claims(&self.problem, model, theta)?,
+        let theta = self.subject.theta;
+        let claims = |model: &Recorded<'_>| match units {
+            Some(units) => design.claims_by_unit(&self.problem, model, theta, units),
+            None => design.claims(&self.problem, model, theta),
         };
+        let mut found = claims(&self.model)?;
+        if self.are_cut() {
+            // Rates are of the decisions, all else of the outputs.
+            let requirements = self.problem.requirements().iter();
+            let decided = claims(self.decisions())?;
+            for ((claim, decided), requirement) in found.iter_mut().zip(decided).zip(requirements) {
+                if requirement.terms()[0].measure().is_of_decisions() {
+                    *claim = decided;
+                }
+            }
+        }
+        let claims = found;
         let mut claims = claims.into_iter();
         let nothing = |clause: &Clause| Claim {
             name: clause.name.clone(),
@@ -142,10 +155,10 @@ impl Answers<'_> {
     }
 
     fn flip_rates(&self, design: &Design, units: Option<&[u32]>) -> Result<Vec<FlipBound>> {
-        let bound = |(change, changed): (&Change, Vec<bool>)| {
+        let bound = |(change, changed): (&Change, &Vec<bool>)| {
             let count = Count::of(changed.iter().copied())?;
             let upper = match units {
-                Some(units) => share_of_units(&changed, units)?
+                Some(units) => share_of_units(changed, units)?
                     .shuffled(design.order)
                     .upper(design.method, design.delta),
                 None => count.upper(design.delta),
@@ -156,7 +169,7 @@ impl Answers<'_> {
                 upper,
             })
         };
-        self.subject.changes.iter().zip(self.changed()).map(bound).collect()
+        self.subject.changes.iter().zip(&self.changed).map(bound).collect()
     }
 }
 

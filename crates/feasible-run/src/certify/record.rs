@@ -1,15 +1,16 @@
 //! A run directory as the record of which rows its model has seen.
 
+use std::borrow::Borrow;
 use std::path::Path;
 use std::sync::Arc;
 
 use feasible::certificate::Design;
 use feasible_data::{Table, UnknownCategories, Unseen};
 use feasible_problem::Fingerprints;
-use feasible_problem::clause::SampledTable;
 use feasible_problem::data::sha256_of_file;
 use feasible_problem::held_out::Once;
 use feasible_problem::plan::Plan;
+use feasible_problem::sampled_table::SampledTable;
 use feasible_problem::spec::CertifySpec;
 use feasible_problem::text::grouped;
 
@@ -77,37 +78,46 @@ impl RunRecord {
         Ok(self.with_theory(certification))
     }
 
-    /// Certifies on a table, at `path` if it is a file. Of a table that the run has read, only rows
-    /// that it held out count; of any other, all rows, if they are not those of the training.
+    /// Certifies on a table in a file. Of a table that the run has read, only rows that it held out count, and they are
+    /// taken from its data; any other is read by `read`, and all of its rows count, if they are not those of the
+    /// training.
     ///
     /// # Errors
-    /// Rows that were used; a table that has changed since the run read it; a loss without a bound.
+    /// Rows that were used; a table that has changed since the run read it; a loss without a bound; those of `read`.
+    pub fn certify_file<T: Borrow<Table>, E: From<Error>>(
+        &self,
+        path: &Path,
+        settings: &CertifySpec,
+        unseen: Option<Unseen>,
+        read: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Certification, E> {
+        let found = sha256_of_file(path).map_err(Error::from)?;
+        if let Some(known) = self.info.tables.iter().find(|known| known.sha256 == found) {
+            return Ok(self.certify_known(settings, &known.table, &path.display().to_string())?);
+        }
+        let same = |known: &str| {
+            let there = std::fs::canonicalize(known);
+            there.is_ok_and(|there| std::fs::canonicalize(path).is_ok_and(|p| p == there))
+        };
+        if let Some(known) = self.info.tables.iter().find(|known| same(&known.table)) {
+            let (table, expected) = (known.table.clone(), known.sha256.clone());
+            return Err(Error::DataChanged { table, expected, found }.into());
+        }
+        Ok(self.certify(read()?.borrow(), settings, unseen)?)
+    }
+
+    /// Certifies on all rows of a table that is no file of the run, if they are not those of the training.
+    ///
+    /// # Errors
+    /// Rows that were used; a loss without a bound.
     pub fn certify(
         &self,
         table: &Table,
-        path: Option<&Path>,
         settings: &CertifySpec,
         unseen: Option<Unseen>,
     ) -> Result<Certification> {
         let design = settings.design()?;
         self.model.check_table(table)?;
-        if let Some(path) = path {
-            let found = sha256_of_file(path)?;
-            if let Some(known) = self.info.tables.iter().find(|known| known.sha256 == found) {
-                return self.certify_known(settings, &known.table, table);
-            }
-            let same = |known: &str| {
-                let there = std::fs::canonicalize(known);
-                there.is_ok_and(|there| std::fs::canonicalize(path).is_ok_and(|p| p == there))
-            };
-            if let Some(known) = self.info.tables.iter().find(|known| same(&known.table)) {
-                return Err(Error::DataChanged {
-                    table: known.table.clone(),
-                    expected: known.sha256.clone(),
-                    found,
-                });
-            }
-        }
         let unit = settings.unit.as_deref();
         let all = table.all_rows();
         let (once, note) = match unit {
@@ -153,7 +163,7 @@ impl RunRecord {
         &self,
         settings: &CertifySpec,
         known: &str,
-        table: &Table,
+        shown: &str,
     ) -> Result<Certification> {
         let (plan, _) = self.reopen()?;
         let design = settings.design()?;
@@ -169,14 +179,15 @@ impl RunRecord {
             _ => ("test", held(&data.split.test)),
         };
         if rows.is_empty() {
+            let all = held(&data.table.all_rows()).len();
             return Err(Error::unfit(
-                table.name(),
+                shown,
                 format!(
                     "all of its {} rows were used in training the model, by the record of the run. A \
                      certificate needs rows that were not used to train, select or calibrate: give a \
                      table of others, or keep some back with `certify` in the problem file and train \
                      again",
-                    grouped(table.rows())
+                    grouped(all)
                 ),
             ));
         }
@@ -185,7 +196,7 @@ impl RunRecord {
         {
             return Ok(certification);
         }
-        let which = |rows| format!("the {} {kind} rows of {}", grouped(rows), table.name());
+        let which = |rows| format!("the {} {kind} rows of {}", grouped(rows), shown);
         let unit = settings.unit.as_deref();
         let mut certification =
             self.model.subject().certify_rows(&design, &which, &plan, &rows, unit, None)?;

@@ -12,7 +12,7 @@ use feasible_problem::text::short;
 /// rows it speaks of.
 pub(crate) fn spoken(clause: &Clause, mut claim: Claim) -> Claim {
     claim.subject = subject(clause);
-    let Some(one) = clause.accuracy_is else { return claim };
+    let Some(one) = clause.complement_of else { return claim };
     claim.limit = one - claim.limit;
     claim.sense = match claim.sense {
         Sense::AtMost => Sense::AtLeast,
@@ -48,14 +48,10 @@ fn subject(clause: &Clause) -> String {
         };
         return format!("the share of the population{here} whose {loss}{views} {side} {limit}");
     }
-    let name = match (loss, clause.class) {
-        _ if clause.accuracy_is.is_some() => format!("accuracy{views}"),
+    let name = match (loss, &clause.rate) {
+        // As it is measured: the file may say by another loss.
+        (loss, Some(rate)) if loss.is_of_decisions() => format!("{rate}{views}"),
         (Loss::Error, _) => format!("error rate{views}"),
-        (Loss::Selected { class: 0 }, Some(1)) => format!("false negative rate{views}"),
-        (Loss::Selected { class: 0 }, Some(_)) => format!("specificity{views}"),
-        (Loss::Selected { .. }, None) => format!("selection rate{views}"),
-        (Loss::Selected { .. }, Some(1)) => format!("true positive rate{views}"),
-        (Loss::Selected { .. }, Some(_)) => format!("false positive rate{views}"),
         (Loss::Flip, _) => format!("flip rate{views}"),
         (loss, _) => format!("expected {loss}{views}"),
     };

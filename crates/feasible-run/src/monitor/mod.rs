@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | refuse rows of the training, and rows that were counted before | `rows` |
 //! | bet on the rows of a table | `observe` |
-//! | keep what came of it, once and for all | `ledger` |
+//! | keep the evidence of each table, once and for all | `ledger` |
 //! | judge: a function of the ledger and of nothing else | [`MonitorReport`] |
 //!
 //! The bets and what they prove are [`feasible::monitor`]'s.
@@ -222,7 +222,7 @@ impl Monitor {
                     table.name(),
                     format!(
                         "{rows} of the {of} different rows that were compared are in '{}' too, which was counted \
-                         already; so many are no chance. A row counts once: leave out those that were counted",
+                         already, more than chance explains. A row counts once: leave out those that were counted",
                         entry.label
                     ),
                 ));

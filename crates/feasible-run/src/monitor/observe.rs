@@ -9,7 +9,8 @@ use feasible::requirement::Sense;
 use feasible::stream::{Purpose, Stream};
 use feasible::{Loss, Samples, Targets};
 use feasible_data::{Column, Encoder, Table, UnknownCategories, Unseen};
-use feasible_problem::clause::{Against, Bound, Clause, SampledTable};
+use feasible_problem::clause::{Against, Bound, Clause};
+use feasible_problem::sampled_table::SampledTable;
 use feasible_problem::spec::RequirementKind;
 
 use super::ledger::{TableEvidence, Watched};
@@ -74,7 +75,9 @@ pub(crate) fn needed(record: &RunRecord) -> BTreeSet<String> {
     let model = record.model();
     let inputs = model.manifest().inputs.variables().iter().map(|variable| variable.column.clone());
     let spoken = model.clauses().iter().flat_map(Clause::columns).map(String::from);
-    inputs.chain(spoken).collect()
+    let decision = model.manifest().training.decision.as_ref();
+    let groups = decision.and_then(|decision| decision.groups.as_ref());
+    inputs.chain(spoken).chain(groups.map(|groups| groups.column.clone())).collect()
 }
 
 /// Refuses rows that were used in training. Without the target, they are compared with every class in its place.

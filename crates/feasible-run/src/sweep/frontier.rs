@@ -26,7 +26,7 @@ pub struct Frontier {
     pub seeds: Vec<u64>,
     /// The limits, ascending.
     pub limits: Vec<f64>,
-    /// What came of each limit and seed: by limit, then by seed.
+    /// The result of each limit and seed: by limit, then by seed.
     pub points: Vec<Point>,
 }
 

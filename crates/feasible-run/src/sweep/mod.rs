@@ -25,8 +25,8 @@
 //! ```
 //!
 //! Every limit and seed is a run of its own, `limit-0.01/seed-1`, which can be reported on and whose
-//! model can be used. A run that is finished is not trained again, so a sweep that was stopped goes
-//! on from there.
+//! model can be used. A run that is finished is not trained again, so a sweep that was stopped
+//! continues from there.
 
 mod frontier;
 mod limits;
@@ -41,14 +41,15 @@ pub use feasible_problem::spec::LimitKey as Key;
 use feasible_problem::spec::{LearnerName, Override, ProblemSource};
 use serde::{Deserialize, Serialize};
 
+use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
-use crate::files::{FIGURES, PROBLEM, README, SUMMARY, is_ours, json};
+use crate::files::{FIGURES, LIMIT, PROBLEM, README, SEED, SUMMARY, is_ours, json};
 use crate::fit::{Observer, fit_from};
 use crate::interrupt::Interrupt;
 use crate::parse;
-use crate::seeds::{at_once, seed_directory};
+use crate::seeds::{at_once, remove_run};
 use crate::start::Start;
-use crate::storage::{Directory, Memory, Storage, failed, no_link, read, read_from};
+use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
 use crate::summary::Summary;
 
 pub use frontier::{Achieved, Frontier, Point};
@@ -127,7 +128,7 @@ impl Starts {
     }
 }
 
-/// `sweep.json` while a sweep is under way: what must be the same for it to go on.
+/// `sweep.json` while a sweep is under way: what must be the same for it to be resumed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Design {
     /// SHA-256 of the problem with the limit left out.
@@ -293,15 +294,15 @@ impl<'a> Sweep<'a> {
         Saved { feasible, design: self.design.clone(), frontier }
     }
 
-    /// The directory: new, or that of the same sweep, which then goes on.
+    /// The directory: new, or that of the same sweep, which is then resumed.
     fn open(&self, path: &Path, force: bool) -> Result<Directory> {
-        let known = read_from(path, SWEEP)?;
+        let known = RunDirectory::new(path).read(SWEEP)?;
         let same = known.as_ref().is_some_and(|bytes| {
             let saved: Result<Saved, _> = serde_json::from_slice(bytes);
             saved.is_ok_and(|saved| saved.design == self.design)
         });
         let complete = |top: Directory| -> Result<Directory> {
-            // The design first: from then on the same sweep goes on here, whenever it was stopped.
+            // The design first: from then on the same sweep is resumed here, whenever it was stopped.
             let first: [(&str, &dyn Fn() -> Vec<u8>); 3] = [
                 (SWEEP, &|| json(&self.saved(None))),
                 (README, &|| SWEEP_README.into()),
@@ -373,8 +374,8 @@ impl<'a> Sweep<'a> {
                 let loosest = limits.first().copied().unwrap_or_default();
                 let first = work(seeds);
                 let start = |seed: u64| {
-                    let place = options.directory.as_ref();
-                    let place = place.map(|top| top.join(START).join(seed_directory(seed)));
+                    let top = options.directory.as_ref().map(RunDirectory::new);
+                    let place = top.map(|top| top.start().seed(seed));
                     self.run(loosest, seed, place, None, &first).map(|(_, start)| start)
                 };
                 let starts = at_once(&self.seeds, first.workers, start)?;
@@ -402,9 +403,8 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    fn place(&self, options: &SweepOptions, limit: f64, seed: u64) -> Option<PathBuf> {
-        let top = options.directory.as_ref()?;
-        Some(top.join(limit_directory(limit)).join(seed_directory(seed)))
+    fn place(&self, options: &SweepOptions, limit: f64, seed: u64) -> Option<RunDirectory> {
+        Some(RunDirectory::new(options.directory.as_ref()?).limit(limit).seed(seed))
     }
 
     fn point(
@@ -423,7 +423,7 @@ impl<'a> Sweep<'a> {
         &self,
         limit: f64,
         seed: u64,
-        place: Option<PathBuf>,
+        place: Option<RunDirectory>,
         start: Option<&Start>,
         work: &Work<'_>,
     ) -> Result<(Point, Start)> {
@@ -432,12 +432,12 @@ impl<'a> Sweep<'a> {
             return Err(interrupted());
         }
         let plan = self.plan(limit)?;
-        for directory in place.iter().flat_map(|path| path.ancestors().take(2)) {
+        for directory in place.iter().flat_map(|run| run.path().ancestors().take(2)) {
             no_link(directory)?;
         }
         let storage: Box<dyn Storage> = match &place {
-            Some(path) if path.join(SUMMARY).is_file() => Box::new(Directory::open(path)?),
-            Some(path) => Box::new(Directory::replace(path, is_ours)?),
+            Some(run) if run.has(SUMMARY) => Box::new(Directory::open(run.path())?),
+            Some(run) => Box::new(Directory::replace(run.path(), is_ours)?),
             None => Box::new(Memory::new()),
         };
         let storage = storage.as_ref();
@@ -465,18 +465,9 @@ struct Work<'a> {
     threads: usize,
 }
 
-/// The runs that all limits start from, where they do.
-const START: &str = "start";
-
 /// Sets the limit of a requirement.
 fn setting(requirement: usize, key: Key, limit: f64) -> Override {
     Override::Limit { requirement, key, limit }
-}
-
-/// The subdirectory of a limit.
-pub fn limit_directory(limit: f64) -> String {
-    // Short even where a limit is tiny: 1e-300, not three hundred digits.
-    format!("limit-{limit:?}")
 }
 
 /// Removes the runs and figures of a sweep, and nothing else; nor what is behind a link.
@@ -484,26 +475,14 @@ fn remove_runs(path: &Path) -> Result<()> {
     let is_directory =
         |path: &Path| path.symlink_metadata().is_ok_and(|found| found.file_type().is_dir());
     let entries = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten();
-    let removed = |path: &Path| {
-        std::fs::remove_dir_all(path).map_err(|source| Error::Storage {
-            operation: "remove",
-            path: path.display().to_string(),
-            source,
-        })
-    };
-    let numbered = |path: &Path, prefix: &str| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        name.strip_prefix(prefix).is_some_and(|n| n.parse::<f64>().is_ok()) && is_directory(path)
-    };
-    let ours =
-        |path: &PathBuf| numbered(path, "limit-") || path.ends_with(START) && is_directory(path);
-    for limit in entries(path).map(|e| e.path()).filter(ours) {
-        for seed in entries(&limit).map(|e| e.path()).filter(|p| numbered(p, "seed-")) {
-            drop(Directory::replace(&seed, is_ours)?);
-            removed(&seed)?;
+    let run = RunDirectory::new(path);
+    let start = Some(run.start()).filter(|start| is_directory(start.path()));
+    for limit in run.numbered::<f64>(&[LIMIT])?.into_iter().chain(start) {
+        for seed in limit.numbered::<u64>(&[SEED])? {
+            remove_run(seed.path())?;
         }
         // Only if nothing else is in it.
-        let _ = std::fs::remove_dir(&limit);
+        let _ = std::fs::remove_dir(limit.path());
     }
     let figures = path.join(FIGURES);
     let drawn = |path: &PathBuf| path.extension().is_some_and(|e| e == "svg" || e == "png");
@@ -521,7 +500,7 @@ const SWEEP_README: &str = "\
 A sweep of feasible: one problem over limits of one requirement.
 
 problem.toml   the problem
-sweep.json     what was swept and what came of it
+sweep.json     what was swept, and the results
 sweep.csv      the same as a table: one line for each limit, seed and part of the data
 report.html    the same on one page
 figures/       its figures

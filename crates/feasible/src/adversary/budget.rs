@@ -90,7 +90,7 @@ impl Budget {
         Prior::Beta { scale, alpha, beta }.into()
     }
 
-    /// The same law, drawn so often.
+    /// The same law, drawn as often as this says.
     pub fn draw(self, draw: Draw) -> Self {
         Self { draw, ..self }
     }

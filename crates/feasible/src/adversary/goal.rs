@@ -32,7 +32,7 @@ pub(super) struct Value {
     /// What counts first: the loss that a [`Judge`](crate::adversary::Judge) measures, 0 without one.
     pub(super) rank: f32,
     pub(super) loss: f32,
-    /// Whether the adversary has what it wants.
+    /// Whether the attack has succeeded.
     pub(super) won: bool,
 }
 

@@ -48,7 +48,7 @@ impl std::fmt::Display for Verdict {
 
 impl Claim {
     /// Whether it holds in the sample; `None` without rows.
-    pub fn holds_in_sample(&self) -> Option<bool> {
+    pub(crate) fn holds_in_sample(&self) -> Option<bool> {
         let estimate = self.evidence.as_ref()?.estimate();
         Some(match self.sense {
             Sense::AtMost => estimate <= self.limit,
@@ -84,7 +84,7 @@ impl Claim {
     }
 
     /// log of the p-value of "it holds": small refutes it.
-    pub fn ln_p_met(&self, design: Delta) -> f64 {
+    pub(crate) fn ln_p_met(&self, design: Delta) -> f64 {
         let Some(evidence) = &self.evidence else { return 0.0 };
         match self.sense {
             Sense::AtMost => evidence.ln_p_at_most(self.limit, design),

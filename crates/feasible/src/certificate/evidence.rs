@@ -6,6 +6,44 @@ use super::difference::{Difference, smallest_ln_delta};
 use super::values::{Method, Values};
 
 /// Evidence about one number of the population: a probability, an expectation, or a sum of such.
+///
+/// ```
+/// use feasible::certificate::{Count, Delta, Difference, Evidence, Method, Values};
+/// let delta = Delta::confidence(0.95)?;
+/// // Forty of a hundred women and 25 of a hundred men were selected.
+/// let (women, men) = (Count::new(40, 100)?, Count::new(25, 100)?);
+/// let apart = Difference::Apart { a: women, b: men };
+/// let against_all = Difference::Within { part: women, rest: Some(men) };
+/// assert!((apart.estimate() - 0.15).abs() < 1e-12);
+/// assert!((against_all.estimate() - 0.075).abs() < 1e-12);
+/// // Groups that may share rows are bounded less sharply.
+/// assert!(apart.upper(delta) < Difference::Any { a: women, b: men }.upper(delta));
+/// // Rejections differ by as much, the other way round.
+/// assert!((apart.complement().estimate() + 0.15).abs() < 1e-12);
+/// assert_eq!(women.complement().hits(), 60);
+///
+/// // Losses in [0, 1], by any of the bounds.
+/// let losses = Values::new(vec![0.1, 0.3, 0.2, 0.0], 1.0)?;
+/// assert!((losses.complement().mean() - 0.85).abs() < 1e-12);
+/// use Method::{Betting, EmpiricalBernstein, Hoeffding, HoeffdingBentkus};
+/// for method in [Hoeffding, EmpiricalBernstein, HoeffdingBentkus, Betting] {
+///     let mean = Evidence::Mean { values: losses.clone(), method };
+///     assert!(mean.lower(delta) <= 0.15 && mean.upper(delta) >= 0.15);
+///     // "At least 0.9" is less probable than "at least 0.5".
+///     assert!(mean.ln_p_at_least(0.9, delta) <= losses.ln_p_at_least(method, 0.5, delta));
+/// }
+///
+/// // A combination of numbers; each has a part of δ.
+/// let sum = Evidence::Sum(vec![
+///     (1.0, Evidence::Share(women)),
+///     (-0.5, Evidence::Difference(apart)),
+/// ]);
+/// assert!((sum.estimate() - 0.325).abs() < 1e-12);
+/// // 40 of 100 where every second is selected: one time in 35.
+/// assert!((women.ln_p_at_least(0.5).exp() - 0.0284).abs() < 1e-4);
+/// assert_eq!(Evidence::Share(women).ln_p_at_most(0.5, delta), women.ln_p_at_most(0.5));
+/// # Ok::<(), feasible::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Evidence {
     /// About a probability: rows that were counted (Clopper-Pearson).

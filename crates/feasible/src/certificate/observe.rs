@@ -5,6 +5,7 @@
 //! | pointwise, ℓ ≤ c | P(ℓ > c), at most ε | Clopper-Pearson |
 //! | average of an indicator (error, selection, flip) | the rate | Clopper-Pearson |
 //! | average of another loss in [0, B] | E\[ℓ\] | as the design says, betting by default |
+//! | average of false discoveries at most r, or at least | the share of wrong ones among predictions of the class | Clopper-Pearson |
 //! | difference of two rates | the difference | [`Difference`] |
 //! | any other sum of averages | Σ a E\[ℓ\] | each term at an equal part of δ |
 //!
@@ -31,6 +32,47 @@ use crate::problem::Problem;
 use crate::requirement::{Kind, Limit, Requirement, Sense, Term};
 
 /// All that is decided before the held-out rows are looked at.
+///
+/// ```
+/// use feasible::certificate::{Delta, Design, Finding, MOST_ROWS, Verdict};
+/// use feasible::certificate::{attainable_rate, fewest_rows, fixed_sequence};
+/// use feasible::{Error, Inputs, Loss, Population, Problem, Requirement, Samples, Targets};
+/// use feasible_nn::Linear;
+/// let delta = Delta::confidence(0.95)?;
+/// // 500 rows of class 1, and a model that says 1 everywhere but at every 25th.
+/// let x = Inputs::dense((0..500).map(|i| f32::from(i % 25 == 0)).collect(), 1)?;
+/// let held_out = Population::new(Samples::new(x, Targets::Classes(vec![1; 500]))?);
+/// let model = Linear::new(1, 1)?;
+/// let limit = |c| {
+///     let smooth = Requirement::average("error", &held_out, Loss::SmoothedError);
+///     let error = smooth.measured_by(Loss::Error).at_most(c);
+///     Problem::minimise(&held_out, Loss::CrossEntropy).subject_to(error).check()
+/// };
+/// let design = Design::new(delta);
+/// let certificate = design.certify(&limit(0.1)?, &model, &[-2.0, 1.0])?;
+/// assert!(certificate.all_met() && certificate.all_hold() && certificate.largest_p() < 0.001);
+/// let Finding { verdict, estimate, opposite, .. } = &certificate.findings[0];
+/// assert_eq!((*verdict, *estimate), (Verdict::Certified, Some(0.04)));
+/// // The bound on the other side would refute it above the limit.
+/// assert!(opposite.is_some_and(|bound| bound < 0.04));
+/// // Rows of one person count as one: twenty persons prove less.
+/// let persons: Vec<u32> = (0..500).map(|row| row / 25).collect();
+/// let claims = design.claims_by_unit(&limit(0.1)?, &model, &[-2.0, 1.0], &persons)?;
+/// assert!(claims[0].bound(delta) > Some(0.1));
+/// assert!(claims[0].opposite(delta) < claims[0].bound(delta));
+/// // The logarithm of the p-value of "it does not hold": not below log δ here.
+/// assert!((delta.ln()..=0.0).contains(&claims[0].ln_p_not_met(delta)));
+///
+/// // Before rows are looked at: what 500 of them can certify at all.
+/// assert_eq!(fewest_rows(0.1, delta), 29);
+/// assert!(matches!(attainable_rate(20, 0.1, delta, 0.9), Err(Error::TooFewRows { needed: 29, .. })));
+/// assert!((0.06..0.08).contains(&attainable_rate(500, 0.1, delta, 0.9)?) && MOST_ROWS > 500);
+/// // Models in an order that was fixed before, the most cautious first: up to the first that fails.
+/// let thetas = [[-2.0, 1.0], [0.0, 1.0], [0.0, -1.0], [0.0, 1.0]];
+/// let problem = limit(0.1)?;
+/// assert_eq!(fixed_sequence(4, |at| design.certify(&problem, &model, &thetas[at]))?, 2);
+/// # Ok::<(), feasible::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Design {
     /// The probability of a wrong certificate that is accepted.
@@ -99,11 +141,34 @@ impl Design {
                 term,
                 losses,
                 units,
+                discoveries: false,
             });
             let terms: Vec<ObservedTerm<'_>> = terms.collect();
-            claims.push(self.claim(requirement, &terms, model.output_width())?);
+            claims.push(match discoveries(requirement, &terms)? {
+                Some((term, losses)) if losses.is_empty() => {
+                    let nothing = ObservedTerm { term: &term, losses: &[], ..terms[0] };
+                    self.without_rows(requirement, &nothing)
+                }
+                Some((term, losses)) => {
+                    let (term, losses) = (&term, &losses[..]);
+                    let among = [ObservedTerm { term, losses, units, discoveries: true }];
+                    self.claim(requirement, &among, model.output_width())?
+                }
+                None => self.claim(requirement, &terms, model.output_width())?,
+            });
         }
         Ok(claims)
+    }
+
+    /// The claim of an average for which no row counts.
+    fn without_rows(&self, requirement: &Requirement, seen: &ObservedTerm<'_>) -> Claim {
+        Claim {
+            name: requirement.name().to_string(),
+            subject: seen.number(),
+            sense: requirement.sense(),
+            limit: requirement.limit().of(0),
+            evidence: None,
+        }
     }
 
     fn claim(
@@ -201,11 +266,43 @@ impl Design {
     }
 }
 
+/// The term of a requirement on the share of wrong ones among predictions of a class, and its losses, on the rows
+/// of which that class is predicted. These are drawn from those of the population, like the rows of any subset,
+/// and each is wrong or not.
+fn discoveries(
+    requirement: &Requirement,
+    terms: &[ObservedTerm<'_>],
+) -> Result<Option<(Term, Vec<f64>)>> {
+    let [one] = terms else { return Ok(None) };
+    let (Loss::FalseDiscovery { rate, .. }, Limit::Common(limit)) =
+        (one.measure(), requirement.limit())
+    else {
+        return Ok(None);
+    };
+    let rates = requirement.kind() == Kind::Average && one.losses.len() == one.rows();
+    // Against another limit than its rate, the average says nothing about the share.
+    if !rates || one.term.coefficient() != 1.0 || rate != limit {
+        return Ok(None);
+    }
+    // A rate of 0 or 1 cannot be told from what it stands beside.
+    if !(*rate > 0.0 && *rate < 1.0) {
+        return Ok(None);
+    }
+    let counts = |loss: &f64| loss.is_nan() || *loss == 0.0 || *loss == 1.0;
+    let mask: Vec<bool> = one.losses.iter().map(counts).collect();
+    let population = one.population().subset(&mask)?;
+    let losses = one.losses.iter().copied().filter(counts).collect();
+    Ok(Some((Term { population, ..one.term.clone() }, losses)))
+}
+
 /// A term and the losses of its points.
+#[derive(Clone, Copy)]
 struct ObservedTerm<'a> {
     term: &'a Term,
     losses: &'a [f64],
     units: Option<&'a [u32]>,
+    /// Whether these are the rows of which a class is predicted, and their losses whether that is wrong.
+    discoveries: bool,
 }
 
 impl ObservedTerm<'_> {
@@ -243,7 +340,7 @@ impl ObservedTerm<'_> {
     /// Whether a row's loss can only be 0 or 1.
     fn is_indicator(&self) -> bool {
         let counts = matches!(self.measure(), Loss::Error | Loss::Selected { .. } | Loss::Flip);
-        counts && self.losses.len() == self.rows()
+        (counts || self.discoveries) && self.losses.len() == self.rows()
     }
 
     fn count(&self) -> Result<Count> {
@@ -256,6 +353,7 @@ fn rate_name(loss: &Loss) -> &'static str {
     match loss {
         Loss::Error => "error rate",
         Loss::Selected { .. } => "selection rate",
+        Loss::FalseDiscovery { .. } => "false discovery rate",
         Loss::Flip => "flip rate",
         _ => "rate",
     }

@@ -19,14 +19,14 @@ use crate::requirement::Sense;
 /// The largest number of rows that is looked at.
 pub const MOST_ROWS: u64 = 1_000_000_000;
 
-/// A sample with fewer rows is repeated to so many before its width is scaled.
+/// A sample with fewer rows is repeated up to this number before its width is scaled.
 const LARGE: u64 = 4096;
 
 /// Rows that would certify a claim if the sample's proportions stayed as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowsNeeded {
-    /// So many, to two or three digits.
+    /// This number, to two or three digits.
     About(u64),
     /// More than this.
     MoreThan(u64),

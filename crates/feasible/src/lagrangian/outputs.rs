@@ -31,6 +31,7 @@ use crate::source::{Source, SourceView};
 ///     .subject_to(Requirement::average("last", &last, Loss::Squared).at_most(1.0))
 ///     .check()?;
 /// let mut lagrangian = OutputLagrangian::<f64>::new(&problem, 1)?;
+/// assert_eq!(lagrangian.data_sets(), 1);
 /// let rows = lagrangian.rows(0).to_vec();
 /// let (mut common, mut mu) = (0.0, 1.0); // one output for everybody, and its multiplier
 /// for _ in 0..2000 {
@@ -53,7 +54,7 @@ pub struct OutputLagrangian<T: Real> {
 }
 
 impl<T: Real> OutputLagrangian<T> {
-    /// For a model with so many numbers in an output.
+    /// For a model with this number of outputs.
     ///
     /// # Errors
     /// A loss that cannot be of such outputs, or a population whose view depends on the model: only a
@@ -76,7 +77,7 @@ impl<T: Real> OutputLagrangian<T> {
     }
 
     /// # Panics
-    /// If there are not so many data sets.
+    /// If there is no such data set.
     pub fn samples(&self, data_set: usize) -> &Samples {
         &self.source(data_set).samples
     }
@@ -84,7 +85,7 @@ impl<T: Real> OutputLagrangian<T> {
     /// The rows of a data set that count.
     ///
     /// # Panics
-    /// If there are not so many data sets.
+    /// If there is no such data set.
     pub fn rows(&self, data_set: usize) -> &[u32] {
         &self.source(data_set).rows
     }
@@ -92,7 +93,7 @@ impl<T: Real> OutputLagrangian<T> {
     /// How many outputs there are of each row: one of x itself, and one of each view.
     ///
     /// # Panics
-    /// If there are not so many data sets.
+    /// If there is no such data set.
     pub fn views(&self, data_set: usize) -> usize {
         1 + self.source(data_set).views.len()
     }
@@ -103,7 +104,7 @@ impl<T: Real> OutputLagrangian<T> {
     /// A row that the data set does not have.
     ///
     /// # Panics
-    /// If there are not so many data sets.
+    /// If there is no such data set.
     pub fn inputs(&self, data_set: usize, rows: &[u32]) -> Result<Vec<f32>> {
         self.check_rows(data_set, rows)?;
         let source = self.source(data_set);
@@ -130,7 +131,7 @@ impl<T: Real> OutputLagrangian<T> {
     /// Outputs, seeds or multipliers of another number than there should be, or a row that the data set does not have.
     ///
     /// # Panics
-    /// If there are not so many data sets.
+    /// If there is no such data set.
     pub fn gradient(
         &mut self,
         data_set: usize,

@@ -89,7 +89,7 @@ struct Inner {
 
 impl Exact {
     /// Minimises over θ. `None` if interrupted on the way: θ is then where it was, and the
-    /// minimisation starts again when the training goes on.
+    /// minimisation starts again when the training is resumed.
     fn minimise<M: Model>(
         &self,
         context: &mut StepContext<'_, M>,

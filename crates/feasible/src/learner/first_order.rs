@@ -36,9 +36,9 @@ const STUCK: u64 = 100;
 /// When the multipliers move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cadence {
-    /// After every so many epochs, on the violations of the whole populations.
+    /// After every n-th epoch, on the violations of the whole populations.
     Epochs(u64),
-    /// With every so many batches, on the violations seen in the batch.
+    /// With every n-th batch, on the violations seen in the batch.
     Batches(u64),
 }
 
@@ -77,7 +77,8 @@ fn move_duals<T>(
 ) {
     for run in violations.chunk_by(|a, b| a.0 == b.0) {
         let i = run[0].0;
-        let seen = run.iter().map(|&(_, n, violation)| (n, violation));
+        let margin = state.progress.margin(i);
+        let seen = run.iter().map(|&(_, n, violation)| (n, violation + margin));
         let (multipliers, dual) = (state.multipliers.of_mut(i), &mut state.duals[i]);
         duals[i].step(epoch, problem.points(i), multipliers, dual, seen);
     }

@@ -30,6 +30,7 @@
 //! | `stop_at_kkt` | off (`exact`: 1e-8) | end at a KKT residual (at least 64 ε of the model's scalar); `exact`: beside the sizes of the problem |
 //! | `patience` | off | epochs without a better iterate after which training ends |
 //! | `keep_last`, `keep_best`, `keep_best_on` | last (`exact`: least KKT residual) | which iterate is returned |
+//! | `learn_margins` | off | stricter limits in training where validation rows show that a requirement generalises badly |
 //! | `look_for_infeasibility` | on | name a problem that cannot be solved |
 
 use std::ops::ControlFlow;
@@ -51,6 +52,7 @@ pub mod exact;
 mod feasibility;
 pub mod first_order;
 mod lbfgs;
+pub mod margin;
 mod metric;
 mod progress;
 mod proxy;
@@ -64,8 +66,7 @@ mod training;
 mod trim;
 
 pub use first_order::Cadence;
-pub use progress::{Merit, Progress, Settling};
-pub use proxy::{Bracket, Brackets};
+pub use progress::{Merit, Progress};
 pub use report::{EpochReport, InnerTolerance, Phase, ValidationReport};
 pub use shortfall::{Remedy, Shortfall};
 pub use state::{Best, State};
@@ -85,6 +86,8 @@ pub struct Learner<R = f32> {
     tolerance: Tolerance,
     stop: Stop,
     keep: Keep,
+    /// The largest margin of each requirement, where margins are learned.
+    margins: Option<Vec<f64>>,
     look_for_infeasibility: bool,
 }
 
@@ -119,6 +122,7 @@ impl<R: Real> Learner<R> {
             tolerance: Tolerance::Absolute(0.0),
             stop: Stop::default(),
             keep: Keep::Last,
+            margins: None,
             look_for_infeasibility: true,
         }
     }
@@ -205,6 +209,30 @@ impl<R: Real> Learner<R> {
         self
     }
 
+    /// Trains average requirements against limits that are stricter by as much as the validation rows of
+    /// [`keep_best_on`](Learner::keep_best_on) exceed the training rows, but by at most `most`, one number for each
+    /// requirement; see [`margin`]. Of no effect without validation rows, and for the exact learner. The best
+    /// iterate is then one that is feasible on both.
+    ///
+    /// ```
+    /// use feasible::{Inputs, Learner, Loss, Population, Problem, Requirement, Samples, Targets};
+    /// use feasible_nn::{Linear, Sgd};
+    /// let x = Inputs::dense(vec![0.0, 1.0], 1)?;
+    /// let everyone = Population::new(Samples::new(x, Targets::Values(vec![0.0, 1.0]))?);
+    /// let mean = Requirement::average("mean", &everyone, Loss::Squared).at_most(0.1);
+    /// let problem = Problem::minimise(&everyone, Loss::Squared).subject_to(mean).check()?;
+    /// let learner = Learner::alternating(Sgd::new(0.1)).epochs(50).keep_best_on(problem.clone());
+    /// let model = Linear::new(1, 1)?;
+    /// assert!(learner.clone().learn_margins(vec![0.05]).solve(&problem, &model).is_ok());
+    /// // One number for each requirement.
+    /// assert!(learner.learn_margins(vec![]).begin(&problem, &model).is_err());
+    /// # Ok::<(), feasible::Error>(())
+    /// ```
+    pub fn learn_margins(mut self, most: Vec<f64>) -> Self {
+        self.margins = Some(most);
+        self
+    }
+
     /// Whether to look, when nothing improves, for proof that nothing can; on by default.
     pub fn look_for_infeasibility(mut self, look: bool) -> Self {
         self.look_for_infeasibility = look;
@@ -218,6 +246,14 @@ impl<R: Real> Learner<R> {
         not_negative("tolerance", self.tolerance.value())?;
         not_negative("stop_at_gap", self.stop.gap.unwrap_or(0.0))?;
         not_negative("stop_at_kkt", self.stop.kkt.unwrap_or(0.0))?;
+        if let Some(most) = &self.margins {
+            let (found, expected) = (most.len(), problem.requirements().len());
+            if found != expected {
+                let (what, expected) = ("learn_margins".into(), expected.to_string());
+                return Err(Error::Shape { what, expected, found });
+            }
+            most.iter().try_for_each(|&most| not_negative("learn_margins", most))?;
+        }
         if let Some((setting, value)) = self.misplaced {
             let allowed = match &self.strategy {
                 Strategy::FirstOrder(_) => "a setting of the exact learner only",
@@ -331,6 +367,13 @@ impl<R: Real> Learner<R> {
     }
 
     /// When the multipliers move; `None` for the exact learner, whose multipliers move whenever θ is found.
+    ///
+    /// ```
+    /// use feasible::Learner;
+    /// use feasible::learner::first_order::Cadence;
+    /// let learner = Learner::<f32>::simultaneous(feasible_nn::Sgd::new(0.1)).dual_period(4);
+    /// assert_eq!(learner.cadence(), Some(Cadence::Batches(4)));
+    /// ```
     pub fn cadence(&self) -> Option<Cadence> {
         match &self.strategy {
             Strategy::FirstOrder(strategy) => Some(strategy.cadence),

@@ -32,6 +32,25 @@ impl Merit {
         Self { feasible, value }
     }
 
+    /// The merit on a sample that θ is not fitted to: the weight decay is no matter of it.
+    pub(crate) fn held_out(
+        problem: &Problem,
+        measurement: &Measurement,
+        tolerances: &[f64],
+    ) -> Self {
+        let merit = Self::within(problem, measurement, tolerances);
+        let value = if merit.feasible { measurement.objective } else { merit.value };
+        Self { value, ..merit }
+    }
+
+    /// The merit of an iterate that must meet the requirements on two samples, this one being that of the sample
+    /// whose objective counts.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let feasible = self.feasible && other.feasible;
+        let excess = |merit: Self| if merit.feasible { 0.0 } else { merit.value };
+        Self { feasible, value: if feasible { self.value } else { excess(self) + excess(other) } }
+    }
+
     /// Whether this one is better by more than a share `margin` of the other's value.
     pub fn beats(&self, other: &Self, margin: f64) -> bool {
         match (self.feasible, other.feasible) {
@@ -56,6 +75,10 @@ fn excess(problem: &Problem, measurement: &Measurement, tolerances: &[f64]) -> f
     .sum()
 }
 
+/// The share of the objective on validation rows up to which two iterates are as good as each other: the later one
+/// is then kept, whose multipliers have had longer to settle.
+const TIE: f64 = 0.01;
+
 /// What a training remembers of its progress.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
@@ -72,12 +95,15 @@ pub struct Progress {
     pub least_violations: Vec<(f64, u64)>,
     /// What the exact learner remembers.
     #[serde(default)]
-    pub settling: Settling,
+    pub(crate) settling: Settling,
+    /// How much stricter than stated each average requirement is trained, as learned from validation rows.
+    #[serde(default)]
+    pub margins: Vec<f64>,
 }
 
 /// How far the exact learner has settled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Settling {
+pub(crate) struct Settling {
     /// The least relative KKT residual.
     pub residual: Option<f64>,
     /// What it was when it last halved, and after how many steps that was.
@@ -126,6 +152,8 @@ impl Progress {
             && [self.least_violations.len(), factors.len(), unsettled.len()]
                 .into_iter()
                 .all(|n| n <= most)
+            && self.margins.len() <= most
+            && self.margins.iter().all(|margin| *margin >= 0.0 && margin.is_finite())
             && left_out.fits(problem)
             && brackets.as_ref().is_none_or(|brackets| brackets.fits(problem))
     }
@@ -141,6 +169,11 @@ impl Progress {
         }
     }
 
+    /// The margin that has been learned for a requirement.
+    pub(crate) fn margin(&self, requirement: usize) -> f64 {
+        self.margins.get(requirement).copied().unwrap_or(0.0)
+    }
+
     /// Notes an iterate; true if it is the best so far.
     pub(crate) fn note(&mut self, merit: Merit, epoch: u64) -> bool {
         let better = self.best.is_none_or(|(best, _)| merit.beats(&best, 0.0));
@@ -150,8 +183,14 @@ impl Progress {
         better
     }
 
+    /// Whether a feasible iterate is as good as the best one, but for differences that validation rows cannot tell.
+    pub(crate) fn is_as_good(&self, merit: Merit) -> bool {
+        let as_good = |best: Merit| merit.value <= best.value + TIE * best.value.abs();
+        merit.feasible && self.best.is_some_and(|(best, _)| best.feasible && as_good(best))
+    }
+
     /// Notes the total violation; true if it has not moved for `window` epochs (twice as long
-    /// after each time that nothing came of it).
+    /// after each search that found nothing).
     pub(crate) fn is_stuck(&mut self, violation: f64, window: u64) -> bool {
         let fell = self.least_total_violation.is_none_or(|least| violation < 0.99 * least);
         if fell || violation == 0.0 {

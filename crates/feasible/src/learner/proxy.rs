@@ -21,7 +21,7 @@ use crate::reduce::Workers;
 const CLOSED: f64 = 1e-11;
 /// or at this one if the violation jumps in it,
 const CLOSED_AT_A_JUMP: f64 = 1e-6;
-/// by so many times the bracket's width.
+/// by this multiple of the bracket's width.
 const JUMP: f64 = 100.0;
 /// How often a bracket is opened again, because other requirements have moved or what was noted had not
 /// settled.
@@ -29,7 +29,7 @@ const OPENED: u32 = 4;
 
 /// The offset of one surrogate violation, with what is known on both sides of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Bracket {
+pub(crate) struct Bracket {
     at: f64,
     /// The last step.
     step: f64,
@@ -79,7 +79,7 @@ impl Bracket {
 
 /// The brackets of all requirements; empty for those measured by the loss θ follows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Brackets(Vec<Vec<Bracket>>);
+pub(crate) struct Brackets(Vec<Vec<Bracket>>);
 
 impl Brackets {
     /// At the offsets of the objective's own minimiser.

@@ -1,4 +1,4 @@
-//! All that a training needs to go on, as one value.
+//! All that is needed to resume a training, as one value.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -109,7 +109,7 @@ impl<T: Real> State<T> {
                 ));
             }
         }
-        // A training that diverged ended with such numbers; no other can go on from them.
+        // A training that diverged ended with such numbers; no other can be resumed from them.
         let ended = !matches!(self.outcome, None | Some(Outcome::Interrupted));
         let remembers_nan = self.optimiser.slots.iter().flatten().any(|x| x.to_f64().is_nan())
             || self.duals.iter().any(DualState::has_nan);

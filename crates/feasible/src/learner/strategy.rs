@@ -60,7 +60,7 @@ impl<R: Real> Strategy<R> {
     }
 
     /// One epoch: moves θ, measures, moves the multipliers. `None` if interrupted on the way,
-    /// in which case the state is where it stopped and can go on from there.
+    /// in which case the state is where it stopped and training can continue from there.
     pub(crate) fn epoch<M: Model<Real = R>>(
         &self,
         context: StepContext<'_, M>,
@@ -100,7 +100,7 @@ impl<M: Model> StepContext<'_, M> {
     }
 }
 
-/// What came of an epoch.
+/// The result of an epoch.
 #[derive(Clone, Debug)]
 pub(crate) struct EpochOutcome {
     /// θ, measured on the whole populations.
@@ -133,7 +133,8 @@ pub(crate) fn move_all_duals<T>(
 ) {
     for (i, violations) in measurement.violations.iter().enumerate() {
         let (multipliers, dual) = (state.multipliers.of_mut(i), &mut state.duals[i]);
-        let (measured, margin) = (&violations.measured, violations.margin);
+        let (measured, margin) =
+            (&violations.measured, violations.margin + state.progress.margin(i));
         duals[i].step_all(epoch, problem.points(i), multipliers, dual, measured, margin);
     }
 }

@@ -7,6 +7,7 @@ use crate::denormals::FlushDenormals;
 use crate::dual::DualState;
 use crate::error::Result;
 use crate::lagrangian::Lagrangian;
+use crate::learner::margin;
 use crate::learner::progress::Merit;
 use crate::learner::report::{EpochReport, Phase, ValidationReport};
 use crate::learner::shortfall::shortfalls;
@@ -216,10 +217,20 @@ impl<M: Model> Training<M> {
         let (epoch, tolerances) = (self.state.epoch, &self.tolerances);
         let judged =
             self.validation.as_mut().map(|v| (v.problem().clone(), v.measure(&self.state.theta)));
+        let trained = Merit::within(problem, &measurement, tolerances);
         let merit = match &judged {
-            Some((problem, measurement)) => Merit::within(problem, measurement, tolerances),
-            None => Merit::within(problem, &measurement, tolerances),
+            Some((problem, measurement)) => {
+                let judged = Merit::held_out(problem, measurement, tolerances);
+                // Few validation rows may meet by chance what the many training rows do not.
+                if learner.margins.is_some() { judged.and(trained) } else { judged }
+            }
+            None => trained,
         };
+        if let (Some(most), Some((_, judged))) = (&learner.margins, &judged) {
+            let before = &self.state.progress.margins;
+            self.state.progress.margins =
+                margin::learned(before, problem, most, &measurement, judged);
+        }
         let best = self.state.progress.note(merit, epoch);
         self.state.progress.note_violations(&measurement, epoch);
         let pair = against.as_ref().unwrap_or(&self.state.multipliers);
@@ -260,7 +271,10 @@ impl<M: Model> Training<M> {
                 };
                 self.state.best.as_ref().is_none_or(of)
             }
-            _ => best,
+            (Keep::BestOn(_), _) if learner.margins.is_some() => {
+                best || self.state.progress.is_as_good(merit)
+            }
+            (Keep::Best | Keep::BestOn(_), _) => best,
         };
         if keep {
             // A first-order learner keeps the multipliers that the next epoch starts with.

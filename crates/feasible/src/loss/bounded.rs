@@ -10,6 +10,18 @@ use crate::error::{Error, Result};
 use crate::real::Real;
 
 /// A loss kept in [0, B]; made by [`Loss::bounded`].
+///
+/// ```
+/// use feasible::Loss;
+/// use feasible::loss::{Bounded, Properties};
+/// let Loss::Bounded(bounded) = Loss::CrossEntropy.bounded(4.0)? else { unreachable!() };
+/// let of: &Bounded = &bounded;
+/// assert!(of.floors() && of.bound() == 4.0 && matches!(of.loss(), Loss::CrossEntropy));
+/// let Properties { convex, lipschitz, bound } = Loss::CrossEntropy.properties(2);
+/// assert_eq!((convex, lipschitz, bound), (true, Some(2f64.sqrt()), None));
+/// assert_eq!(Loss::Bounded(bounded).properties(2).bound, Some(4.0));
+/// # Ok::<(), feasible::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Bounded {
     pub(super) loss: Box<Loss>,
@@ -69,6 +81,11 @@ impl Bounded {
                 let loss = regression::Huber { delta: T::from_f64(*delta) };
                 pass.over(&Clipped { loss, bound });
             }
+            Loss::Quantile { tau } => {
+                let loss = regression::Quantile { tau: T::from_f64(*tau) };
+                pass.over(&Clipped { loss, bound });
+            }
+            Loss::Poisson => pass.over(&Clipped { loss: regression::Poisson, bound }),
             Loss::Hinge => {
                 pass.over(&Clipped { loss: classification::Hinge { squared: false }, bound });
             }

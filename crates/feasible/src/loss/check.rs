@@ -27,15 +27,30 @@ impl Loss {
                 }
                 numbers(width, targets)
             }
-            Self::Probability { class } | Self::Selected { class } => {
-                let classes = width.max(2);
-                if (*class as usize) < classes {
-                    return Ok(());
+            Self::Quantile { tau } => {
+                if !(*tau > 0.0 && *tau < 1.0) {
+                    return Err(format!("needs a quantile between 0 and 1, found {tau}"));
                 }
-                Err(format!(
-                    "needs a class below {classes}, the number of classes of {}; found class {class}",
-                    outputs(width)
-                ))
+                numbers(width, targets)
+            }
+            Self::Poisson => {
+                numbers(width, targets)?;
+                let Targets::Values(counts) = targets else { return Ok(()) };
+                match counts.iter().position(|y| *y < 0.0) {
+                    Some(row) => Err(format!(
+                        "needs counts of at least 0, found {} in row {row}: use another loss",
+                        counts[row]
+                    )),
+                    None => Ok(()),
+                }
+            }
+            Self::Probability { class } | Self::Selected { class } => class_below(*class, width),
+            Self::FalseDiscovery { class, rate } | Self::SmoothedFalseDiscovery { class, rate } => {
+                if !(0.0..=1.0).contains(rate) {
+                    return Err(format!("needs a rate between 0 and 1, found {rate}"));
+                }
+                class_below(*class, width)?;
+                classes_below(width.max(2), targets)
             }
             Self::TotalVariation { smoothing } => {
                 if *smoothing >= 0.0 && smoothing.is_finite() {
@@ -67,6 +82,17 @@ impl Bounded {
 
 fn outputs(width: usize) -> String {
     format!("{width} output{}", if width == 1 { "" } else { "s" })
+}
+
+fn class_below(class: u32, width: usize) -> Result<(), String> {
+    let classes = width.max(2);
+    if (class as usize) < classes {
+        return Ok(());
+    }
+    Err(format!(
+        "needs a class below {classes}, the number of classes of {}; found class {class}",
+        outputs(width)
+    ))
 }
 
 fn one_output(width: usize, instead: &str) -> Result<(), String> {

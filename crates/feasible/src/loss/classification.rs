@@ -135,6 +135,36 @@ impl<T: Real> RowLoss<T> for Probability {
     }
 }
 
+/// r + p_c (1[y ≠ c] − r).
+pub(super) struct SmoothedFalseDiscovery<T> {
+    pub class: usize,
+    pub rate: T,
+}
+
+impl<T: Real> SmoothedFalseDiscovery<T> {
+    /// The factor of p_c.
+    #[inline(always)]
+    fn factor(&self, y: usize) -> T {
+        if y == self.class { -self.rate } else { T::ONE - self.rate }
+    }
+}
+
+impl<T: Real> RowLoss<T> for SmoothedFalseDiscovery<T> {
+    #[inline(always)]
+    fn value(&self, row: Row<'_, T>) -> T {
+        let p = LogSoftmax::new(Logits(row.at));
+        self.rate + self.factor(row.class()) * p.probability(self.class)
+    }
+
+    #[inline(always)]
+    fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], _: &mut [T]) -> T {
+        let p = LogSoftmax::new(Logits(row.at));
+        let factor = self.factor(row.class());
+        add_probability(&p, self.class, weight * factor, at);
+        self.rate + factor * p.probability(self.class)
+    }
+}
+
 /// Adds weight · ∇p_c, where ∂p_c/∂z_j = p_c (1[j = c] − p_j).
 #[inline(always)]
 fn add_probability<T: Real>(p: &LogSoftmax<'_, T>, class: usize, weight: T, at: &mut [T]) {

@@ -14,6 +14,8 @@
 //! | [`Squared`](Loss::Squared) | $(f - y)^2$ | 1 | numbers | yes | | |
 //! | [`Absolute`](Loss::Absolute) | $\lvert f - y\rvert$ | 1 | numbers | yes | 1 | |
 //! | [`Huber`](Loss::Huber) | $\tfrac12 r^2$, $\delta(\lvert r\rvert - \tfrac12\delta)$ beyond $\lvert r\rvert = \lvert f - y\rvert = \delta$ | 1 | numbers | yes | δ | |
+//! | [`Quantile`](Loss::Quantile) | $\tau (y - f)$ below $y$, $(1 - \tau)(f - y)$ above | 1 | numbers | yes | max(τ, 1 − τ) | |
+//! | [`Poisson`](Loss::Poisson) | $e^f - y f - y + y \log y$ | 1 | numbers ≥ 0 | yes | | |
 //! | [`Hinge`](Loss::Hinge) | $\max(0, 1 \mp f)$ | 1 | 0, 1 | yes | 1 | |
 //! | [`SquaredHinge`](Loss::SquaredHinge) | $\max(0, 1 \mp f)^2$ | 1 | 0, 1 | yes | | |
 //! | [`Brier`](Loss::Brier) | $\tfrac12\sum_j (p_j - 1[j = y])^2$ | any | classes | no | 8√2/27 | 1 |
@@ -21,6 +23,8 @@
 //! | [`Probability`](Loss::Probability) | $p_c$ | any | | no | √2/4 | 1 |
 //! | [`Error`](Loss::Error) | $1[\arg\max f \ne y]$ | any | classes | no | | 1 |
 //! | [`Selected`](Loss::Selected) | $1[\arg\max f = c]$ | any | | no | | 1 |
+//! | [`SmoothedFalseDiscovery`](Loss::SmoothedFalseDiscovery) | $r + p_c (1[y \ne c] - r)$ | any | classes | no | max(r, 1 − r) √2/4 | 1 |
+//! | [`FalseDiscovery`](Loss::FalseDiscovery) | $1[y \ne c]$ where $\arg\max f = c$, else $r$ | any | classes | no | | 1 |
 //! | [`Kl`](Loss::Kl) | $\sum_j p_j \log(p_j/q_j)$ | any | | no | | |
 //! | [`SymmetricKl`](Loss::SymmetricKl) | $\tfrac12\sum_j (p_j - q_j)\log(p_j/q_j)$ | any | | no | | |
 //! | [`TotalVariation`](Loss::TotalVariation) | $\tfrac12\sum_j \sqrt{(p_j - q_j)^2 + s^2} - s$ | any | | no | 1/2 | √(1+s²) − s |
@@ -145,6 +149,13 @@ pub enum Loss {
         /// δ > 0.
         delta: f64,
     },
+    /// τ (y − f) where f is below y and (1 − τ)(f − y) above, the pinball loss: least where f is the τ-quantile of y.
+    Quantile {
+        /// τ, between 0 and 1.
+        tau: f64,
+    },
+    /// e^f − y f − y + y log y: half the Poisson deviance of a count y whose expectation is e^f.
+    Poisson,
     /// max(0, 1 − m), m = z for class 1 and −z for class 0.
     Hinge,
     /// max(0, 1 − m)².
@@ -164,6 +175,21 @@ pub enum Loss {
     Selected {
         /// c.
         class: u32,
+    },
+    /// 1\[y ≠ c\] where class c is predicted, r elsewhere. Its average is at most r exactly if at most the share r of
+    /// the predictions of c are wrong: if the precision of class c is at least 1 − r.
+    FalseDiscovery {
+        /// c.
+        class: u32,
+        /// r, between 0 and 1.
+        rate: f64,
+    },
+    /// r + p_c (1\[y ≠ c\] − r), a smooth stand-in for [`Loss::FalseDiscovery`].
+    SmoothedFalseDiscovery {
+        /// c.
+        class: u32,
+        /// r.
+        rate: f64,
     },
     /// KL(p ‖ q) from the view `at` to the view `against`.
     Kl,
@@ -209,9 +235,18 @@ impl Loss {
         match (self, other) {
             (Self::Custom(a), Self::Custom(b)) => Arc::ptr_eq(a, b),
             (Self::Huber { delta: a }, Self::Huber { delta: b })
+            | (Self::Quantile { tau: a }, Self::Quantile { tau: b })
             | (Self::TotalVariation { smoothing: a }, Self::TotalVariation { smoothing: b }) => {
                 a == b
             }
+            (
+                Self::FalseDiscovery { class: a, rate: r },
+                Self::FalseDiscovery { class: b, rate: s },
+            )
+            | (
+                Self::SmoothedFalseDiscovery { class: a, rate: r },
+                Self::SmoothedFalseDiscovery { class: b, rate: s },
+            ) => a == b && r == s,
             (Self::Probability { class: a }, Self::Probability { class: b })
             | (Self::Selected { class: a }, Self::Selected { class: b }) => a == b,
             (Self::Bounded(a), Self::Bounded(b)) => {
@@ -234,11 +269,18 @@ impl Loss {
     /// serve as the loss of a dual step.
     pub fn is_differentiable(&self) -> bool {
         match self {
-            Self::Error | Self::Selected { .. } | Self::Flip => false,
             Self::Bounded(bounded) => bounded.loss().is_differentiable(),
             Self::Custom(loss) => loss.is_differentiable(),
-            _ => true,
+            loss => !loss.is_of_decisions(),
         }
+    }
+
+    /// Whether it is a function of the predicted classes alone, and of the targets.
+    pub fn is_of_decisions(&self) -> bool {
+        matches!(
+            self,
+            Self::Error | Self::Selected { .. } | Self::FalseDiscovery { .. } | Self::Flip
+        )
     }
 
     /// The loss kept in \[0, B\].
@@ -308,6 +350,8 @@ impl Loss {
             Self::Squared => pass.over(&regression::Squared),
             Self::Absolute => pass.over(&regression::Absolute),
             Self::Huber { delta } => pass.over(&regression::Huber { delta: T::from_f64(*delta) }),
+            Self::Quantile { tau } => pass.over(&regression::Quantile { tau: T::from_f64(*tau) }),
+            Self::Poisson => pass.over(&regression::Poisson),
             Self::Hinge => pass.over(&classification::Hinge { squared: false }),
             Self::SquaredHinge => pass.over(&classification::Hinge { squared: true }),
             Self::Brier => pass.over(&classification::Brier),
@@ -317,6 +361,14 @@ impl Loss {
             }
             Self::Error => pass.over(&rate::Error),
             Self::Selected { class } => pass.over(&rate::Selected { class: *class as usize }),
+            Self::FalseDiscovery { class, rate } => {
+                let (class, rate) = (*class as usize, T::from_f64(*rate));
+                pass.over(&rate::FalseDiscovery { class, rate });
+            }
+            Self::SmoothedFalseDiscovery { class, rate } => {
+                let (class, rate) = (*class as usize, T::from_f64(*rate));
+                pass.over(&classification::SmoothedFalseDiscovery { class, rate });
+            }
             Self::Kl if width <= 2 => pass.over_contrasts(&contrast::BinaryKl),
             Self::Kl => pass.over(&pair::Kl),
             Self::SymmetricKl => pass.over(&pair::SymmetricKl),

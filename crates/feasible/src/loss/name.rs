@@ -12,6 +12,8 @@ impl fmt::Display for Loss {
             Self::Squared => f.write_str("squared error"),
             Self::Absolute => f.write_str("absolute error"),
             Self::Huber { delta } => write!(f, "Huber loss (delta {delta})"),
+            Self::Quantile { tau } => write!(f, "pinball loss (quantile {tau})"),
+            Self::Poisson => f.write_str("half the Poisson deviance"),
             Self::Hinge => f.write_str("hinge loss"),
             Self::SquaredHinge => f.write_str("squared hinge loss"),
             Self::Brier => f.write_str("Brier score"),
@@ -19,6 +21,12 @@ impl fmt::Display for Loss {
             Self::Probability { class } => write!(f, "probability of class {class}"),
             Self::Error => f.write_str("error"),
             Self::Selected { class } => write!(f, "selection of class {class}"),
+            Self::FalseDiscovery { class, rate } => {
+                write!(f, "false discovery of class {class} (against {rate})")
+            }
+            Self::SmoothedFalseDiscovery { class, rate } => {
+                write!(f, "smoothed false discovery of class {class} (against {rate})")
+            }
             Self::Kl => f.write_str("KL divergence"),
             Self::SymmetricKl => f.write_str("symmetric KL divergence"),
             Self::TotalVariation { smoothing } => {

@@ -28,14 +28,22 @@ impl Loss {
         let new = |convex, lipschitz, bound| Properties { convex, lipschitz, bound };
         match self {
             Self::CrossEntropy | Self::Logistic => new(true, Some(by_contrast), None),
-            Self::Squared | Self::SquaredHinge | Self::SquaredDistance => new(true, None, None),
+            Self::Squared | Self::SquaredHinge | Self::SquaredDistance | Self::Poisson => {
+                new(true, None, None)
+            }
+            Self::Quantile { tau } => new(true, Some(tau.max(1.0 - tau)), None),
             Self::Absolute | Self::Hinge => new(true, Some(1.0), None),
             Self::Huber { delta } => new(true, Some(*delta), None),
             Self::Brier => new(false, Some(BRIER_SLOPE * by_contrast), Some(1.0)),
             Self::SmoothedError | Self::Probability { .. } => {
                 new(false, Some(by_contrast / 4.0), Some(1.0))
             }
-            Self::Error | Self::Selected { .. } | Self::Flip => new(false, None, Some(1.0)),
+            Self::SmoothedFalseDiscovery { rate, .. } => {
+                new(false, Some(rate.max(1.0 - rate) * by_contrast / 4.0), Some(1.0))
+            }
+            Self::Error | Self::Selected { .. } | Self::FalseDiscovery { .. } | Self::Flip => {
+                new(false, None, Some(1.0))
+            }
             Self::Kl | Self::SymmetricKl => new(false, None, None),
             // ‖J c‖ ≤ √2/4 for the Jacobian J of softmax and |c_j| ≤ 1/2, as it is convex in c and, at the
             // vertices, at most √2 π(1 − π) with π the mass where c is 1/2. Two views: √2 of that.

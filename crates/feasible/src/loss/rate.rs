@@ -13,6 +13,12 @@ pub(super) struct Selected {
     pub class: usize,
 }
 
+/// 1[y ≠ c] where arg max f = c, r elsewhere.
+pub(super) struct FalseDiscovery<T> {
+    pub class: usize,
+    pub rate: T,
+}
+
 /// 1[arg max f(x) ≠ arg max f(ρ(x))].
 pub(super) struct Flip;
 
@@ -41,6 +47,21 @@ impl<T: Real> RowLoss<T> for Selected {
     #[inline(always)]
     fn value(&self, row: Row<'_, T>) -> T {
         indicator(Logits(row.at).arg_max().map(|predicted| predicted == self.class))
+    }
+
+    #[inline(always)]
+    fn seed(&self, row: Row<'_, T>, _: T, _: &mut [T], _: &mut [T]) -> T {
+        self.value(row)
+    }
+}
+
+impl<T: Real> RowLoss<T> for FalseDiscovery<T> {
+    #[inline(always)]
+    fn value(&self, row: Row<'_, T>) -> T {
+        match Logits(row.at).arg_max() {
+            Some(predicted) if predicted != self.class => self.rate,
+            predicted => indicator(predicted.map(|_| row.class() != self.class)),
+        }
     }
 
     #[inline(always)]

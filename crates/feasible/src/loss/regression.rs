@@ -74,3 +74,72 @@ impl<T: Real> RowLoss<T> for Huber<T> {
         value
     }
 }
+
+/// τ(−r) for r < 0, (1 − τ)r for r > 0; at r = 0 the subgradient is 0.
+pub(super) struct Quantile<T> {
+    pub tau: T,
+}
+
+impl<T: Real> Quantile<T> {
+    /// Value and slope.
+    #[inline(always)]
+    fn at(&self, r: T) -> (T, T) {
+        if r > T::ZERO {
+            ((T::ONE - self.tau) * r, T::ONE - self.tau)
+        } else if r < T::ZERO {
+            (-self.tau * r, -self.tau)
+        } else {
+            // 0, or NaN.
+            (r, T::ZERO)
+        }
+    }
+}
+
+impl<T: Real> RowLoss<T> for Quantile<T> {
+    #[inline(always)]
+    fn value(&self, row: Row<'_, T>) -> T {
+        self.at(row.at[0] - row.number()).0
+    }
+
+    #[inline(always)]
+    fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], _: &mut [T]) -> T {
+        let (value, slope) = self.at(row.at[0] - row.number());
+        at[0] += weight * slope;
+        value
+    }
+}
+
+/// e^f − y f − y + y log y, which is y (e^d − 1 − d) with d = f − log y.
+pub(super) struct Poisson;
+
+impl Poisson {
+    /// Value and slope. Where e^f is near y the digits are those of d.
+    #[inline(always)]
+    fn at<T: Real>(f: T, y: T) -> (T, T) {
+        if y > T::ZERO {
+            let d = f - y.ln();
+            if d.abs() < T::ONE {
+                let slope = d.exp_m1();
+                // Rounding may leave it below 0, where it is 0 to all digits.
+                return (y * (slope - d).max(T::ZERO), y * slope);
+            }
+            let mean = f.exp();
+            return (mean - y * (T::ONE + d), mean - y);
+        }
+        (f.exp(), f.exp())
+    }
+}
+
+impl<T: Real> RowLoss<T> for Poisson {
+    #[inline(always)]
+    fn value(&self, row: Row<'_, T>) -> T {
+        Self::at(row.at[0], row.number()).0
+    }
+
+    #[inline(always)]
+    fn seed(&self, row: Row<'_, T>, weight: T, at: &mut [T], _: &mut [T]) -> T {
+        let (value, slope) = Self::at(row.at[0], row.number());
+        at[0] += weight * slope;
+        value
+    }
+}

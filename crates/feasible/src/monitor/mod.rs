@@ -69,6 +69,36 @@
 //! # Ok::<(), feasible::Error>(())
 //! ```
 //!
+//! What a table says of a mean, of two groups, and of a group against everyone:
+//!
+//! ```
+//! use feasible::certificate::{Count, Delta, Evidence, Values};
+//! use feasible::monitor::{Look, MonitorPlan, MonitorVerdict, Track, Wager, Wealth, Within};
+//! use feasible::requirement::Sense;
+//! let plan = MonitorPlan::new(Delta::confidence(0.95)?, 2);
+//! assert_eq!(plan.alpha().value(), 0.05 / 4.0);
+//! let losses = Values::new(vec![0.5; 200], 2.0)?;
+//! let mean = Wealth::of_values(&losses, &Wager::mean(1.0, 2.0));
+//! assert!(mean.is_whole() && mean.units == 200);
+//! let Track { verdict, looks, .. } = plan.judge(Sense::AtMost, &Wager::mean(1.0, 2.0), &[Some(mean)]);
+//! assert_eq!(verdict, MonitorVerdict::Certified);
+//! let Look { so_far: (low, high), .. } = looks[0];
+//! assert!(low < 0.5 && 0.5 < high && high < 1.0);
+//!
+//! // Selected: 60 of 200 women, 58 of 200 men. Within 20 points: certified. Within 5: open.
+//! let (women, men) = (Count::new(60, 200)?, Count::new(58, 200)?);
+//! for (limit, verdict) in [(0.2, MonitorVerdict::Certified), (0.05, MonitorVerdict::Open)] {
+//!     let wager = Wager::difference(limit, 1.0);
+//!     let apart = Wealth::of_counts(women, men, &wager, 7);
+//!     assert_eq!(plan.judge(Sense::AtMost, &wager, &[apart.clone()]).verdict, verdict);
+//!     assert_eq!(Wealth::of_evidence(&Evidence::Share(women), &Evidence::Share(men), &wager, 7), apart);
+//!     // Against everyone: the share of women is not known exactly.
+//!     let part = Wealth::of_part(women, men, &wager, (plan.alpha(), 0), 7);
+//!     let Some(Within { least, most, .. }) = part.and_then(|wealth| wealth.within) else { continue };
+//!     assert!(least < 0.5 && 0.5 < most);
+//! }
+//! # Ok::<(), feasible::Error>(())
+//! ```
 //! Sources: Ville (1939); Hoeffding (1963); Robbins (1970) for mixtures; Howard, Ramdas, McAuliffe and Sekhon (2021) for
 //! confidence sequences of averages that drift; Shin, Ramdas and Rinaldo (2024) for starting anew; Waudby-Smith
 //! and Ramdas (2024) for betting; Ramdas, Grünwald, Vovk and Shafer (2023) for all of it.
@@ -79,5 +109,5 @@ mod wager;
 mod wealth;
 
 pub use judge::{Look, MonitorPlan, MonitorVerdict, Track};
-pub use wager::{STAKES, Wager};
+pub use wager::Wager;
 pub use wealth::{Wealth, Within};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// How many stakes are tried at once.
-pub const STAKES: usize = 20;
+pub(crate) const STAKES: usize = 20;
 
 /// Stakes as shares of the largest one that cannot ruin: fine where few rows decide, then halved down to where ten
 /// million rows near the limit do. No stake is more than a third from the best one, which costs a ninth of

@@ -58,7 +58,7 @@ impl Wealth {
 
     /// Of the difference of the means of two groups without common rows; `None` if one is empty. `seed` deals the
     /// rows: it must not depend on their order in the file.
-    pub fn of_groups(a: &[f64], b: &[f64], wager: &Wager, seed: u64) -> Option<Self> {
+    fn of_groups(a: &[f64], b: &[f64], wager: &Wager, seed: u64) -> Option<Self> {
         let deals = deals(a, b, seed);
         (!deals.is_empty()).then(|| Self::of_deals(&deals, wager, [wager.limit; 2]))
     }

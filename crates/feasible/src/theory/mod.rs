@@ -26,6 +26,25 @@
 //! assert!(rows_for(0.01, linear, 1, delta) > 1e7);
 //! # Ok::<(), feasible::Error>(())
 //! ```
+//! The other bounds of the paper, and of the classes of models it speaks of:
+//!
+//! ```
+//! use feasible::certificate::Delta;
+//! use feasible::theory::{approximation_error, dimension, initial_distance, sample_complexity};
+//! let delta = Delta::new(0.05)?;
+//! // (d + log 20)/ε² rows, up to a constant.
+//! assert!((sample_complexity(0.1, delta, 10.0) - 1299.57).abs() < 0.01);
+//! // Margins cost a dimension; ReLU networks need less than sigmoids, and those less than anything with exponentials.
+//! let widths = [10, 20, 1];
+//! assert!(dimension::linear_margin(10) >= dimension::linear(10) - 1.0);
+//! assert!(dimension::piecewise_linear(&widths) < dimension::sigmoid(&widths));
+//! assert!(dimension::exponential(&widths) > dimension::piecewise_linear(&widths));
+//! assert!(dimension::kernel(50) > dimension::kernel(10));
+//! // ‖μ‖₁ = 0.5 and ‖λ‖₁ = 0.5 double the error of a class that approximates to 0.01.
+//! assert_eq!(approximation_error(0.5, 0.5, 1.0, 0.01), 0.02);
+//! assert_eq!(initial_distance(1.0, &[0.0, 3.0]), 5.0);
+//! # Ok::<(), feasible::Error>(())
+//! ```
 
 pub mod dimension;
 mod estimation;

@@ -63,16 +63,34 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// One past the last number of an image's block that it writes.
-    fn out_end(&self) -> usize {
-        self.start + (self.rows - 1) * self.row + (self.columns - 1) * self.pixel + BLOCK
+    /// The last pixel of an image's block that it writes.
+    fn last_out(&self) -> Option<usize> {
+        last(self.start, &[(self.rows, self.row), (self.columns, self.pixel)])
     }
 
-    /// One past the last number it reads in a packed image of `pixel` numbers a pixel.
-    fn input_end(&self, pixel: usize) -> usize {
+    /// The last pixel it reads in a packed image of `pixel` numbers a pixel.
+    fn last_input(&self, pixel: usize) -> Option<usize> {
         let tap = self.taps.iter().map(|t| t.input).max().unwrap_or(0);
-        tap + (self.rows - 1) * self.input_row + self.columns * pixel
+        last(tap, &[(self.rows, self.input_row), (self.columns, pixel)])
     }
+}
+
+/// Where the last of regularly placed numbers is: from `start`, (count − 1) · stride for each pair. `None` if a count is 0
+/// or the place is beyond what an index can say, which a sum that wraps around would hide.
+fn last(start: usize, steps: &[(usize, usize)]) -> Option<usize> {
+    steps.iter().try_fold(start, |place, &(count, stride)| {
+        place.checked_add(count.checked_sub(1)?.checked_mul(stride)?)
+    })
+}
+
+/// Whether `width` numbers from a place on lie inside of `len`.
+fn inside(place: Option<usize>, width: usize, len: usize) -> bool {
+    place.and_then(|place| place.checked_add(width)).is_some_and(|end| end <= len)
+}
+
+/// The product of some counts, if it can be counted.
+fn product(counts: &[usize]) -> Option<usize> {
+    counts.iter().try_fold(1_usize, |product, &count| product.checked_mul(count))
 }
 
 /// Packed images.
@@ -96,20 +114,25 @@ impl<T> Packed<'_, T> {
         self.channels.div_ceil(self.pixel)
     }
 
+    /// A place in an image, in the last block of the last of `images`.
+    fn last_plane(&self, images: usize, place: usize) -> Option<usize> {
+        last(place, &[(self.blocks(), self.block), (images, self.image)])
+    }
+
     /// Whether a sweep over `images` of them stays inside.
     fn holds(&self, sweep: &Sweep, images: usize) -> bool {
-        let last = (self.blocks() - 1) * self.block + (images - 1) * self.image;
-        last + sweep.input_end(self.pixel) <= self.data.len()
+        let input = sweep.last_input(self.pixel);
+        let place = input.and_then(|input| self.last_plane(images, input));
+        inside(place, self.pixel, self.data.len())
     }
-}
 
-impl<T> Packed<'_, T> {
     /// Whether 6×6 tiles four pixels apart, `size` of them an image, stay inside.
     fn holds_tiles(&self, row: usize, size: (usize, usize), images: usize) -> bool {
-        let last = (self.blocks() - 1) * self.block + (images - 1) * self.image;
-        let side = winograd::SIDE;
-        let end = (side * size.0 + 1) * row + (side * size.1 + 2) * BLOCK;
-        last + end <= self.data.len()
+        // A tile reads two rows and columns more than it writes.
+        let reads = |tiles: usize| tiles.checked_mul(winograd::SIDE)?.checked_add(2);
+        let place = || last(0, &[(reads(size.0)?, row), (reads(size.1)?, BLOCK)]);
+        let place = place().and_then(|place| self.last_plane(images, place));
+        inside(place, BLOCK, self.data.len()) && product(&[images, size.0, size.1]).is_some()
     }
 }
 

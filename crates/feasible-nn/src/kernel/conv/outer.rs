@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{BLOCK, Packed, Sweep};
+use super::{BLOCK, Packed, Sweep, inside, last, product};
 use crate::simd::{Lanes, dispatch};
 
 /// Numbers of x or δ in a band: 16 KiB of `f32` each.
@@ -37,8 +37,8 @@ impl<T> Outer<'_, T> {
         assert!(input.pixel == BLOCK || input.pixel == 1);
         assert!(input.holds(sweep, self.images), "the packed input is too short");
         self.check_delta(sweep.rows, sweep.columns);
-        let pairs = delta.blocks() * input.blocks();
-        assert_eq!(gradient.len(), pairs * sweep.taps.len() * input.pixel * BLOCK);
+        let sums = [delta.blocks(), input.blocks(), sweep.taps.len(), input.pixel, BLOCK];
+        assert_eq!(Some(gradient.len()), product(&sums));
         assert!(sweep.taps.iter().all(|t| t.weight < sweep.taps.len()));
     }
 
@@ -51,17 +51,18 @@ impl<T> Outer<'_, T> {
             "the packed input is too short"
         );
         let side = super::winograd::SIDE;
-        self.check_delta(side * size.0, side * size.1);
-        let pairs = delta.blocks() * input.blocks();
-        assert_eq!(gradient.len(), pairs * super::winograd::POINTS * BLOCK * BLOCK);
+        self.check_delta(side.saturating_mul(size.0), side.saturating_mul(size.1));
+        let points = super::winograd::POINTS;
+        let sums = [delta.blocks(), input.blocks(), points, BLOCK, BLOCK];
+        assert_eq!(Some(gradient.len()), product(&sums));
     }
 
     fn check_delta(&self, rows: usize, columns: usize) {
         let delta = &self.delta;
         assert!(delta.pixel == BLOCK);
-        let last = (delta.blocks() - 1) * delta.block + (self.images - 1) * delta.image;
-        let end = self.delta_start + (rows - 1) * self.delta_row + columns * BLOCK;
-        assert!(last + end <= delta.data.len(), "δ is too short");
+        let place = last(self.delta_start, &[(rows, self.delta_row), (columns, BLOCK)]);
+        let place = place.and_then(|place| delta.last_plane(self.images, place));
+        assert!(inside(place, BLOCK, delta.data.len()), "δ is too short");
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -7,7 +7,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{BLOCK, Packed, Sweep};
+use super::{BLOCK, Packed, Sweep, inside, last, product};
 use crate::simd::{Lanes, MAX_LANES, dispatch, sums};
 
 /// What is computed; see the [module](self).
@@ -36,11 +36,12 @@ impl<T> Planar<'_, T> {
         let Self { sweep, delta, .. } = self;
         assert!(delta.pixel == BLOCK);
         assert!(delta.holds(sweep, self.images), "δ is too short");
-        assert_eq!(self.weights.len(), delta.blocks() * self.planes * self.taps * BLOCK);
+        let weights = [delta.blocks(), self.planes, self.taps, BLOCK];
+        assert_eq!(Some(self.weights.len()), product(&weights));
         assert!(sweep.taps.iter().all(|t| t.weight < self.taps));
-        let last = (self.images - 1) * self.out_image + (self.planes - 1) * self.out_plane;
-        let end = sweep.start + (sweep.rows - 1) * sweep.row + (sweep.columns - 1) * sweep.pixel;
-        assert!(last + end < out.len(), "the output is too short");
+        let planes = [(self.images, self.out_image), (self.planes, self.out_plane)];
+        let place = sweep.last_out().and_then(|place| last(place, &planes));
+        assert!(inside(place, 1, out.len()), "the output is too short");
     }
 
     fn is_empty(&self) -> bool {

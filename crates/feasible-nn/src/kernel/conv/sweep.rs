@@ -9,7 +9,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{BLOCK, Packed, Sweep, tile_width};
+use super::{BLOCK, Packed, Sweep, inside, last, product, tile_width};
 use crate::simd::{Lanes, dispatch};
 
 /// What a sweep computes.
@@ -61,22 +61,23 @@ impl<T> Correlation<'_, T> {
         let Self { sweep, input, .. } = self;
         assert!(input.pixel == BLOCK || input.pixel == 1);
         assert!(input.holds(sweep, self.images), "the packed input is too short");
-        let per_pair = self.taps * input.pixel * BLOCK;
-        assert_eq!(self.weights.len(), self.out_blocks * input.blocks() * per_pair);
+        let weights = [self.out_blocks, input.blocks(), self.taps, input.pixel, BLOCK];
+        assert_eq!(Some(self.weights.len()), product(&weights));
         assert!(sweep.taps.iter().all(|t| t.weight < self.taps));
         self.check_out(out);
     }
 
     fn check_out(&self, out: &[T]) {
-        let sweep = self.sweep;
-        let last = (self.images - 1) * self.out_image + (self.out_blocks - 1) * self.out_block;
-        assert!(last + sweep.out_end() <= out.len(), "the output is too short");
+        let planes = [(self.images, self.out_image), (self.out_blocks, self.out_block)];
+        let place = self.sweep.last_out().and_then(|place| last(place, &planes));
+        assert!(inside(place, BLOCK, out.len()), "the output is too short");
         let fits = |other: &[T]| assert_eq!(other.len(), out.len());
         if let Add::Other(other) = self.add {
             fits(other);
         }
         self.mask.into_iter().for_each(fits);
-        self.bias.into_iter().for_each(|b| assert_eq!(b.len(), self.out_blocks * BLOCK));
+        let biases = product(&[self.out_blocks, BLOCK]);
+        self.bias.into_iter().for_each(|b| assert_eq!(Some(b.len()), biases));
     }
 
     /// The same for a sweep by 6×6 tiles, `size` of them an image.
@@ -91,7 +92,8 @@ impl<T> Correlation<'_, T> {
             "the packed input is too short"
         );
         let points = super::winograd::POINTS;
-        assert_eq!(self.weights.len(), self.out_blocks * input.blocks() * points * BLOCK * BLOCK);
+        let weights = [self.out_blocks, input.blocks(), points, BLOCK, BLOCK];
+        assert_eq!(Some(self.weights.len()), product(&weights));
         self.check_out(out);
     }
 

@@ -545,3 +545,42 @@ fn the_error_of_tiles_is_what_is_stated() {
         }
     }
 }
+
+#[test]
+fn a_stride_that_wraps_around_is_outside() {
+    // Two images, half of all numbers and eight apart: the sum of the second's place is 16 once it wraps around.
+    let far = usize::MAX / 2 + 9;
+    let sweep = Sweep {
+        taps: vec![Tap { input: 0, weight: 0 }],
+        rows: 1,
+        columns: 1,
+        input_row: 0,
+        start: 0,
+        row: 0,
+        pixel: BLOCK,
+    };
+    let data = [0.0_f32; 4096];
+    let packed = |image: usize, channels: usize, block: usize| Packed {
+        data: &data,
+        channels,
+        pixel: BLOCK,
+        image,
+        block,
+    };
+    assert!(packed(BLOCK, 32, 2 * BLOCK).holds(&sweep, 2));
+    assert!(packed(BLOCK, BLOCK, 0).holds_tiles(BLOCK, (1, 1), 2));
+    for images in [3, 5] {
+        assert!(!packed(far, BLOCK, 0).holds(&sweep, images));
+        assert!(!packed(far, BLOCK, 0).holds_tiles(BLOCK, (1, 1), images));
+        assert!(!packed(0, BLOCK * images, far).holds(&sweep, 1));
+    }
+    let rows = Sweep { rows: 3, input_row: far, row: far, ..sweep.clone() };
+    assert!(!packed(0, BLOCK, 0).holds(&rows, 1));
+    assert!(!packed(0, BLOCK, 0).holds_tiles(far, (1, 1), 1));
+    assert!(!packed(0, BLOCK, 0).holds_tiles(0, (usize::MAX / 3, 1), 1));
+    assert!(!packed(0, BLOCK, 0).holds_tiles(0, (1 << 20, 1), 1 << 45));
+    assert!(rows.last_out().is_none());
+    assert_eq!(product(&[usize::MAX / 2 + 1, 2]), None);
+    // Nothing to read is nothing that fits.
+    assert!(!packed(0, 0, 0).holds(&sweep, 1));
+}

@@ -31,8 +31,9 @@ impl ActiveViews {
         self.asked.clear();
         self.asked.resize(pool.slots, false);
         self.asked[0] = true;
-        for term in &terms.problem.sources()[source].terms {
-            if !Weight::of(term, terms, multipliers, 1.0).is_zero() {
+        let of = &terms.problem.sources()[source];
+        for term in &of.terms {
+            if !Weight::of(term, of, terms, multipliers, 1.0).is_zero() {
                 for &slot in &term.slots {
                     self.asked[slot] = true;
                 }

@@ -2,7 +2,7 @@
 //!
 //! A view of a row counts through the terms on that view: if the row is no member of any of them, or all
 //! its multipliers there are 0, then neither the model's answer to ρ(x) nor its gradient is of
-//! consequence. As a training goes on and requirements are met, that becomes most of the rows; these
+//! consequence. In the course of a training, as requirements are met, that becomes most of the rows; these
 //! are set apart and get no views.
 
 use crate::lagrangian::terms::{Ask, Terms, Weight};
@@ -17,7 +17,7 @@ pub(super) struct InactiveRows {
     moves: Vec<bool>,
 }
 
-/// Fewer than one row in so many are not worth a chunk of their own.
+/// Fewer than one row in this number are not worth a chunk of their own.
 const ONE_IN: usize = 3;
 
 impl InactiveRows {
@@ -38,7 +38,7 @@ impl InactiveRows {
         self.moves.clear();
         self.moves.resize(rows.len(), false);
         for term in &of.terms {
-            let weight = ask.multipliers().map(|m| Weight::of(term, terms, m, scale));
+            let weight = ask.multipliers().map(|m| Weight::of(term, of, terms, m, scale));
             // A value is wanted whatever it weighs.
             let weight = weight.as_ref().filter(|_| !ask.wants_values());
             if weight.is_some_and(Weight::is_zero) {
@@ -56,8 +56,8 @@ impl InactiveRows {
                     (member_of_row, weight) => {
                         for (moves, &row) in rows {
                             let member = member_of_row.as_ref().map_or(row, |of| of[row as usize]);
-                            let weighs =
-                                |w: &Weight<'_>| w.at(q * term.members + member as usize) != 0.0;
+                            let point = q * term.members + member as usize;
+                            let weighs = |w: &Weight<'_>| w.at(point, row) != 0.0;
                             *moves |= member != NOT_A_MEMBER && weight.is_none_or(weighs);
                         }
                     }

@@ -86,11 +86,13 @@ impl Terms {
         for (t, term) in task.of.terms.iter().enumerate() {
             for (q, &slot) in term.slots.iter().enumerate() {
                 work.losses(task.of, term, slot, asked, false, true, outputs);
+                work.kinds.weigh_samples(task.of, term, task.at.rows);
                 let Work { kinds, found, values, measured, .. } = work;
                 let Found { sums, seen, seen_kinds, of_kinds, .. } = found;
                 let measured = if term.measure.is_some() { &*measured } else { &*values };
                 let sums = &mut sums[task.first_term + t];
-                let Kinds { counts, place_of_row, .. } = &*kinds;
+                let Kinds { counts, mass, place_of_row, .. } = &*kinds;
+                let counts = if term.weighted { Counts::Mass(mass) } else { Counts::Rows(counts) };
                 let all = OfKinds { counts, place_of_row, values, measured };
                 let point = |row: u32| q * term.members + row as usize;
                 let Some((requirement, limit)) = self.common_limit(term) else {
@@ -141,7 +143,7 @@ impl Terms {
         let (vanishes, pair) = (loss.vanishes_between_equals(), loss.compares_views());
         let pool = task.pool.filter(|_| vanishes);
         let weigh = |term: &SourceTerm, scale: f64| {
-            task.at.ask.multipliers().map(|m| Weight::of(term, self, m, scale))
+            task.at.ask.multipliers().map(|m| Weight::of(term, task.of, self, m, scale))
         };
         entries.begin(1 + task.of.views.len());
         let mut uniform = 0;
@@ -173,12 +175,12 @@ impl Terms {
                 match pool {
                     Some(pool) => {
                         if weigh.is_some() {
-                            kinds.weigh(term, weigh.as_ref(), task.at.rows, point);
+                            kinds.weigh((task.of, term), weigh.as_ref(), task.at.rows, point);
                             entries.weigh_pairs(kinds, pool, slot);
                         }
                     }
                     None => {
-                        kinds.weigh(term, weigh.as_ref(), task.at.rows, point);
+                        kinds.weigh((task.of, term), weigh.as_ref(), task.at.rows, point);
                         entries.add_kinds(kinds, task, slot, wants_values, pair);
                     }
                 }
@@ -237,14 +239,15 @@ impl Terms {
                     None => entry_of.extend(of_term.next().into_iter().flatten()),
                 }
                 let point = |member: u32| q * term.members + member as usize;
-                kinds.weigh(term, None, task.at.rows, point);
+                kinds.weigh((task.of, term), None, task.at.rows, point);
                 spread(&entry_of, values, &mut kinds.values);
                 if term.measure.is_some() {
                     spread(&entry_of, measured, &mut kinds.measured);
                 }
-                let Kinds { members, place_of_row, values, measured, .. } = &*kinds;
+                let Kinds { members, mass, place_of_row, values, measured, .. } = &*kinds;
                 let measured = if term.measure.is_some() { measured } else { values };
-                let of_kinds = OfKinds { counts: members, place_of_row, values, measured };
+                let counts = if term.weighted { Counts::Mass(mass) } else { Counts::Rows(members) };
+                let of_kinds = OfKinds { counts, place_of_row, values, measured };
                 let sums = &mut sums[task.first_term + start + t];
                 self.record_kinds(task, term, of_kinds, point, sums, seen);
             }
@@ -290,21 +293,36 @@ impl Terms {
 
 /// What a view of a term makes of the kinds of a chunk.
 struct OfKinds<'k, T> {
-    /// How many rows of each kind count.
-    counts: &'k [u32],
+    counts: Counts<'k>,
     /// The place of each row's kind.
     place_of_row: &'k [u32],
     values: &'k [T],
     measured: &'k [T],
 }
 
+/// How often each kind counts.
+#[derive(Clone, Copy)]
+enum Counts<'k> {
+    /// Its rows.
+    Rows(&'k [u32]),
+    /// What its rows weigh.
+    Mass(&'k [f64]),
+}
+
 /// Adds the values of a view of a term, each kind's as often as it counts.
 fn add_values<T: Real>(term: &SourceTerm, of_kinds: &OfKinds<'_, T>, sums: &mut TermSums) {
     let OfKinds { counts, values, measured, .. } = *of_kinds;
     let total = |values: &[T]| -> f64 {
-        values.iter().zip(counts).map(|(v, &n)| f64::from(n) * v.to_f64()).sum()
+        let values = values.iter().map(|v| v.to_f64());
+        match counts {
+            Counts::Rows(counts) => values.zip(counts).map(|(v, &n)| f64::from(n) * v).sum(),
+            Counts::Mass(mass) => values.zip(mass).map(|(v, &w)| w * v).sum(),
+        }
     };
-    sums.points += counts.iter().map(|&n| n as usize).sum::<usize>() as f64;
+    sums.points += match counts {
+        Counts::Rows(counts) => counts.iter().map(|&n| n as usize).sum::<usize>() as f64,
+        Counts::Mass(mass) => mass.iter().sum(),
+    };
     let primal = total(values);
     sums.primal += primal;
     sums.measured += if term.measure.is_some() { total(measured) } else { primal };

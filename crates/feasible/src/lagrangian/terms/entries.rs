@@ -1,11 +1,11 @@
-//! What the losses of a group of terms are evaluated at, laid out as a loss wants it.
+//! What the losses of a group of terms are evaluated at, laid out as a loss reads it.
 
 use crate::dedup::Pool;
 use crate::lagrangian::terms::distinct::Task;
 use crate::lagrangian::terms::kinds::{Kinds, Mark};
 use crate::real::Real;
 
-/// What the losses of a group of terms are evaluated at, laid out as a loss wants it.
+/// What the losses of a group of terms are evaluated at, laid out as a loss reads it.
 #[derive(Clone, Debug, Default)]
 pub(in crate::lagrangian) struct Entries<T> {
     /// Per pair of inputs: the group that last saw it, and its entry.
@@ -45,7 +45,7 @@ struct Uniform<T> {
 pub(super) const NONE: u32 = u32::MAX;
 
 impl<T: Real> Entries<T> {
-    /// Forgets the last group's entries; the next one is about so many views.
+    /// Forgets the last group's entries; the next one is about this number of views.
     pub(super) fn begin(&mut self, slots: usize) {
         self.group += 1;
         self.of_view.clear();

@@ -60,7 +60,7 @@ pub(in crate::lagrangian) struct Found {
 }
 
 impl Found {
-    /// Nothing yet, of so many terms.
+    /// Nothing yet, of this number of terms.
     pub(in crate::lagrangian) fn clear(&mut self, terms: usize) {
         self.sums.clear();
         self.sums.resize(terms, TermSums::default());

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::dedup::{Dedup, Pool};
 use crate::lagrangian::terms::Weight;
 use crate::real::Real;
-use crate::source::{NOT_A_MEMBER, SourceTerm};
+use crate::source::{NOT_A_MEMBER, Source, SourceTerm};
 
 /// The kinds in a chunk, and memory that is reused from chunk to chunk.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,8 @@ pub(in crate::lagrangian) struct Kinds<T> {
     // Per kind of the chunk, for one term:
     pub(super) weights: Vec<T>,
     pub(super) members: Vec<u32>,
+    /// What the members weigh; of weighted terms only.
+    pub(super) mass: Vec<f64>,
     pub(super) values: Vec<T>,
     pub(super) measured: Vec<T>,
     pub(super) entry_of: Vec<u32>,
@@ -95,7 +97,7 @@ impl<T: Real> Kinds<T> {
     /// Weights and numbers of members of each kind for one view of a term.
     pub(super) fn weigh(
         &mut self,
-        term: &SourceTerm,
+        (of, term): (&Source, &SourceTerm),
         weight: Option<&Weight<'_>>,
         rows: &[u32],
         point: impl Fn(u32) -> usize,
@@ -103,10 +105,11 @@ impl<T: Real> Kinds<T> {
         let kinds = self.kinds.len();
         self.weights.clear();
         self.members.clear();
+        self.weigh_samples(of, term, rows);
         match (&term.member_of_row, weight) {
             (None, None | Some(Weight::Uniform(_))) => {
                 self.members.extend_from_slice(&self.counts);
-                let one = weight.map_or(0.0, |weight| weight.at(0));
+                let one = weight.map_or(0.0, |weight| weight.at(0, 0));
                 let of = |&count: &u32| T::from_f64(one * f64::from(count));
                 self.weights.extend(self.counts.iter().map(of));
             }
@@ -118,10 +121,23 @@ impl<T: Real> Kinds<T> {
                     if member != NOT_A_MEMBER {
                         self.members[place as usize] += 1;
                         if let Some(weight) = weight {
-                            self.weights[place as usize] += T::from_f64(weight.at(point(member)));
+                            let weight = weight.at(point(member), row);
+                            self.weights[place as usize] += T::from_f64(weight);
                         }
                     }
                 }
+            }
+        }
+    }
+
+    /// What the members of each kind weigh, if a term counts them by their weights.
+    pub(super) fn weigh_samples(&mut self, of: &Source, term: &SourceTerm, rows: &[u32]) {
+        let Some(weights) = of.weights_of(term) else { return };
+        self.mass.clear();
+        self.mass.resize(self.kinds.len(), 0.0);
+        for (&row, &place) in rows.iter().zip(&self.place_of_row) {
+            if term.member_of_row.as_ref().is_none_or(|of| of[row as usize] != NOT_A_MEMBER) {
+                self.mass[place as usize] += weights[row as usize];
             }
         }
     }

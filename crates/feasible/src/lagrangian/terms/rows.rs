@@ -34,7 +34,8 @@ impl Terms {
         views: bool,
         outputs: &mut Outputs<'_, T>,
     ) -> bool {
-        let weight = at.ask.multipliers().map(|m| Weight::of(term, self, m, at.scale));
+        let of = &self.problem.sources()[at.source];
+        let weight = at.ask.multipliers().map(|m| Weight::of(term, of, self, m, at.scale));
         let wants_values = at.ask.wants_values();
         if !wants_values && weight.as_ref().is_none_or(Weight::is_zero) {
             return false;
@@ -47,7 +48,6 @@ impl Terms {
         if work.positions.is_empty() {
             return false;
         }
-        let of = &self.problem.sources()[at.source];
         let mut wanted = false;
         for (q, &slot) in term.slots.iter().enumerate() {
             if !views && slot > 0 {
@@ -59,8 +59,9 @@ impl Terms {
             let moves = match &weight {
                 Some(weight) => {
                     work.weights.clear();
-                    let weights = work.members.iter().map(|&m| T::from_f64(weight.at(point(m))));
-                    work.weights.extend(weights);
+                    let points = work.members.iter().zip(&work.positions);
+                    let of = |(&m, &p): (&u32, &u32)| weight.at(point(m), at.rows[p as usize]);
+                    work.weights.extend(points.map(|p| T::from_f64(of(p))));
                     weight.is_uniform() || work.weights.iter().any(|&w| w != T::ZERO)
                 }
                 None => false,
@@ -71,7 +72,7 @@ impl Terms {
             work.losses(of, term, slot, at.rows, moves, wants_values, outputs);
             wanted |= moves;
             if wants_values {
-                self.record(work, term, number, point);
+                self.record(work, at, term, number, point);
             }
         }
         wanted
@@ -81,15 +82,26 @@ impl Terms {
     fn record<T: Real>(
         &self,
         work: &mut Work<T>,
+        at: At<'_>,
         term: &SourceTerm,
         number: usize,
         point: impl Fn(u32) -> usize,
     ) {
-        let Work { values, measured, members, found, .. } = work;
-        let total = |values: &[T]| values.iter().map(|v| v.to_f64()).sum::<f64>();
+        let Work { values, measured, members, positions, found, .. } = work;
+        let weights = self.problem.sources()[at.source].weights_of(term);
+        let weight = |weights: &[f64], p: u32| weights[at.rows[p as usize] as usize];
+        let total = |values: &[T]| match weights {
+            None => values.iter().map(|v| v.to_f64()).sum::<f64>(),
+            Some(w) => {
+                values.iter().zip(&*positions).map(|(v, &p)| weight(w, p) * v.to_f64()).sum()
+            }
+        };
         let primal = total(values);
         let measured = if term.measure.is_some() { &*measured } else { &*values };
-        found.sums[number].points += members.len() as f64;
+        found.sums[number].points += match weights {
+            None => members.len() as f64,
+            Some(w) => positions.iter().map(|&p| weight(w, p)).sum(),
+        };
         found.sums[number].primal += primal;
         found.sums[number].measured +=
             if term.measure.is_some() { total(measured) } else { primal };

@@ -3,7 +3,7 @@
 use crate::lagrangian::terms::{Scope, Terms};
 use crate::multiplier::Multipliers;
 use crate::requirement::Kind;
-use crate::source::{Owner, SourceTerm};
+use crate::source::{Owner, Source, SourceTerm};
 
 /// The factor on each point's loss gradient in the Lagrangian.
 pub(in crate::lagrangian) enum Weight<'m> {
@@ -11,12 +11,15 @@ pub(in crate::lagrangian) enum Weight<'m> {
     Uniform(f64),
     /// Each point its own: of a pointwise requirement.
     PerPoint { factor: f64, multipliers: &'m [f64] },
+    /// That of the row's sample: of a weighted objective.
+    PerRow { factor: f64, weights: &'m [f64] },
 }
 
 impl<'m> Weight<'m> {
     /// Of the points of a term, each of which stands for `scale` points of its population.
     pub(in crate::lagrangian) fn of(
         term: &SourceTerm,
+        source: &'m Source,
         terms: &Terms,
         multipliers: &'m Multipliers,
         scale: f64,
@@ -24,7 +27,10 @@ impl<'m> Weight<'m> {
         let factor = scale * term.coefficient / term.points;
         match term.owner {
             Owner::Objective if terms.scope == Scope::RequirementsOnly => Self::Uniform(0.0),
-            Owner::Objective => Self::Uniform(factor),
+            Owner::Objective => match source.weights_of(term) {
+                Some(weights) => Self::PerRow { factor, weights },
+                None => Self::Uniform(factor),
+            },
             Owner::Requirement(i) => match terms.problem.requirements()[i].kind() {
                 Kind::Average => Self::Uniform(factor * multipliers.of(i)[0]),
                 Kind::Pointwise => Self::PerPoint { factor, multipliers: multipliers.of(i) },
@@ -32,11 +38,13 @@ impl<'m> Weight<'m> {
         }
     }
 
+    /// Of a point of a row of the data set.
     #[inline(always)]
-    pub(in crate::lagrangian) fn at(&self, point: usize) -> f64 {
+    pub(in crate::lagrangian) fn at(&self, point: usize, row: u32) -> f64 {
         match self {
             Self::Uniform(weight) => *weight,
             Self::PerPoint { factor, multipliers } => factor * multipliers[point],
+            Self::PerRow { factor, weights } => factor * weights[row as usize],
         }
     }
 

@@ -42,7 +42,13 @@ fn a_misfit_says_what_was_found_and_what_to_do() {
         refused(&loss, 4, &classes, one);
     }
     let wanted = "needs numeric targets, found classes: give the targets as values, or use a loss for classes such as cross-entropy";
-    for loss in [Loss::Squared, Loss::Absolute, Loss::Huber { delta: 1.0 }] {
+    for loss in [
+        Loss::Squared,
+        Loss::Absolute,
+        Loss::Huber { delta: 1.0 },
+        Loss::Quantile { tau: 0.5 },
+        Loss::Poisson,
+    ] {
         refused(&loss, 1, &classes, wanted);
         refused(
             &loss,
@@ -66,6 +72,15 @@ fn a_parameter_out_of_range_is_named() {
         &numbers,
         "needs a finite delta above 0, found NaN",
     );
+    for tau in [0.0, 1.0, f64::NAN] {
+        let message = format!("needs a quantile between 0 and 1, found {tau}");
+        refused(&Loss::Quantile { tau }, 1, &numbers, &message);
+    }
+    let negative = Targets::Values(vec![0.0, 2.0, -3.0]);
+    let message = "needs counts of at least 0, found -3 in row 2: use another loss";
+    refused(&Loss::Poisson, 1, &negative, message);
+    let discovery = Loss::FalseDiscovery { class: 1, rate: 1.5 };
+    refused(&discovery, 2, &classes, "needs a rate between 0 and 1, found 1.5");
     let smoothing = Loss::TotalVariation { smoothing: -0.1 };
     refused(&smoothing, 1, &classes, "needs a finite smoothing of at least 0, found -0.1");
     for loss in [Loss::Probability { class: 2 }, Loss::Selected { class: 2 }] {

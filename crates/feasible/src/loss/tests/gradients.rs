@@ -13,7 +13,7 @@ fn near_kink(loss: &Loss, point: &Point) -> bool {
     match loss {
         Loss::Hinge => margin.abs() < 0.01,
         Loss::SquaredHinge => margin.abs() < 0.01,
-        Loss::Absolute => residual.abs() < 0.01,
+        Loss::Absolute | Loss::Quantile { .. } => residual.abs() < 0.01,
         Loss::Huber { delta } => (residual.abs() - delta).abs() < 0.01,
         Loss::Bounded(bounded) if !bounded.floors() => {
             let value = point.value(bounded.loss());

@@ -101,6 +101,8 @@ fn every_loss() -> Vec<(Loss, usize)> {
             bounded(Loss::SquaredDistance, 4.0),
             Loss::Error,
             Loss::Selected { class: 1 },
+            Loss::FalseDiscovery { class: 1, rate: 0.3 },
+            Loss::SmoothedFalseDiscovery { class: 1, rate: 0.3 },
             Loss::Flip,
         ] {
             all.push((loss, width));
@@ -113,6 +115,8 @@ fn every_loss() -> Vec<(Loss, usize)> {
         Loss::Squared,
         Loss::Absolute,
         Loss::Huber { delta: 0.7 },
+        Loss::Quantile { tau: 0.9 },
+        Loss::Poisson,
     ] {
         all.push((loss.clone(), 1));
         all.push((bounded(loss, 1.5), 1));
@@ -134,10 +138,16 @@ fn point(loss: &Loss, width: usize, scale: f64, numbers: &[f64]) -> Point {
         at: outputs[..width].to_vec(),
         against: if pair { outputs[width..2 * width].to_vec() } else { vec![] },
         target: match numeric {
+            true if is_of_counts(loss) => Target::Value((2.0 * last).abs() as f32),
             true => Target::Value((2.0 * last) as f32),
             false => Target::Class((last.abs() * 1e3) as u32 % width.max(2) as u32),
         },
     }
+}
+
+/// Whether targets below 0 are refused.
+fn is_of_counts(loss: &Loss) -> bool {
+    loss.check(1, &Targets::Values(vec![-1.0])).is_err()
 }
 
 /// Numbers in [−1, 1], as many as any row needs.

@@ -65,6 +65,7 @@ fn lipschitz_constants_and_bounds_are_nearly_attained() {
         Loss::Brier,
         Loss::SmoothedError,
         Loss::Probability { class: 0 },
+        Loss::SmoothedFalseDiscovery { class: 1, rate: 0.3 },
         bounded(Loss::CrossEntropy, 1.5),
         bounded(Loss::CrossEntropy, 5.0),
         bounded(Loss::CrossEntropy, 20.0),
@@ -80,6 +81,7 @@ fn lipschitz_constants_and_bounds_are_nearly_attained() {
     for loss in [
         Loss::Absolute,
         Loss::Huber { delta: 2.0 },
+        Loss::Quantile { tau: 0.2 },
         bounded(Loss::Huber { delta: 2.0 }, 1.0),
         bounded(Loss::Huber { delta: 2.0 }, 7.0),
         bounded(Loss::Squared, 2.0),
@@ -157,5 +159,6 @@ fn unbounded_slopes_are_called_so() {
     steep(Loss::SymmetricKl, Point::of_views(&[0.0, 0.0], &[0.0, 1000.0]));
     steep(Loss::SquaredDistance, Point::of_views(&[0.0], &[1000.0]));
     steep(Loss::Squared, Point::of_number(0.0, 1000.0));
+    steep(Loss::Poisson, Point::of_number(0.0, 1000.0));
     steep(Loss::SquaredHinge, Point::of_class(&[1000.0], 0));
 }

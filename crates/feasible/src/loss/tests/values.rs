@@ -52,6 +52,44 @@ fn regression_losses_have_their_textbook_values() {
 }
 
 #[test]
+fn a_quantile_costs_by_the_side_it_is_on() {
+    let loss = Loss::Quantile { tau: 0.9 };
+    close(Point::of_number(3.0, 1.0).value(&loss), 0.2, ROUNDING);
+    close(Point::of_number(1.0, 3.0).value(&loss), 1.8, ROUNDING);
+    assert_eq!(Point::of_number(1.0, 1.0).value(&loss), 0.0);
+    // Of the numbers 1 to 10 the constant that costs least is the ninth decile: from the 9th to the 10th number.
+    let cost =
+        |f: f64| -> f64 { (1..=10).map(|y| Point::of_number(f, y as f32).value(&loss)).sum() };
+    assert!(cost(9.5) < cost(8.9) && cost(9.5) < cost(10.1));
+}
+
+#[test]
+fn poisson_deviance_has_its_textbook_values() {
+    let deviance = |f: f64, y: f64| f.exp() - y * f - y + y * y.ln();
+    for (f, y) in [(0.0, 3.0), (1.0, 2.0), (2.5, 0.5), (-3.0, 1.0), (5.0, 40.0)] {
+        close(Point::of_number(f, y as f32).value(&Loss::Poisson), deviance(f, y), 1e-13);
+    }
+    close(Point::of_number(0.7, 0.0).value(&Loss::Poisson), 0.7f64.exp(), ROUNDING);
+    // Near its minimum it is y d²/2, with all digits.
+    let d = 1e-7;
+    let found = Point::of_number(4f64.ln() + d, 4.0).value(&Loss::Poisson);
+    assert!((found / (2.0 * d * d) - 1.0).abs() < 1e-2, "{found:e}");
+}
+
+#[test]
+fn false_discovery_counts_what_is_predicted_and_leaves_the_rest_at_its_rate() {
+    let loss = Loss::FalseDiscovery { class: 1, rate: 0.25 };
+    for (z, y, value) in [(1.0, 1, 0.0), (1.0, 0, 1.0), (-1.0, 1, 0.25), (-1.0, 0, 0.25)] {
+        assert_eq!(Point::of_class(&[z], y).value(&loss), value);
+        assert_eq!(Point::of_class(&[0.0, z], y).value(&loss), value);
+    }
+    // p = 3/4.
+    let smooth = Loss::SmoothedFalseDiscovery { class: 1, rate: 0.25 };
+    close(Point::of_class(&[3f64.ln()], 1).value(&smooth), 0.25 - 0.75 * 0.25, 1e-14);
+    close(Point::of_class(&[3f64.ln()], 0).value(&smooth), 0.25 + 0.75 * 0.75, 1e-14);
+}
+
+#[test]
 fn margins_are_positive_for_class_one() {
     for (z, y, hinge) in
         [(0.5, 1, 0.5), (0.5, 0, 1.5), (2.0, 1, 0.0), (-2.0, 0, 0.0), (-2.0, 1, 3.0)]

@@ -79,7 +79,7 @@ struct Next {
 }
 
 impl Next {
-    /// What is to be read and written next, fetched in so many steps.
+    /// What is to be read and written next, fetched in this number of steps.
     #[inline(always)]
     fn new(of: &Correlation<'_, f32>, out: &[f32], steps: usize) -> Self {
         let [a, b, c, d] = of.ahead;

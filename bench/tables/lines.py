@@ -1,0 +1,27 @@
+"""Results as lines of JSON: the last line of a key counts."""
+
+import fcntl
+import json
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent.parent
+RESULTS = BENCH / "results" / "tables"
+Key = tuple[str, int, str, str]  # table, split, competitor, requirement
+
+
+def key(line: dict) -> Key:
+    return line["table"], line["split"], line["competitor"], line["requirement"]
+
+
+def read(file: Path) -> dict[Key, dict]:
+    if not file.exists():
+        return {}
+    return {key(line): line for line in map(json.loads, file.read_text().splitlines())}
+
+
+def append(file: Path, new: list[dict]) -> None:
+    """Whole lines, also if several runs write to the file."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a") as out:
+        fcntl.flock(out, fcntl.LOCK_EX)
+        out.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in new)

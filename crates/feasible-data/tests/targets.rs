@@ -1,0 +1,92 @@
+//! What a column to predict is taken for: classes or a number.
+
+#![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
+
+use feasible_data::{Column, Error, Format, Table, TargetEncoder, TargetSpec, Task};
+
+fn decide(values: &[f64], spec: &TargetSpec) -> (Task, Option<String>) {
+    let table = Table::new("t", vec![Column::numbers("y", values.to_vec())]).unwrap();
+    spec.decide(&table, &table.all_rows()).unwrap()
+}
+
+/// The values 0, 1, …, each `times` times.
+fn labels(count: usize, times: usize) -> Vec<f64> {
+    (0..count * times).map(|i| (i % count) as f64).collect()
+}
+
+#[test]
+fn few_whole_numbers_in_enough_rows_are_classes_and_that_is_said() {
+    for count in [3, 10] {
+        let (task, note) = decide(&labels(count, 5), &TargetSpec::new("y"));
+        assert_eq!(task, Task::Classify);
+        assert!(note.unwrap().contains("are taken for classes; task = \"regress\""));
+    }
+    let minus_one_and_seven = [-1.0, 7.0, 3.0].repeat(5);
+    assert_eq!(decide(&minus_one_and_seven, &TargetSpec::new("y")).0, Task::Classify);
+}
+
+#[test]
+fn two_numbers_are_classes_without_a_word() {
+    assert_eq!(decide(&[0.0, 1.0], &TargetSpec::new("y")), (Task::Classify, None));
+    assert_eq!(decide(&[0.5, 1.5, 0.5], &TargetSpec::new("y")), (Task::Classify, None));
+}
+
+#[test]
+fn many_or_thin_whole_numbers_are_a_number_and_that_is_said() {
+    let (task, note) = decide(&labels(11, 50), &TargetSpec::new("y"));
+    assert_eq!(task, Task::Regress);
+    assert!(
+        note.unwrap()
+            .contains("its 11 whole numbers are predicted as a number; task = \"classify\"")
+    );
+    let mut children = labels(3, 40);
+    children.push(8.0);
+    let (task, note) = decide(&children, &TargetSpec::new("y"));
+    assert_eq!(task, Task::Regress);
+    assert!(note.unwrap().contains("because 8 is in one row only"));
+}
+
+#[test]
+fn real_numbers_and_long_counts_are_numbers_without_a_word() {
+    let real = [1.0, 2.0, 2.5].repeat(20);
+    assert_eq!(decide(&real, &TargetSpec::new("y")), (Task::Regress, None));
+    assert_eq!(decide(&labels(60, 9), &TargetSpec::new("y")), (Task::Regress, None));
+}
+
+#[test]
+fn what_is_asked_for_is_not_decided() {
+    for task in [Task::Classify, Task::Regress] {
+        let spec = TargetSpec { task: Some(task), ..TargetSpec::new("y") };
+        assert_eq!(decide(&labels(4, 9), &spec), (task, None));
+    }
+}
+
+#[test]
+fn missing_targets_are_no_value_to_count() {
+    let values = [0.0, 1.0, f64::NAN].repeat(9);
+    assert_eq!(decide(&values, &TargetSpec::new("y")), (Task::Classify, None));
+}
+
+#[test]
+fn the_positive_label_of_numbers_may_be_written_with_decimals() {
+    let table = Table::new("t", vec![Column::numbers("y", vec![1.0, 3.0])]).unwrap();
+    for label in ["3", "3.0", "3e0"] {
+        let spec = TargetSpec::new("y").positive(label);
+        let target = TargetEncoder::fit(&table, &[0, 1], &spec).unwrap();
+        assert_eq!(target.classes().unwrap(), ["1", "3"]);
+    }
+    let spec = TargetSpec::new("y").positive("1");
+    let target = TargetEncoder::fit(&table, &[0, 1], &spec).unwrap();
+    assert_eq!(target.classes().unwrap(), ["3", "1"]);
+    let spec = TargetSpec::new("y").positive("2");
+    let error = TargetEncoder::fit(&table, &[0, 1], &spec).unwrap_err();
+    assert!(matches!(error, Error::UnknownCategory { .. }), "{error}");
+}
+
+#[test]
+fn text_that_looks_like_a_number_is_compared_as_text() {
+    let csv = b"y\n3.0\nno\n";
+    let table = Table::from_bytes("t.csv", csv, &Format::default()).unwrap();
+    let fit = |label| TargetEncoder::fit(&table, &[0, 1], &TargetSpec::new("y").positive(label));
+    assert!(fit("3.0").is_ok() && fit("3").is_err());
+}

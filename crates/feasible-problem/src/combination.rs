@@ -1,0 +1,85 @@
+//! Sections of a problem file that must go together, and with the data.
+
+use feasible::Targets;
+use feasible_data::{Cells, Change};
+
+use crate::clause::Clause;
+use crate::data::Data;
+use crate::error::Result;
+use crate::loss::LossName;
+use crate::spec::{ProblemSource, Spec};
+
+/// Whether a threshold can be chosen.
+pub(crate) fn check_decision(
+    source: &ProblemSource,
+    spec: &Spec,
+    data: &Data,
+    clauses: &[Clause],
+    changes: &[Change],
+) -> Result<()> {
+    let Some(decision) = &spec.decision else { return Ok(()) };
+    let wrong = |key: &str, message: &str| Err(source.at(key, message));
+    match data.target.classes().map(<[String]>::len) {
+        Some(2) => {}
+        Some(_) => return wrong("decision", "a threshold is between two classes: leave it out"),
+        None => return wrong("decision", "a number is predicted, not a class: leave it out"),
+    }
+    if data.validation.is_none() {
+        let message = "the threshold is chosen on validation rows, and there are none: give some, \
+                       data.split.validation = 0.2 for instance";
+        return wrong("decision", message);
+    }
+    if clauses.iter().any(|clause| clause.adversary.is_some()) {
+        let message =
+            "requirements with an adversary are judged at a threshold of 1/2: leave it out";
+        return wrong("decision", message);
+    }
+    let Some(per) = &decision.per else { return Ok(()) };
+    let column = data.table.column(per).map_err(|error| source.about("decision.per", error))?;
+    if let Cells::Numbers(_) = column.cells {
+        let message =
+            "is a column of numbers: groups are categories (`data.format.kinds` can say so)";
+        return wrong("decision.per", message);
+    }
+    let changed = clauses.iter().filter_map(|clause| clause.change.as_ref()).chain(changes);
+    if let Some(change) = changed.into_iter().find(|change| change.columns().contains(per)) {
+        let message = format!(
+            "the counterfactual {} changes this column, and with it the threshold: leave one of them out (`evaluation.\
+             counterfactual` says which are reported)",
+            change.name()
+        );
+        return wrong("decision.per", &message);
+    }
+    Ok(())
+}
+
+/// Whether the losses of numbers agree on what the output is, and the targets are counts where it is the log of one.
+pub(crate) fn check_counts(
+    source: &ProblemSource,
+    spec: &Spec,
+    objective: LossName,
+    data: &Data,
+) -> Result<()> {
+    let of_counts = |loss: LossName| loss == LossName::Poisson;
+    for (at, requirement) in spec.requirements.iter().enumerate() {
+        let losses = [requirement.loss, requirement.measured_by].into_iter().flatten();
+        if losses.filter(|l| l.is_of_numbers()).any(|l| of_counts(l) != of_counts(objective)) {
+            let message = "of a Poisson loss the model gives the log of the expectation, of other losses the number \
+                           itself: use `poisson` for the objective and all requirements on errors, or for none";
+            return Err(source.at(&format!("requirement[{at}].loss"), message));
+        }
+    }
+    if !of_counts(objective) {
+        return Ok(());
+    }
+    let parts = [Some(&data.train), data.validation.as_ref(), data.test.as_ref()];
+    for samples in parts.into_iter().chain([data.reserve.as_ref()]).flatten() {
+        let Targets::Values(y) = samples.targets() else { continue };
+        if let Some(at) = y.iter().position(|y| *y < 0.0) {
+            let place = data.table.place(samples.ids()[at] as usize, data.target.column());
+            let message = format!("{place}: {} is below 0, and `poisson` is for counts", y[at]);
+            return Err(source.at("objective.loss", message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,246 @@
+//! A first problem file for a table: what `feasible init` writes.
+//!
+//! It is meant to be read and edited: what is decided stands in a key with its reason, what only its author can know
+//! is proposed in comments. Requirements are proposed, not made: which of them is right is not in the table.
+
+mod column_plan;
+mod read;
+mod requirements;
+
+use std::path::{Path, PathBuf};
+
+use feasible_data::{Cells, Column, Format, Table, TargetSpec, Task, is_hidden, visible};
+
+use crate::error::Result;
+use column_plan::{ColumnPlan, Columns};
+pub use read::read_for_starter;
+
+/// A commented problem file for a table; `file` is how it will be named in it, `format` how it was read
+/// ([`read_for_starter`]), `target` the column to predict (by default the last one).
+///
+/// # Errors
+/// A target that is not a column.
+pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>) -> Result<String> {
+    let columns = table.columns();
+    let chosen = match target {
+        Some(name) => table.column(name)?,
+        None => &columns[columns.len() - 1],
+    };
+    let labelled: Vec<u32> =
+        table.all_rows().into_iter().filter(|&row| chosen.text(row as usize).is_some()).collect();
+    let (task, note) = TargetSpec::new(&chosen.name).decide(table, &labelled)?;
+    let classes = match task {
+        Task::Classify => Some(classes(chosen)),
+        Task::Regress => None,
+    };
+    let mut text = format!(
+        "# A problem file for {} ({} rows, {} columns).\n\
+         # `feasible check` says what it means, `feasible fit` trains it.\n\n[data]\nfile = {}\n",
+        visible(file),
+        table.rows(),
+        columns.len() + table.unread().len(),
+        quoted(file),
+    );
+    text += &of_format(format);
+    let why = if target.is_none() { "   # the last column; --target names another" } else { "" };
+    text += &format!("target = {}{why}\n", quoted(&chosen.name));
+    if let Some(note) = note {
+        text += &format!("# {note}\n");
+    }
+    if let Some([(_, _), (positive, _)]) = classes.as_deref() {
+        text += &format!("positive = {}   # the category that is class 1\n", quoted(positive));
+    }
+    let unlabelled = table.rows() - labelled.len();
+    if unlabelled > 0 {
+        let name = backticked(&chosen.name);
+        text += &format!(
+            "rows = {}   # {unlabelled} rows have no target\n",
+            quoted(&format!("not ({name} is missing)"))
+        );
+    }
+    let others: Vec<&Column> = columns.iter().filter(|column| column.name != chosen.name).collect();
+    let plan = Columns::of(&others);
+    text += &of_columns(table, &plan);
+    let stratify = match &classes {
+        Some(_) => format!(", stratify = {}", quoted(&chosen.name)),
+        None => String::new(),
+    };
+    text += &format!("split = {{ validation = 0.1, test = 0.2, seed = 0{stratify} }}");
+    if let Some((rarest, rows)) = classes.iter().flatten().min_by_key(|(_, rows)| *rows)
+        && *rows * 10 < labelled.len()
+    {
+        let shown = visible(rarest);
+        text += &format!("   # '{shown}' has {rows} rows: each part gets its share");
+    }
+    text += "\n\n# The columns:\n";
+    for column in &others {
+        text += &format!("#   {}\n", glance(column));
+    }
+    for (name, holds) in table.unread() {
+        text += &format!("#   {}: {holds}, which cannot be read\n", visible(name));
+    }
+    text += "\n[model]\nkind = \"mlp\"          # or \"linear\", \"kernel\"\nhidden = [64]\n\
+             activation = \"sigmoid\" # or \"tanh\", \"relu\", \"silu\"\n\n";
+    let kept: Vec<&Column> =
+        others.iter().copied().filter(|column| !plan.is_dropped(&column.name)).collect();
+    text += &requirements::proposals(&kept, &plan, classes.as_ref().map(Vec::len));
+    text += "[training]\nrecipe = \"feasible\"\nseed = 0\n";
+    Ok(text)
+}
+
+/// What the problem file of a table is called: `people.toml` in the current directory, for `data/people.csv.gz`.
+pub fn starter_name(table: &Path) -> PathBuf {
+    let name = table.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let known = [".gz", ".zst", ".csv", ".tsv", ".txt", ".parquet"];
+    let stem = known.iter().fold(name.as_str(), |stem, end| stem.strip_suffix(end).unwrap_or(stem));
+    PathBuf::from(format!("{stem}.toml"))
+}
+
+/// The classes of a target, with their rows.
+fn classes(target: &Column) -> Vec<(String, usize)> {
+    let mut classes: Vec<(String, usize)> = Vec::new();
+    let mut of: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
+    for text in (0..target.len()).filter_map(|row| target.text(row)) {
+        *of.entry(text).or_default() += 1;
+    }
+    // In the order in which they are numbered.
+    match &target.cells {
+        Cells::Categories(categories) => {
+            classes.extend(categories.names.iter().filter_map(|name| of.remove_entry(name)));
+        }
+        Cells::Numbers(_) => {
+            classes.extend(of);
+            let number = |text: &str| text.parse::<f64>().unwrap_or(f64::NAN);
+            classes.sort_by(|a, b| number(&a.0).total_cmp(&number(&b.0)));
+        }
+    }
+    classes
+}
+
+/// `format = { … }`, if the file is not written as most are.
+fn of_format(format: &Format) -> String {
+    let usual = Format::default();
+    let mut keys = Vec::new();
+    if !format.header {
+        keys.push("header = false".to_string());
+    }
+    if format.missing != usual.missing {
+        let marks: Vec<String> = format.missing.iter().map(|mark| quoted(mark)).collect();
+        keys.push(format!("missing = [{}]", marks.join(", ")));
+    }
+    if format.decimal != usual.decimal {
+        keys.extend(format.decimal.map(|c| format!("decimal = {}", quoted(&c.to_string()))));
+    }
+    if format.duplicates != usual.duplicates {
+        keys.push("duplicates = \"number\"".to_string());
+    }
+    match keys.is_empty() {
+        true => String::new(),
+        false => format!("format = {{ {} }}   # as the cells look\n", keys.join(", ")),
+    }
+}
+
+/// The keys about columns: which are left out, which are categories, what stands for missing cells.
+fn of_columns(table: &Table, plan: &Columns<'_>) -> String {
+    let mut text = String::new();
+    let mut dropped: Vec<(&str, String)> = Vec::new();
+    for (name, holds) in table.unread() {
+        dropped.push((name, format!("{holds} cannot be read")));
+    }
+    for (column, plan) in &plan.each {
+        if let ColumnPlan::Drop(why) = plan {
+            dropped.push((&column.name, why.clone()));
+        }
+    }
+    let list = |names: &mut dyn Iterator<Item = &str>| -> String {
+        names.map(quoted).collect::<Vec<_>>().join(", ")
+    };
+    if dropped.is_empty() {
+        text += "# drop = [\"id\"]       # columns the model must not see\n";
+    } else {
+        text += &format!("drop = [{}]\n", list(&mut dropped.iter().map(|(name, _)| *name)));
+        for (name, why) in &dropped {
+            text += &format!("#   {}: {why}\n", visible(name));
+        }
+    }
+    let codes = || plan.named(|plan| matches!(plan, ColumnPlan::Codes));
+    if codes().next().is_some() {
+        text += &format!(
+            "categorical = [{}]   # whole numbers that look like codes, not quantities\n",
+            list(&mut codes())
+        );
+    }
+    if plan.any_missing {
+        text +=
+            "missing = \"impute\"     # or \"category\": one of its own; \"reject\": an error\n";
+    }
+    let sparse = || plan.each.iter().filter(|(_, plan)| matches!(plan, ColumnPlan::Sparse(_)));
+    if sparse().next().is_some() {
+        let keys: Vec<String> = sparse()
+            .map(|(column, _)| format!("{} = \"category\"", quoted(&column.name)))
+            .collect();
+        text += &format!("missing_in = {{ {} }}\n", keys.join(", "));
+        for (column, plan) in sparse() {
+            if let ColumnPlan::Sparse(share) = plan {
+                text += &format!(
+                    "#   {}: {share} % missing; that a cell is missing is an input of its own\n",
+                    visible(&column.name)
+                );
+            }
+        }
+    }
+    if plan.any_text {
+        text += "unseen = \"other\"       # categories the training rows lack; \"error\" refuses them\n";
+    }
+    text
+}
+
+/// A basic string in one line, hidden characters escaped: it may stand in a comment.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if is_hidden(c) => out += &format!("\\U{:08X}", u32::from(c)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// A column's name in an expression.
+fn backticked(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+fn glance(column: &Column) -> String {
+    let missing = match column.missing() {
+        0 => String::new(),
+        n => format!(", {n} missing"),
+    };
+    let name = visible(&column.name);
+    match &column.cells {
+        Cells::Numbers(_) if column.missing() == column.len() => {
+            format!("{name}: no cell has a value")
+        }
+        Cells::Numbers(values) => {
+            let known = || values.iter().filter(|x| !x.is_nan());
+            let (low, high) =
+                (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
+            format!("{name}: numbers from {low} to {high}{missing}")
+        }
+        Cells::Categories(categories) => {
+            let line = |category: &String| -> String {
+                visible(&category.chars().take(40).collect::<String>()).into_owned()
+            };
+            let shown: Vec<String> = categories.names.iter().take(8).map(line).collect();
+            let more = if categories.names.len() > 8 { ", …" } else { "" };
+            format!(
+                "{name}: {} categories: {}{more}{missing}",
+                categories.names.len(),
+                shown.join(", ")
+            )
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What a problem file without `[training]` gets: the recipe must fit tables that nobody here chose.
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
+
+use std::fmt::Write;
+
+use feasible::{Purpose, Stream};
+use feasible_data::{Format, Table};
+use feasible_problem::{Plan, ProblemSource};
+use feasible_run::{Interrupt, Memory, Summary, fit_in};
+
+/// Two normal inputs, a group, and y = (3a − 2b + noise) · scale + offset.
+fn numbers(rows: usize, scale: f64, offset: f64) -> Table {
+    let mut stream = Stream::new(5, Purpose::Initial, 0, 0);
+    let mut csv = String::from("a,b,group,y\n");
+    for i in 0..rows {
+        // Sums of twelve uniform numbers are as good as normal.
+        let mut normal = || (0..12).map(|_| stream.uniform()).sum::<f64>() - 6.0;
+        let (a, b, noise) = (normal(), normal(), normal());
+        let y = (3.0 * a - 2.0 * b + 0.5 * noise) * scale + offset;
+        let group = if i % 3 == 0 { "small" } else { "large" };
+        writeln!(csv, "{a},{b},{group},{y:e}").unwrap();
+    }
+    Table::from_bytes("numbers", csv.as_bytes(), &Format::default()).unwrap()
+}
+
+fn plan(table: Table, text: &str) -> Plan {
+    Plan::with_table(&ProblemSource::new("numbers.toml", text), table).unwrap()
+}
+
+fn summary(plan: &Plan) -> Summary {
+    let run = fit_in(plan, &Memory::new(), &Interrupt::new(), &|_| {}).unwrap();
+    run.summary.unwrap()
+}
+
+#[test]
+fn a_number_is_learned_in_any_unit() {
+    let of = |scale: f64, offset: f64| {
+        let text = "[data]\ntarget = \"y\"\n";
+        let found = summary(&plan(numbers(400, scale, offset), text));
+        found.test.unwrap().rmse.unwrap() / scale
+    };
+    // Noise of 0.5 is what no model can predict; the deviation of y is 3.6.
+    let usual = of(1.0, 0.0);
+    assert!(usual < 1.0, "{usual}");
+    for (scale, offset) in [(1e-6, 0.0), (1e5, 3e6), (1e-3, 1.0)] {
+        let other = of(scale, offset);
+        // Single precision of targets and outputs changes the path a little.
+        assert!((other - usual).abs() < 0.1 * usual, "{scale}: {other} instead of {usual}");
+    }
+}
+
+#[test]
+fn a_requirement_is_met_in_any_unit() {
+    let of = |scale: f64| {
+        let limit = 0.5 * scale * scale;
+        let text = format!(
+            "[data]\ntarget = \"y\"\n[[requirement]]\nname = \"small\"\nloss = \"squared\"\nwhere = \"group == 'small'\"\nat_most = {limit:e}\n"
+        );
+        let found = summary(&plan(numbers(1200, scale, 0.0), &text));
+        assert!(found.train.met, "{scale}: {:?}", found.train.requirements);
+        found.train.requirements[0].value.unwrap() / (scale * scale)
+    };
+    let usual = of(1.0);
+    for scale in [1e-4, 1e4] {
+        let other = of(scale);
+        assert!((other - usual).abs() < 0.2 * usual, "{scale}: {other} instead of {usual}");
+    }
+}
+
+#[test]
+fn validation_rows_are_taken_where_the_file_names_none() {
+    let parts = |rows: usize, text: &str| {
+        let plan = plan(numbers(rows, 1.0, 0.0), &format!("[data]\ntarget = \"y\"\n{text}"));
+        let split = &plan.data().split;
+        (split.train.len(), split.validation.len(), split.test.len())
+    };
+    assert_eq!(parts(1000, ""), (640, 160, 200));
+    assert_eq!(parts(1000, "split = { test = 0.5 }\n"), (400, 100, 500));
+    assert_eq!(parts(1000, "split = { test = 0.5, validation = 0.0 }\n"), (500, 0, 500));
+    assert_eq!(parts(1000, "split = { test = 0.5, validation = 0.1 }\n"), (400, 100, 500));
+    assert_eq!(parts(100, ""), (80, 0, 20));
+    for settings in ["recipe = \"paper\"", "learner = \"exact\"", "keep = \"last\""] {
+        let exact = settings.contains("exact");
+        let model = if exact { "[model]\nkind = \"linear\"\n" } else { "" };
+        let text = format!("{model}[training]\n{settings}\n");
+        assert_eq!(parts(1000, &text), (800, 0, 200), "{settings}");
+    }
+    // Test rows do not depend on whether rows are taken for validation.
+    let test = |text: &str| {
+        let plan = plan(numbers(500, 1.0, 0.0), &format!("[data]\ntarget = \"y\"\n{text}"));
+        plan.data().split.test.clone()
+    };
+    assert_eq!(test(""), test("[training]\nrecipe = \"paper\"\n"));
+}
+
+#[test]
+fn training_ends_when_its_seconds_are_over() {
+    let text =
+        "[data]\ntarget = \"y\"\n[training]\nepochs = 1000000\npatience = 0\nseconds = 0.2\n";
+    let found = summary(&plan(numbers(400, 1.0, 0.0), text));
+    assert!(found.epochs < 1_000_000, "{}", found.epochs);
+    assert!(found.test.unwrap().rmse.unwrap() < 4.0);
+}
+
+#[test]
+fn taking_validation_rows_makes_no_category_unknown() {
+    let mut csv = String::from("city,y\n");
+    for i in 0..300 {
+        writeln!(csv, "c{},{}", i / 2, ["no", "yes"][i % 2]).unwrap();
+    }
+    let table = Table::from_bytes("cities", csv.as_bytes(), &Format::default()).unwrap();
+    let plan = plan(table, "[data]\ntarget = \"y\"\nsplit = { test = 0.0 }\n");
+    assert_eq!(plan.data().split.validation.len(), 60);
+}

@@ -1,0 +1,90 @@
+//! Margins that are learned from validation rows.
+//!
+//! A requirement that is met on the training rows may be missed on others: θ was fitted to the former. How much it
+//! misses can be seen on rows that θ was not fitted to. With v and t the violation of an average requirement on
+//! validation and training rows, the dual steps see t + m instead of t, where m follows
+//!
+//! $$ m \leftarrow (1 - \alpha)\, m + \alpha\, \min\{[v - t]_+, \bar m\} $$
+//!
+//! after every epoch. Where m has settled, a violation of t + m = 0 is one of v = 0: the multiplier answers to the
+//! validation rows while θ never sees them (Cotter et al. 2019 drive multipliers by a second sample for the same
+//! reason; one number per requirement is all that is fitted to it). A validation problem with limits that are stricter than
+//! stated, by what chance may add on future rows, makes v larger by that much, and m with it.
+//!
+//! The caller says what m̄ of each requirement is: less than the limit leaves, so that a model that meets the stricter one
+//! can exist, and 0 where the validation rows are too few to tell anything. Pointwise requirements have
+//! multipliers of training rows only, and learn none.
+
+use crate::measurement::{Measurement, Violations};
+use crate::problem::Problem;
+use crate::requirement::{Kind, Requirement};
+
+/// α: an epoch's share of the margin.
+const SHARE: f64 = 0.3;
+
+/// The margins after an epoch that measured these violations; `most` are m̄.
+pub(crate) fn learned(
+    before: &[f64],
+    problem: &Problem,
+    most: &[f64],
+    training: &Measurement,
+    validation: &Measurement,
+) -> Vec<f64> {
+    let of = |i: usize, requirement: &Requirement, on: [&Violations; 2]| {
+        if requirement.kind() != Kind::Average {
+            return 0.0;
+        }
+        let before = before.get(i).copied().unwrap_or(0.0);
+        // A violation that is no number says nothing.
+        if on.iter().any(|violations| violations.measured.iter().any(|s| !s.is_finite())) {
+            return before;
+        }
+        let gap = (on[1].worst() - on[0].worst()).clamp(0.0, most[i]);
+        before + SHARE * (gap - before)
+    };
+    let pairs = training.violations.iter().zip(&validation.violations);
+    let each = problem.requirements().iter().zip(pairs).enumerate();
+    each.map(|(i, (requirement, (training, validation)))| {
+        of(i, requirement, [training, validation])
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reduce::Elsewhere;
+    use crate::{Inputs, Loss, Population, Samples, Targets};
+
+    #[test]
+    fn a_margin_moves_towards_the_gap_and_no_further_than_it_may() {
+        let inputs = Inputs::new(vec![0.0, 1.0], 1).unwrap();
+        let samples = Samples::new(inputs, Targets::Values(vec![0.0, 1.0])).unwrap();
+        let everyone = Population::new(samples);
+        let problem = Problem::minimise(&everyone, Loss::Squared)
+            .subject_to(Requirement::average("mean", &everyone, Loss::Squared).at_most(1.0))
+            .subject_to(Requirement::pointwise("each", &everyone, Loss::Squared).at_most(1.0))
+            .check()
+            .unwrap();
+        let measured = |violation: f64| {
+            let violations = |measured| Violations {
+                measured,
+                surrogate: None,
+                margin: 0.0,
+                elsewhere: Elsewhere::default(),
+            };
+            let violations = vec![violations(vec![violation]), violations(vec![violation; 2])];
+            Measurement { objective: 0.0, surrogate: None, penalty: 0.0, violations }
+        };
+        let after = |before: &[f64], training: f64, validation: f64| {
+            learned(before, &problem, &[0.5, 0.5], &measured(training), &measured(validation))
+        };
+        let close = |found: Vec<f64>, average: f64| {
+            assert!((found[0] - average).abs() < 1e-12 && found[1] == 0.0, "{found:?} {average}");
+        };
+        close(after(&[], -0.1, 0.1), 0.3 * 0.2);
+        close(after(&[0.2, 0.0], -0.1, -0.2), 0.7 * 0.2);
+        close(after(&[0.5, 0.0], 0.0, 9.0), 0.5);
+        close(after(&[0.2, 0.0], 0.0, f64::NAN), 0.2);
+    }
+}
