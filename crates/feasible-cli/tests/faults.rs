@@ -213,6 +213,33 @@ fn signal(id: u32, name: &str) {
     assert!(Command::new("kill").args([name, &id.to_string()]).status().unwrap().success());
 }
 
+/// Stops all threads of a process, if it has not ended. The signal only asks: a thread may be in the middle of a write, and a
+/// directory read before every thread has stopped changes by itself.
+fn stop(id: u32) -> bool {
+    signal(id, "-STOP");
+    if !Path::new("/proc/self/task").exists() {
+        std::thread::sleep(Duration::from_millis(500));
+        return true;
+    }
+    let states = || -> Option<Vec<String>> {
+        let tasks = std::fs::read_dir(format!("/proc/{id}/task")).ok()?;
+        let status = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("stat"));
+        // The state follows the name, which is in parentheses and may hold spaces.
+        let state = |stat: String| stat.rsplit(") ").next().unwrap_or("").chars().take(1).collect();
+        tasks.map(|task| status(task.ok()?).ok().map(state)).collect()
+    };
+    let mut ended = false;
+    wait_for("the first program to stop", || match states() {
+        Some(states) if states.iter().any(|state| state == "Z" || state == "X") => {
+            ended = true;
+            true
+        }
+        Some(states) => !states.is_empty() && states.iter().all(|state| state == "T"),
+        None => false,
+    });
+    !ended
+}
+
 #[test]
 fn of_two_programs_on_one_directory_the_second_is_refused_and_takes_nothing_away() {
     let scratch = Scratch::under(&place());
@@ -232,8 +259,7 @@ fn of_two_programs_on_one_directory_the_second_is_refused_and_takes_nothing_away
     let mut first = scratch.command(&fit("several"));
     let mut first = first.stdout(Stdio::null()).spawn().unwrap();
     wait_for("the first seed", || scratch.path("several/seed-0/summary.json").exists());
-    signal(first.id(), "-STOP");
-    let running = first.try_wait().unwrap().is_none();
+    let running = stop(first.id()) && first.try_wait().unwrap().is_none();
     let before = tree(&scratch.path("several"));
     let sweep = ["sweep", "problem.toml", "--requirement", "gender", "--limits", "0.5"];
     for second in [
