@@ -65,6 +65,9 @@ pub struct Clause {
     pub margin: f64,
     /// How much stricter it must be met in training so that a reserve will certify it.
     pub room: f64,
+    /// Left to the threshold of the decisions, not trained: by how much stricter it must be on the validation rows that choose
+    /// it.
+    pub by_threshold: Option<f64>,
     /// Whether it is as it is trained: a precision is then weighed so that its violations are of about the size of
     /// those of the ratio.
     pub trained: bool,
@@ -405,6 +408,7 @@ impl Clause {
                     size: 1.0,
                     margin: spec.margin.unwrap_or(0.0) * bound.limit().abs(),
                     room: 0.0,
+                    by_threshold: None,
                     trained: false,
                 });
             }
@@ -413,9 +417,17 @@ impl Clause {
     }
 
     /// As it is trained: the limit stricter by the room, which counts towards the margin, and against the
-    /// cheaper adversary.
+    /// cheaper adversary. What is left to the threshold asks nothing of the training: a limit that every rate is within.
     #[must_use]
     pub fn tightened(&self) -> Self {
+        if self.by_threshold.is_some() {
+            let bound = match self.bound {
+                Bound::AtMost(_) => Bound::AtMost(1.0),
+                Bound::AtLeast(_) => Bound::AtLeast(0.0),
+            };
+            let (margin, room, start) = (0.0, 0.0, 0.0);
+            return Self { bound, margin, room, start, trained: true, ..self.clone() };
+        }
         let (adversary, trained_against) = (self.trained_against.clone(), None);
         if let Some(Loss::FalseDiscovery { .. }) = self.measure {
             // The average is of the share against this very limit: only a margin can make it stricter.

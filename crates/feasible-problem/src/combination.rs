@@ -19,6 +19,17 @@ pub(crate) fn check_decision(
 ) -> Result<()> {
     let Some(decision) = &spec.decision else { return Ok(()) };
     let wrong = |key: &str, message: &str| Err(source.at(key, message));
+    if let Some(threshold) = decision.threshold {
+        return match (threshold == 0.5, &decision.per) {
+            (true, None) => Ok(()),
+            (true, Some(_)) => wrong("decision.per", "has no effect beside `threshold`. Remove one of them"),
+            (false, _) => {
+                let message = "only 0.5 can be given, where the more probable class is predicted; leave it out \
+                               for one that is chosen on the validation rows";
+                wrong("decision.threshold", message)
+            }
+        };
+    }
     match data.target.classes().map(<[String]>::len) {
         Some(2) => {}
         Some(_) => return wrong("decision", "a threshold is between two classes: leave it out"),

@@ -52,11 +52,14 @@ impl Plan {
             let points = grouped(requirement.terms()[0].population().points());
             writeln!(out, "{lead:<18}{}", visible(&sentence(clause)))?;
             writeln!(out, "{:<18}  '{}', {points} points", "", clause.name)?;
-            if requirement.is_always_met(self.model().output_width()) {
+            if clause.by_threshold.is_some() {
+                let note = "left to the threshold of the decisions; training does not see it";
+                writeln!(out, "{:<18}  {note}", "")?;
+            } else if requirement.is_always_met(self.model().output_width()) {
                 writeln!(out, "{:<18}  note: every model meets it, whatever the data", "")?;
             }
         }
-        if let Some(decision) = &self.spec().decision {
+        if let Some(decision) = self.spec().decision.as_ref().filter(|spec| spec.chooses()) {
             let rows = grouped(self.data().split.validation.len());
             let each = match &decision.per {
                 Some(column) => format!(", one for each {}", visible(column)),
@@ -313,5 +316,5 @@ fn sentence(clause: &Clause) -> String {
             format!("E[ {loss}{views}{here} ] − E[ {loss}{views}{there} ] {symbol} {limit}")
         }
     };
-    if stricter == 0.0 { sentence } else { format!("{sentence} (training limit {trained})") }
+    if stricter == 0.0 || clause.by_threshold.is_some() { sentence } else { format!("{sentence} (training limit {trained})") }
 }

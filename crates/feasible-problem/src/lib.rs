@@ -48,6 +48,7 @@ pub mod settings;
 pub mod spec;
 pub mod starter;
 pub mod text;
+pub mod threshold;
 pub mod units;
 
 pub use feasible_nn::Level;

@@ -36,6 +36,7 @@ use crate::spec::{
     CertifySpec, DataSpec, Keep, LearnerName, Margins, ModelKind, ProblemSource, RequirementSpec,
     Spec, effect,
 };
+use crate::threshold;
 use crate::units::OutputUnits;
 
 /// A checked plan. See the [module](self).
@@ -258,6 +259,8 @@ impl Plan {
             requirements: clauses.len(),
             width: model.output_width(),
         };
+        threshold::leave(&mut spec, &training, &data, &mut clauses, sample)
+            .map_err(|error| at_clause(source, error))?;
         let most_learned = RefCell::new(vec![0.0; clauses.len()]);
         let sampled_training = || {
             let (rows, unknown) = (&data.split.train, UnknownCategories::Reject);
@@ -286,7 +289,7 @@ impl Plan {
                 let mut tightened = clause.tightened();
                 let mut requirement =
                     tightened.on(&mut sampled).map_err(|e| at_clause(source, e))?;
-                if part == "validation" {
+                if part == "validation" && clause.by_threshold.is_none() {
                     // Room for a certificate is room for rows to come.
                     let ahead = if clause.room > 0.0 { 0.0 } else { sample.ahead };
                     let of = Sample { ahead, ..sample };

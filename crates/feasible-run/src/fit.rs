@@ -515,7 +515,8 @@ fn evaluate<'a>(
             };
             subject.on("evaluation", &mut sampled)
         };
-    let decision = match (&plan.spec().decision, &data.validation) {
+    let chooses = plan.spec().decision.as_ref().filter(|spec| spec.chooses());
+    let decision = match (chooses, &data.validation) {
         (Some(spec), Some(validation)) => {
             let rows = &data.split.validation;
             let keeping = Subject { keeps_views: true, ..undecided.clone() };

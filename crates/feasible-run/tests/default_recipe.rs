@@ -112,3 +112,57 @@ fn taking_validation_rows_makes_no_category_unknown() {
     let plan = plan(table, "[data]\ntarget = \"y\"\nsplit = { test = 0.0 }\n");
     assert_eq!(plan.data().split.validation.len(), 60);
 }
+
+/// Two overlapping classes, one positive in four: the better of two inputs tells a good part of them apart.
+fn overlapping(rows: usize) -> Table {
+    let mut stream = Stream::new(9, Purpose::Initial, 0, 0);
+    let mut csv = String::from("a,b,ill\n");
+    for i in 0..rows {
+        let mut normal = || (0..12).map(|_| stream.uniform()).sum::<f64>() - 6.0;
+        let ill = i % 4 == 0;
+        let a = normal() + if ill { 1.2 } else { 0.0 };
+        writeln!(csv, "{a},{},{}", normal(), if ill { "yes" } else { "no" }).unwrap();
+    }
+    Table::from_bytes("overlapping", csv.as_bytes(), &Format::default()).unwrap()
+}
+
+#[test]
+fn one_rate_is_left_to_the_threshold_and_costs_no_probability() {
+    let text = "[data]\ntarget = \"ill\"\npositive = \"yes\"\nsplit = { test = 0.4 }\n";
+    let floor = "[[requirement]]\nname = \"found\"\nrate = \"recall\"\nat_least = 0.8\n";
+    let free = summary(&plan(overlapping(2000), text)).test.unwrap();
+    let left = summary(&plan(overlapping(2000), &format!("{text}{floor}")));
+    let decision = left.decision.clone().unwrap();
+    assert!(decision.threshold < 0.4 && decision.met, "{decision:?}");
+    let test = left.test.unwrap();
+    assert!(test.met && test.requirements[0].value.unwrap() >= 0.8, "{:?}", test.requirements);
+    // The probabilities are those of a training that knows no floor. By lot a third of the rows would be selected in vain; a
+    // network with that recall at a threshold of 1/2 has a cross-entropy near that of a constant.
+    assert!((test.objective - free.objective).abs() < 0.005, "{} {}", test.objective, free.objective);
+    assert!(test.accuracy.unwrap() > 0.6, "{:?}", test.accuracy);
+    assert_eq!(left.train.requirements[0].multiplier, Some(0.0));
+    // As asked for, by training alone.
+    let trained = format!("{text}{floor}[decision]\nthreshold = 0.5\n");
+    let trained = summary(&plan(overlapping(2000), &trained));
+    assert!(trained.decision.is_none());
+    assert!(trained.train.requirements[0].multiplier > Some(0.0));
+}
+
+#[test]
+fn a_rate_is_trained_where_a_threshold_cannot_do_it_alone() {
+    let of = |text: &str| {
+        let data = "[data]\ntarget = \"ill\"\npositive = \"yes\"\n";
+        plan(overlapping(1000), &format!("{data}{text}")).spec().decision.is_some()
+    };
+    let floor = "[[requirement]]\nname = \"found\"\nrate = \"recall\"\nat_least = 0.8\n";
+    assert!(of(floor));
+    assert!(of(&floor.replace("at_least", "where = \"a > 0\"\nat_least")));
+    let ceiling = "[[requirement]]\nname = \"alarms\"\nrate = \"fpr\"\nat_most = 0.4\n";
+    assert!(of(ceiling));
+    assert!(!of(&format!("{floor}{ceiling}")), "two rates");
+    assert!(!of(&floor.replace("at_least", "start = 1.0\nat_least")), "a multiplier is asked for");
+    assert!(!of(&floor.replace("recall", "precision")), "a ratio over predictions");
+    assert!(!of(&format!("{floor}[training]\nrecipe = \"paper\"\n")), "the paper's settings");
+    // A threshold that meets the floor on the training rows is none that was chosen on others.
+    assert!(!of(&format!("split = {{ validation = 0 }}\n{floor}")), "no validation rows");
+}

@@ -263,8 +263,8 @@ impl Walk {
         }
         let sign = requirement.sense().sign();
         let first = &requirement.terms()[0];
-        let stricter =
-            clause.margin.max(clause.room) * clause.weight_of_discoveries(first.population());
+        let stricter = clause.margin.max(clause.room).max(clause.by_threshold.unwrap_or(0.0))
+            * clause.weight_of_discoveries(first.population());
         let limit = match requirement.sense() {
             Sense::AtMost => requirement.limit().of(0),
             Sense::AtLeast => -requirement.limit().of(0),

@@ -1,0 +1,83 @@
+//! A rate that is met by the threshold of the decisions, rather than by training.
+//!
+//! Cross-entropy asks for probabilities, a rate is of decisions. Where the positive class is predicted above a threshold t, the
+//! problem over θ *and* t
+//!
+//! $$ \min_{\theta,\, t} \; E[\ell(f_\theta(x), y)] \quad \text{subject to} \quad P(p_\theta(x) > t \mid y = 1) \ge c $$
+//!
+//! separates when the rate is the only requirement on decisions: θ is as without it, and a t that meets it always exists. At t = 1/2 instead, the
+//! multiplier of the rate can only make all probabilities wrong by as much as the rate asks for, and on a table whose classes overlap the best
+//! such model is hardly better than a constant. So one rate of one group of rows is left to the threshold, which is chosen on
+//! the validation rows, stricter by what [chance](crate::generalise) may add on the rows to come. Differences between
+//! groups, several rates, and precisions are trained.
+
+use feasible::Loss;
+use feasible_data::UnknownCategories;
+
+use crate::clause::Clause;
+use crate::data::Data;
+use crate::error::Result;
+use crate::generalise::{Sample, allowance};
+use crate::rate::Among;
+use crate::recipe;
+use crate::sampled_table::SampledTable;
+use crate::settings::{LearnerSettings, TrainingSettings};
+use crate::spec::{DecisionSpec, Margins, RequirementKind, Spec};
+
+/// Leaves the rate of a problem to the threshold, if it is the one requirement on decisions.
+///
+/// # Errors
+/// Those of [`Clause::on`].
+pub(crate) fn leave(
+    spec: &mut Spec,
+    training: &TrainingSettings,
+    data: &Data,
+    clauses: &mut [Clause],
+    of: Sample,
+) -> Result<()> {
+    let first_order = matches!(training.learner, LearnerSettings::FirstOrder(_));
+    let learns = training.margins == Margins::Learned && recipe::takes_validation(&spec.training);
+    let two = data.target.classes().is_some_and(|classes| classes.len() == 2);
+    let chooses = spec.decision.as_ref().is_none_or(DecisionSpec::chooses);
+    let Some(validation) = data.validation.as_ref().filter(|_| first_order && learns && two && chooses)
+    else {
+        return Ok(());
+    };
+    let judged = |clause: &Clause| {
+        clause.measure.as_ref().unwrap_or(&clause.loss).is_of_decisions() || clause.adversary.is_some()
+    };
+    let mut decided = clauses.iter_mut().filter(|clause| judged(clause));
+    let (Some(clause), None) = (decided.next(), decided.next()) else { return Ok(()) };
+    let own = &spec.requirements[clause.from];
+    let plain = clause.kind == RequirementKind::Average
+        && matches!(clause.measure, Some(Loss::Selected { .. }))
+        && clause.against.is_none()
+        && clause.change.is_none()
+        && clause.adversary.is_none()
+        // Settings of its multiplier ask for one.
+        && own.dual.is_none()
+        && own.start.is_none();
+    if !plain {
+        return Ok(());
+    }
+    let mut sampled = SampledTable::new(
+        &data.table,
+        &data.split.validation,
+        validation,
+        &data.encoder,
+        UnknownCategories::Reject,
+    );
+    let Some(stated) = clause.on(&mut sampled)? else { return Ok(()) };
+    let class = match clause.class {
+        Some(Among::Class(class)) => Some(class),
+        Some(Among::Others(_)) | None => None,
+    };
+    let ahead = if clause.room > 0.0 { 0.0 } else { of.ahead };
+    let allowed = allowance(&stated, class, Sample { ahead, ..of });
+    if allowed.is_chance {
+        return Ok(());
+    }
+    clause.by_threshold = Some(allowed.on_validation);
+    spec.decision.get_or_insert_default();
+    Ok(())
+}
