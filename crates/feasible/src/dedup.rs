@@ -265,11 +265,14 @@ fn hash(key: &[u32]) -> u64 {
     hasher.finish()
 }
 
-fn target_bits(target: Target) -> u32 {
-    match target {
-        Target::Class(class) => class,
-        Target::Value(value) => value.to_bits(),
-    }
+/// A target to the bit: a class, or numbers.
+fn target_bits(target: Target<'_>) -> impl Iterator<Item = u32> {
+    let (class, numbers) = match target {
+        Target::Class(class) => (Some(class), &[][..]),
+        Target::Value(value) => (Some(value.to_bits()), &[][..]),
+        Target::Vector(values) => (None, values),
+    };
+    class.into_iter().chain(numbers.iter().map(|y| y.to_bits()))
 }
 
 fn hash_of(samples: &Samples, shifts: &[&Shift], row: usize) -> u64 {
@@ -278,7 +281,7 @@ fn hash_of(samples: &Samples, shifts: &[&Shift], row: usize) -> u64 {
     for x in samples.inputs().dense_row(row) {
         x.to_bits().hash(&mut hasher);
     }
-    target_bits(samples.targets().get(row)).hash(&mut hasher);
+    target_bits(samples.targets().get(row)).for_each(|bits| bits.hash(&mut hasher));
     for shift in shifts {
         for (column, delta) in shift.row(row) {
             (column, delta.to_bits()).hash(&mut hasher);
@@ -295,7 +298,7 @@ fn are_alike(samples: &Samples, shifts: &[&Shift], a: usize, b: usize) -> bool {
     };
     inputs.hot(a) == inputs.hot(b)
         && bits(a).eq(bits(b))
-        && target_bits(samples.targets().get(a)) == target_bits(samples.targets().get(b))
+        && target_bits(samples.targets().get(a)).eq(target_bits(samples.targets().get(b)))
         && shifts.iter().all(|shift| changes(shift))
 }
 
