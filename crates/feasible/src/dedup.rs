@@ -306,7 +306,7 @@ fn are_alike(samples: &Samples, shifts: &[&Shift], a: usize, b: usize) -> bool {
 mod tests {
     use super::*;
     use crate::rho;
-    use crate::samples::Targets;
+    use crate::samples::{Targets, Vectors};
 
     fn samples() -> Samples {
         // Rows 0, 2 and 5 agree; row 3 has the same inputs and another target.
@@ -328,6 +328,15 @@ mod tests {
         assert_eq!(alike.cuts, [0, 5, 6]);
         // (1, 0), (0, 1), and flipped (0, 0), (1, 1): four inputs for six questions, too many.
         assert!(alike.pool.is_none());
+    }
+
+    #[test]
+    fn rows_of_a_kind_agree_in_every_number_of_a_target() {
+        let inputs = Inputs::new(vec![1.0; 4], 1).unwrap();
+        let y = Vectors::new(vec![1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 2.0, 2.0], 2).unwrap();
+        let samples = Samples::new(inputs, Targets::Vectors(y)).unwrap();
+        let alike = Dedup::of(&samples, &[0, 1, 2, 3], &[], 4).unwrap();
+        assert_eq!(alike.kind_of_row, [0, 1, 0, 2]);
     }
 
     #[test]
