@@ -161,7 +161,7 @@ fn a_requirement_is_of_all_numbers_or_of_one_in_its_units() {
         "y = (weight, waist, pulse), 3 numbers",
         "the loss is the mean over the targets, each in units of its standard deviation on the training rows: weight 22",
         "absolute error of pulse",
-        "squared error of weight (bounded by 1e8)",
+        "squared error of weight (bounded by 100000000)",
     ] {
         assert!(described.contains(words), "no '{words}' in {described}");
     }
@@ -188,6 +188,20 @@ fn a_requirement_is_of_all_numbers_or_of_one_in_its_units() {
     // Losses are computed in single precision.
     assert!((values[1] - pulse).abs() < 1e-4 * pulse, "{} instead of {pulse}", values[1]);
     assert!((values[2] - weight).abs() < 1e-4 * weight, "{} instead of {weight}", values[2]);
+}
+
+#[test]
+fn bounded_losses_of_several_numbers_are_certified() {
+    let text = format!(
+        "{TARGETS}split = {{ test = 0.4 }}\n[[requirement]]\nname = \"all\"\nloss = \"squared\"\nbound = 4.0\nat_most = 0.4\n\
+         [[requirement]]\nname = \"waist\"\nloss = \"absolute\"\nof = \"waist\"\nbound = 4.0\nat_most = 0.1\n"
+    );
+    let found = summary(&plan(&gym(2000, SCALES), &text));
+    let text = found.certificate.unwrap_or_else(|| panic!("{:?}", found.no_certificate)).to_text();
+    let named = "the expected squared error of weight, waist, pulse (in deviations) (bounded by 4) is at most";
+    assert!(text.contains(named) && text.contains("CERTIFIED"), "{text}");
+    // Noise alone is 0.4 on average.
+    assert!(text.contains("VIOLATED"), "{text}");
 }
 
 #[test]
