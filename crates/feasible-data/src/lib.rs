@@ -95,6 +95,6 @@ pub use preprocessing::{
 pub use samples::{samples, samples_out};
 pub use split::{ByColumn, Fractions, Split};
 pub use table::Table;
-pub use target::{TargetEncoder, TargetSpec, Task};
+pub use target::{TargetColumns, TargetCoordinate, TargetEncoder, TargetSpec, Task, moments};
 pub use visible::{is_hidden, visible, visible_lines};
 pub use weight::{ClassWeights, SampleWeights};

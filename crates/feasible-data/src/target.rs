@@ -1,4 +1,4 @@
-//! What is to be predicted: a class or a number, from a column of the table.
+//! What is to be predicted: a class or a number, from a column of the table; or several numbers, from as many columns.
 //!
 //! Two classes are numbered so that the positive category is class 1; without a positive category,
 //! and with more classes, categories are numbered in sorted order (as numbers if all are numbers). A
@@ -17,10 +17,13 @@
 //! assert_eq!(target.transform(&table, &[1, 0])?, Targets::Classes(vec![1, 0]));
 //! # Ok::<(), feasible_data::Error>(())
 //! ```
+//!
+//! Of several numbers each is a [`TargetCoordinate`], with its deviation on the training rows, in which losses of all of them
+//! together count it.
 
 use std::collections::BTreeMap;
 
-use feasible::Targets;
+use feasible::{Targets, Vectors};
 use serde::{Deserialize, Serialize};
 
 use crate::codes::Codes;
@@ -37,12 +40,35 @@ pub const LEAST_ROWS: usize = 5;
 /// Up to this many different whole numbers, that they are not taken for labels is worth a note.
 const DOUBTFUL: usize = 50;
 
+/// The columns to predict, as a user writes them: `"price"`, or `["x", "y"]`, several numbers together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected the name of a column, or a list of names")]
+pub enum TargetColumns {
+    /// One.
+    One(String),
+    /// A list.
+    Several(Vec<String>),
+}
+
+impl TargetColumns {
+    /// Their names.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Several(names) => names,
+        }
+    }
+}
+
 /// The target as a user writes it. See the [module](self).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetSpec {
-    /// The column.
+    /// The column, or the first of several.
     pub column: String,
+    /// The other columns, of numbers as the first, where several are predicted together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
     /// The category that is class 1, where there are two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positive: Option<String>,
@@ -68,7 +94,15 @@ impl TargetSpec {
     /// A column, all else by default.
     pub fn new(column: &str) -> Self {
         let column = column.to_string();
-        Self { column, positive: None, group: BTreeMap::new(), task: None }
+        let others = Vec::new();
+        Self { column, others, positive: None, group: BTreeMap::new(), task: None }
+    }
+
+    /// Several columns of numbers, predicted together.
+    #[must_use]
+    pub fn and(mut self, others: &[String]) -> Self {
+        self.others.extend_from_slice(others);
+        self
     }
 
     /// The category that is class 1.
@@ -99,6 +133,9 @@ impl TargetSpec {
     /// An unknown column.
     pub fn decide(&self, table: &Table, rows: &[u32]) -> Result<(Task, Option<String>)> {
         let column = table.column(&self.column)?;
+        if !self.others.is_empty() {
+            return Ok((self.task.unwrap_or(Task::Regress), None));
+        }
         if let Some(task) = self.task {
             return Ok((task, None));
         }
@@ -165,7 +202,33 @@ pub struct TargetEncoder {
     /// Old category → the class it is grouped into.
     #[serde(default)]
     groups: BTreeMap<String, String>,
+    /// Where several numbers are predicted, all of them; the first is that of `column`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    coordinates: Vec<TargetCoordinate>,
 }
+
+/// One of several numbers that are predicted together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetCoordinate {
+    /// The column.
+    pub column: String,
+    /// Its standard deviation on the training rows; 1 if it never changes.
+    pub deviation: f64,
+}
+
+/// Mean and standard deviation of some numbers; the deviation is 1 where it is but rounding of the mean.
+pub fn moments(values: impl Iterator<Item = f32> + Clone) -> (f64, f64) {
+    let count = values.clone().count().max(1) as f64;
+    let mean = values.clone().map(|y| f64::from(y) / count).sum::<f64>();
+    let squares = values.map(|y| (f64::from(y) - mean).powi(2) / count).sum::<f64>();
+    let deviation = squares.sqrt();
+    let varies = deviation > 1e-12 * mean.abs() && deviation.is_normal();
+    (mean, if varies { deviation } else { 1.0 })
+}
+
+/// Deviations by which numbers can be divided in single precision, and the quotients squared.
+const DEVIATIONS: std::ops::RangeInclusive<f64> = 1e-18..=1e18;
 
 impl TargetEncoder {
     /// Fits the target to training rows.
@@ -185,12 +248,16 @@ impl TargetEncoder {
             reason,
         };
         let (task, _) = spec.decide(table, rows)?;
+        if !spec.others.is_empty() {
+            return Self::fit_several(table, rows, spec, task);
+        }
+        let coordinates = Vec::new();
         if task == Task::Regress {
             if spec.positive.is_some() || !spec.group.is_empty() {
                 return Err(wrong("a number to predict has no positive category or groups".into()));
             }
-            let fitted =
-                Self { column: spec.column.clone(), classes: None, groups: BTreeMap::new() };
+            let (column, groups) = (spec.column.clone(), BTreeMap::new());
+            let fitted = Self { column, classes: None, groups, coordinates };
             fitted.transform(table, rows)?;
             return Ok(fitted);
         }
@@ -243,17 +310,85 @@ impl TargetEncoder {
                 category: category.clone(),
             });
         }
-        Ok(Self { column: spec.column.clone(), classes: Some(classes), groups })
+        Ok(Self { column: spec.column.clone(), classes: Some(classes), groups, coordinates })
+    }
+
+    /// As [`TargetEncoder::fit`], of several numbers.
+    fn fit_several(table: &Table, rows: &[u32], spec: &TargetSpec, task: Task) -> Result<Self> {
+        let wrong = |column: &str, reason: String| {
+            let (step, column) = ("target".into(), column.to_string());
+            Err(Error::Preprocessing { step, column, reason })
+        };
+        if task == Task::Classify || spec.positive.is_some() || !spec.group.is_empty() {
+            let reason = "several columns are predicted, so each is a number: leave out the positive category, groups \
+                          and task = \"classify\", or predict one column";
+            return wrong(&spec.column, reason.into());
+        }
+        let mut coordinates: Vec<TargetCoordinate> = Vec::new();
+        for column in std::iter::once(&spec.column).chain(&spec.others) {
+            if coordinates.iter().any(|known| known.column == *column) {
+                return wrong(column, "it is named twice: predict it once".into());
+            }
+            let values = numbers(table, column, rows)?;
+            let (_, deviation) = moments(values.into_iter());
+            if !DEVIATIONS.contains(&deviation) {
+                let reason = format!(
+                    "its standard deviation on the training rows is {deviation:e}: give it in other units"
+                );
+                return wrong(column, reason);
+            }
+            coordinates.push(TargetCoordinate { column: column.clone(), deviation });
+        }
+        let (column, groups) = (spec.column.clone(), BTreeMap::new());
+        Ok(Self { column, classes: None, groups, coordinates })
     }
 
     /// The classes of a column in an order of their own, that of an image set's labels.
     pub fn of_classes(column: &str, classes: Vec<String>) -> Self {
-        Self { column: column.to_string(), classes: Some(classes), groups: BTreeMap::new() }
+        let (groups, coordinates) = (BTreeMap::new(), Vec::new());
+        Self { column: column.to_string(), classes: Some(classes), groups, coordinates }
     }
 
-    /// The source column.
+    /// The source column; the first of several.
     pub fn column(&self) -> &str {
         &self.column
+    }
+
+    /// The source columns: one, or one for each number.
+    pub fn columns(&self) -> Vec<&str> {
+        match self.coordinates.is_empty() {
+            true => vec![&self.column],
+            false => self.coordinates.iter().map(|of| of.column.as_str()).collect(),
+        }
+    }
+
+    /// The numbers that are predicted together; none where one number or a class is predicted.
+    pub fn coordinates(&self) -> &[TargetCoordinate] {
+        &self.coordinates
+    }
+
+    /// Whether the parts of a target that was read fit together; if not, why.
+    ///
+    /// # Errors
+    /// The reason, about "its target".
+    pub fn check(&self) -> Result<(), String> {
+        let of = &self.coordinates;
+        let Some(first) = of.first() else { return Ok(()) };
+        let named = |at: usize| of[..at].iter().any(|other| other.column == of[at].column);
+        if self.classes.is_some() || of.len() < 2 || first.column != self.column {
+            return Err("its target is a class, one number or several, and this is neither".into());
+        }
+        if let Some(at) = (0..of.len()).find(|&at| named(at)) {
+            return Err(format!("its target has the column '{}' twice", shown(&of[at].column)));
+        }
+        match of.iter().find(|of| !DEVIATIONS.contains(&of.deviation)) {
+            Some(of) => Err(format!(
+                "its target '{}' has the deviation {:e}, which no number can be divided by",
+                shown(&of.column),
+                of.deviation
+            )),
+            None => Ok(()),
+        }
     }
 
     /// The classes 0, 1, …; `None` if a number is predicted.
@@ -272,26 +407,17 @@ impl TargetEncoder {
     /// # Errors
     /// A missing target, a class the training rows do not have, or text for a number.
     pub fn transform(&self, table: &Table, rows: &[u32]) -> Result<Targets> {
+        if !self.coordinates.is_empty() {
+            let columns = self.coordinates.iter().map(|of| numbers(table, &of.column, rows));
+            let columns = columns.collect::<Result<Vec<_>>>()?;
+            let row = |at: usize| columns.iter().map(move |values| values[at]);
+            let values = (0..rows.len()).flat_map(row).collect();
+            return Ok(Targets::Vectors(Vectors::new(values, columns.len())?));
+        }
         let column = table.column(&self.column)?;
         let missing = |row| Error::MissingTarget { place: table.place(row, &self.column) };
         let Some(classes) = &self.classes else {
-            let Cells::Numbers(values) = &column.cells else {
-                return Err(Error::Kind {
-                    column: self.column.clone(),
-                    found: "categorical".into(),
-                    needed: "a number is to be predicted: correct it, or task = \"classify\""
-                        .into(),
-                });
-            };
-            let number = |&row: &u32| match values.get(row as usize) {
-                x if x.is_nan() => Err(missing(row as usize)),
-                x if !(x as f32).is_finite() => Err(Error::TooLarge {
-                    place: table.place(row as usize, &self.column),
-                    value: x,
-                }),
-                x => Ok(x as f32),
-            };
-            return Ok(Targets::Values(rows.iter().map(number).collect::<Result<_>>()?));
+            return Ok(Targets::Values(numbers(table, &self.column, rows)?));
         };
         let source = as_categories(&column.cells);
         let class = |category: &String| {
@@ -312,6 +438,25 @@ impl TargetEncoder {
         };
         Ok(Targets::Classes(rows.iter().map(class).collect::<Result<_>>()?))
     }
+}
+
+/// The numbers of a column in some rows.
+fn numbers(table: &Table, name: &str, rows: &[u32]) -> Result<Vec<f32>> {
+    let Cells::Numbers(values) = &table.column(name)?.cells else {
+        return Err(Error::Kind {
+            column: name.to_string(),
+            found: "categorical".into(),
+            needed: "a number is to be predicted: correct it, or task = \"classify\"".into(),
+        });
+    };
+    let number = |&row: &u32| match values.get(row as usize) {
+        x if x.is_nan() => Err(Error::MissingTarget { place: table.place(row as usize, name) }),
+        x if !(x as f32).is_finite() => {
+            Err(Error::TooLarge { place: table.place(row as usize, name), value: x })
+        }
+        x => Ok(x as f32),
+    };
+    rows.iter().map(number).collect()
 }
 
 /// A label as the categories of a numeric column are written: `3` for `3.0`.

@@ -157,6 +157,37 @@ fn a_saved_encoder_is_equal_and_a_damaged_one_refused() {
 }
 
 #[test]
+fn several_targets_are_numbers_with_deviations_of_the_training_rows() {
+    let csv = b"x,y,z,word\n1,10,5,a\n3,10,7,b\n100,200,9,a\n2,,1,b\n";
+    let table = Table::from_bytes("t.csv", csv, &Format::default()).unwrap();
+    let fit = |spec: TargetSpec| TargetEncoder::fit(&table, &[0, 1], &spec);
+    let and = |names: &[&str]| {
+        let others: Vec<String> = names.iter().map(ToString::to_string).collect();
+        TargetSpec::new("x").and(&others)
+    };
+    let target = fit(and(&["y", "z"])).unwrap();
+    assert_eq!(target.columns(), ["x", "y", "z"]);
+    let of = target.coordinates();
+    // y does not change in these rows.
+    assert_eq!(of.iter().map(|of| of.deviation).collect::<Vec<_>>(), [1.0, 1.0, 1.0]);
+    let Targets::Vectors(y) = target.transform(&table, &[2, 0]).unwrap() else { panic!("vectors") };
+    assert_eq!((y.row(0), y.row(1)), (&[100.0, 200.0, 9.0][..], &[1.0, 10.0, 5.0][..]));
+    let missing = target.transform(&table, &[3]).unwrap_err().to_string();
+    assert!(missing.contains("'y'") && missing.contains("5"), "{missing}");
+    for (spec, message) in [
+        (and(&["word"]), "column 'word'"),
+        (and(&["y", "x"]), "it is named twice"),
+        (and(&["y"]).positive("1"), "each is a number"),
+    ] {
+        let found = fit(spec).unwrap_err().to_string();
+        assert!(found.contains(message), "{found}");
+    }
+    assert!(target.check().is_ok());
+    let wide = TargetEncoder::fit(&table, &[0, 2], &and(&["z"])).unwrap();
+    assert_eq!(wide.coordinates()[0].deviation, 49.5);
+}
+
+#[test]
 fn targets_are_classes_or_numbers() {
     let table = table("two,three,number,word\n0,b,1.5,no\n1,a,2.5,yes\n0,c,9,no\n");
     let rows = table.all_rows();

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use feasible::adversary::Adversary;
-use feasible::{Adaptive, Inputs, Probe, Samples, Targets, TrainingPlace};
+use feasible::{Adaptive, Inputs, Probe, Samples, TrainingPlace};
 use feasible_data::image::{Augmentation, ImageShape};
 
 /// The view of augmented images, attacked or not. See the [module](self).
@@ -38,14 +38,7 @@ impl Adaptive for Augmented {
         }
         let Some(adversary) = &self.adversary else { return };
         let ids = rows.iter().map(|&row| samples.ids()[row as usize]).collect();
-        let targets = match samples.targets() {
-            Targets::Classes(y) => {
-                Targets::Classes(rows.iter().map(|&row| y[row as usize]).collect())
-            }
-            Targets::Values(y) => {
-                Targets::Values(rows.iter().map(|&row| y[row as usize]).collect())
-            }
-        };
+        let targets = samples.targets().chosen(rows.iter().map(|&row| row as usize));
         // Pixels of a checked batch, so this cannot fail; if it did, the images stay as they are placed.
         let Ok(batch) = Inputs::dense(moved, d).and_then(|x| Samples::with_ids(x, targets, ids))
         else {

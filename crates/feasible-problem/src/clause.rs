@@ -15,6 +15,7 @@ use feasible::{Loss, Population, Requirement};
 use feasible_data::{Change, Counterfactual, Encoder, Expression, Table, TargetEncoder, visible};
 
 use crate::error::{Error, Result};
+use crate::loss::LossName;
 use crate::rate::{Among, RateLosses, share_of};
 use crate::recipe::MULTIPLIERS_START;
 use crate::sampled_table::SampledTable;
@@ -225,9 +226,23 @@ impl Clause {
         if spec.class.is_some() && spec.rate.is_none() {
             return wrong("class", "is the positive class of a rate, and there is none. Remove it");
         }
+        if spec.of.is_some() && spec.loss.is_none() {
+            return wrong("of", "says which number a loss is of, and there is no loss. Remove it");
+        }
+        if spec.adversary.is_some() && !target.coordinates().is_empty() {
+            let message = "an adversary is against a class or one number, and several numbers are predicted: leave it out, \
+                           or predict one of them";
+            return wrong("adversary", message);
+        }
+        let of_target = |loss: LossName, at: &str| {
+            let of = loss.losses_of(target, spec.of.as_deref());
+            of.map_err(|(name, message)| {
+                source.at(&key(if name == "loss" { at } else { name }), message)
+            })
+        };
         let RateLosses { loss, measure, class, complement } = match (spec.loss, spec.rate) {
             (Some(loss), None) => {
-                let (loss, measure) = loss.losses();
+                let (loss, measure) = of_target(loss, "loss")?;
                 RateLosses { loss, measure, class: None, complement: false }
             }
             (None, Some(rate)) => RateLosses::of(source, &key, rate, spec, target)?,
@@ -239,9 +254,10 @@ impl Clause {
         let measure = spec
             .measured_by
             .map(|loss| {
-                let (loss, measure) = loss.losses();
-                measure.unwrap_or(loss)
+                let (loss, measure) = of_target(loss, "measured_by")?;
+                Ok::<_, Error>(measure.unwrap_or(loss))
             })
+            .transpose()?
             .or(measure);
         let loss = match spec.bound {
             Some(_) if loss.properties(2).bound.is_some() => {

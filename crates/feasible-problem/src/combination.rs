@@ -85,10 +85,18 @@ pub(crate) fn check_counts(
     }
     let parts = [Some(&data.train), data.validation.as_ref(), data.test.as_ref()];
     for samples in parts.into_iter().chain([data.reserve.as_ref()]).flatten() {
-        let Targets::Values(y) = samples.targets() else { continue };
-        if let Some(at) = y.iter().position(|y| *y < 0.0) {
-            let place = data.table.place(samples.ids()[at] as usize, data.target.column());
-            let message = format!("{place}: {} is below 0, and `poisson` is for counts", y[at]);
+        let columns = data.target.columns();
+        let below = match samples.targets() {
+            Targets::Classes(_) => None,
+            Targets::Values(y) => y.iter().position(|y| *y < 0.0).map(|at| (at, columns[0], y[at])),
+            Targets::Vectors(y) => columns.iter().enumerate().find_map(|(j, column)| {
+                let below = y.coordinate(j).enumerate().find(|(_, y)| *y < 0.0);
+                below.map(|(at, y)| (at, *column, y))
+            }),
+        };
+        if let Some((at, column, y)) = below {
+            let place = data.table.place(samples.ids()[at] as usize, column);
+            let message = format!("{place}: {y} is below 0, and `poisson` is for counts");
             return Err(source.at("objective.loss", message));
         }
     }

@@ -7,6 +7,7 @@ use feasible::{Kind, Loss, Model};
 use feasible_data::{Encoding, Limits, Split, visible};
 
 use crate::clause::{Against, Bound, Clause};
+use crate::loss::LossName;
 use crate::plan::Plan;
 use crate::rate::Among;
 use crate::spec::{DataSpec, LearnerName, Margins, RequirementKind};
@@ -35,12 +36,18 @@ impl Plan {
         let target = &self.data().target;
         let y = match target.classes() {
             Some(classes) => format!("y = {} in {{{}}}", target.column(), classes.join(", ")),
-            None => format!("y = {}, a number", target.column()),
+            None => match target.columns()[..] {
+                [column] => format!("y = {column}, a number"),
+                ref columns => format!("y = ({}), {} numbers", columns.join(", "), columns.len()),
+            },
         };
         let y = visible(&y);
         let weights = self.weights_in_words().map_or(String::new(), |w| format!(", {w}"));
         writeln!(out, "\nminimise over θ   E[ {} ]{penalty}{weights}", objective.loss())?;
         writeln!(out, "                  f_θ: {}; {y}", self.model().describe())?;
+        if let Some(units) = self.deviations_in_words() {
+            writeln!(out, "                  {units}")?;
+        }
         let clauses = self.clauses();
         if clauses.is_empty() {
             writeln!(out, "subject to        nothing")?;
@@ -73,6 +80,23 @@ impl Plan {
             )?;
         }
         Ok(())
+    }
+
+    /// How several numbers count in losses of all of them: `the mean over the targets, in deviations: x 12, y 0.04`.
+    fn deviations_in_words(&self) -> Option<String> {
+        let targets = self.data().target.coordinates();
+        if targets.is_empty() {
+            return None;
+        }
+        if self.settings().objective == LossName::Poisson {
+            return Some("the loss is the mean over the targets, counts as they are".into());
+        }
+        let each = targets.iter().map(|of| format!("{} {}", of.column, short(of.deviation)));
+        let each = each.collect::<Vec<_>>().join(", ");
+        let text = format!(
+            "the loss is the mean over the targets, each in units of its standard deviation on the training rows: {each}"
+        );
+        Some(visible(&text).into_owned())
     }
 
     /// What rows weigh in the objective: `rows weighted by 'w'; a row of class no weighs 0.62, of yes 2.6`.

@@ -65,4 +65,4 @@ pub use schema::problem_schema;
 pub use settings::Settings;
 pub use spec::{ProblemSource, Spec};
 pub use starter::{read_for_starter, starter, starter_name};
-pub use units::OutputUnits;
+pub use units::{OutputUnit, OutputUnits};

@@ -1,6 +1,8 @@
 //! Losses by the names a problem file gives them.
 
 use feasible::Loss;
+use feasible::loss::Coordinate;
+use feasible_data::{TargetCoordinate, TargetEncoder, nearest, visible};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +86,58 @@ impl LossName {
         (loss, None)
     }
 
+    /// As [`LossName::losses`], for a target. Of several numbers it is the mean over them, each in units of its standard deviation on
+    /// the training rows (counts of the Poisson loss as they are), or the loss of the one that `of` names, in its own units.
+    ///
+    /// # Errors
+    /// The key that is wrong, `loss` or `of`, and why.
+    pub fn losses_of(
+        self,
+        target: &TargetEncoder,
+        of: Option<&str>,
+    ) -> Result<(Loss, Option<Loss>), (&'static str, String)> {
+        let all = target.coordinates();
+        let (loss, measure) = self.losses();
+        if all.is_empty() {
+            return match of {
+                Some(_) => {
+                    let message = "has no effect: it names one of several targets, and there is one. Remove it";
+                    Err(("of", message.into()))
+                }
+                None => Ok((loss, measure)),
+            };
+        }
+        if !(self.is_of_numbers() || self == Self::SquaredDistance) {
+            let message = format!(
+                "{loss} is of classes, and {} numbers are predicted: use squared, absolute, huber, a quantile or poisson, \
+                 or squared-distance between two views",
+                all.len()
+            );
+            return Err(("loss", message));
+        }
+        let (label, terms) = match of {
+            Some(name) => {
+                let index = all.iter().position(|of| of.column == name);
+                let Some(index) = index else { return Err(("of", unknown(name, all))) };
+                let term = Coordinate { index, weight: 1.0, unit: 1.0 };
+                (visible(name).into_owned(), vec![term])
+            }
+            None => {
+                let deviations = self != Self::Poisson;
+                let weight = 1.0 / all.len() as f64;
+                let term = |(index, of): (usize, &TargetCoordinate)| {
+                    let unit = if deviations { of.deviation } else { 1.0 };
+                    Coordinate { index, weight, unit }
+                };
+                let terms = all.iter().enumerate().map(term).collect();
+                (together(all, deviations), terms)
+            }
+        };
+        let loss = loss.of_coordinates(label, terms);
+        // Deviations were checked when the target was fitted or read.
+        Ok((loss.map_err(|error| ("loss", error.to_string()))?, None))
+    }
+
     /// Whether the model must have a single output for it.
     pub fn wants_one_output(self) -> bool {
         matches!(
@@ -106,4 +160,23 @@ impl LossName {
             Self::Squared | Self::Absolute | Self::Huber | Self::Quantile(_) | Self::Poisson
         )
     }
+}
+
+/// Several targets in a few words: `x, y (in deviations)`.
+fn together(all: &[TargetCoordinate], deviations: bool) -> String {
+    let names: Vec<&str> = all.iter().map(|of| of.column.as_str()).collect();
+    let names = match names.len() {
+        0..=4 => visible(&names.join(", ")).into_owned(),
+        count => format!("{count} targets"),
+    };
+    if deviations { format!("{names} (in deviations)") } else { names }
+}
+
+fn unknown(name: &str, all: &[TargetCoordinate]) -> String {
+    let names: Vec<&str> = all.iter().map(|of| of.column.as_str()).collect();
+    let hint = match nearest(name, names.iter().copied()) {
+        Some(near) => format!("did you mean '{}'?", visible(&near)),
+        None => format!("the targets are {}", visible(&names.join(", "))),
+    };
+    format!("'{}' is not predicted: {hint}", visible(name))
 }

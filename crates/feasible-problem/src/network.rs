@@ -121,9 +121,10 @@ impl NetworkShape {
     }
 }
 
-/// Outputs of a model for a target: one for each class, or one number.
+/// Outputs of a model for a target: one for each class, or one for each number.
 pub fn output_width(target: &TargetEncoder, loss: LossName) -> usize {
     match target.classes() {
+        None => target.coordinates().len().max(1),
         Some(classes) if !loss.wants_one_output() => classes.len(),
         _ => 1,
     }
@@ -226,18 +227,18 @@ impl Network {
     /// The same model with its outputs in these units.
     ///
     /// # Errors
-    /// Numbers that are not finite, or a scale that is not positive.
+    /// Units of another number of outputs; numbers that are not finite, or a scale that is not positive.
     pub fn in_units(mut self, units: Option<OutputUnits>) -> Result<Self> {
-        if let Some(units) = units {
-            units.check()?;
+        if let Some(units) = &units {
+            units.check(self.output_width())?;
         }
         self.units = units;
         Ok(self)
     }
 
     /// The units of its outputs, where they are not those of the last layer.
-    pub fn units(&self) -> Option<OutputUnits> {
-        self.units
+    pub fn units(&self) -> Option<&OutputUnits> {
+        self.units.as_ref()
     }
 
     /// Numbers that a pass over this number of output rows (rows × views) takes beside θ and its gradient, about.
@@ -393,9 +394,8 @@ pub struct NetworkTape {
 impl Network {
     /// Seeds with respect to the last layer: ∂f/∂g = scale.
     fn own_seeds<'s>(&self, seeds: &'s [f32], own: &'s mut Vec<f32>) -> &'s [f32] {
-        let Some(units) = self.units else { return seeds };
-        own.clear();
-        own.extend(seeds.iter().map(|seed| seed * units.scale as f32));
+        let Some(units) = &self.units else { return seeds };
+        units.seeds(seeds, own);
         own
     }
 }
@@ -445,7 +445,7 @@ impl Model for Network {
         outputs: &mut [f32],
     ) {
         each!(self, tape, m, t => m.forward(theta, batch, pass, t, outputs));
-        if let Some(units) = self.units {
+        if let Some(units) = &self.units {
             units.apply(outputs);
         }
     }

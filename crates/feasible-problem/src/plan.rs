@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use feasible::certificate::Design;
-use feasible::{Learner, Model, Problem, Samples, Targets};
+use feasible::{Learner, Loss, Model, Problem, Samples, Targets};
 use feasible_data::{Change, Encoder, Table, TargetEncoder, UnknownCategories};
 
 use crate::blame::{at_clause, at_core};
@@ -165,11 +165,18 @@ impl Plan {
             }
         };
         let targets = loaded.targets()?;
-        let size_of = |loss: LossName| conditioning::size(&loss.losses().0, &targets);
+        // What is wrong with a loss is said where it is used.
+        let size_of = |loss: LossName, of: Option<&str>| {
+            let losses = loss.losses_of(loaded.parts().2, of);
+            losses.map_or(1.0, |(loss, _)| conditioning::size(&loss, &targets))
+        };
         let loss = objective_loss(&mut spec, loaded.parts().2);
-        let objective_size = size_of(loss);
+        let (objective, _) = objective_of(source, "objective.loss", loss, loaded.parts().2)?;
+        let objective_size = size_of(loss, None);
         for requirement in &mut spec.requirements {
-            let unit = requirement.loss.map_or(1.0, |loss| objective_size / size_of(loss));
+            let of = requirement.of.clone();
+            let size = |loss| size_of(loss, of.as_deref());
+            let unit = requirement.loss.map_or(1.0, |loss| objective_size / size(loss));
             recipe::fill_requirement(&spec.training, images, requirement, unit);
         }
         let rows = targets.len();
@@ -231,13 +238,17 @@ impl Plan {
                     other => source.at("model", other.to_string()),
                 },
             )?;
-        let model = match training.learner {
-            LearnerSettings::FirstOrder(_) if loss.is_of_numbers() => model
-                // The log of an expectation has units of its own.
-                .in_units(OutputUnits::of(&targets).filter(|_| loss != LossName::Poisson))
-                .map_err(|e| placed_at_target(source, e))?,
-            _ => model,
+        // The log of an expectation has units of its own.
+        let units =
+            OutputUnits::of(&targets).filter(|_| loss.is_of_numbers() && loss != LossName::Poisson);
+        let units = match training.learner {
+            LearnerSettings::FirstOrder(_) => units,
+            // The exact learner finds coordinates by itself; but the parameters of several numbers share one decay.
+            LearnerSettings::Exact(_) => {
+                units.filter(|_| outputs > 1).map(OutputUnits::without_offsets)
+            }
         };
+        let model = model.in_units(units).map_err(|e| placed_at_target(source, e))?;
         fits(source, &spec, &memory::estimate(&data, &model, &training, &[], 1))?;
         if let (Some(certify), Some(reserve)) = (&spec.certify, &data.reserve) {
             leave_room(source, certify, &data, reserve, &model, &mut clauses)?;
@@ -276,11 +287,13 @@ impl Plan {
             )
             .augmented(augmentation.filter(|_| part == "training"));
             let everyone = sampled.everyone();
-            let (loss, _) = loss.losses();
-            let mut draft = Problem::minimise(&everyone, loss).weight_decay(weight_decay);
+            let mut draft =
+                Problem::minimise(&everyone, objective.clone()).weight_decay(weight_decay);
             // Where iterates are compared, by the loss that the file says.
             let judged = spec.objective.measured_by.filter(|_| part == "validation");
-            if let Some((loss, measure)) = judged.map(LossName::losses) {
+            if let Some(judged) = judged {
+                let key = "objective.measured_by";
+                let (loss, measure) = objective_of(source, key, judged, &data.target)?;
                 draft = draft.measured_by(measure.unwrap_or(loss));
             }
             let objective = draft.clone();
@@ -533,7 +546,7 @@ impl Plan {
         let (recipe, images) = (self.spec.training.recipe, self.spec.data.is_images());
         let training = &self.settings.training;
         let targets = self.data.train.targets();
-        let size = conditioning::size(&self.settings.objective.losses().0, targets);
+        let size = conditioning::size(self.train.objective().loss(), targets);
         let own = |clause: &Clause| {
             let dual = match self.spec.requirements[clause.from].dual {
                 Some(given) => {
@@ -601,6 +614,16 @@ fn objective_loss(spec: &mut Spec, target: &TargetEncoder) -> LossName {
         None => LossName::Squared,
     };
     *spec.objective.loss.get_or_insert(usual)
+}
+
+/// A loss of the objective for a target, and the one it is measured by if that is another.
+fn objective_of(
+    source: &ProblemSource,
+    key: &str,
+    loss: LossName,
+    target: &TargetEncoder,
+) -> Result<(Loss, Option<Loss>)> {
+    loss.losses_of(target, None).map_err(|(_, message)| source.at(key, message))
 }
 
 /// An error about the units of the target.

@@ -28,6 +28,11 @@ pub(crate) fn task(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": ["classify", "regress"] })
 }
 
+pub(crate) fn target(_: &mut SchemaGenerator) -> Schema {
+    let list = json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 });
+    json_schema!({ "anyOf": [{ "type": "string" }, list] })
+}
+
 fn any_label() -> Value {
     json!({ "type": ["string", "number", "boolean"] })
 }

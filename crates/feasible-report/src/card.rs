@@ -46,7 +46,11 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
         text += &format!("- accuracy: {}\n", percent(accuracy));
     }
     if let Some(rmse) = judged.rmse {
-        text += &format!("- root mean squared error: {}\n", number(rmse));
+        text += &format!("- {}: {}\n", judged.rmse_name(), number(rmse));
+    }
+    for of in judged.by_target.iter().take(MOST) {
+        let target = inline(&of.target);
+        text += &format!("- root mean squared error of {target}: {}\n", number(of.rmse));
     }
     text += &format!("- objective: {}\n", number(judged.objective));
     if let Some(f1) = judged.f1 {

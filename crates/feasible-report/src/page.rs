@@ -148,10 +148,16 @@ fn lines(run: &Run) -> Vec<Line> {
     let lines = [
         line("rows", &|e| Some(grouped(&e.rows.to_string()))),
         line("accuracy", &|e| e.accuracy.map(percent)),
-        line("root mean squared error", &|e| e.rmse.map(number)),
+        line(run.summary.train.rmse_name(), &|e| e.rmse.map(number)),
         line("objective", &|e| Some(number(e.objective))),
     ];
-    lines.into_iter().flatten().chain(rates(run)).collect()
+    let targets = run.summary.train.by_target.iter().enumerate().take(MOST);
+    let of_target = |(at, of): (usize, &feasible_run::TargetError)| {
+        let label = format!("root mean squared error of {}", name(&of.target));
+        line(&label, &|e| e.by_target.get(at).map(|of| number(of.rmse)))
+    };
+    let targets: Vec<Line> = targets.filter_map(of_target).collect();
+    lines.into_iter().flatten().chain(targets).chain(rates(run)).collect()
 }
 
 /// Recall, precision and F1, top-k accuracy and calibration: of each part where it is known.

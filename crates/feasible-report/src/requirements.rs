@@ -80,7 +80,11 @@ pub(crate) fn tiles(run: &Run) -> Vec<Tile> {
         tiles.push(Tile { label: "Accuracy", value: percent(accuracy), note: on() });
     }
     if let Some(rmse) = judged.rmse {
-        tiles.push(Tile { label: "Root mean squared error", value: number(rmse), note: on() });
+        let note = match judged.by_target.len() {
+            0 => on(),
+            n => format!("in deviations of {n} targets, {}", on()),
+        };
+        tiles.push(Tile { label: "Root mean squared error", value: number(rmse), note });
     }
     tiles.push(Tile { label: "Objective", value: number(judged.objective), note: on() });
     if let Some(worst) = judged.flip_rates.iter().max_by(|a, b| a.share.total_cmp(&b.share)) {

@@ -38,8 +38,12 @@ pub struct Evaluation {
     /// that a requirement speaks of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calibration: Vec<Calibration>,
-    /// The root mean squared error (of numbers).
+    /// The root mean squared error (of numbers). Where several are predicted: over all of them, each in units of its standard
+    /// deviation on the training rows.
     pub rmse: Option<f64>,
+    /// The root mean squared error of each of several numbers, in its own units.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_target: Vec<TargetError>,
     /// The requirements.
     pub requirements: Vec<RequirementResult>,
     /// The share of predictions that change under each counterfactual.
@@ -78,6 +82,26 @@ pub struct RequirementResult {
     /// The attack that it was judged by, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attack: Option<String>,
+}
+
+/// How far predictions of one of several numbers are off.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TargetError {
+    /// The column.
+    pub target: String,
+    /// The root mean squared error, in the units of the column.
+    #[serde(deserialize_with = "feasible::json::or_nan")]
+    pub rmse: f64,
+}
+
+impl Evaluation {
+    /// What [`Evaluation::rmse`] is called.
+    pub fn rmse_name(&self) -> &'static str {
+        match self.by_target.is_empty() {
+            true => "root mean squared error",
+            false => "root mean squared error, in deviations",
+        }
+    }
 }
 
 /// Predictions that change under a counterfactual.
@@ -137,6 +161,7 @@ impl Answers<'_> {
             top: Vec::new(),
             calibration: Vec::new(),
             rmse: None,
+            by_target: Vec::new(),
             met: requirements.iter().all(|r| r.met),
             requirements,
             flip_rates: Vec::new(),
@@ -217,6 +242,19 @@ impl Answers<'_> {
                 let squares = self.numbers().zip(values);
                 let sum: f64 = squares.map(|(f, y)| (f - f64::from(*y)).powi(2)).sum();
                 evaluation.rmse = Some((sum / values.len() as f64).sqrt());
+            }
+            Targets::Vectors(vectors) => {
+                let (mut overall, count) = (0.0, vectors.len() as f64);
+                for (j, of) in self.subject.coordinates.iter().enumerate() {
+                    let squares = self.coordinate(j).zip(vectors.coordinate(j));
+                    let mean =
+                        squares.map(|(f, y)| (f - f64::from(y)).powi(2)).sum::<f64>() / count;
+                    overall += mean / of.deviation / of.deviation;
+                    let (target, rmse) = (of.column.clone(), mean.sqrt());
+                    evaluation.by_target.push(TargetError { target, rmse });
+                }
+                let coordinates = self.subject.coordinates.len().max(1) as f64;
+                evaluation.rmse = Some((overall / coordinates).sqrt());
             }
             Targets::Classes(classes) => {
                 let names = self.subject.classes.unwrap_or_default();

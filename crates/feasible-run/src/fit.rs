@@ -485,11 +485,12 @@ fn subject<'a>(
     decision: Option<Arc<Decision>>,
 ) -> Subject<'a> {
     Subject {
-        loss: plan.settings().objective.losses().0,
+        loss: plan.train().objective().loss().clone(),
         clauses: plan.clauses(),
         changes: plan.changes(),
         tolerance: plan.settings().training.tolerance,
         classes: plan.data().target.classes(),
+        coordinates: plan.data().target.coordinates(),
         multipliers: None,
         model: plan.model(),
         theta: &solution.theta,

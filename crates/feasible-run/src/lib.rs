@@ -64,7 +64,7 @@ pub use checkpoint::{Checkpoint, CheckpointError};
 pub use decision::{Decision, GroupThresholds};
 pub use directory::RunDirectory;
 pub use error::{Error, Result};
-pub use evaluate::{Evaluation, FlipRate, RequirementResult};
+pub use evaluate::{Evaluation, FlipRate, RequirementResult, TargetError};
 pub use feasible_data::disk;
 pub use fit::{Fitted, Observer, finish_in, fit_from, fit_in, resume_in, summarise};
 pub use interrupt::Interrupt;

@@ -20,6 +20,9 @@ use crate::threads;
 pub struct Predictions {
     /// The classes, in the order of the probabilities; empty if numbers are predicted.
     pub classes: Vec<String>,
+    /// The columns that are predicted, in the order of the values; empty unless they are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
     /// One per row of the table.
     pub rows: Vec<Prediction>,
 }
@@ -38,6 +41,9 @@ pub struct Prediction {
     /// The number, if numbers are predicted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
+    /// The numbers, if several are predicted, in the order of [`Predictions::targets`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<f64>,
 }
 
 /// What becomes of text that a spreadsheet would take for a formula, in CSV.
@@ -92,16 +98,27 @@ impl SavedModel {
         let decisions = cuts.map(|cuts| decided(&outputs, k, &cuts));
         let decisions = decisions.as_ref().unwrap_or(&outputs).chunks_exact(k);
         let classes = self.manifest().target.classes().unwrap_or_default().to_vec();
+        let targets = self.manifest().target.coordinates();
+        let targets: Vec<String> = targets.iter().map(|of| of.column.clone()).collect();
         let one = |((&row, outputs), decision): ((&u32, &[f32]), &[f32])| {
-            if classes.is_empty() {
-                let value = Some(self.link(outputs[0]));
-                return Prediction { row, class: None, probabilities: Vec::new(), value };
-            }
-            let class = Some(classes[class_of(decision)].clone());
-            Prediction { row, class, probabilities: probabilities(outputs), value: None }
+            let (class, probabilities, values) = match (classes.is_empty(), targets.is_empty()) {
+                (false, _) => {
+                    let class = Some(classes[class_of(decision)].clone());
+                    (class, probabilities(outputs), Vec::new())
+                }
+                (true, true) => {
+                    let value = Some(self.link(outputs[0]));
+                    let (probabilities, values) = (Vec::new(), Vec::new());
+                    return Prediction { row, class: None, probabilities, value, values };
+                }
+                (true, false) => {
+                    (None, Vec::new(), outputs.iter().map(|f| self.link(*f)).collect())
+                }
+            };
+            Prediction { row, class, probabilities, value: None, values }
         };
         let rows = rows.iter().zip(outputs.chunks_exact(k)).zip(decisions).map(one).collect();
-        Predictions { classes, rows }
+        Predictions { classes, targets, rows }
     }
 
     /// The number that is predicted where the model gives this one.
@@ -123,7 +140,7 @@ impl SavedModel {
 }
 
 impl Predictions {
-    /// Writes CSV: `row,class,p(<=50K),p(>50K)` or `row,value`. Classes that a spreadsheet would take for formulas
+    /// Writes CSV: `row,class,p(<=50K),p(>50K)`, `row,value`, or `row` and the names of several targets. Classes and names that a spreadsheet would take for formulas
     /// get an apostrophe before them, if asked for ([`feasible_data::formula`]); numbers are never changed.
     ///
     /// # Errors
@@ -131,7 +148,13 @@ impl Predictions {
     pub fn write_csv(&self, out: impl Write, formulas: Formulas) -> std::io::Result<()> {
         let mut csv = csv::Writer::from_writer(out);
         let mut head = vec!["row".to_string()];
-        if self.classes.is_empty() {
+        let text = |text: &str| match formulas {
+            Formulas::Quote => quoted(text).into_owned(),
+            Formulas::Keep => text.to_string(),
+        };
+        if !self.targets.is_empty() {
+            head.extend(self.targets.iter().map(|target| text(target)));
+        } else if self.classes.is_empty() {
             head.push("value".into());
         } else {
             head.push("class".into());
@@ -140,12 +163,9 @@ impl Predictions {
         csv.write_record(&head)?;
         for row in &self.rows {
             let mut record = vec![row.row.to_string()];
-            record.extend(row.class.as_deref().map(|class| match formulas {
-                Formulas::Quote => quoted(class).into_owned(),
-                Formulas::Keep => class.to_string(),
-            }));
+            record.extend(row.class.as_deref().map(text));
             record.extend(row.probabilities.iter().map(f64::to_string));
-            record.extend(row.value.map(|value| value.to_string()));
+            record.extend(row.value.iter().chain(&row.values).map(f64::to_string));
             csv.write_record(&record)?;
         }
         csv.flush()

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Read;
 use std::sync::Arc;
 
-use feasible::Model;
+use feasible::{Loss, Model};
 use feasible_data::image::ImageShape;
 use feasible_data::{
     ColumnKind, Counterfactual, Encoder, Format, SampleWeights, Table, TargetEncoder, disk,
@@ -128,6 +128,7 @@ impl Manifest {
                 return Err("its target needs at least two classes, all different".into());
             }
         }
+        self.target.check()?;
         if self.training.decision.is_some() && self.target.classes().map(<[String]>::len) != Some(2)
         {
             return Err("it has a threshold, which is between two classes".into());
@@ -174,7 +175,7 @@ impl Manifest {
         };
         let extra = usize::from(centres.is_some());
         let network = Network::from_shape(&self.model, centres)
-            .and_then(|network| network.in_units(self.units))
+            .and_then(|network| network.in_units(self.units.clone()))
             .map_err(|error| error.to_string())?;
         let layout = network.layout();
         for tensor in &layout {
@@ -242,6 +243,7 @@ pub struct SavedModel {
     manifest: Manifest,
     network: Network,
     theta: Vec<f32>,
+    objective: Loss,
     clauses: Vec<Clause>,
     changes: Vec<feasible_data::Change>,
 }
@@ -280,7 +282,7 @@ impl SavedModel {
             written_by: format!("feasible {}", env!("CARGO_PKG_VERSION")),
             problem: plan.name().to_string(),
             model: plan.model().shape(),
-            units: plan.model().units(),
+            units: plan.model().units().cloned(),
             target: data.target.clone(),
             inputs: data.encoder.clone(),
             columns: data.encoder.names(),
@@ -311,18 +313,21 @@ impl SavedModel {
         let changes =
             feasible_problem::clause::changes(&manifest.counterfactuals, &manifest.inputs)
                 .map_err(|error| wrong(error.to_string()))?;
-        Ok(Self { manifest, network, theta, clauses, changes })
+        let objective = manifest.objective.losses_of(&manifest.target, None);
+        let (objective, _) = objective.map_err(|(_, reason)| wrong(reason))?;
+        Ok(Self { manifest, network, theta, objective, clauses, changes })
     }
 
     /// The model, and what is asked of it.
     pub(crate) fn subject(&self) -> Subject<'_> {
         let manifest = &self.manifest;
         Subject {
-            loss: manifest.objective.losses().0,
+            loss: self.objective.clone(),
             clauses: &self.clauses,
             changes: &self.changes,
             tolerance: manifest.tolerance,
             classes: manifest.target.classes(),
+            coordinates: manifest.target.coordinates(),
             multipliers: None,
             model: &self.network,
             theta: &self.theta,

@@ -9,7 +9,7 @@ use feasible::{
     Batch, Inputs, Loss, Model, Multipliers, Pass, Population, Problem, Samples, Shift, Targets,
     ViewShift,
 };
-use feasible_data::Change;
+use feasible_data::{Change, TargetCoordinate};
 use feasible_problem::clause::Clause;
 use feasible_problem::network::Network;
 use feasible_problem::sampled_table::SampledTable;
@@ -32,6 +32,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) tolerance: f64,
     /// The classes; `None` if a number is predicted.
     pub(crate) classes: Option<&'a [String]>,
+    /// The numbers, if several are predicted.
+    pub(crate) coordinates: &'a [TargetCoordinate],
     /// The training's multipliers, in the order of the clauses.
     pub(crate) multipliers: Option<&'a Multipliers>,
     pub(crate) model: &'a Network,
@@ -134,11 +136,19 @@ impl Answers<'_> {
 
     /// The number predicted for each row.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> {
-        let of_counts = matches!(self.subject.loss, Loss::Poisson);
+        self.coordinate(0)
+    }
+
+    /// One of the numbers predicted for each row.
+    pub(crate) fn coordinate(&self, at: usize) -> impl Iterator<Item = f64> {
+        let of_counts = match &self.subject.loss {
+            Loss::Coordinates(of) => matches!(of.loss(), Loss::Poisson),
+            loss => matches!(loss, Loss::Poisson),
+        };
         let outputs = self.model.view(None).chunks_exact(self.model.output_width());
         outputs.map(move |outputs| match of_counts {
-            true => f64::from(outputs[0]).exp(),
-            false => f64::from(outputs[0]),
+            true => f64::from(outputs[at]).exp(),
+            false => f64::from(outputs[at]),
         })
     }
 

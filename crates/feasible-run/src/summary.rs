@@ -1,6 +1,7 @@
 //! The results of a training: as JSON for programs, as a table for people.
 
 use feasible::{Gap, Kkt, Outcome};
+use feasible_data::visible;
 use feasible_problem::text::{Align, Grid, percent, short};
 use serde::{Deserialize, Serialize};
 
@@ -155,7 +156,15 @@ pub(crate) fn evaluations_text(parts: &[(&'static str, &Evaluation)]) -> String 
         grid.row(cells("accuracy", parts, |e| e.accuracy.map_or("".into(), percent)));
     }
     if parts.iter().any(|(_, e)| e.rmse.is_some()) {
-        grid.row(cells("root mean squared error", parts, |e| e.rmse.map_or("".into(), short)));
+        let name = parts.first().map_or("", |(_, e)| e.rmse_name());
+        grid.row(cells(name, parts, |e| e.rmse.map_or("".into(), short)));
+    }
+    let targets = parts.first().map_or(&[][..], |(_, e)| &e.by_target);
+    for (at, of) in targets.iter().enumerate() {
+        let label = format!("  of {}", visible(&of.target));
+        grid.row(cells(&label, parts, |e| {
+            e.by_target.get(at).map_or("".into(), |of| short(of.rmse))
+        }));
     }
     grid.row(cells("objective", parts, |e| short(e.objective)));
     let flip_rates = parts.first().map_or(&[][..], |(_, e)| &e.flip_rates);
@@ -334,7 +343,11 @@ impl SeedsSummary {
             line("accuracy".into(), &|e| e.accuracy, true);
         }
         if first.train.rmse.is_some() {
-            line("root mean squared error".into(), &|e| e.rmse, false);
+            line(first.train.rmse_name().into(), &|e| e.rmse, false);
+        }
+        for (at, of) in first.train.by_target.iter().enumerate() {
+            let label = format!("  of {}", visible(&of.target));
+            line(label, &|e| e.by_target.get(at).map(|of| of.rmse), false);
         }
         line("objective".into(), &|e| Some(e.objective), false);
         for (at, flip) in first.train.flip_rates.iter().enumerate() {

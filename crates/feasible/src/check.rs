@@ -33,7 +33,7 @@ use crate::inputs::Inputs;
 use crate::loss::{Loss, LossRows};
 use crate::model::{Batch, Model, Pass};
 use crate::problem::check_theta;
-use crate::samples::{Target, Targets};
+use crate::samples::Target;
 use crate::stream::{Purpose, Stream};
 
 /// The step of the differences.
@@ -142,7 +142,12 @@ pub fn batch_gradient<M: Model<Real = f64>>(
 ///
 /// # Panics
 /// If outputs or target do not fit the loss.
-pub fn loss_gradient(loss: &Loss, at: &[f64], against: &[f64], target: Target) -> GradientCheck {
+pub fn loss_gradient(
+    loss: &Loss,
+    at: &[f64],
+    against: &[f64],
+    target: Target<'_>,
+) -> GradientCheck {
     loss_gradient_by(loss, at, against, target, STEP)
 }
 
@@ -150,13 +155,10 @@ pub(crate) fn loss_gradient_by(
     loss: &Loss,
     at: &[f64],
     against: &[f64],
-    target: Target,
+    target: Target<'_>,
     step: f64,
 ) -> GradientCheck {
-    let targets = match target {
-        Target::Class(class) => Targets::Classes(vec![class]),
-        Target::Value(y) => Targets::Values(vec![y]),
-    };
+    let targets = target.alone();
     let width = at.len();
     let row = |x: &[f64], f: &mut dyn FnMut(LossRows<'_, f64>)| {
         let (at, against) = x.split_at(width);
@@ -190,11 +192,11 @@ mod tests {
             "wrong".into()
         }
 
-        fn value(&self, at: &[f64], _: &[f64], _: Target) -> f64 {
+        fn value(&self, at: &[f64], _: &[f64], _: Target<'_>) -> f64 {
             at[0] * at[0]
         }
 
-        fn gradient(&self, at: &[f64], _: &[f64], _: Target, by_at: &mut [f64], _: &mut [f64]) {
+        fn gradient(&self, at: &[f64], _: &[f64], _: Target<'_>, by_at: &mut [f64], _: &mut [f64]) {
             by_at[0] = at[0];
         }
 

@@ -265,11 +265,14 @@ fn hash(key: &[u32]) -> u64 {
     hasher.finish()
 }
 
-fn target_bits(target: Target) -> u32 {
-    match target {
-        Target::Class(class) => class,
-        Target::Value(value) => value.to_bits(),
-    }
+/// A target to the bit: a class, or numbers.
+fn target_bits(target: Target<'_>) -> impl Iterator<Item = u32> {
+    let (class, numbers) = match target {
+        Target::Class(class) => (Some(class), &[][..]),
+        Target::Value(value) => (Some(value.to_bits()), &[][..]),
+        Target::Vector(values) => (None, values),
+    };
+    class.into_iter().chain(numbers.iter().map(|y| y.to_bits()))
 }
 
 fn hash_of(samples: &Samples, shifts: &[&Shift], row: usize) -> u64 {
@@ -278,7 +281,7 @@ fn hash_of(samples: &Samples, shifts: &[&Shift], row: usize) -> u64 {
     for x in samples.inputs().dense_row(row) {
         x.to_bits().hash(&mut hasher);
     }
-    target_bits(samples.targets().get(row)).hash(&mut hasher);
+    target_bits(samples.targets().get(row)).for_each(|bits| bits.hash(&mut hasher));
     for shift in shifts {
         for (column, delta) in shift.row(row) {
             (column, delta.to_bits()).hash(&mut hasher);
@@ -295,7 +298,7 @@ fn are_alike(samples: &Samples, shifts: &[&Shift], a: usize, b: usize) -> bool {
     };
     inputs.hot(a) == inputs.hot(b)
         && bits(a).eq(bits(b))
-        && target_bits(samples.targets().get(a)) == target_bits(samples.targets().get(b))
+        && target_bits(samples.targets().get(a)).eq(target_bits(samples.targets().get(b)))
         && shifts.iter().all(|shift| changes(shift))
 }
 
@@ -303,7 +306,7 @@ fn are_alike(samples: &Samples, shifts: &[&Shift], a: usize, b: usize) -> bool {
 mod tests {
     use super::*;
     use crate::rho;
-    use crate::samples::Targets;
+    use crate::samples::{Targets, Vectors};
 
     fn samples() -> Samples {
         // Rows 0, 2 and 5 agree; row 3 has the same inputs and another target.
@@ -325,6 +328,15 @@ mod tests {
         assert_eq!(alike.cuts, [0, 5, 6]);
         // (1, 0), (0, 1), and flipped (0, 0), (1, 1): four inputs for six questions, too many.
         assert!(alike.pool.is_none());
+    }
+
+    #[test]
+    fn rows_of_a_kind_agree_in_every_number_of_a_target() {
+        let inputs = Inputs::new(vec![1.0; 4], 1).unwrap();
+        let y = Vectors::new(vec![1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 2.0, 2.0], 2).unwrap();
+        let samples = Samples::new(inputs, Targets::Vectors(y)).unwrap();
+        let alike = Dedup::of(&samples, &[0, 1, 2, 3], &[], 4).unwrap();
+        assert_eq!(alike.kind_of_row, [0, 1, 0, 2]);
     }
 
     #[test]

@@ -165,7 +165,7 @@ pub use problem::{Problem, ProblemDraft};
 pub use real::Real;
 pub use reduce::Reduce;
 pub use requirement::{Kind, Requirement};
-pub use samples::{Samples, Target, Targets};
+pub use samples::{Samples, Target, Targets, Vectors};
 pub use schedule::Schedule;
 pub use shift::{Moves, Shift, ShiftBuilder};
 pub use solution::Solution;

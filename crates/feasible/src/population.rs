@@ -81,7 +81,7 @@ pub struct SampleRef<'a> {
     /// Its id.
     pub id: u64,
     /// Its target.
-    pub target: Target,
+    pub target: Target<'a>,
     samples: &'a Samples,
 }
 

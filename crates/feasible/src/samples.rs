@@ -12,6 +12,66 @@ pub enum Targets {
     Classes(Vec<u32>),
     /// A number.
     Values(Vec<f32>),
+    /// Several numbers.
+    Vectors(Vectors),
+}
+
+/// The same count of numbers for each sample, row by row.
+///
+/// ```
+/// use feasible::{Target, Targets, Vectors};
+/// // Weight and waist of two people.
+/// let y = Vectors::new(vec![80.0, 0.9, 65.0, 0.7], 2)?;
+/// assert_eq!((y.len(), y.width()), (2, 2));
+/// assert_eq!(y.coordinate(1).collect::<Vec<_>>(), [0.9, 0.7]);
+/// assert_eq!(Targets::Vectors(y).get(1), Target::Vector(&[65.0, 0.7]));
+/// # Ok::<(), feasible::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vectors {
+    width: usize,
+    values: Vec<f32>,
+}
+
+impl Vectors {
+    /// Vectors of `width` numbers each, one after the other.
+    ///
+    /// # Errors
+    /// A width of 0; numbers that are not a whole number of rows.
+    pub fn new(values: Vec<f32>, width: usize) -> Result<Self> {
+        Error::unless(width > 0, "numbers of a target", 0.0, "at least 1")?;
+        if !values.len().is_multiple_of(width) {
+            let expected = format!("{width} for each sample");
+            return Err(Error::Shape { what: "targets".into(), expected, found: values.len() });
+        }
+        Ok(Self { width, values })
+    }
+
+    /// Numbers of a sample.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.values.len() / self.width
+    }
+
+    /// Whether there is no sample.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The numbers of sample `row`.
+    #[inline(always)]
+    pub fn row(&self, row: usize) -> &[f32] {
+        &self.values[row * self.width..(row + 1) * self.width]
+    }
+
+    /// One number of every sample.
+    pub fn coordinate(&self, at: usize) -> impl Iterator<Item = f32> {
+        self.values.iter().skip(at).step_by(self.width).copied()
+    }
 }
 
 impl Targets {
@@ -20,6 +80,7 @@ impl Targets {
         match self {
             Self::Classes(y) => y.len(),
             Self::Values(y) => y.len(),
+            Self::Vectors(y) => y.len(),
         }
     }
 
@@ -30,29 +91,78 @@ impl Targets {
 
     /// The target of sample `row`.
     #[inline(always)]
-    pub fn get(&self, row: usize) -> Target {
+    pub fn get(&self, row: usize) -> Target<'_> {
         match self {
             Self::Classes(y) => Target::Class(y[row]),
             Self::Values(y) => Target::Value(y[row]),
+            Self::Vectors(y) => Target::Vector(y.row(row)),
         }
+    }
+
+    /// Those of some samples, in the order given.
+    ///
+    /// ```
+    /// use feasible::Targets;
+    /// let y = Targets::Values(vec![0.5, 1.5, 2.5]);
+    /// assert_eq!(y.chosen([2, 0].into_iter()), Targets::Values(vec![2.5, 0.5]));
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such sample.
+    #[must_use]
+    pub fn chosen(&self, rows: impl Iterator<Item = usize>) -> Self {
+        match self {
+            Self::Classes(y) => Self::Classes(rows.map(|row| y[row]).collect()),
+            Self::Values(y) => Self::Values(rows.map(|row| y[row]).collect()),
+            Self::Vectors(y) => {
+                let values = rows.flat_map(|row| y.row(row)).copied().collect();
+                Self::Vectors(Vectors { width: y.width, values })
+            }
+        }
+    }
+
+    /// The first number that is not finite, with its row.
+    fn first_not_finite(&self) -> Option<(usize, f32)> {
+        let (values, width) = match self {
+            Self::Classes(_) => return None,
+            Self::Values(y) => (y, 1),
+            Self::Vectors(y) => (&y.values, y.width),
+        };
+        let at = values.iter().position(|y| !y.is_finite())?;
+        Some((at / width, values[at]))
     }
 
     /// The largest class, if these are classes.
     pub(crate) fn last_class(&self) -> Option<u32> {
         match self {
             Self::Classes(y) => y.iter().copied().max(),
-            Self::Values(_) => None,
+            Self::Values(_) | Self::Vectors(_) => None,
         }
     }
 }
 
 /// The target of one sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Target {
+pub enum Target<'a> {
     /// A class.
     Class(u32),
     /// A number.
     Value(f32),
+    /// Several numbers.
+    Vector(&'a [f32]),
+}
+
+impl Target<'_> {
+    /// The targets of a data set of this one sample.
+    pub(crate) fn alone(self) -> Targets {
+        match self {
+            Self::Class(class) => Targets::Classes(vec![class]),
+            Self::Value(y) => Targets::Values(vec![y]),
+            Self::Vector(y) => {
+                Targets::Vectors(Vectors { width: y.len().max(1), values: y.to_vec() })
+            }
+        }
+    }
 }
 
 /// Samples (x, y) with ids. Ids stay with their sample whatever is shuffled or subset, and key
@@ -95,10 +205,8 @@ impl Samples {
                 return Err(Error::Shape { what: what.into(), expected, found });
             }
         }
-        if let Targets::Values(y) = &targets
-            && let Some(row) = y.iter().position(|y| !y.is_finite())
-        {
-            return Err(Error::NonFiniteTarget { row, value: y[row] });
+        if let Some((row, value)) = targets.first_not_finite() {
+            return Err(Error::NonFiniteTarget { row, value });
         }
         Ok(Self { inputs, targets, ids, weights: None })
     }

@@ -128,11 +128,11 @@ impl CustomLoss for Own {
         "own loss".into()
     }
 
-    fn value(&self, at: &[f64], _: &[f64], _: Target) -> f64 {
+    fn value(&self, at: &[f64], _: &[f64], _: Target<'_>) -> f64 {
         at[0]
     }
 
-    fn gradient(&self, _: &[f64], _: &[f64], _: Target, by_at: &mut [f64], _: &mut [f64]) {
+    fn gradient(&self, _: &[f64], _: &[f64], _: Target<'_>, by_at: &mut [f64], _: &mut [f64]) {
         by_at[0] = 1.0;
     }
 

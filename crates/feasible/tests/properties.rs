@@ -23,12 +23,19 @@ impl CustomLoss for Scaled {
         format!("{} times the squared error", self.0)
     }
 
-    fn value(&self, at: &[f64], _: &[f64], target: Target) -> f64 {
+    fn value(&self, at: &[f64], _: &[f64], target: Target<'_>) -> f64 {
         let Target::Value(y) = target else { return f64::NAN };
         self.0 * (at[0] - f64::from(y)).powi(2)
     }
 
-    fn gradient(&self, at: &[f64], _: &[f64], target: Target, by_at: &mut [f64], _: &mut [f64]) {
+    fn gradient(
+        &self,
+        at: &[f64],
+        _: &[f64],
+        target: Target<'_>,
+        by_at: &mut [f64],
+        _: &mut [f64],
+    ) {
         let Target::Value(y) = target else { return };
         by_at[0] = 2.0 * self.0 * (at[0] - f64::from(y));
     }

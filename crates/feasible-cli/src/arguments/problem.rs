@@ -26,7 +26,7 @@ pub struct InitArguments {
     /// A table: CSV, TSV or Parquet
     #[arg(value_name = "TABLE")]
     pub table: PathBuf,
-    /// The column to predict; by default the last one
+    /// The column to predict, or several columns of numbers with commas between them; by default the last one
     #[arg(long, value_name = "COLUMN")]
     pub target: Option<String>,
     /// The problem file to write; by default the table's name with .toml; - for standard output

@@ -7,7 +7,7 @@ use feasible::Samples;
 use feasible_data::image::{ImageSet, Images};
 use feasible_data::{
     ClassWeights, DataSet, Encoder, Format, Preprocessing, SampleWeights, Split, Table,
-    TargetEncoder, TargetSpec,
+    TargetColumns, TargetEncoder, TargetSpec,
 };
 
 use super::parts::{Read, keep_back, placed, read, selected, split, take_validation};
@@ -107,7 +107,7 @@ impl DataDraft {
         let decided = target_spec.decide(&table, &used).map_err(|e| source.about("data", e))?;
         let mut notes = Vec::from_iter(decided.1);
         let target_spec = TargetSpec { task: Some(decided.0), ..target_spec };
-        let target = TargetEncoder::fit(&table, &split.train, &target_spec)
+        let mut target = TargetEncoder::fit(&table, &split.train, &target_spec)
             .map_err(|e| source.about("data", e))?;
         // Inputs are fitted to all rows that the file gives for training, so that taking some of them for validation
         // makes no category unknown.
@@ -118,13 +118,16 @@ impl DataDraft {
             take_validation(&table, &mut taken, &target, seed, unit)?;
             // Not if a class of a single row would be trained without it.
             let left = TargetEncoder::fit(&table, &taken.train, &target_spec);
-            if left.is_ok_and(|left| left == target) {
-                split = taken;
+            if let Ok(left) = left
+                && left.classes() == target.classes()
+            {
+                // Deviations of targets are those of the rows that are trained on.
+                (split, target) = (taken, left);
             }
         }
         let default = set.map_or_else(Preprocessing::default, |set| set.preprocessing.clone());
         let preprocessing = spec.preprocessing(&default);
-        let mut apart = vec![target.column()];
+        let mut apart = target.columns();
         if let Some(by) = &spec.split_by {
             apart.push(&by.column);
         }
@@ -133,7 +136,7 @@ impl DataDraft {
         apart.extend(unit.filter(|unit| !asked(unit)));
         if let Some(weight) = &spec.weight {
             table.column(weight).map_err(|e| source.about("data.weight", e))?;
-            if weight == target.column() || asked(&weight.as_str()) {
+            if target.columns().contains(&weight.as_str()) || asked(&weight.as_str()) {
                 let message = "is what rows weigh, and cannot be predicted or be an input as well";
                 return Err(source.at("data.weight", message));
             }
@@ -285,22 +288,30 @@ fn target_spec(
 ) -> Result<TargetSpec> {
     let own = spec.target.is_some();
     let default = set.map(|set| set.target.clone()).filter(|_| !own);
-    let (column, positive, group, task) = match default {
-        Some(t) => (t.column, t.positive, t.group, t.task),
+    let (columns, positive, group, task) = match default {
+        Some(t) => (TargetColumns::One(t.column), t.positive, t.group, t.task),
         None => {
-            let column = spec.target.clone().ok_or_else(|| {
+            let columns = spec.target.clone().ok_or_else(|| {
                 source.at("data", "the key 'target' is missing: name the column to predict")
             })?;
-            (column, None, Default::default(), None)
+            (columns, None, Default::default(), None)
         }
     };
+    let Some((column, others)) = columns.names().split_first() else {
+        return Err(source.at("data.target", "the list is empty: name the columns to predict"));
+    };
     let target = TargetSpec {
-        column,
+        column: column.clone(),
+        others: others.to_vec(),
         positive: spec.positive.clone().or(positive),
         group: spec.target_group.clone().unwrap_or(group),
         task: spec.task.or(task),
     };
-    spec.target = Some(target.column.clone());
+    // A list of one is the name.
+    spec.target = Some(match others.is_empty() {
+        true => TargetColumns::One(column.clone()),
+        false => columns.clone(),
+    });
     spec.positive.clone_from(&target.positive);
     spec.target_group = Some(target.group.clone()).filter(|group| !group.is_empty());
     spec.task = target.task;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use feasible::{InputsBuilder, Samples, Targets};
+use feasible::{InputsBuilder, Samples};
 use feasible_data::image::{ImageShape, Images};
 use feasible_data::{DataSet, Encoder, Format, SampleWeights, Split, Table, TargetEncoder};
 
@@ -131,10 +131,7 @@ fn chosen(of: &Samples, places: &[usize]) -> Result<Samples> {
     for &at in places {
         builder.push(inputs.dense_row(at), inputs.hot(at))?;
     }
-    let targets = match of.targets() {
-        Targets::Classes(y) => Targets::Classes(places.iter().map(|&at| y[at]).collect()),
-        Targets::Values(y) => Targets::Values(places.iter().map(|&at| y[at]).collect()),
-    };
+    let targets = of.targets().chosen(places.iter().copied());
     let ids = places.iter().map(|&at| of.ids()[at]).collect();
     Ok(Samples::with_ids(builder.finish(), targets, ids)?)
 }

@@ -138,7 +138,7 @@ fn fingerprints(
 ) -> Fingerprints {
     let mut needed = spoken.clone();
     needed.extend(encoder.variables().iter().map(|variable| variable.column.clone()));
-    needed.insert(target.column().to_string());
+    needed.extend(target.columns().into_iter().map(String::from));
     needed.extend(images.then(|| gallery::DIGEST.to_string()));
     Fingerprints::of(table, &used(split), &needed)
 }

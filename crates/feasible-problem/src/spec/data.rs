@@ -11,7 +11,7 @@
 //! | `train`, `validation`, `test` | none | tables that are split by file |
 //! | `format` | read from the file | how text tables are written |
 //! | `limits` | [see there](feasible_data::limits) | how large files may be |
-//! | `target`, `positive`, `target_group`, `task` | | what is predicted |
+//! | `target`, `positive`, `target_group`, `task` | | what is predicted; a list of targets is several numbers |
 //! | `weight` | none | a column of numbers above 0: what a row weighs in the objective |
 //! | `rows` | all | an expression: which rows are used at all |
 //! | `split` | 80 % train, 20 % test | fractions and a seed |
@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use feasible_data::image::Augmentation;
 use feasible_data::{
     Bins, ByColumn, Dates, Format, ImageSet, Limits, Missing, Piecewise, Preprocessing,
-    Standardise, Task, Unseen,
+    Standardise, TargetColumns, Task, Unseen,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,9 +65,10 @@ pub struct DataSpec {
     /// A table to judge by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<PathBuf>,
-    /// The column to predict.
+    /// The column to predict, or a list of columns of numbers that are predicted together.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<String>,
+    #[schemars(schema_with = "schema::target")]
+    pub target: Option<TargetColumns>,
     /// The category of the target that is class 1.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "labels::one")]
     #[schemars(schema_with = "schema::label")]

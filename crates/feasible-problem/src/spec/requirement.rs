@@ -25,6 +25,7 @@
 //! | --- | --- |
 //! | `name` | identifies it and its multipliers |
 //! | `kind` | `average` (the default) or `pointwise` |
+//! | `of` | where several numbers are predicted: the one that `loss` is of, in its own units; all of them, each in units of its deviation |
 //! | `loss` | a loss; or |
 //! | `rate` | `selection` (`positive-rate`), `tpr` (`recall`, `sensitivity`), `fpr` (`fall-out`), `fnr`, `specificity`, `precision` (`ppv`), `npv`, `error` or `accuracy`: a smooth surrogate moves θ, the true rate the multiplier; or |
 //! | `fairness` | `demographic-parity`, `equal-opportunity` or `equalised-odds`: the rates of each of `groups` |
@@ -64,6 +65,10 @@ pub struct RequirementSpec {
     /// The loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossName>,
+    /// Which of several predicted numbers the loss is of, in the units of that number. Default all of them: the mean
+    /// of their losses, each in units of its standard deviation on the training rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
     /// A rate instead of a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::rate")]

@@ -9,30 +9,40 @@ mod requirements;
 
 use std::path::{Path, PathBuf};
 
-use feasible_data::{Cells, Column, Format, Table, TargetSpec, Task, is_hidden, visible};
+use feasible_data::{
+    Cells, Column, Format, Table, TargetEncoder, TargetSpec, Task, is_hidden, visible,
+};
 
 use crate::error::Result;
 use column_plan::{ColumnPlan, Columns};
 pub use read::read_for_starter;
 
 /// A commented problem file for a table; `file` is how it will be named in it, `format` how it was read
-/// ([`read_for_starter`]), `target` the column to predict (by default the last one).
+/// ([`read_for_starter`]), `target` the column to predict (by default the last one), or several columns of numbers with commas
+/// between them.
 ///
 /// # Errors
 /// A target that is not a column.
 pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>) -> Result<String> {
     let columns = table.columns();
-    let chosen = match target {
-        Some(name) => table.column(name)?,
-        None => &columns[columns.len() - 1],
+    let targets = match target {
+        Some(name) => named(table, name)?,
+        None => vec![&columns[columns.len() - 1]],
     };
-    let labelled: Vec<u32> =
-        table.all_rows().into_iter().filter(|&row| chosen.text(row as usize).is_some()).collect();
-    let (task, note) = TargetSpec::new(&chosen.name).decide(table, &labelled)?;
+    let chosen = targets[0];
+    let is_known = |&row: &u32| targets.iter().all(|of| of.text(row as usize).is_some());
+    let labelled: Vec<u32> = table.all_rows().into_iter().filter(is_known).collect();
+    let others: Vec<String> = targets[1..].iter().map(|of| of.name.clone()).collect();
+    let spec = TargetSpec::new(&chosen.name).and(&others);
+    let (task, note) = spec.decide(table, &labelled)?;
     let classes = match task {
         Task::Classify => Some(classes(chosen)),
         Task::Regress => None,
     };
+    if targets.len() > 1 {
+        // Text, or a column named twice, is no several numbers.
+        TargetEncoder::fit(table, &labelled, &spec)?;
+    }
     let mut text = format!(
         "# A problem file for {} ({} rows, {} columns).\n\
          # `feasible check` says what it means, `feasible fit` trains it.\n\n[data]\nfile = {}\n",
@@ -43,7 +53,11 @@ pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>)
     );
     text += &of_format(format);
     let why = if target.is_none() { "   # the last column; --target names another" } else { "" };
-    text += &format!("target = {}{why}\n", quoted(&chosen.name));
+    let names: Vec<String> = targets.iter().map(|of| quoted(&of.name)).collect();
+    text += &match &names[..] {
+        [name] => format!("target = {name}{why}\n"),
+        names => format!("target = [{}]   # predicted together\n", names.join(", ")),
+    };
     if let Some(note) = note {
         text += &format!("# {note}\n");
     }
@@ -52,13 +66,15 @@ pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>)
     }
     let unlabelled = table.rows() - labelled.len();
     if unlabelled > 0 {
-        let name = backticked(&chosen.name);
+        let missing = |of: &&Column| format!("{} is missing", backticked(&of.name));
+        let missing: Vec<String> = targets.iter().map(missing).collect();
         text += &format!(
             "rows = {}   # {unlabelled} rows have no target\n",
-            quoted(&format!("not ({name} is missing)"))
+            quoted(&format!("not ({})", missing.join(" or ")))
         );
     }
-    let others: Vec<&Column> = columns.iter().filter(|column| column.name != chosen.name).collect();
+    let is_other = |column: &&Column| targets.iter().all(|of| of.name != column.name);
+    let others: Vec<&Column> = columns.iter().filter(is_other).collect();
     let plan = Columns::of(&others);
     text += &of_columns(table, &plan);
     let stratify = match &classes {
@@ -83,9 +99,20 @@ pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>)
              activation = \"sigmoid\" # or \"tanh\", \"relu\", \"silu\"\n\n";
     let kept: Vec<&Column> =
         others.iter().copied().filter(|column| !plan.is_dropped(&column.name)).collect();
-    text += &requirements::proposals(&kept, &plan, classes.as_ref().map(Vec::len));
+    text +=
+        &requirements::proposals(&kept, &plan, classes.as_ref().map(Vec::len), targets.len() > 1);
     text += "[training]\nrecipe = \"feasible\"\nseed = 0\n";
     Ok(text)
+}
+
+/// The columns of this name, or of these names with commas between them.
+fn named<'a>(table: &'a Table, names: &str) -> Result<Vec<&'a Column>> {
+    match table.column(names) {
+        Err(_) if names.contains(',') => {
+            Ok(names.split(',').map(|name| table.column(name.trim())).collect::<Result<_, _>>()?)
+        }
+        found => Ok(vec![found?]),
+    }
 }
 
 /// What the problem file of a table is called: `people.toml` in the current directory, for `data/people.csv.gz`.

@@ -21,8 +21,17 @@ enum Groups {
     From(f64),
 }
 
-/// The proposals; `classes` are those of the target, `None` for a number.
-pub(super) fn proposals(columns: &[&Column], plan: &Columns<'_>, classes: Option<usize>) -> String {
+/// The proposals; `classes` are those of the target, `None` for a number, of which there may be `several`.
+pub(super) fn proposals(
+    columns: &[&Column],
+    plan: &Columns<'_>,
+    classes: Option<usize>,
+    several: bool,
+) -> String {
+    let unit = match several {
+        true => "in deviations, squared; `of` names one target, in its own units",
+        false => "in the target's units, squared",
+    };
     let mut text = String::new();
     let sensitive = columns.iter().filter(|column| column_name::is_sensitive(&column.name));
     let mut chosen: Vec<(&Column, Groups)> = sensitive
@@ -47,7 +56,7 @@ pub(super) fn proposals(columns: &[&Column], plan: &Columns<'_>, classes: Option
         chosen.extend(pair);
     }
     for (column, groups) in &chosen {
-        let _ = write_for(&mut text, &column.name, groups, classes);
+        let _ = write_for(&mut text, &column.name, groups, classes, unit);
     }
     if chosen.is_empty() {
         text += "# [[requirement]]\n# name = \"few large losses\"\n";
@@ -109,6 +118,7 @@ fn write_for(
     column: &str,
     groups: &Groups,
     classes: Option<usize>,
+    unit: &str,
 ) -> std::fmt::Result {
     let (shown, name) = (visible(column), quoted(column));
     let similar = match classes {
@@ -144,7 +154,7 @@ fn write_for(
         (Groups::Categories(_), None) => writeln!(
             out,
             "# [[requirement]]       # no {shown} has large losses\n\
-             # name = {named}\n# loss = \"squared\"\n# groups = {name}\n# at_most = 1.0     # in the target's units, squared\n"
+             # name = {named}\n# loss = \"squared\"\n# groups = {name}\n# at_most = 1.0     # {unit}\n"
         ),
         (Groups::From(from), _) => {
             let column = backticked(column);
@@ -155,10 +165,9 @@ fn write_for(
                 Some(_) => ("rate = \"accuracy\"", "as many are right on both sides"),
                 None => ("loss = \"squared\"", "losses are alike on both sides"),
             };
-            let within = if classes.is_some() {
-                "0.05"
-            } else {
-                "1.0      # in the target's units, squared"
+            let within = match classes {
+                Some(_) => "0.05".to_string(),
+                None => format!("1.0      # {unit}"),
             };
             writeln!(
                 out,

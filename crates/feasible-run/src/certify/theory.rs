@@ -108,7 +108,7 @@ fn class_of(network: &Network, term: &Term) -> Result<SetClass, String> {
         NetworkShape::Cnn(_) | NetworkShape::Resnet18(_) => {
             return Err("the VC dimension of convolutional networks is not computed".into());
         }
-        _ if network.output_width() > 2 => {
+        _ if network.output_width() > 2 && !is_of_coordinates(loss) => {
             return unknown(&format!("{{{loss} > c}} with more than two classes"));
         }
         _ => {}
@@ -127,6 +127,15 @@ fn class_of(network: &Network, term: &Term) -> Result<SetClass, String> {
             Ok(SetClass { sets: "{y f < t}".into(), dimension: dimension::linear_margin(inputs) })
         }
         _ => unknown(&format!("{{{loss} > c}}")),
+    }
+}
+
+/// Whether it is of several numbers.
+fn is_of_coordinates(loss: &Loss) -> bool {
+    match loss {
+        Loss::Coordinates(_) => true,
+        Loss::Bounded(bounded) => is_of_coordinates(bounded.loss()),
+        _ => false,
     }
 }
 

@@ -304,7 +304,7 @@ impl Walk {
 }
 
 /// A loss of decisions where this class is decided.
-fn value(loss: &Loss, decided: u32, y: Target) -> f64 {
+fn value(loss: &Loss, decided: u32, y: Target<'_>) -> f64 {
     let is = |event: bool| f64::from(u8::from(event));
     match loss {
         Loss::Error => is(y != Target::Class(decided)),

@@ -123,9 +123,22 @@ impl Monitor {
         if table.rows() == 0 {
             return Err(Error::unfit(table.name(), "it has no rows"));
         }
-        let target = self.record.model().manifest().target.column().to_string();
-        let labelled = table.columns().iter().any(|column| column.name == target);
-        let identity = Identity::of(table, &needed(&self.record), &target)?;
+        let target = self.record.model().manifest().target.clone();
+        let columns = target.columns();
+        let has = |name: &str| table.columns().iter().any(|column| column.name == name);
+        // Several targets are known all at once, or not yet.
+        let unknown = columns.iter().copied().find(|name| !has(name));
+        let labelled = unknown.is_none();
+        if let (Some(unknown), Some(known)) = (unknown, columns.iter().find(|name| has(name))) {
+            return Err(Error::unfit(
+                table.name(),
+                format!(
+                    "it has the column '{known}' and no '{unknown}', which are predicted together: give all of them, \
+                     or none"
+                ),
+            ));
+        }
+        let identity = Identity::of(table, &needed(&self.record), &columns)?;
         let labels_of = match self.known(table, &identity, labelled)? {
             Known::No => None,
             Known::Already(label) => return Ok(Counted::Already(label)),
@@ -144,7 +157,8 @@ impl Monitor {
             return Err(Error::unfit(
                 table.name(),
                 format!(
-                    "it has no column '{target}', which every requirement that is monitored needs"
+                    "it has no column '{}', which every requirement that is monitored needs",
+                    columns.join("', '")
                 ),
             ));
         }

@@ -7,7 +7,7 @@ use feasible::certificate::{Claim, Design, Difference, Evidence};
 use feasible::monitor::{MonitorPlan, Wager, Wealth};
 use feasible::requirement::Sense;
 use feasible::stream::{Purpose, Stream};
-use feasible::{Loss, Samples, Targets};
+use feasible::{Loss, Samples, Targets, Vectors};
 use feasible_data::{Column, Encoder, Table, UnknownCategories, Unseen};
 use feasible_problem::clause::{Against, Bound, Clause};
 use feasible_problem::sampled_table::SampledTable;
@@ -32,7 +32,7 @@ pub(crate) struct Observed<'a> {
 /// The requirements of a model, as they are watched.
 pub(crate) fn watched(record: &RunRecord, design: &Design) -> Vec<Watched> {
     let model = record.model();
-    let target = model.manifest().target.column();
+    let targets = model.manifest().target.columns();
     let width = feasible::Model::output_width(model.network());
     let one = |clause: &Clause| {
         let (sense, limit) = match (clause.kind, clause.bound) {
@@ -63,7 +63,7 @@ pub(crate) fn watched(record: &RunRecord, design: &Design) -> Vec<Watched> {
             subject: claim.subject,
             sense: claim.sense,
             limit: claim.limit,
-            labels: needs_labels(clause, target),
+            labels: needs_labels(clause, &targets),
             wager: bound.map(wager),
         }
     };
@@ -92,7 +92,7 @@ pub(crate) fn refuse_used(record: &RunRecord, table: &Table, labelled: bool) -> 
             format!(
                 "it has no column '{}', and without it its rows cannot be compared with those trained on: \
                  give it once the target is known",
-                target.column()
+                target.columns().join("', '")
             ),
         ));
     };
@@ -184,9 +184,10 @@ fn samples(
     }
     let inputs = encoder.transform(observed.table, rows)?;
     // Only requirements that do not ask for them are measured.
-    let targets = match target.classes() {
-        Some(_) => Targets::Classes(vec![0; rows.len()]),
-        None => Targets::Values(vec![0.0; rows.len()]),
+    let targets = match (target.classes(), target.coordinates().len()) {
+        (Some(_), _) => Targets::Classes(vec![0; rows.len()]),
+        (None, 0) => Targets::Values(vec![0.0; rows.len()]),
+        (None, width) => Targets::Vectors(Vectors::new(vec![0.0; rows.len() * width], width)?),
     };
     let ids = rows.iter().map(|&row| u64::from(row)).collect();
     Ok(Arc::new(Samples::with_ids(inputs, targets, ids)?))
@@ -221,7 +222,7 @@ fn measure(clause: &Clause) -> &Loss {
 }
 
 /// Whether a requirement can only be measured where the target is known.
-fn needs_labels(clause: &Clause, target: &str) -> bool {
+fn needs_labels(clause: &Clause, targets: &[&str]) -> bool {
     fn of_outputs(loss: &Loss) -> bool {
         match loss {
             Loss::Probability { .. } | Loss::Selected { .. } => true,
@@ -231,5 +232,5 @@ fn needs_labels(clause: &Clause, target: &str) -> bool {
         }
     }
     let free = of_outputs(measure(clause)) && clause.class.is_none() && clause.adversary.is_none();
-    !free || clause.columns().contains(&target)
+    !free || clause.columns().iter().any(|column| targets.contains(column))
 }

@@ -54,10 +54,11 @@ pub(crate) struct Sketch {
 
 impl Identity {
     /// Of a table; rows are compared by the columns `needed`, the target left out.
-    pub(crate) fn of(table: &Table, needed: &BTreeSet<String>, target: &str) -> Result<Self> {
+    pub(crate) fn of(table: &Table, needed: &BTreeSet<String>, targets: &[&str]) -> Result<Self> {
         let all: Vec<String> = table.columns().iter().map(|column| column.name.clone()).collect();
-        let others: Vec<String> = all.iter().filter(|name| *name != target).cloned().collect();
-        let needed: Vec<String> = needed.iter().filter(|name| *name != target).cloned().collect();
+        let other = |name: &&String| !targets.contains(&name.as_str());
+        let others: Vec<String> = all.iter().filter(other).cloned().collect();
+        let needed: Vec<String> = needed.iter().filter(other).cloned().collect();
         let rows = |names: &[String]| {
             let mut rows = of_rows(table, &table.all_rows(), names).ok_or_else(|| {
                 Error::unfit(

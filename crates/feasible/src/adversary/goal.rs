@@ -48,12 +48,12 @@ impl Value {
 
 /// The value at the outputs `z` of one sample, and the gradient of its loss into `seeds`.
 ///
-/// One output and a class is the logit of class 1. A number as target is attacked through the
+/// One output and a class is the logit of class 1. A number as target, or several, is attacked through the
 /// squared error, and never won.
 pub(super) fn goal(
     loss: AttackLoss,
     aim: Aim,
-    target: Target,
+    target: Target<'_>,
     z: &[f32],
     seeds: &mut [f32],
 ) -> Value {
@@ -61,6 +61,14 @@ pub(super) fn goal(
         Target::Value(y) => {
             let mut total = 0.0;
             for (s, &z) in seeds.iter_mut().zip(z) {
+                *s = 2.0 * (z - y);
+                total += (z - y) * (z - y);
+            }
+            return Value { rank: 0.0, loss: total, won: false };
+        }
+        Target::Vector(y) => {
+            let mut total = 0.0;
+            for ((s, &z), &y) in seeds.iter_mut().zip(z).zip(y) {
                 *s = 2.0 * (z - y);
                 total += (z - y) * (z - y);
             }

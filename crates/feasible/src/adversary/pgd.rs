@@ -5,7 +5,7 @@ use crate::adversary::attack::{Adversary, Select};
 use crate::adversary::budget::Draw;
 use crate::adversary::goal::{Aim, Value, goal};
 use crate::adversary::judge::{Bench, Judge};
-use crate::samples::Target;
+use crate::samples::{Target, Targets};
 use crate::stream::{Purpose, Stream};
 
 impl Adaptive for Adversary {
@@ -26,7 +26,7 @@ pub(super) struct Run<'a> {
     /// Per position of the batch.
     epsilon: Vec<f32>,
     ids: Vec<u64>,
-    targets: Vec<Target>,
+    targets: Targets,
     /// δ of the active positions, one after the other.
     delta: Vec<f32>,
     seeds: Vec<f32>,
@@ -48,8 +48,7 @@ impl<'a> Run<'a> {
         let (samples, rows) = (probe.samples(), probe.rows());
         let inputs = samples.inputs();
         let ids: Vec<u64> = rows.iter().map(|&r| samples.ids()[r as usize]).collect();
-        let targets: Vec<Target> =
-            rows.iter().map(|&r| samples.targets().get(r as usize)).collect();
+        let targets = samples.targets().chosen(rows.iter().map(|&row| row as usize));
         let columns = match &adversary.attack.columns {
             Some(columns) => {
                 columns.iter().copied().filter(|&c| (c as usize) < inputs.width()).collect()
@@ -65,7 +64,7 @@ impl<'a> Run<'a> {
             };
             budget.epsilon(place, key, adversary.most) as f32
         };
-        let spared = |&p: &u32| match (adversary.attack.aim, targets[p as usize]) {
+        let spared = |&p: &u32| match (adversary.attack.aim, targets.get(p as usize)) {
             (Aim::Targeted(t), Target::Class(y)) => t == y,
             _ => false,
         };
@@ -171,7 +170,7 @@ impl<'a> Run<'a> {
         let attack = &self.adversary.attack;
         for (i, &p) in self.active.iter().enumerate() {
             let (z, seeds) = (&outputs[i * k..(i + 1) * k], &mut self.seeds[i * k..(i + 1) * k]);
-            self.values[i] = goal(attack.loss, attack.aim, self.targets[p as usize], z, seeds);
+            self.values[i] = goal(attack.loss, attack.aim, self.targets.get(p as usize), z, seeds);
         }
         if let Some((judge, outputs)) = judged {
             let (active, bench) = (&self.active, &mut self.bench);

@@ -7,7 +7,7 @@
 //!
 //! $$ \theta^\top G \theta = \sum_t \mathbb{E}_{\mathfrak{D}_t} \lVert f_\theta(x) \rVert^2 , $$
 //!
-//! one column of it a gradient of ½‖f‖². With κ, the curvature of the objective by the outputs, and the
+//! one column of it a gradient of ½‖f‖². Where the objective counts each output in a unit of its own, so does this norm. With κ, the curvature of the objective by the outputs, and the
 //! weight decay α, P = κG + αI is the objective's curvature up to the shape of its loss. P = KKᵀ
 //! by Cholesky, and z = Kᵀθ are the coordinates: lengths in them are the same in every unit, ½‖∇_z F‖² is what a
 //! Newton step would gain, and ½‖z‖² is of the size of the objective.
@@ -38,21 +38,46 @@ pub(crate) struct Metric {
     lengths: Vec<f64>,
 }
 
-/// ½‖f‖².
+/// ½ Σ c_j f_j²; c_j = 1 where none is given.
 #[derive(Debug)]
-struct HalfSquare;
+struct HalfSquare {
+    curvatures: Vec<f64>,
+}
+
+impl HalfSquare {
+    /// As the objective's loss weighs the outputs: by w/u² where it is of coordinates. What it is not of counts as the least.
+    fn of(loss: &Loss) -> Self {
+        let of = match loss {
+            Loss::Coordinates(of) => of,
+            _ => return Self { curvatures: Vec::new() },
+        };
+        let each = || of.terms().iter().map(|of| (of.index, of.weight / of.unit / of.unit));
+        let least = each().map(|(_, c)| c).fold(f64::INFINITY, f64::min);
+        let last = each().map(|(index, _)| index).max().unwrap_or(0);
+        let mut curvatures = vec![least; last + 1];
+        each().for_each(|(index, c)| curvatures[index] = c);
+        Self { curvatures }
+    }
+
+    fn each<'a>(&'a self, at: &'a [f64]) -> impl Iterator<Item = f64> {
+        let least = self.curvatures.iter().copied().fold(f64::INFINITY, f64::min);
+        let rest = if least.is_finite() { least } else { 1.0 };
+        let curvatures = self.curvatures.iter().copied().chain(std::iter::repeat(rest));
+        at.iter().zip(curvatures).map(|(f, c)| c * f)
+    }
+}
 
 impl CustomLoss for HalfSquare {
     fn name(&self) -> String {
         "half the squared outputs".into()
     }
 
-    fn value(&self, at: &[f64], _: &[f64], _: Target) -> f64 {
-        0.5 * at.iter().map(|f| f * f).sum::<f64>()
+    fn value(&self, at: &[f64], _: &[f64], _: Target<'_>) -> f64 {
+        0.5 * self.each(at).zip(at).map(|(g, f)| g * f).sum::<f64>()
     }
 
-    fn gradient(&self, at: &[f64], _: &[f64], _: Target, by_at: &mut [f64], _: &mut [f64]) {
-        by_at.copy_from_slice(at);
+    fn gradient(&self, at: &[f64], _: &[f64], _: Target<'_>, by_at: &mut [f64], _: &mut [f64]) {
+        by_at.iter_mut().zip(self.each(at)).for_each(|(by, g)| *by = g);
     }
 
     fn properties(&self, _: usize) -> Properties {
@@ -162,7 +187,7 @@ fn gram<M: Model>(
     interrupt: &AtomicBool,
 ) -> Option<Option<Vec<f64>>> {
     let p = model.parameter_count();
-    let half_square = Loss::Custom(Arc::new(HalfSquare));
+    let half_square = Loss::Custom(Arc::new(HalfSquare::of(problem.objective().loss())));
     let objective = &problem.objective().population;
     let mut draft = Problem::minimise(objective, half_square.clone());
     let terms = problem.requirements().iter().flat_map(|r| r.terms());

@@ -3,6 +3,7 @@
 //! A loss that is a logarithm of probabilities sees them floored and stays smooth. Any
 //! other loss is clipped, min(ℓ, B): beyond B its gradient is 0.
 
+use super::coordinates::{self, Terms};
 use super::floor::{self, Floor};
 use super::row::{Row, RowLoss, RowPass};
 use super::{Loss, classification, custom, pair, regression};
@@ -72,6 +73,18 @@ impl Bounded {
         let flooring = || Floor::new(self.bound, width.max(2));
         let bound = T::from_f64(self.bound);
         match &*self.loss {
+            Loss::Squared
+            | Loss::Absolute
+            | Loss::Huber { .. }
+            | Loss::Quantile { .. }
+            | Loss::Poisson
+                if pass.is_of_vectors() =>
+            {
+                coordinates::dispatch(&self.loss, Terms::Mean { of: width }, Some(bound), pass);
+            }
+            Loss::Coordinates(of) => {
+                coordinates::dispatch(of.loss(), Terms::Given(of.terms()), Some(bound), pass);
+            }
             Loss::CrossEntropy | Loss::Logistic => pass.over(&floor::CrossEntropy(flooring())),
             Loss::Kl => pass.over(&floor::Kl(flooring())),
             Loss::SymmetricKl => pass.over(&floor::SymmetricKl(flooring())),
@@ -102,9 +115,9 @@ impl Bounded {
 }
 
 /// min(ℓ, B).
-struct Clipped<L, T> {
-    loss: L,
-    bound: T,
+pub(super) struct Clipped<L, T> {
+    pub loss: L,
+    pub bound: T,
 }
 
 impl<T: Real, L: RowLoss<T>> RowLoss<T> for Clipped<L, T> {

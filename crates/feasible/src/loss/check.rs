@@ -1,6 +1,6 @@
 //! Does a loss fit the outputs and the targets?
 
-use super::{Bounded, Loss};
+use super::{Bounded, Coordinates, Loss};
 use crate::samples::Targets;
 
 impl Loss {
@@ -35,15 +35,9 @@ impl Loss {
             }
             Self::Poisson => {
                 numbers(width, targets)?;
-                let Targets::Values(counts) = targets else { return Ok(()) };
-                match counts.iter().position(|y| *y < 0.0) {
-                    Some(row) => Err(format!(
-                        "needs counts of at least 0, found {} in row {row}: use another loss",
-                        counts[row]
-                    )),
-                    None => Ok(()),
-                }
+                counts(targets, 0..width)
             }
+            Self::Coordinates(of) => of.check(width, targets),
             Self::Probability { class } | Self::Selected { class } => class_below(*class, width),
             Self::FalseDiscovery { class, rate } | Self::SmoothedFalseDiscovery { class, rate } => {
                 if !(0.0..=1.0).contains(rate) {
@@ -103,9 +97,12 @@ fn one_output(width: usize, instead: &str) -> Result<(), String> {
 }
 
 fn numbers(width: usize, targets: &Targets) -> Result<(), String> {
+    if let Targets::Vectors(y) = targets {
+        return vectors(width, y.width());
+    }
     one_output(width, "give the model one output")?;
     match targets {
-        Targets::Values(_) => Ok(()),
+        Targets::Values(_) | Targets::Vectors(_) => Ok(()),
         Targets::Classes(_) => {
             Err("needs numeric targets, found classes: give the targets as values, \
                                     or use a loss for classes such as cross-entropy"
@@ -114,9 +111,64 @@ fn numbers(width: usize, targets: &Targets) -> Result<(), String> {
     }
 }
 
+/// One output for each number of the targets.
+fn vectors(width: usize, numbers: usize) -> Result<(), String> {
+    if width == numbers {
+        return Ok(());
+    }
+    Err(format!(
+        "needs a model with {numbers}, one for each number of a target, found {width}: give the model as many",
+        numbers = outputs(numbers)
+    ))
+}
+
+/// Whether these numbers of the targets are at least 0.
+fn counts(targets: &Targets, coordinates: impl Iterator<Item = usize>) -> Result<(), String> {
+    let below = |y: f32, row: usize| {
+        format!("needs counts of at least 0, found {y} in row {row}: use another loss")
+    };
+    match targets {
+        Targets::Classes(_) => Ok(()),
+        Targets::Values(y) => match y.iter().position(|y| *y < 0.0) {
+            Some(row) => Err(below(y[row], row)),
+            None => Ok(()),
+        },
+        Targets::Vectors(y) => {
+            for at in coordinates {
+                if let Some((row, y)) = y.coordinate(at).enumerate().find(|(_, y)| *y < 0.0) {
+                    return Err(below(y, row));
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+impl Coordinates {
+    fn check(&self, width: usize, targets: &Targets) -> Result<(), String> {
+        if let Some(last) = self.terms().iter().map(|of| of.index).max()
+            && last >= width
+        {
+            let found = outputs(width);
+            return Err(format!("is of output {last}, counted from 0, of a model with {found}"));
+        }
+        if self.loss().compares_views() {
+            return Ok(());
+        }
+        let Targets::Vectors(y) = targets else {
+            return Err("needs several numbers as targets: give the targets as vectors".into());
+        };
+        vectors(width, y.width())?;
+        match self.loss() {
+            Loss::Poisson => counts(targets, self.terms().iter().map(|of| of.index)),
+            loss => loss.check(width, targets),
+        }
+    }
+}
+
 fn classes_below(classes: usize, targets: &Targets) -> Result<(), String> {
     match targets {
-        Targets::Values(_) => {
+        Targets::Values(_) | Targets::Vectors(_) => {
             Err("needs class targets, found numbers: give the targets as classes, \
                                    or use a loss for numbers such as squared error"
                 .into())

@@ -378,7 +378,7 @@ mod tests {
                     };
                     let y = match &targets {
                         Targets::Classes(classes) => sign(classes[samples[p as usize] as usize]),
-                        Targets::Values(_) => T::ZERO,
+                        _ => T::ZERO,
                     };
                     let (value, by_a, by_b) = plain(Bernoulli::new(of("at"), of("against")), y);
                     values.push(bits(value));

@@ -23,12 +23,12 @@ use crate::samples::{Target, Targets};
 ///     fn name(&self) -> String {
 ///         "pinball loss".into()
 ///     }
-///     fn value(&self, at: &[f64], _: &[f64], target: Target) -> f64 {
+///     fn value(&self, at: &[f64], _: &[f64], target: Target<'_>) -> f64 {
 ///         let Target::Value(y) = target else { return f64::NAN };
 ///         let r = at[0] - f64::from(y);
 ///         if r > 0.0 { 3.0 * r } else { -r }
 ///     }
-///     fn gradient(&self, at: &[f64], _: &[f64], target: Target, by_at: &mut [f64], _: &mut [f64]) {
+///     fn gradient(&self, at: &[f64], _: &[f64], target: Target<'_>, by_at: &mut [f64], _: &mut [f64]) {
 ///         let Target::Value(y) = target else { return };
 ///         by_at[0] = if at[0] > f64::from(y) { 3.0 } else { -1.0 };
 ///     }
@@ -43,14 +43,14 @@ pub trait CustomLoss: Debug + Send + Sync {
     fn name(&self) -> String;
 
     /// ℓ ≥ 0 at the outputs `at`. `against` is empty unless the loss compares views.
-    fn value(&self, at: &[f64], against: &[f64], target: Target) -> f64;
+    fn value(&self, at: &[f64], against: &[f64], target: Target<'_>) -> f64;
 
     /// Writes ∂ℓ/∂at and ∂ℓ/∂against; both come filled with 0.
     fn gradient(
         &self,
         at: &[f64],
         against: &[f64],
-        target: Target,
+        target: Target<'_>,
         by_at: &mut [f64],
         by_against: &mut [f64],
     );

@@ -30,6 +30,7 @@
 //! | [`TotalVariation`](Loss::TotalVariation) | $\tfrac12\sum_j \sqrt{(p_j - q_j)^2 + s^2} - s$ | any | | no | 1/2 | √(1+s²) − s |
 //! | [`SquaredDistance`](Loss::SquaredDistance) | $\lVert f(x) - f(\rho(x))\rVert^2$ | any | | yes | | |
 //! | [`Flip`](Loss::Flip) | $1[\arg\max f(x) \ne \arg\max f(\rho(x))]$ | any | | no | | 1 |
+//! | [`of_coordinates`](Loss::of_coordinates) | $\sum_j w_j\, \ell((f_j - y_j)/u_j)$ | k | vectors | as ℓ | $M_\ell \sqrt{\sum_j (w_j/u_j)^2}$ | |
 //! | [`bounded(B)`](Loss::bounded) | of $\tilde p = (1 - k\tau)p + \tau$, $\tau = e^{-B}$; or $\min(\ell, B)$ | | | no | see [`Properties`] | B |
 //!
 //! Convexity is in the outputs, those of both views together for the losses between views. M is the
@@ -38,6 +39,9 @@
 //! is no such constant. M and B are the least possible, but for the M of total variation (least as
 //! s → 0) and for the M and B of bounded divergences. That Brier's M holds for more than two classes
 //! was found by numerical search; the others follow from the formulas.
+//!
+//! The losses of a number, from squared error to Poisson, are of vectors as well: the mean over the k coordinates, with k outputs and
+//! M/√k. [`Loss::of_coordinates`] weighs them otherwise, each in a unit of its own, or picks some.
 //!
 //! Losses of p take *logits*: probabilities fed to them would be squashed once more, and a network
 //! trained on that collapses to the majority class. Arg max is the first of equals. NaN outputs give
@@ -84,6 +88,7 @@ mod bounded;
 mod check;
 mod classification;
 mod contrast;
+mod coordinates;
 mod custom;
 mod floor;
 mod name;
@@ -98,10 +103,12 @@ mod softmax;
 mod tests;
 
 pub use bounded::Bounded;
+pub use coordinates::{Coordinate, Coordinates};
 pub use custom::CustomLoss;
 pub use properties::Properties;
 pub(crate) use series::exp_of_negative_f32;
 
+use coordinates::Terms;
 use row::RowPass;
 
 /// Values, or values and seeds.
@@ -206,6 +213,8 @@ pub enum Loss {
     Flip,
     /// A loss kept in \[0, B\]; made by [`Loss::bounded`].
     Bounded(Bounded),
+    /// A loss of numbers, of some coordinates of vectors; made by [`Loss::of_coordinates`].
+    Coordinates(Coordinates),
     /// A loss of the user's own.
     Custom(Arc<dyn CustomLoss>),
 }
@@ -225,6 +234,7 @@ impl Loss {
             | Self::SquaredDistance
             | Self::Flip => true,
             Self::Bounded(bounded) => bounded.loss().compares_views(),
+            Self::Coordinates(of) => of.loss().compares_views(),
             Self::Custom(loss) => loss.compares_views(),
             _ => false,
         }
@@ -249,6 +259,9 @@ impl Loss {
             ) => a == b && r == s,
             (Self::Probability { class: a }, Self::Probability { class: b })
             | (Self::Selected { class: a }, Self::Selected { class: b }) => a == b,
+            (Self::Coordinates(a), Self::Coordinates(b)) => {
+                a.terms() == b.terms() && a.loss().is_same(b.loss())
+            }
             (Self::Bounded(a), Self::Bounded(b)) => {
                 a.bound() == b.bound() && a.loss().is_same(b.loss())
             }
@@ -298,6 +311,34 @@ impl Loss {
         Bounded::of(self, bound)
     }
 
+    /// The loss of some numbers of vectors, each with a weight and in a unit of its own: with the terms (j, w, u),
+    ///
+    /// $$ \sum_j w_j \, \ell\bigl((f_j - y_j) / u_j\bigr) , $$
+    ///
+    /// of the outputs at the other view instead of y for [`Loss::SquaredDistance`]. It is called by the name of the loss
+    /// and the label.
+    ///
+    /// ```
+    /// use feasible::Loss;
+    /// use feasible::loss::Coordinate;
+    /// let waist = Coordinate { index: 1, weight: 1.0, unit: 1.0 };
+    /// let loss = Loss::Absolute.of_coordinates("waist", vec![waist])?;
+    /// assert_eq!(loss.to_string(), "absolute error of waist");
+    /// // Lengths count in millimetres, weights in kilogrammes.
+    /// let both = [(0, 1.0), (1, 1e-3)];
+    /// let both = both.map(|(index, unit)| Coordinate { index, weight: 0.5, unit });
+    /// assert!(Loss::Squared.of_coordinates("both", both.to_vec())?.properties(2).convex);
+    /// assert!(Loss::CrossEntropy.of_coordinates("both", both.to_vec()).is_err());
+    /// # Ok::<(), feasible::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A loss that is not of numbers; no term, or one number in two; weights and units that are not positive and finite; a
+    /// unit other than 1 for [`Loss::Poisson`], whose outputs are logarithms.
+    pub fn of_coordinates(self, label: impl Into<String>, terms: Vec<Coordinate>) -> Result<Self> {
+        Coordinates::of(self, label.into(), terms)
+    }
+
     /// Fills `values[i]` with the loss at `rows.positions[i]`.
     ///
     /// The loss must fit: see [`Loss::check`].
@@ -343,6 +384,18 @@ impl Loss {
     /// Chooses the row function, once for all rows.
     fn dispatch<T: Real>(&self, width: usize, pass: impl RowPass<T>) {
         match self {
+            Self::Squared
+            | Self::Absolute
+            | Self::Huber { .. }
+            | Self::Quantile { .. }
+            | Self::Poisson
+                if pass.is_of_vectors() =>
+            {
+                coordinates::dispatch(self, Terms::Mean { of: width }, None, pass);
+            }
+            Self::Coordinates(of) => {
+                coordinates::dispatch(of.loss(), Terms::Given(of.terms()), None, pass);
+            }
             Self::CrossEntropy | Self::Logistic if width <= 2 => {
                 pass.over_contrasts(&contrast::BinaryCrossEntropy);
             }

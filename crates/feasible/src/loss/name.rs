@@ -37,6 +37,7 @@ impl fmt::Display for Loss {
             Self::Bounded(bounded) => {
                 write!(f, "{} (bounded by {})", bounded.loss(), bounded.bound())
             }
+            Self::Coordinates(of) => write!(f, "{} of {}", of.loss(), of.label()),
             Self::Custom(loss) => f.write_str(&loss.name()),
         }
     }

@@ -25,15 +25,19 @@ impl Loss {
     pub fn properties(&self, width: usize) -> Properties {
         // A function of z_1 − z_0 with slope at most 1 has M = 1 of z alone, √2 of (z_0, z_1).
         let by_contrast = if width == 1 { 1.0 } else { SQRT_2 };
+        // The mean over k numbers of functions with slope at most 1 has slope √k/k.
+        let mean = (width.max(1) as f64).sqrt().recip();
         let new = |convex, lipschitz, bound| Properties { convex, lipschitz, bound };
         match self {
             Self::CrossEntropy | Self::Logistic => new(true, Some(by_contrast), None),
             Self::Squared | Self::SquaredHinge | Self::SquaredDistance | Self::Poisson => {
                 new(true, None, None)
             }
-            Self::Quantile { tau } => new(true, Some(tau.max(1.0 - tau)), None),
-            Self::Absolute | Self::Hinge => new(true, Some(1.0), None),
-            Self::Huber { delta } => new(true, Some(*delta), None),
+            Self::Quantile { tau } => new(true, Some(tau.max(1.0 - tau) * mean), None),
+            Self::Absolute => new(true, Some(mean), None),
+            Self::Hinge => new(true, Some(1.0), None),
+            Self::Huber { delta } => new(true, Some(*delta * mean), None),
+            Self::Coordinates(of) => of.properties(),
             Self::Brier => new(false, Some(BRIER_SLOPE * by_contrast), Some(1.0)),
             Self::SmoothedError | Self::Probability { .. } => {
                 new(false, Some(by_contrast / 4.0), Some(1.0))
@@ -68,9 +72,13 @@ impl Bounded {
             Loss::CrossEntropy | Loss::Logistic | Loss::Kl | Loss::SymmetricKl => {
                 Some(self.floored_lipschitz(width))
             }
-            Loss::Squared | Loss::SquaredHinge => Some(2.0 * bound.sqrt()),
+            Loss::SquaredHinge => Some(2.0 * bound.sqrt()),
+            Loss::Squared => Some(2.0 * (bound / width.max(1) as f64).sqrt()),
             Loss::SquaredDistance => Some((8.0 * bound).sqrt()),
-            Loss::Huber { delta } => Some(delta.min((2.0 * bound).sqrt())),
+            Loss::Huber { delta } => {
+                Some(delta.min((2.0 * bound).sqrt()) / (width.max(1) as f64).sqrt())
+            }
+            Loss::Coordinates(ref of) => of.clipped_lipschitz(bound),
             _ => plain.lipschitz,
         };
         Properties { convex: false, lipschitz, bound: Some(bound) }

@@ -3,6 +3,49 @@
 use super::row::{Row, RowLoss};
 use crate::real::Real;
 
+/// A loss of one number, as one among several.
+pub(super) trait OfNumber<T: Real> {
+    /// Value and slope by f, of (f − y) · `per_unit`.
+    fn of(&self, f: T, y: T, per_unit: T) -> (T, T);
+}
+
+macro_rules! of_residuals {
+    ($loss:ty, $self:ident, $r:ident => $value_and_slope:expr) => {
+        impl<T: Real> OfNumber<T> for $loss {
+            #[inline(always)]
+            fn of(&$self, f: T, y: T, per_unit: T) -> (T, T) {
+                let $r = (f - y) * per_unit;
+                let (value, slope) = $value_and_slope;
+                (value, slope * per_unit)
+            }
+        }
+    };
+}
+
+of_residuals!(Squared, self, r => (r * r, r + r));
+of_residuals!(Absolute, self, r => (r.abs(), sign(r)));
+of_residuals!(Huber<T>, self, r => self.at(r));
+of_residuals!(Quantile<T>, self, r => self.at(r));
+
+impl<T: Real> OfNumber<T> for Poisson {
+    #[inline(always)]
+    fn of(&self, f: T, y: T, _: T) -> (T, T) {
+        Self::at(f, y)
+    }
+}
+
+/// 1, −1, or 0 at 0.
+#[inline(always)]
+fn sign<T: Real>(r: T) -> T {
+    if r > T::ZERO {
+        T::ONE
+    } else if r < T::ZERO {
+        -T::ONE
+    } else {
+        T::ZERO
+    }
+}
+
 /// r².
 pub(super) struct Squared;
 

@@ -7,7 +7,7 @@
 use super::LossRows;
 use super::contrast::{OfContrasts, by_blocks};
 use crate::real::Real;
-use crate::samples::Target;
+use crate::samples::{Target, Targets};
 
 /// What a loss sees of one sample.
 #[derive(Clone, Copy)]
@@ -15,7 +15,7 @@ pub(super) struct Row<'a, T> {
     pub at: &'a [T],
     /// Empty unless the loss compares views.
     pub against: &'a [T],
-    pub target: Target,
+    pub target: Target<'a>,
 }
 
 impl<T: Real> Row<'_, T> {
@@ -24,7 +24,7 @@ impl<T: Real> Row<'_, T> {
     pub fn class(&self) -> usize {
         match self.target {
             Target::Class(class) => class as usize,
-            Target::Value(_) => unreachable!("Loss::check lets only class targets pass"),
+            _ => unreachable!("Loss::check lets only class targets pass"),
         }
     }
 
@@ -33,7 +33,16 @@ impl<T: Real> Row<'_, T> {
     pub fn number(&self) -> T {
         match self.target {
             Target::Value(y) => T::from_f32(y),
-            Target::Class(_) => unreachable!("Loss::check lets only numeric targets pass"),
+            _ => unreachable!("Loss::check lets only numeric targets pass"),
+        }
+    }
+
+    /// The numbers to be predicted.
+    #[inline(always)]
+    pub fn numbers(&self) -> &[f32] {
+        match self.target {
+            Target::Vector(y) => y,
+            _ => unreachable!("Loss::check lets only vectors as targets pass"),
         }
     }
 }
@@ -55,6 +64,9 @@ pub(super) trait RowLoss<T: Real> {
 
 /// Something done with a loss at every row.
 pub(super) trait RowPass<T: Real> {
+    /// Whether several numbers are predicted.
+    fn is_of_vectors(&self) -> bool;
+
     fn over<L: RowLoss<T>>(self, loss: &L);
 
     /// The same for one or two outputs, of which the loss sees the contrast.
@@ -78,6 +90,10 @@ pub(super) struct RowSeeds<'a, T> {
 }
 
 impl<T: Real> RowPass<T> for RowValues<'_, T> {
+    fn is_of_vectors(&self) -> bool {
+        matches!(self.rows.targets, Targets::Vectors(_))
+    }
+
     fn over<L: RowLoss<T>>(self, loss: &L) {
         match self.rows.width {
             2 => self.run(loss, 2),
@@ -100,6 +116,10 @@ impl<T: Real> RowValues<'_, T> {
 }
 
 impl<T: Real> RowPass<T> for RowSeeds<'_, T> {
+    fn is_of_vectors(&self) -> bool {
+        matches!(self.rows.targets, Targets::Vectors(_))
+    }
+
     fn over<L: RowLoss<T>>(self, loss: &L) {
         match self.rows.width {
             2 => self.run(loss, 2),

@@ -77,14 +77,21 @@ impl CustomLoss for Made {
         format!("{self:?}")
     }
 
-    fn value(&self, at: &[f64], _: &[f64], target: Target) -> f64 {
+    fn value(&self, at: &[f64], _: &[f64], target: Target<'_>) -> f64 {
         match self {
             Self::Output => at[0],
             Self::Times(factor, loss) => factor * of(loss, at[0], target).0,
         }
     }
 
-    fn gradient(&self, at: &[f64], _: &[f64], target: Target, by_at: &mut [f64], _: &mut [f64]) {
+    fn gradient(
+        &self,
+        at: &[f64],
+        _: &[f64],
+        target: Target<'_>,
+        by_at: &mut [f64],
+        _: &mut [f64],
+    ) {
         by_at[0] = match self {
             Self::Output => 1.0,
             Self::Times(factor, loss) => factor * of(loss, at[0], target).1,
@@ -97,7 +104,7 @@ impl CustomLoss for Made {
 }
 
 /// Value and slope of the losses used here, written out.
-fn of(loss: &Loss, f: f64, target: Target) -> (f64, f64) {
+fn of(loss: &Loss, f: f64, target: Target<'_>) -> (f64, f64) {
     match (loss, target) {
         (Loss::Logistic, Target::Class(y)) => {
             let sign = if y == 1 { -1.0 } else { 1.0 };

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::Error;
+use crate::samples::Vectors;
 
 #[track_caller]
 fn refused(loss: &Loss, width: usize, targets: &Targets, message: &str) {
@@ -11,11 +12,7 @@ fn refused(loss: &Loss, width: usize, targets: &Targets, message: &str) {
 #[test]
 fn every_loss_fits_the_rows_it_is_tested_with() {
     for (loss, width) in every_loss() {
-        let target = point(&loss, width, 1.0, &[0.5; 41]).target;
-        let targets = match target {
-            Target::Class(class) => Targets::Classes(vec![class]),
-            Target::Value(y) => Targets::Values(vec![y]),
-        };
+        let targets = point(&loss, width, 1.0, &[0.5; 41]).targets;
         if !matches!(&loss, Loss::Bounded(b) if b.floors() && b.bound() < (width as f64).ln()) {
             assert_eq!(loss.check(width, &targets), Ok(()), "{loss} with {width} outputs");
         }
@@ -57,6 +54,25 @@ fn a_misfit_says_what_was_found_and_what_to_do() {
             "needs a model with 1 output, found 2: give the model one output",
         );
     }
+    let vectors = Targets::Vectors(Vectors::new(vec![0.5, 1.0, 2.0, 3.0, 4.0, 5.0], 3).unwrap());
+    for loss in of_numbers() {
+        assert!(loss.check(3, &vectors).is_ok());
+        let few = "needs a model with 3 outputs, one for each number of a target, found 1: give the model as many";
+        refused(&loss, 1, &vectors, few);
+        refused(&coordinates(&loss, &[(0, 1.0, 1.0)]), 1, &vectors, few);
+        let last = coordinates(&loss, &[(1, 1.0, 1.0), (3, 1.0, 1.0)]);
+        let beyond = "is of output 3, counted from 0, of a model with 3 outputs";
+        refused(&last, 3, &vectors, beyond);
+        let one = coordinates(&loss, &[(0, 1.0, 1.0)]);
+        let several = "needs several numbers as targets: give the targets as vectors";
+        refused(&one, 1, &numbers, several);
+    }
+    refused(
+        &Loss::CrossEntropy,
+        3,
+        &vectors,
+        "needs class targets, found numbers: give the targets as classes, or use a loss for numbers such as squared error",
+    );
     let zero = "needs outputs, but the model has none";
     refused(&Loss::Kl, 0, &classes, zero);
 }
@@ -79,6 +95,11 @@ fn a_parameter_out_of_range_is_named() {
     let negative = Targets::Values(vec![0.0, 2.0, -3.0]);
     let message = "needs counts of at least 0, found -3 in row 2: use another loss";
     refused(&Loss::Poisson, 1, &negative, message);
+    let negative = Targets::Vectors(Vectors::new(vec![0.0, 2.0, -3.0, 1.0], 2).unwrap());
+    let message = "needs counts of at least 0, found -3 in row 1: use another loss";
+    refused(&Loss::Poisson, 2, &negative, message);
+    refused(&coordinates(&Loss::Poisson, &[(0, 1.0, 1.0)]), 2, &negative, message);
+    assert!(coordinates(&Loss::Poisson, &[(1, 1.0, 1.0)]).check(2, &negative).is_ok());
     let discovery = Loss::FalseDiscovery { class: 1, rate: 1.5 };
     refused(&discovery, 2, &classes, "needs a rate between 0 and 1, found 1.5");
     let smoothing = Loss::TotalVariation { smoothing: -0.1 };
@@ -111,6 +132,32 @@ fn a_parameter_out_of_range_is_named() {
         2,
         &numbers,
         "needs a model with 1 output, found 2: give the model one output",
+    );
+}
+
+#[test]
+fn coordinates_that_make_no_sense_are_refused() {
+    let refused = |loss: Loss, terms: &[(usize, f64, f64)]| {
+        let terms = terms.iter().map(|&(index, weight, unit)| Coordinate { index, weight, unit });
+        loss.of_coordinates("both", terms.collect()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(Loss::Kl, &[(0, 1.0, 1.0)]),
+        "both: KL divergence is not of numbers: take one such as squared error"
+    );
+    assert_eq!(refused(Loss::Squared, &[]), "number of coordinates = 0: must be at least 1");
+    assert_eq!(
+        refused(Loss::Squared, &[(1, 1.0, 1.0), (1, 2.0, 1.0)]),
+        "both: squared error has coordinate 1 twice: merge them"
+    );
+    for x in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let end = format!("of coordinate 2 = {x}: must be positive and finite");
+        assert_eq!(refused(Loss::Squared, &[(2, x, 1.0)]), format!("weight {end}"));
+        assert_eq!(refused(Loss::Squared, &[(2, 1.0, x)]), format!("unit {end}"));
+    }
+    assert_eq!(
+        refused(Loss::Poisson, &[(0, 1.0, 2.0)]),
+        "unit of coordinate 0 = 2: must be 1: counts have no other unit"
     );
 }
 

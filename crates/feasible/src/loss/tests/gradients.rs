@@ -6,15 +6,30 @@ use crate::check::{GradientCheck, loss_gradient_by};
 /// Whether a kink of the loss is within reach of the differences.
 fn near_kink(loss: &Loss, point: &Point) -> bool {
     let margin = 1.0 - point.at[0].abs();
-    let residual = match point.target {
-        Target::Value(y) => point.at[0] - f64::from(y),
-        Target::Class(_) => f64::NAN,
+    // The smallest distance of a residual, in units, to where the loss of one number has a kink.
+    let distance = |kink: f64, of: &[Coordinate]| -> f64 {
+        let y = match point.targets.get(0) {
+            Target::Value(y) => &[y][..],
+            Target::Vector(y) => y,
+            Target::Class(_) => return f64::INFINITY,
+        };
+        let each = |j: usize| {
+            let unit = of.iter().find(|term| term.index == j).map_or(1.0, |term| term.unit);
+            (((point.at[j] - f64::from(y[j])) / unit).abs() - kink).abs()
+        };
+        (0..y.len()).map(each).fold(f64::INFINITY, f64::min)
     };
+    let (loss, of) = match loss {
+        Loss::Coordinates(of) => (of.loss(), of.terms()),
+        loss => (loss, &[][..]),
+    };
+    // A step of 2e-3 in a unit of 1/4 is one of 8e-3.
+    let near = |kink: f64| distance(kink, of) < 0.01;
     match loss {
         Loss::Hinge => margin.abs() < 0.01,
         Loss::SquaredHinge => margin.abs() < 0.01,
-        Loss::Absolute | Loss::Quantile { .. } => residual.abs() < 0.01,
-        Loss::Huber { delta } => (residual.abs() - delta).abs() < 0.01,
+        Loss::Absolute | Loss::Quantile { .. } => near(0.0),
+        Loss::Huber { delta } => near(*delta),
         Loss::Bounded(bounded) if !bounded.floors() => {
             let value = point.value(bounded.loss());
             (value - bounded.bound()).abs() < 0.2 || near_kink(bounded.loss(), point)
@@ -34,7 +49,7 @@ proptest! {
         // rounding 1e-16/h: both far below 1e-6 of a gradient of 1e-4.
         // Total variation bends on the scale of its smoothing.
         let h = if matches!(loss, Loss::TotalVariation { .. }) { 1e-4 } else { 1e-3 };
-        let found = loss_gradient_by(&loss, &point.at, &point.against, point.target, h);
+        let found = loss_gradient_by(&loss, &point.at, &point.against, point.targets.get(0), h);
         let GradientCheck { gradient, differences: expected } = found;
         let error: Vec<f64> = gradient.iter().zip(&expected).map(|(a, b)| a - b).collect();
         let size = norm(&expected).max(1e-4 * value.max(1.0));
@@ -70,4 +85,9 @@ fn kinks_have_a_subgradient_of_zero_or_one_side() {
     assert_eq!(Point::of_number(2.0, 0.0).seeds::<f64>(&clipped), (4.0, vec![0.0]));
     assert_eq!(Point::of_number(5.0, 0.0).seeds::<f64>(&clipped), (4.0, vec![0.0]));
     assert_eq!(Point::of_number(1.0, 0.0).seeds::<f64>(&clipped), (1.0, vec![2.0]));
+    // Of vectors the mean is clipped, not each number.
+    let point = Point::of_vector(&[1.0, 3.0], &[0.0, 0.0]);
+    assert_eq!(point.seeds::<f64>(&clipped), (4.0, vec![0.0, 0.0]));
+    let point = Point::of_vector(&[0.0, 2.5], &[0.0, 0.0]);
+    assert_eq!(point.seeds::<f64>(&clipped), (3.125, vec![0.0, 2.5]));
 }

@@ -16,36 +16,37 @@ use crate::samples::Target;
 struct Point {
     at: Vec<f64>,
     against: Vec<f64>,
-    target: Target,
+    /// Of a data set of this row alone.
+    targets: Targets,
 }
 
 impl Point {
     /// A row about one view, of a class.
     fn of_class(at: &[f64], class: u32) -> Self {
-        Self { at: at.to_vec(), against: vec![], target: Target::Class(class) }
+        Self { at: at.to_vec(), against: vec![], targets: Target::Class(class).alone() }
     }
 
     fn of_number(at: f64, y: f32) -> Self {
-        Self { at: vec![at], against: vec![], target: Target::Value(y) }
+        Self { at: vec![at], against: vec![], targets: Target::Value(y).alone() }
+    }
+
+    fn of_vector(at: &[f64], y: &[f32]) -> Self {
+        Self { at: at.to_vec(), against: vec![], targets: Target::Vector(y).alone() }
     }
 
     fn of_views(at: &[f64], against: &[f64]) -> Self {
-        Self { at: at.to_vec(), against: against.to_vec(), target: Target::Class(0) }
+        Self { at: at.to_vec(), against: against.to_vec(), targets: Target::Class(0).alone() }
     }
 
     /// Value and gradients by both views.
     fn seeds<T: Real>(&self, loss: &Loss) -> (f64, Vec<f64>) {
         let round = |x: &[f64]| x.iter().map(|&x| T::from_f64(x)).collect::<Vec<_>>();
         let (at, against) = (round(&self.at), round(&self.against));
-        let targets = match self.target {
-            Target::Class(class) => Targets::Classes(vec![class]),
-            Target::Value(y) => Targets::Values(vec![y]),
-        };
         let rows = LossRows {
             width: at.len(),
             at: &at,
             against: &against,
-            targets: &targets,
+            targets: &self.targets,
             samples: &[0],
             positions: &[0],
         };
@@ -70,7 +71,7 @@ impl Point {
     /// The same row with other outputs.
     fn with(&self, stacked: &[f64]) -> Self {
         let (at, against) = stacked.split_at(self.at.len());
-        Self { at: at.to_vec(), against: against.to_vec(), target: self.target }
+        Self { at: at.to_vec(), against: against.to_vec(), targets: self.targets.clone() }
     }
 }
 
@@ -121,7 +122,33 @@ fn every_loss() -> Vec<(Loss, usize)> {
         all.push((loss.clone(), 1));
         all.push((bounded(loss, 1.5), 1));
     }
+    for loss in of_numbers() {
+        for width in [2, 3, 5] {
+            all.push((loss.clone(), width));
+            all.push((bounded(loss.clone(), 1.5), width));
+        }
+    }
+    for loss in of_numbers().into_iter().chain([Loss::SquaredDistance]) {
+        let units = if matches!(loss, Loss::Poisson) { [1.0; 3] } else { [0.25, 1.0, 3.0] };
+        let all_three =
+            coordinates(&loss, &[(0, 0.2, units[0]), (2, 0.5, units[1]), (1, 1.5, units[2])]);
+        for loss in [all_three, coordinates(&loss, &[(1, 1.0, 1.0)])] {
+            all.push((loss.clone(), 3));
+            all.push((bounded(loss, 1.5), 3));
+        }
+    }
     all
+}
+
+fn of_numbers() -> [Loss; 5] {
+    let (huber, quantile) = (Loss::Huber { delta: 0.7 }, Loss::Quantile { tau: 0.9 });
+    [Loss::Squared, Loss::Absolute, huber, quantile, Loss::Poisson]
+}
+
+/// The loss of some coordinates: index, weight and unit.
+fn coordinates(loss: &Loss, terms: &[(usize, f64, f64)]) -> Loss {
+    let term = |&(index, weight, unit): &(usize, f64, f64)| Coordinate { index, weight, unit };
+    loss.clone().of_coordinates("these", terms.iter().map(term).collect()).unwrap()
 }
 
 fn smooth_losses() -> Vec<(Loss, usize)> {
@@ -134,20 +161,29 @@ fn point(loss: &Loss, width: usize, scale: f64, numbers: &[f64]) -> Point {
     let pair = loss.compares_views();
     let numeric = loss.check(width, &Targets::Classes(vec![0])).is_err();
     let last = numbers[numbers.len() - 1];
+    let counts = is_of_counts(loss);
+    let number = |x: f64| if counts { (2.0 * x).abs() as f32 } else { (2.0 * x) as f32 };
     Point {
         at: outputs[..width].to_vec(),
         against: if pair { outputs[width..2 * width].to_vec() } else { vec![] },
-        target: match numeric {
-            true if is_of_counts(loss) => Target::Value((2.0 * last).abs() as f32),
-            true => Target::Value((2.0 * last) as f32),
-            false => Target::Class((last.abs() * 1e3) as u32 % width.max(2) as u32),
+        targets: match numeric {
+            true if width > 1 => {
+                let y: Vec<f32> = numbers[20..][..width].iter().map(|&x| number(x)).collect();
+                Target::Vector(&y).alone()
+            }
+            true => Target::Value(number(last)).alone(),
+            false => Target::Class((last.abs() * 1e3) as u32 % width.max(2) as u32).alone(),
         },
     }
 }
 
 /// Whether targets below 0 are refused.
 fn is_of_counts(loss: &Loss) -> bool {
-    loss.check(1, &Targets::Values(vec![-1.0])).is_err()
+    match loss {
+        Loss::Bounded(bounded) => is_of_counts(bounded.loss()),
+        Loss::Coordinates(of) => is_of_counts(of.loss()),
+        loss => matches!(loss, Loss::Poisson),
+    }
 }
 
 /// Numbers in [−1, 1], as many as any row needs.

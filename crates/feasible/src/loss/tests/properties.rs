@@ -88,6 +88,27 @@ fn lipschitz_constants_and_bounds_are_nearly_attained() {
     ] {
         tight(loss, 1, &|z| Point::of_number(z, 0.0));
     }
+    for loss in [
+        Loss::Absolute,
+        Loss::Huber { delta: 2.0 },
+        Loss::Quantile { tau: 0.2 },
+        bounded(Loss::Huber { delta: 2.0 }, 1.0),
+        bounded(Loss::Huber { delta: 2.0 }, 7.0),
+        bounded(Loss::Squared, 2.0),
+    ] {
+        tight(loss, 3, &|z| Point::of_vector(&[z, z, z], &[0.0; 3]));
+    }
+    // In units of their own: all slopes the largest; and all in the coordinate of the largest w/u².
+    let terms = [(0, 0.5, 1.0), (1, 0.25, 0.25)];
+    for loss in [Loss::Absolute, Loss::Huber { delta: 2.0 }, Loss::Quantile { tau: 0.2 }] {
+        tight(coordinates(&loss, &terms), 2, &|z| Point::of_vector(&[z, z], &[0.0; 2]));
+    }
+    for loss in [Loss::Squared, Loss::Huber { delta: 20.0 }] {
+        let loss = bounded(coordinates(&loss, &terms), 2.0);
+        tight(loss, 2, &|z| Point::of_vector(&[0.0, z], &[0.0; 2]));
+    }
+    let between = bounded(coordinates(&Loss::SquaredDistance, &terms), 2.0);
+    tight(between, 2, &|z| Point::of_views(&[0.0, z], &[0.0; 2]));
     tight(bounded(Loss::SquaredDistance, 2.0), 2, &|z| Point::of_views(&[z, 1.0], &[0.0, 1.0]));
 }
 

@@ -1,6 +1,7 @@
 //! Many rows at once: which ones, in which order, added to what.
 
 use super::*;
+use crate::samples::Vectors;
 
 #[test]
 fn positions_and_samples_choose_outputs_and_targets() {
@@ -47,11 +48,17 @@ proptest! {
             .collect();
         let at: Vec<f64> = points.iter().flat_map(|p| p.at.clone()).collect();
         let against: Vec<f64> = points.iter().flat_map(|p| p.against.clone()).collect();
-        let classes = |p: &Point| match p.target { Target::Class(c) => c, Target::Value(_) => 0 };
-        let numbers = |p: &Point| match p.target { Target::Value(y) => y, Target::Class(_) => 0.0 };
-        let targets = match points[0].target {
+        let classes = |p: &Point| match p.targets.get(0) { Target::Class(c) => c, _ => 0 };
+        let numbers = |p: &Point| match p.targets.get(0) {
+            Target::Value(y) => vec![y],
+            Target::Vector(y) => y.to_vec(),
+            Target::Class(_) => vec![],
+        };
+        let all = || points.iter().rev().flat_map(numbers).collect::<Vec<f32>>();
+        let targets = match points[0].targets.get(0) {
             Target::Class(_) => Targets::Classes(points.iter().rev().map(classes).collect()),
-            Target::Value(_) => Targets::Values(points.iter().rev().map(numbers).collect()),
+            Target::Value(_) => Targets::Values(all()),
+            Target::Vector(y) => Targets::Vectors(Vectors::new(all(), y.len()).unwrap()),
         };
         let samples: Vec<u32> = (0..rows as u32).rev().collect();
         let positions = [5, 1, 6, 3];
@@ -88,7 +95,7 @@ impl CustomLoss for Weighted {
     fn compares_views(&self) -> bool {
         self.pair
     }
-    fn value(&self, at: &[f64], against: &[f64], target: Target) -> f64 {
+    fn value(&self, at: &[f64], against: &[f64], target: Target<'_>) -> f64 {
         let Target::Class(class) = target else { return f64::NAN };
         let other = against.first().copied().unwrap_or(0.0);
         f64::from(class + 1) * (at[0] - other).powi(2)
@@ -97,7 +104,7 @@ impl CustomLoss for Weighted {
         &self,
         at: &[f64],
         against: &[f64],
-        target: Target,
+        target: Target<'_>,
         by_at: &mut [f64],
         by_against: &mut [f64],
     ) {
@@ -117,7 +124,8 @@ fn a_loss_of_the_users_own_is_evaluated_and_clipped_like_any_other() {
     let pair = Loss::Custom(Arc::new(Weighted { pair: true }));
     assert!(pair.compares_views() && !single.compares_views() && pair.is_differentiable());
     assert_eq!(pair.properties(2), Properties::default());
-    let point = Point { target: Target::Class(2), ..Point::of_views(&[3.0, 7.0], &[1.0, 7.0]) };
+    let point =
+        Point { targets: Target::Class(2).alone(), ..Point::of_views(&[3.0, 7.0], &[1.0, 7.0]) };
     assert_eq!(point.seeds::<f32>(&pair), (12.0, vec![12.0, 0.0, -12.0, 0.0]));
     assert_eq!(Point::of_class(&[3.0, 7.0], 0).seeds::<f32>(&single), (9.0, vec![6.0, 0.0]));
     let clipped = bounded(pair, 5.0);

@@ -52,6 +52,43 @@ fn regression_losses_have_their_textbook_values() {
 }
 
 #[test]
+fn of_vectors_a_loss_is_the_mean_over_the_coordinates() {
+    // Residuals 2, −4 and 0.5.
+    let point = Point::of_vector(&[3.0, 1.0, 0.0], &[1.0, 5.0, -0.5]);
+    close(point.value(&Loss::Squared), (4.0 + 16.0 + 0.25) / 3.0, ROUNDING);
+    close(point.value(&Loss::Absolute), 6.5 / 3.0, ROUNDING);
+    close(point.value(&Loss::Huber { delta: 1.0 }), (1.5 + 3.5 + 0.125) / 3.0, ROUNDING);
+    close(point.value(&Loss::Quantile { tau: 0.9 }), (0.2 + 3.6 + 0.05) / 3.0, ROUNDING);
+    let counts = Point::of_vector(&[0.0, 2f64.ln()], &[0.0, 2.0]);
+    close(counts.value(&Loss::Poisson), 0.5, ROUNDING);
+    // A vector of one number is that number, to the bit.
+    for loss in of_numbers().into_iter().flat_map(|loss| [loss.clone(), bounded(loss, 1.5)]) {
+        for (f, y) in [(0.3, 1.7f32), (2.1, 0.2), (0.4, 0.4)] {
+            let (one, alone) = (Point::of_vector(&[f], &[y]), Point::of_number(f, y));
+            assert_eq!(one.seeds::<f32>(&loss), alone.seeds::<f32>(&loss), "{loss}");
+            assert_eq!(one.seeds::<f64>(&loss), alone.seeds::<f64>(&loss), "{loss}");
+        }
+    }
+}
+
+#[test]
+fn coordinates_have_weights_and_units_of_their_own() {
+    // 2 hours late at 1/2 the weight, and 3 metres off in units of 1/4 m at 1/8 of it; the second number is not looked at.
+    let (hours, metres) = ((0, 0.5, 1.0), (2, 0.125, 0.25));
+    let point = Point::of_vector(&[3.0, 1.0, 0.0], &[1.0, 5.0, -3.0]);
+    let of = |loss: &Loss| point.seeds::<f64>(&coordinates(loss, &[hours, metres]));
+    assert_eq!(of(&Loss::Squared), (2.0 + 18.0, vec![2.0, 0.0, 12.0]));
+    assert_eq!(of(&Loss::Absolute), (1.0 + 1.5, vec![0.5, 0.0, 0.5]));
+    assert_eq!(of(&Loss::Huber { delta: 4.0 }), (1.0 + 5.0, vec![1.0, 0.0, 2.0]));
+    // Of one coordinate, it is the loss of the number.
+    assert_eq!(point.value(&coordinates(&Loss::Absolute, &[(1, 1.0, 1.0)])), 4.0);
+    // Between views.
+    let views = Point::of_views(&[3.0, 1.0, 0.0], &[1.0, 5.0, -3.0]);
+    let between = coordinates(&Loss::SquaredDistance, &[hours, metres]);
+    assert_eq!(views.seeds::<f64>(&between), (20.0, vec![2.0, 0.0, 12.0, -2.0, 0.0, -12.0]));
+}
+
+#[test]
 fn a_quantile_costs_by_the_side_it_is_on() {
     let loss = Loss::Quantile { tau: 0.9 };
     close(Point::of_number(3.0, 1.0).value(&loss), 0.2, ROUNDING);
@@ -233,7 +270,7 @@ proptest! {
         let losses = every_loss().into_iter().filter(|(loss, width)| *width == 1 && loss.check(2, &Targets::Classes(vec![1])).is_ok());
         for (loss, _) in losses {
             let views = |x: &[f64], v: &[f64]| match loss.compares_views() {
-                true => Point { target: Target::Class(y), ..Point::of_views(x, v) },
+                true => Point { targets: Target::Class(y).alone(), ..Point::of_views(x, v) },
                 false => Point::of_class(x, y),
             };
             let (one, by_one) = views(&[z], &[u]).seeds::<f64>(&loss);
@@ -280,11 +317,19 @@ fn a_large_offset_of_one_view_does_not_swallow_the_other() {
     }
 }
 
+fn plain(loss: &Loss) -> &Loss {
+    match loss {
+        Loss::Bounded(bounded) => bounded.loss(),
+        loss => loss,
+    }
+}
+
 #[test]
 fn diverged_outputs_are_not_hidden() {
     for (loss, width) in every_loss() {
         let mut point = point(&loss, width, 1.0, &[0.3; 41]);
-        point.at[0] = f64::NAN;
+        // Of one coordinate, the others are of no concern.
+        point.at[usize::from(matches!(plain(&loss), Loss::Coordinates(_)))] = f64::NAN;
         assert!(point.value(&loss).is_nan(), "{loss}");
     }
 }
