@@ -66,9 +66,8 @@ impl Encoder {
                 all.map(rule).collect()
             }
             Encoding::Bins { categories, .. } => {
-                let rule = |(at, name): (usize, &String)| {
-                    (name.clone(), variable.indicator_of(at as u32))
-                };
+                let rule =
+                    |(at, name): (usize, &String)| (name.clone(), variable.indicator_of(at as u32));
                 categories.iter().enumerate().map(rule).collect()
             }
             _ => Vec::new(),

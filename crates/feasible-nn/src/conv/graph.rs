@@ -277,8 +277,17 @@ impl Builder {
         self.counts[2] += plan.weights();
         self.counts[3] += to.blocks() * 16;
         self.counts[4] += plan.points();
-        let convolution =
-            Convolution { plan, window, weight, after, shortcut, activation, packed, points, channel };
+        let convolution = Convolution {
+            plan,
+            window,
+            weight,
+            after,
+            shortcut,
+            activation,
+            packed,
+            points,
+            channel,
+        };
         Ok(self.push(Op::Convolution(Box::new(convolution)), from.0, to))
     }
 

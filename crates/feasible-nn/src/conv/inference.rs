@@ -62,7 +62,8 @@ impl ConvNet {
             let operation = match &node.op {
                 Op::Pool(pooling, window) => InferenceOperation::Pool(*pooling, *window),
                 Op::Convolution(of) => {
-                    let (channels, each) = (of.plan.to.channels, of.plan.from.channels * of.plan.taps);
+                    let (channels, each) =
+                        (of.plan.to.channels, of.plan.from.channels * of.plan.taps);
                     let mut weight = theta[of.weight..of.weight + channels * each].to_vec();
                     let mut bias = Vec::with_capacity(channels);
                     for (channel, weight) in weight.chunks_exact_mut(each).enumerate() {
@@ -80,7 +81,12 @@ impl ConvNet {
                     }
                 }
             };
-            InferenceNode { from: node.from, input: shape(node.from), output: node.shape, operation }
+            InferenceNode {
+                from: node.from,
+                input: shape(node.from),
+                output: node.shape,
+                operation,
+            }
         };
         self.nodes.iter().map(node).collect()
     }

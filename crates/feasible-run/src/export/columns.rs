@@ -55,7 +55,10 @@ impl<'m> Columns<'m> {
         }
         let features = std::mem::take(&mut self.features);
         let Some(features) = graph.side_by_side(&features) else {
-            return Err(Error::unfit("the model", "it sees no column, so there is nothing to export"));
+            return Err(Error::unfit(
+                "the model",
+                "it sees no column, so there is nothing to export",
+            ));
         };
         if self.unbounded {
             let nan = graph.op("IsNaN", &[&features]);
@@ -221,7 +224,12 @@ impl<'m> Columns<'m> {
         })
     }
 
-    fn input(&mut self, graph: &mut Graph, column: &str, element: Element) -> Result<(Element, Value)> {
+    fn input(
+        &mut self,
+        graph: &mut Graph,
+        column: &str,
+        element: Element,
+    ) -> Result<(Element, Value)> {
         if let Some(known) = self.by_name.get(column) {
             return Ok(known.clone());
         }
@@ -418,7 +426,8 @@ fn through_table(graph: &mut Graph, hot: &Value, outcomes: &[CellOutcome], width
             row[*at as usize] = 1.0;
         }
     }
-    let in_order = |(at, outcome): (usize, &CellOutcome)| *outcome == CellOutcome::Indicator(at as u32);
+    let in_order =
+        |(at, outcome): (usize, &CellOutcome)| *outcome == CellOutcome::Indicator(at as u32);
     if outcomes.len() == width && outcomes.iter().enumerate().all(in_order) {
         return hot.clone();
     }

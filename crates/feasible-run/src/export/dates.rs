@@ -15,8 +15,7 @@ const PATTERN: &str = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])\
 /// An offset of hours and minutes without a colon.
 const FOUR_DIGITS: &str = "[0-9]{4}";
 /// Days of the months before each month, in a year without a leap day.
-const BEFORE: [f64; 13] =
-    [0., 31., 59., 90., 120., 151., 181., 212., 243., 273., 304., 334., 365.];
+const BEFORE: [f64; 13] = [0., 31., 59., 90., 120., 151., 181., 212., 243., 273., 304., 334., 365.];
 /// Days from 0001-01-01 to 1970-01-01.
 const EPOCH: f64 = 719_162.0;
 
@@ -55,8 +54,8 @@ impl Days {
         let [hour, minute, second] = split(graph, &clock, ":", -1).map(|text| number(graph, &text));
         let seconds = in_seconds(graph, &hour, &minute);
         let seconds = graph.op("Add", &[&seconds, &second]);
-        let offset = offset(graph, &east, &west);
-        let seconds = graph.op("Sub", &[&seconds, &offset]);
+        let ahead = ahead_of_utc(graph, &east, &west);
+        let seconds = graph.op("Sub", &[&seconds, &ahead]);
 
         let [year, month, day] = [year, month, day].map(|text| number(graph, &text));
         let leap = leap_day(graph, &year);
@@ -184,7 +183,7 @@ fn in_seconds(graph: &mut Graph, hours: &Value, minutes: &Value) -> Value {
 }
 
 /// Seconds ahead of UTC: `02`, `0200` or `02:00`, east or west.
-fn offset(graph: &mut Graph, east: &Value, west: &Value) -> Value {
+fn ahead_of_utc(graph: &mut Graph, east: &Value, west: &Value) -> Value {
     let text = graph.op("StringConcat", &[east, west]);
     let [hours, minutes] = cut(graph, &text, ":");
     let together = matches(graph, &hours, FOUR_DIGITS);
@@ -228,7 +227,13 @@ fn leap_day(graph: &mut Graph, year: &Value) -> Value {
 }
 
 /// Days of a table of months, the month counted from 1, and the leap day where the month is beyond a number.
-fn of_month(graph: &mut Graph, month: &Value, table: &[f64], leap: &Value, when: (&str, f64)) -> Value {
+fn of_month(
+    graph: &mut Graph,
+    month: &Value,
+    table: &[f64],
+    leap: &Value,
+    when: (&str, f64),
+) -> Value {
     let place = graph.cast(month, Element::Int64);
     let first = graph.constant(Constant::int(1));
     let place = graph.op("Sub", &[&place, &first]);

@@ -230,7 +230,8 @@ impl Graph {
 
     /// A constant; equal small ones are one.
     pub(super) fn constant(&mut self, constant: Constant) -> Value {
-        let known = self.constants.iter().find(|(known, _)| constant.size() <= 64 && *known == constant);
+        let known =
+            self.constants.iter().find(|(known, _)| constant.size() <= 64 && *known == constant);
         if let Some((_, value)) = known {
             return value.clone();
         }
@@ -325,7 +326,12 @@ impl Graph {
     }
 
     /// The file: the graph, called like this, with entries of metadata.
-    pub(super) fn into_model(self, name: &str, description: &str, metadata: &[(&str, String)]) -> Vec<u8> {
+    pub(super) fn into_model(
+        self,
+        name: &str,
+        description: &str,
+        metadata: &[(&str, String)],
+    ) -> Vec<u8> {
         let mut graph = Message::new();
         self.nodes.iter().for_each(|node| graph.message(1, node));
         graph.text(2, name);

@@ -139,7 +139,8 @@ impl SavedModel {
     fn metadata(&self) -> [(&'static str, String); 3] {
         let manifest = self.manifest();
         let classes = manifest.target.classes().unwrap_or_default();
-        let requirements: Vec<String> = self.clauses().iter().map(|clause| clause.name.clone()).collect();
+        let requirements: Vec<String> =
+            self.clauses().iter().map(|clause| clause.name.clone()).collect();
         let list = |names: &[String]| serde_json::to_string(names).unwrap_or_default();
         [
             ("feasible", manifest.written_by.clone()),
@@ -153,7 +154,8 @@ fn too_large(bytes: usize) -> Result<()> {
     if bytes <= LARGEST {
         return Ok(());
     }
-    let reason = format!("its {bytes} bytes of numbers are more than the 2 GB that an ONNX file may have");
+    let reason =
+        format!("its {bytes} bytes of numbers are more than the 2 GB that an ONNX file may have");
     Err(Error::unfit("the model", reason))
 }
 

@@ -70,9 +70,7 @@ impl Weights<'_> {
         let bias = self.tensor(graph, &format!("{prefix}bias"));
         let transposed = [("transB", Attribute::Int(i64::from(by_output)))];
         match (weight, bias) {
-            (Some(weight), Some(bias)) => {
-                graph.op_with("Gemm", &[x, &weight, &bias], &transposed)
-            }
+            (Some(weight), Some(bias)) => graph.op_with("Gemm", &[x, &weight, &bias], &transposed),
             // Every network has both.
             _ => x.clone(),
         }

@@ -49,7 +49,11 @@ pub(super) fn classes(
     let probabilities = graph.output("probabilities", &probabilities, Element::Float, &dims);
     vec![
         GraphValue { name: label, element: "string", shape: vec![None] },
-        GraphValue { name: probabilities, element: "float", shape: vec![None, Some(classes.len())] },
+        GraphValue {
+            name: probabilities,
+            element: "float",
+            shape: vec![None, Some(classes.len())],
+        },
     ]
 }
 

@@ -10,7 +10,6 @@ pub(super) struct Message(Vec<u8>);
 /// How a field is written: the lower three bits of its tag.
 const VARINT: u64 = 0;
 const LENGTH: u64 = 2;
-const FOUR_BYTES: u64 = 5;
 
 impl Message {
     /// An empty one.
@@ -27,12 +26,6 @@ impl Message {
     pub(super) fn int(&mut self, field: u64, value: i64) {
         self.varint(field << 3 | VARINT);
         self.varint(value as u64);
-    }
-
-    /// A number in single precision.
-    pub(super) fn float(&mut self, field: u64, value: f32) {
-        self.varint(field << 3 | FOUR_BYTES);
-        self.0.extend(value.to_le_bytes());
     }
 
     /// Bytes as they are.
@@ -86,11 +79,10 @@ mod tests {
     }
 
     #[test]
-    fn negative_numbers_take_ten_bytes_and_floats_four() {
+    fn negative_numbers_take_ten_bytes() {
         let mut message = Message::new();
         message.int(1, -1);
-        message.float(2, 1.0);
-        let expected = b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x15\x00\x00\x80\x3f";
+        let expected = b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
         assert_eq!(message.into_bytes(), expected);
     }
 }
