@@ -92,7 +92,10 @@ impl Days {
         };
         let tau = double(graph, std::f64::consts::TAU);
         let angle = graph.op("Mul", &[&share, &tau]);
-        ["Sin", "Cos"].map(|f| graph.op(f, &[&angle]))
+        // The cosine as a sine: older versions of onnxruntime have no other in double precision.
+        let quarter = double(graph, std::f64::consts::FRAC_PI_2);
+        let ahead = graph.op("Add", &[&angle, &quarter]);
+        [angle, ahead].map(|angle| graph.op("Sin", &[&angle]))
     }
 
     /// Monday is 0.

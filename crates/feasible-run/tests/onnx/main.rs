@@ -16,7 +16,7 @@ use feasible_run::{Interrupt, Memory, Prediction, SavedModel, Storage, files, fi
 use interpret::{column_of_numbers, column_of_texts};
 
 /// Operators of ONNX's default set, and the set from which on they take what they are given here.
-const OPERATORS: [(&str, i64); 42] = [
+const OPERATORS: [(&str, i64); 41] = [
     ("Add", 14),
     ("And", 7),
     ("ArgMax", 13),
@@ -25,7 +25,6 @@ const OPERATORS: [(&str, i64); 42] = [
     ("Clip", 13),
     ("Concat", 13),
     ("Conv", 11),
-    ("Cos", 7),
     ("Div", 14),
     ("Equal", 19),
     ("Exp", 13),
@@ -255,8 +254,8 @@ fn a_graph_gives_what_predict_gives_for_every_model_and_target() {
 fn a_graph_of_a_kernel_expansion_gives_what_predict_gives() {
     // Without the rows of 1e300: a polynomial of them is no number.
     let csv = table(80);
-    for kernel in ["{ rbf = { gamma = 0.2 } }", "{ polynomial = { offset = 1.0, degree = 3 } }"] {
-        let rest = format!("[model]\nkind = \"kernel\"\ncentres = 30\nkernel = {kernel}");
+    for kernel in ["gamma = 0.2", "degree = 3\noffset = 1.0"] {
+        let rest = format!("[model]\nkind = \"kernel\"\ncentres = 30\n{kernel}");
         compare(&model("wealth", ALLOWING, &rest), &csv, NumberInputs::Double, kernel);
     }
 }
