@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A field: its number, and what it holds.
 enum Field<'b> {
     Varint(u64),
-    Four([u8; 4]),
     Bytes(&'b [u8]),
 }
 
@@ -33,11 +32,6 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
                 let (own, rest) = bytes.split_at(length);
                 bytes = rest;
                 Field::Bytes(own)
-            }
-            5 => {
-                let (own, rest) = bytes.split_at(4);
-                bytes = rest;
-                Field::Four(own.try_into().unwrap())
             }
             wire => panic!("wire type {wire}"),
         };
@@ -222,9 +216,7 @@ fn attribute(bytes: &[u8]) -> (String, Attribute) {
             (4, Field::Bytes(bytes)) => value = Some((3, Attribute::Text(text(bytes)))),
             (8, Field::Bytes(bytes)) => value = Some((7, Attribute::Ints(ints(bytes)))),
             (20, Field::Varint(found)) => kind = found,
-            (number, Field::Four(_) | Field::Varint(_) | Field::Bytes(_)) => {
-                panic!("field {number} of an attribute")
-            }
+            (number, _) => panic!("field {number} of an attribute"),
         }
     }
     let (expected, value) = value.unwrap();

@@ -16,7 +16,7 @@ use feasible_run::{Interrupt, Memory, Prediction, SavedModel, Storage, files, fi
 use interpret::{column_of_numbers, column_of_texts};
 
 /// Operators of ONNX's default set, and the set from which on they take what they are given here.
-const OPERATORS: [(&str, i64); 41] = [
+const OPERATORS: [(&str, i64); 42] = [
     ("Add", 14),
     ("And", 7),
     ("ArgMax", 13),
@@ -56,6 +56,7 @@ const OPERATORS: [(&str, i64); 41] = [
     ("Squeeze", 13),
     ("StringConcat", 20),
     ("StringSplit", 20),
+    ("Sub", 14),
     ("Tanh", 13),
     ("Where", 16),
 ];
@@ -392,7 +393,7 @@ fn networks_for_images_are_convolutions_on_one_input() {
         let graph = exported(&trained(directory.path(), &problem), NumberInputs::Double);
         assert_eq!(graph.inputs[0].name, "image");
         assert_eq!(graph.inputs[0].shape, [None, Some(1), Some(28), Some(28)]);
-        let of = |name: &str| graph.nodes.iter().filter(move |node| node.operator == name);
+        let of = |name: &'static str| graph.nodes.iter().filter(move |node| node.operator == name);
         assert_eq!(of("Conv").count(), convolutions, "{kind}");
         let strided =
             |node: &&decode::Node| node.attributes["strides"] == Attribute::Ints(vec![2, 2]);
