@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         Command::Fit(arguments) => command::fit::fit(arguments, &terminal),
         Command::Resume(arguments) => command::fit::resume(arguments, &terminal),
         Command::Predict(arguments) => command::predict::predict(arguments, &terminal),
+        Command::Export(arguments) => command::export::export(arguments, &terminal),
         Command::Audit(arguments) => command::audit::audit(arguments, &terminal),
         Command::Attack(arguments) => command::attack::attack(arguments, &terminal),
         Command::Certify(arguments) => command::certify::certify(arguments, &terminal),

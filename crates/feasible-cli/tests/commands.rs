@@ -133,6 +133,45 @@ fn predict_prints_one_line_of_csv_for_each_row() {
 }
 
 #[test]
+fn export_writes_an_onnx_file_beside_the_model_or_where_it_is_told() {
+    let scratch = Scratch::new();
+    scratch.expect(0, &["fit", "problem.toml", "-o", "run", "-q"]);
+    let said = scratch.expect(0, &["export", "run"]).out;
+    let head = "bytes, operators of set 19\n\ninput          type    shape\nage            double  N × 1\n";
+    assert!(said.starts_with("run/model.onnx: ") && said.contains(head), "{said}");
+    let tail = "label          string  N\nprobabilities  float   N × 2\n";
+    assert!(said.ends_with(tail), "{said}");
+    let bytes = |name: &str| std::fs::read(scratch.path(name)).unwrap();
+    // An ONNX file begins with its version.
+    assert_eq!(bytes("run/model.onnx")[..2], [8, 9]);
+    scratch.expect(0, &["export", "run/model.safetensors", "--format", "onnx", "-o", "m.onnx"]);
+    assert!(bytes("m.onnx") == bytes("run/model.onnx"));
+    std::fs::copy(scratch.path("run/model.safetensors"), scratch.path("own.safetensors")).unwrap();
+    scratch.expect(0, &["export", "own.safetensors", "--numbers", "float", "-q"]);
+    assert!(bytes("own.onnx") != bytes("m.onnx"));
+    // A file that a run may have, so that `--force` replaces it with the rest.
+    scratch.expect(0, &["fit", "problem.toml", "-o", "run", "-q", "--force"]);
+    assert!(!scratch.path("run/model.onnx").exists());
+}
+
+#[test]
+fn export_says_what_is_wrong_and_leaves_no_file() {
+    let scratch = Scratch::new();
+    let error = scratch.refuse(&["export", "people.csv"]);
+    assert!(error.contains("people.csv is not a model that can be used"), "{error}");
+    let error = scratch.refuse(&["export", "nowhere"]);
+    assert!(error.contains("cannot read nowhere"), "{error}");
+    std::fs::create_dir(scratch.path("empty")).unwrap();
+    let error = scratch.refuse(&["export", "empty"]);
+    assert!(error.contains("is not a run directory"), "{error}");
+    assert!(
+        scratch.run(&["export", "run", "--format", "pmml"]).err.contains("possible values: onnx")
+    );
+    let found = |name: &str| scratch.path(name).exists();
+    assert!(!found("people.onnx") && !found("nowhere.onnx") && !found("empty/model.onnx"));
+}
+
+#[test]
 fn predict_reads_standard_input() {
     let scratch = Scratch::new();
     scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);

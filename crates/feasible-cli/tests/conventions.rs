@@ -18,6 +18,9 @@ fn every_command_that_reports_prints_json_when_asked() {
     assert_eq!(resumed, fit);
     let predictions = scratch.expect(0, &["predict", "run", "people.csv", "--json"]).json();
     assert_eq!(predictions["rows"].as_array().map(Vec::len), Some(400));
+    let export = scratch.expect(0, &["export", "run", "--json"]).json();
+    assert_eq!((&export["file"], &export["opset"]), (&"run/model.onnx".into(), &19.into()));
+    assert_eq!(export["inputs"][0]["shape"], serde_json::json!([null, 1]));
     let audit = scratch.expect(0, &["audit", "run", "people.csv", "--json"]).json();
     assert_eq!((&audit["met"], &audit["evaluation"]["rows"]), (&true.into(), &400.into()));
     let check = scratch.expect(0, &["check", "problem.toml", "--json"]).json();

@@ -61,6 +61,8 @@ fn commands() -> Vec<(Vec<&'static str>, Cure)> {
         (words("monitor done new.csv newer.csv -q"), Cure::Again),
         (words("audit done new.csv -q"), Cure::Again),
         (words("predict done new.csv -q -o out.csv"), Cure::Again),
+        (words("export done -q"), Cure::Again),
+        (words("export done/model.safetensors -q -o out.onnx"), Cure::Again),
         (words("attack done new.csv -q --epsilons 0.1 --steps 2 --restarts 1"), Cure::Again),
         (words("check short.toml -q"), Cure::Again),
         (words("init new.csv --target income -q --force -o init.toml"), Cure::Again),

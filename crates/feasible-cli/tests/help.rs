@@ -5,11 +5,12 @@ mod support;
 
 use support::Scratch;
 
-const COMMANDS: [&[&str]; 22] = [
+const COMMANDS: [&[&str]; 23] = [
     &[],
     &["fit"],
     &["resume"],
     &["predict"],
+    &["export"],
     &["audit"],
     &["attack"],
     &["certify"],

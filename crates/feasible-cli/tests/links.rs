@@ -179,6 +179,7 @@ fn pipes_devices_and_directories_are_no_tables_models_or_problems() {
     }
     for (name, word) in [("pipe.csv", "pipe"), ("/dev/zero", "device")] {
         refused(&scratch, &["predict", name, "people.csv"], &[name, word]);
+        refused(&scratch, &["export", name], &[name, word]);
         refused(&scratch, &["check", name], &[name, word]);
         refused(&scratch, &["fit", name, "-o", "none"], &[name, word]);
     }

@@ -85,6 +85,7 @@ fn prepare(scratch: &Scratch) {
     scratch.write("many.csv", &people(20_000));
     scratch.expect(0, &["fit", "problem.toml", "-o", "run", "-q"]);
     scratch.expect(0, &["predict", "run", "many.csv", "-o", "whole.csv", "-q"]);
+    scratch.expect(0, &["export", "run", "-o", "whole.onnx", "-q"]);
     scratch.expect(0, &["init", "many.csv", "--target", "income", "-o", "whole.toml", "-q"]);
     scratch.expect(0, &["data", "export", "compas", "whole", "-q"]);
 }
@@ -123,6 +124,7 @@ fn commands() -> Vec<(Vec<&'static str>, After)> {
         (vec!["audit", "run", "many.csv"], After::Ends),
         (vec!["certify", "run", "many.csv"], After::Ends),
         (vec!["predict", "run", "many.csv", "-o", "out.csv"], After::Again("out.csv", "whole.csv")),
+        (vec!["export", "run", "-o", "out.onnx"], After::Again("out.onnx", "whole.onnx")),
         (vec!["attack", "run", "people.csv", "-o", "attacked"], After::Ends),
         (vec!["check", "problem.toml"], After::Ends),
         (

@@ -30,6 +30,7 @@
 //! # Ok::<(), feasible_data::Error>(())
 //! ```
 
+mod cell_rules;
 mod column_view;
 mod fit;
 mod fit_categories;
@@ -50,6 +51,7 @@ use crate::error::{Error, Result};
 use crate::nearest::nearest;
 use crate::preprocessing::{MISSING_CATEGORY, OTHER_CATEGORY, Unseen};
 
+pub use cell_rules::{CellOutcome, CellRules};
 pub(crate) use column_view::{EncodedCell, as_categories};
 pub use fit_dates::Cycle;
 

@@ -298,6 +298,14 @@ impl Network {
         }
     }
 
+    /// The convolutional network, if it is one.
+    pub fn convolutional(&self) -> Option<&ConvNet> {
+        match &self.body {
+            Body::Conv(model, _) => Some(model),
+            _ => None,
+        }
+    }
+
     /// In words: `61 → 64 sigmoid → 2`.
     pub fn describe(&self) -> String {
         let (d, k) = (self.input_width(), self.output_width());

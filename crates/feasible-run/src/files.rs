@@ -54,6 +54,9 @@ pub const SENSITIVITY: &str = "sensitivity.json";
 /// Accuracy against ε, once the model was attacked: as JSON, as a table, as a drawing.
 pub const ATTACK: [&str; 3] = ["attack.json", "attack.csv", "attack.svg"];
 
+/// The model as a graph for other programs, once it was exported.
+pub const ONNX: &str = "model.onnx";
+
 /// The ledger of the tables on which the model is monitored.
 pub const MONITOR: &str = "monitor.jsonl";
 
@@ -62,7 +65,7 @@ pub fn is_ours(name: &str) -> bool {
     let state = [README, PROBLEM, RUN, ROWS, FINGERPRINTS, METRICS, TIMINGS, CHECKPOINT];
     let results =
         [MODEL, MULTIPLIERS, SUMMARY, SEEDS, LADDER, REPORT, MODEL_CARD, SENSITIVITY, MONITOR];
-    state.contains(&name) || results.contains(&name) || ATTACK.contains(&name)
+    state.contains(&name) || results.contains(&name) || ATTACK.contains(&name) || name == ONNX
 }
 
 pub(crate) const README_TEXT: &str = "\
@@ -90,6 +93,7 @@ monitor.jsonl       the tables on which the model was monitored, once `feasible 
                     with hashes of some of their rows; keep it as private as the data
 attack.json         accuracy against the size of attacks, once `feasible attack` was asked for it; also as
                     attack.csv and attack.svg
+model.onnx          the model for other programs, once `feasible export` was called
 ";
 
 /// The format of run directories that this program writes and reports on.

@@ -37,6 +37,7 @@ pub mod decision;
 pub mod directory;
 pub mod error;
 pub mod evaluate;
+pub mod export;
 pub mod files;
 pub mod fit;
 mod interrupt;

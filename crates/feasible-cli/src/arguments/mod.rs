@@ -2,6 +2,7 @@
 //! ends with an example.
 
 mod data;
+mod export;
 mod judge;
 mod problem;
 mod report;
@@ -11,6 +12,7 @@ mod train;
 use clap::{Args, Parser, Subcommand};
 
 pub use data::{DataArguments, DataCommand};
+pub use export::{ExportArguments, ExportFormat};
 pub use judge::{
     AttackArguments, AttackLoss, AuditArguments, BoundArguments, CertifyArguments, LimitArguments,
     MonitorArguments, Norm, PredictArguments, Require, Watch,
@@ -98,6 +100,13 @@ pub enum Command {
     /// predicted).
     #[command(after_help = "Example:\n  feasible predict runs/adult people.csv > predictions.csv")]
     Predict(PredictArguments),
+    /// Write a trained model as an ONNX file
+    ///
+    /// The file holds the whole model: preprocessing, categories, network, thresholds and classes, in standard
+    /// operators, for onnxruntime and every other program that runs ONNX. It has one input for each column, and
+    /// gives what `feasible predict` gives: label and probabilities, or the value. Prints the inputs and outputs.
+    #[command(after_help = "Example:\n  feasible export runs/adult --format onnx -o adult.onnx")]
+    Export(ExportArguments),
     /// Evaluate a trained model on a table
     ///
     /// Prints accuracy, every requirement the model was trained for, and how many predictions

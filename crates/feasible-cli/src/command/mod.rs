@@ -7,6 +7,7 @@ pub mod certify;
 pub mod check;
 pub mod data;
 mod data_images;
+pub mod export;
 pub mod fit;
 pub mod init;
 pub mod monitor;

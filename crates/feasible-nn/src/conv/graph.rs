@@ -24,6 +24,7 @@ pub(crate) enum Op {
 #[derive(Clone, Debug)]
 pub(crate) struct Convolution {
     pub(crate) plan: ConvPlan,
+    pub(crate) window: Window,
     /// Its weights: out × in × rows × columns.
     pub(crate) weight: usize,
     pub(crate) after: After,
@@ -276,8 +277,17 @@ impl Builder {
         self.counts[2] += plan.weights();
         self.counts[3] += to.blocks() * 16;
         self.counts[4] += plan.points();
-        let convolution =
-            Convolution { plan, weight, after, shortcut, activation, packed, points, channel };
+        let convolution = Convolution {
+            plan,
+            window,
+            weight,
+            after,
+            shortcut,
+            activation,
+            packed,
+            points,
+            channel,
+        };
         Ok(self.push(Op::Convolution(Box::new(convolution)), from.0, to))
     }
 

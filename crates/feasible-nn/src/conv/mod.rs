@@ -30,6 +30,7 @@ mod flow;
 mod forward;
 mod graph;
 mod image;
+mod inference;
 mod networks;
 pub(crate) mod plan;
 mod pool;
@@ -44,6 +45,7 @@ use feasible::aligned::AlignedVec;
 use feasible::{Batch, Mode, Model, Pass};
 
 pub use graph::{Builder, Layer, Pooling, Value};
+pub use inference::{InferenceNode, InferenceOperation};
 pub use networks::{resnet18, small_cnn};
 pub use shape::{ConvShape, Window};
 
