@@ -168,6 +168,12 @@ impl Plan {
         if let Some(from) = self.validation_source() {
             writeln!(out, "  validation rows   {from}")?;
         }
+        if let Some(tune) = &self.spec().tune
+            && let Ok((trials, space)) = tune.read()
+        {
+            let keys = space.describe().join("; ");
+            writeln!(out, "  tune              {trials} trials: {}", visible(&keys))?;
+        }
         let limits = self.spec().data.limits.as_ref().map(Limits::changed).unwrap_or_default();
         let limits = match limits.is_empty() {
             true => "the usual ones; [data.limits] raises them".to_string(),

@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
-use crate::files::{LADDER, PROBLEM, README, RUNG, SEED, SEEDS, SUMMARY, is_ours, json};
+use crate::files::{LADDER, PROBLEM, README, RUNG, SEED, SEEDS, SUMMARY, TUNE, is_ours, json};
 use crate::fit::{Fitted, Observer, finish_in, fit_in, resume_in, resume_on};
 use crate::interrupt::Interrupt;
 use crate::ladder;
 use crate::storage::{Directory, Memory, Storage, failed, no_link};
 use crate::summary::{SeedsSummary, Summary};
+use crate::tune::remove_trials;
 
 /// How to fit.
 #[derive(Clone, Debug)]
@@ -217,9 +218,12 @@ fn sum_up(top: &Directory, fit: Fit) -> Result<Fit> {
     Ok(fit)
 }
 
-/// The runs of a directory of several seeds or of a ladder; nothing of any other directory, nor behind a link.
+/// The runs of a directory of several seeds, of a ladder or of a search; nothing of any other directory, nor behind a link.
 fn remove_runs(path: &Path) -> Result<()> {
     let run = RunDirectory::new(path);
+    if run.has(TUNE) {
+        return remove_trials(path);
+    }
     if !run.has(SEEDS) && !run.has(LADDER) {
         return Ok(());
     }
