@@ -15,6 +15,7 @@ pub mod report;
 pub mod reproduce;
 pub mod shell;
 pub mod sweep;
+pub mod tune;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,11 @@ pub fn memory_of_environment() -> Result<()> {
         .map_err(|reason| Failure::input(format!("FEASIBLE_MEMORY={text}: {reason}")))?;
     memory::set_limit(bytes);
     Ok(())
+}
+
+/// What a problem is called, without directory and `.toml`.
+fn stem(problem: &str) -> String {
+    Path::new(problem).file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// `count` seeds from the first on.

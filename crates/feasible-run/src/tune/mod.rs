@@ -46,7 +46,7 @@ use crate::interrupt::Interrupt;
 use crate::metrics::Event;
 use crate::parse;
 use crate::resumable::ResumableDirectory;
-use crate::seeds::{at_once, remove_run};
+use crate::seeds::{Fit, at_once, remove_run};
 use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
 
 pub use record::{RoundResult, Search, SearchDesign, TrialRecord};
@@ -79,7 +79,7 @@ pub struct Tuned {
     /// How every trial did.
     pub search: Search,
     /// The run of the trial that was chosen.
-    pub run: Fitted,
+    pub fit: Fit,
 }
 
 /// Searches, and trains what is chosen.
@@ -198,6 +198,11 @@ impl Tuning {
         Ok(plan.without_search().called(self.first.name()))
     }
 
+    /// The plan of the problem file.
+    pub fn plan_of_file(&self) -> &Plan {
+        &self.first
+    }
+
     /// How many trials there are.
     pub fn trials(&self) -> usize {
         self.search.trials.len()
@@ -238,8 +243,8 @@ impl Tuning {
         }
         let lost = || Error::unfit("tune", "no trial was chosen");
         let chosen = search.chosen.ok_or_else(lost)?;
-        let run = self.fit(chosen, &top, options, observer)?;
-        Ok(Tuned { search, run })
+        let fit = Fit::of(self.fit(chosen, &top, options, observer)?);
+        Ok(Tuned { search, fit })
     }
 
     /// How many of these trials are trained at once, and threads of each.
