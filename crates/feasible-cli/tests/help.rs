@@ -5,7 +5,7 @@ mod support;
 
 use support::Scratch;
 
-const COMMANDS: [&[&str]; 22] = [
+const COMMANDS: [&[&str]; 23] = [
     &[],
     &["fit"],
     &["resume"],
@@ -16,6 +16,7 @@ const COMMANDS: [&[&str]; 22] = [
     &["monitor"],
     &["bound"],
     &["sweep"],
+    &["tune"],
     &["report"],
     &["check"],
     &["init"],

@@ -11,7 +11,7 @@ use feasible_problem::spec::Override;
 use feasible_run::{Fit, FitOptions, Fitted, RunDirectory, files};
 use serde::Serialize;
 
-use super::{seeds, source};
+use super::{incomplete_search, seeds, source};
 use crate::arguments::{FitArguments, ResumeArguments};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -117,9 +117,7 @@ fn is_run(directory: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Failure::input(if run.has(files::TUNE) {
-        format!(
-            "{shown} holds a search that is not complete: the same `feasible tune` command with -o {shown} continues it"
-        )
+        incomplete_search(directory)
     } else if run.has(files::README) {
         format!(
             "{shown} holds a run that had not begun: start it again with `feasible fit --force`"

@@ -142,6 +142,14 @@ fn of_plan(plan: &Plan) -> Result<Gallery> {
     Gallery::of(plan.data()).ok_or_else(tables)
 }
 
+/// What is said of a directory in which settings are still searched.
+fn incomplete_search(path: &Path) -> String {
+    let shown = path.display();
+    format!(
+        "{shown} holds a search that is not complete: the same `feasible tune` command with -o {shown} continues it"
+    )
+}
+
 /// A saved model.
 fn model(path: &Path) -> Result<SavedModel> {
     has_model(path)?;
@@ -165,6 +173,7 @@ fn has_model(path: &Path) -> Result<()> {
             Contents::Run => {
                 format!("{shown} has no model yet: `feasible resume {shown}` continues the run")
             }
+            Contents::Other if run.has(files::TUNE) => incomplete_search(path),
             Contents::Other => {
                 format!("{shown} is not a run directory: it has no {}", files::MODEL)
             }
