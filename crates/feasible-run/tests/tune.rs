@@ -245,9 +245,9 @@ fn a_space_of_ones_own_is_searched_and_settings_that_are_the_same_are_tried_once
     assert!(hidden.contains(&"[8, 8]".to_string()), "{hidden:?}");
     let same = search_as_given(&with("\"model.hidden\" = [[4]]"));
     assert_eq!((same.trials.len(), same.chosen), (1, Some(0)));
-    // Its keys would have no effect.
+    // It keeps no iterate by validation rows.
     let error = refused(&with("\"training.learner\" = [\"exact\"]"));
-    assert!(error.contains("tune") && error.contains("batch_size"), "{error}");
+    assert!(error.contains("tune") && error.contains("no iterate is chosen"), "{error}");
 }
 
 fn search_as_given(source: &ProblemSource) -> Search {

@@ -189,11 +189,11 @@ impl Tuning {
         };
         let source = self.source.clone().with_overrides(&set);
         let plan = self.first.variant(&source).map_err(|error| wrong(reason(error)))?;
-        if !Arc::ptr_eq(&plan.shared_data(), &self.first.shared_data()) {
-            return Err(wrong("other rows would be trained and validated on".into()));
-        }
         if plan.settings().training.keep != Keep::Best {
             return Err(wrong("no iterate is chosen on validation rows".into()));
+        }
+        if !Arc::ptr_eq(&plan.shared_data(), &self.first.shared_data()) {
+            return Err(wrong("other rows would be trained and validated on".into()));
         }
         Ok(plan.without_search().called(self.first.name()))
     }
