@@ -19,7 +19,14 @@ fn the_directory_is_the_run_of_the_best_settings_with_the_search_on_its_page() {
     let scratch = Scratch::new();
     scratch.write("tune.toml", &format!("{PROBLEM}{OWN}"));
     let ran = scratch.expect(0, &["tune", "tune.toml", "-o", "tuned", "--threads", "2"]);
-    for said in ["of 5,", "validation rows", "settings", "Chosen: ", "accuracy", "Certificate on"] {
+    for said in [
+        "5 trials, compared on the",
+        "validation rows",
+        "settings",
+        "Chosen: ",
+        "accuracy",
+        "Certificate on",
+    ] {
         assert!(ran.out.contains(said), "{said}: {}", ran.out);
     }
     assert!(ran.err.contains("Report: tuned/report.html"), "{}", ran.err);

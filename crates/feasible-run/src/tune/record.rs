@@ -216,11 +216,14 @@ impl Search {
         let Some((n, chosen)) = self.chosen() else { return String::new() };
         let rounds = self.design.rounds.len();
         let rows = grouped(self.design.validation_rows);
-        let all = match self.trials.len() {
-            1 => "the only trial".to_string(),
-            all => format!("trial {n} of {all}, numbered from 0, the settings of the file,"),
+        let trials = match self.trials.len() {
+            1 => "1 trial".to_string(),
+            all => format!("{} trials", grouped(all)),
         };
-        let mut text = format!("{}: {all} is best on the {rows} validation rows\n\n", self.problem);
+        let mut text = format!(
+            "{}: {trials}, compared on the {rows} validation rows; those trained in full, the best first\n\n",
+            self.problem
+        );
         let mut grid = Grid::new();
         grid.row(["trial", "epochs", "objective", "violation", "", "settings"].map(String::from));
         let finalists =
@@ -245,18 +248,15 @@ impl Search {
             text += &format!("{dropped} trials were dropped after 1/{share} of their epochs\n");
         }
         let objective = |trial: &TrialRecord| trial.last().and_then(|last| last.objective);
-        if n > 0
-            && let (Some(now), Some(before)) =
-                (objective(chosen), self.trials.first().and_then(objective))
-        {
-            text += &format!(
-                "\nChosen: {}\nValidation objective {}, with the settings of the file {}\n",
-                chosen.settings_text(),
-                short(now),
-                short(before)
-            );
-        } else {
-            text += "\nChosen: the settings of the file\n";
+        if n == 0 {
+            return text + "\nChosen: the settings of the file\n";
+        }
+        text += &format!("\nChosen: {}\n", chosen.settings_text());
+        let first = self.trials.first().and_then(objective);
+        if let (Some(now), Some(before)) = (objective(chosen), first) {
+            let (now, before) = (short(now), short(before));
+            text +=
+                &format!("Validation objective {now}, with the settings of the file {before}\n");
         }
         text
     }
