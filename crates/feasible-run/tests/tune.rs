@@ -57,7 +57,7 @@ fn the_settings_of_the_file_are_a_trial_that_stays_and_the_best_of_the_last_roun
     assert!(search.trials[0].settings.is_empty());
     assert_eq!(search.trials[0].rounds.len(), 3);
     let (_, chosen) = search.chosen().unwrap();
-    let merit = |trial: &feasible_run::tune::TrialRecord| {
+    let merit = |trial: &tune::TrialRecord| {
         let last = trial.last().unwrap();
         (!last.feasible, last.merit.unwrap())
     };

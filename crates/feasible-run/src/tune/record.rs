@@ -245,7 +245,8 @@ impl Search {
         for round in 1..rounds {
             let dropped = self.trials.iter().filter(|t| t.dropped_after == Some(round)).count();
             let share = (1.0 / self.design.rounds[round - 1]).round();
-            text += &format!("{dropped} trials were dropped after 1/{share} of their epochs\n");
+            let trials = if dropped == 1 { "trial was" } else { "trials were" };
+            text += &format!("{dropped} {trials} dropped after 1/{share} of the epochs\n");
         }
         let objective = |trial: &TrialRecord| trial.last().and_then(|last| last.objective);
         if n == 0 {
