@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Monitor(arguments) => command::monitor::monitor(arguments, &terminal),
         Command::Bound(arguments) => command::bound::bound(arguments, &terminal),
         Command::Sweep(arguments) => command::sweep::sweep(arguments, &terminal),
+        Command::Tune(arguments) => command::tune::tune(arguments, &terminal),
         Command::Report(arguments) => command::report::report(arguments, &terminal),
         Command::Check(arguments) => command::check::check(arguments, &terminal),
         Command::Init(arguments) => command::init::init(arguments, &terminal),

@@ -89,6 +89,7 @@ impl Inputs {
             files::FINGERPRINTS,
             files::SEEDS,
             files::LADDER,
+            files::TUNE,
             files::SENSITIVITY,
             files::MONITOR,
         ] {

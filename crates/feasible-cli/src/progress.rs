@@ -21,6 +21,8 @@ const LINES: u32 = 20;
 #[derive(Debug)]
 pub struct Progress {
     trainings: usize,
+    /// What the trainings are told apart by: a seed, or a trial of a search.
+    each: &'static str,
     quiet: bool,
     verbose: bool,
     bar: Option<ProgressBar>,
@@ -57,11 +59,17 @@ impl Progress {
         };
         Self {
             trainings: trainings.max(1),
+            each: "seed",
             quiet: terminal.quiet,
             verbose: terminal.verbose,
             bar,
             state: Mutex::new(state),
         }
+    }
+
+    /// Of this number of trainings of a search.
+    pub fn of_trials(trainings: usize, terminal: &Terminal) -> Self {
+        Self { each: "trial", ..Self::new(trainings, terminal) }
     }
 
     /// Whether a training has begun.
@@ -71,7 +79,7 @@ impl Progress {
 
     /// Takes note of an event.
     pub fn observe(&self, event: &Event) {
-        let thread = std::thread::current().id();
+        let (thread, each) = (std::thread::current().id(), self.each);
         match event {
             Event::Started { seed, epoch, epochs } => {
                 let mut state = self.state();
@@ -83,8 +91,9 @@ impl Progress {
                 state.before += share;
                 state.under_way.insert(thread, share);
                 drop(state);
-                if *epoch > 0 {
-                    self.note(&format!("seed {seed}: resuming after epoch {epoch}"));
+                // Trials are resumed in every round.
+                if *epoch > 0 && (self.each == "seed" || self.verbose) {
+                    self.note(&format!("{each} {seed}: resuming after epoch {epoch}"));
                 }
             }
             Event::Epoch { seed, epochs, metrics } => {
@@ -108,7 +117,7 @@ impl Progress {
                 }
             }
             Event::Checkpoint { seed, epoch } if self.verbose => {
-                self.note(&format!("seed {seed}: saved after epoch {epoch}"));
+                self.note(&format!("{each} {seed}: saved after epoch {epoch}"));
             }
             Event::Ended { seed, ended: how } => {
                 let mut state = self.state();
@@ -123,7 +132,7 @@ impl Progress {
                     1 => String::new(),
                     n => format!(" ({ended} of {n})"),
                 };
-                self.note(&format!("seed {seed}: {how}{of}"));
+                self.note(&format!("{each} {seed}: {how}{of}"));
             }
             _ => {}
         }
@@ -153,9 +162,10 @@ impl Progress {
         ended: usize,
         left: Option<Duration>,
     ) -> String {
+        let each = self.each;
         let mut text = match self.trainings {
             1 => String::new(),
-            n => format!("{ended} of {n} trained, seed {seed}, "),
+            n => format!("{ended} of {n} trained, {each} {seed}, "),
         };
         text += &format!("epoch {}/{epochs}, ", metrics.epoch);
         if let Some(left) = left {

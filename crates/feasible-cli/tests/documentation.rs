@@ -96,6 +96,18 @@ fn the_limits_of_the_chapter_are_the_defaults() {
 }
 
 #[test]
+fn the_space_of_the_chapter_on_tuning_can_be_searched() {
+    let scratch = Scratch::new();
+    let space = &blocks_of("docs/tune.md", "toml")[0];
+    scratch.write("tune.toml", &format!("{}\n{space}", support::PROBLEM));
+    let said = scratch.expect(0, &["check", "tune.toml"]).out;
+    assert!(said.contains("20 trials: model.hidden one of [64], [128, 128]"), "{said}");
+    let tune = ["tune", "tune.toml", "--trials", "3", "--set", "training.epochs=2", "-q"];
+    let ran = scratch.run(&tune);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
+}
+
+#[test]
 fn every_command_is_mentioned() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/program.md");
     let text = std::fs::read_to_string(path).unwrap();

@@ -54,6 +54,7 @@ fn commands() -> Vec<(Vec<&'static str>, Cure)> {
             words("sweep short.toml --requirement gender --limits 0.1,0.5 --threads 1 -o sweep -q"),
             Cure::Again,
         ),
+        (words("tune short.toml --trials 3 --threads 1 -o tuned -q"), Cure::Again),
         (words("report done -q --figures figures"), Cure::Again),
         (words("report done -q --check-sensitivity --threads 1"), Cure::Again),
         (words("report done seeds -q -o both.html"), Cure::Again),
@@ -280,7 +281,12 @@ fn of_two_programs_on_one_directory_the_second_is_refused_and_takes_nothing_away
     // Nothing inside is in use, but the directory is.
     let sweep = [&sweep[..], &["-q", "-o", "sweep"]].concat();
     scratch.expect(0, &sweep);
+    let tune = ["tune", "problem.toml", "--trials", "2", "-q", "-o", "tuned"];
+    scratch.expect(0, &tune);
     for (name, second) in [
+        ("tuned", tune.to_vec()),
+        ("tuned", [&tune[..], &["--seed", "3", "--force"]].concat()),
+        ("tuned", vec!["resume", "tuned"]),
         ("whole", [&fit("whole")[..], &["--force"]].concat()),
         ("sweep", [&sweep[..], &["--epochs", "3", "--force"]].concat()),
         ("sweep", sweep.clone()),

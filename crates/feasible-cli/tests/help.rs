@@ -5,7 +5,7 @@ mod support;
 
 use support::Scratch;
 
-const COMMANDS: [&[&str]; 23] = [
+const COMMANDS: [&[&str]; 24] = [
     &[],
     &["fit"],
     &["resume"],
@@ -17,6 +17,7 @@ const COMMANDS: [&[&str]; 23] = [
     &["monitor"],
     &["bound"],
     &["sweep"],
+    &["tune"],
     &["report"],
     &["check"],
     &["init"],

@@ -60,6 +60,8 @@ fn an_output_that_is_an_input_is_refused_for_every_command_and_spelling() {
         &["fit", "run/problem.toml", "-o", "run", "--force"],
         &["fit", "run/problem.toml", "-o", "link", "--force"],
         &["sweep", "own.toml", "--requirement", "gender", "--limits", "0.1..0.2", "-o", "inside"],
+        &["tune", "own.toml", "-o", "inside", "--force"],
+        &["tune", "run/problem.toml", "-o", "run", "--force"],
         &["monitor", "run", "run/monitor.jsonl"],
     ] {
         if arguments[0] == "monitor" {

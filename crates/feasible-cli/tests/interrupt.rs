@@ -130,3 +130,24 @@ fn an_interrupted_sweep_keeps_what_is_done_and_goes_on() {
     let again = scratch.expect(0, &sweep("2"));
     assert!(!again.err.contains("epoch"), "nothing is trained twice: {}", again.err);
 }
+
+#[test]
+fn an_interrupted_search_keeps_what_is_trained_and_goes_on_to_the_same_bytes() {
+    let scratch = Scratch::new();
+    let tune = |name: &'static str| {
+        let tune = ["tune", "problem.toml", "--trials", "4", "--threads", "2", "-o", name];
+        [&tune[..], &LONG[..]].concat()
+    };
+    scratch.expect(0, &[&tune("whole")[..], &["-q"]].concat());
+    let (child, progress) = begin(&scratch, &tune("run"));
+    signal(&child, "-INT");
+    let ran = end(child, progress);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);
+    assert!(ran.err.contains("with -o run continues"), "{}", ran.err);
+    let error = scratch.refuse(&["resume", "run"]);
+    assert!(error.contains("holds a search that is not complete"), "{error}");
+    let error = scratch.refuse(&["predict", "run", "people.csv"]);
+    assert!(error.contains("holds a search that is not complete"), "{error}");
+    scratch.expect(0, &tune("run"));
+    assert_same_run(&scratch.path("run"), &scratch.path("whole"), "a search");
+}

@@ -161,7 +161,7 @@ fn a_training_under_attack_that_was_killed_ends_in_the_same_bytes() {
 }
 
 /// Commands on a finished run that write files or take their time, and where the files are.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "certify run new.csv",
     "report run",
     "report run --check-sensitivity --threads 2",
@@ -169,6 +169,7 @@ const OTHERS: [&str; 8] = [
     "monitor run new.csv newer.csv",
     "audit run new.csv",
     "sweep short.toml --requirement gender --limits 0.1,0.5 --epochs 100 --seeds 2 --threads 2 -o sweep",
+    "tune short.toml --trials 9 --threads 2 --set training.epochs=60 -o tuned",
     "reproduce compas --seeds 1 --threads 2 --set training.epochs=3 -o paper",
 ];
 

@@ -147,6 +147,13 @@ fn force_removes_nothing_behind_a_link() {
         let _ = std::fs::remove_file(scratch.path(inner));
         scratch.expect(0, &seeds);
     }
+    let tune = ["tune", "problem.toml", "--trials", "3", "-o", "tuned", "-q"];
+    scratch.expect(0, &tune);
+    std::fs::remove_dir_all(scratch.path("tuned/trial-1")).unwrap();
+    symlink("../run", scratch.path("tuned/trial-1")).unwrap();
+    let ran = run(&scratch, &[&tune[..], &["--seed", "1", "--force"]].concat());
+    assert!(matches!(ran.code, Some(0 | 2)), "{}", ran.err);
+    assert!(files_of_run(&scratch.path("run")) == other, "{}", ran.err);
     let sweep = ["sweep", "problem.toml", "--requirement", "gender", "--limits", "0.1,0.5"];
     let sweep = [&sweep[..], &["-o", "sweep", "-q", "--force"]].concat();
     scratch.expect(0, &sweep);

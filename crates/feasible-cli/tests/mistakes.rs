@@ -160,6 +160,9 @@ fn arguments_that_make_no_sense_end_with_2() {
             "--warm",
             "--cold",
         ],
+        &["tune", "problem.toml", "--trials", "0"],
+        &["tune", "problem.toml", "--trials", "1001"],
+        &["tune", "nothing.toml"],
         &["report", "--check-sensitivity"],
         &["report", ".", "--delta", "1"],
     ] {

@@ -22,7 +22,9 @@ pub(crate) fn check_decision(
     if let Some(threshold) = decision.threshold {
         return match (threshold == 0.5, &decision.per) {
             (true, None) => Ok(()),
-            (true, Some(_)) => wrong("decision.per", "has no effect beside `threshold`. Remove one of them"),
+            (true, Some(_)) => {
+                wrong("decision.per", "has no effect beside `threshold`. Remove one of them")
+            }
             (false, _) => {
                 let message = "only 0.5 can be given, where the more probable class is predicted; leave it out \
                                for one that is chosen on the validation rows";

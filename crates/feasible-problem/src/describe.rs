@@ -195,6 +195,12 @@ impl Plan {
         if let Some(from) = self.validation_source() {
             writeln!(out, "  validation rows   {from}")?;
         }
+        if let Some(tune) = &self.spec().tune
+            && let Ok((trials, space)) = tune.read()
+        {
+            let keys = space.describe().join("; ");
+            writeln!(out, "  tune              {trials} trials: {}", visible(&keys))?;
+        }
         let limits = self.spec().data.limits.as_ref().map(Limits::changed).unwrap_or_default();
         let limits = match limits.is_empty() {
             true => "the usual ones; [data.limits] raises them".to_string(),
@@ -340,5 +346,9 @@ fn sentence(clause: &Clause) -> String {
             format!("E[ {loss}{views}{here} ] − E[ {loss}{views}{there} ] {symbol} {limit}")
         }
     };
-    if stricter == 0.0 || clause.by_threshold.is_some() { sentence } else { format!("{sentence} (training limit {trained})") }
+    if stricter == 0.0 || clause.by_threshold.is_some() {
+        sentence
+    } else {
+        format!("{sentence} (training limit {trained})")
+    }
 }

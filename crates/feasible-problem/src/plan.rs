@@ -32,6 +32,7 @@ use crate::recipe::{self, Circumstances};
 use crate::room::leave_room;
 use crate::sampled_table::SampledTable;
 use crate::settings::{DualSettings, LearnerSettings, Settings};
+use crate::space::Space;
 use crate::spec::{
     CertifySpec, DataSpec, Keep, LearnerName, Margins, ModelKind, ProblemSource, RequirementSpec,
     Spec, effect,
@@ -144,6 +145,9 @@ impl Plan {
         let _ = memory::limit();
         let mut spec = source.parse(&[])?;
         effect::check(source, &mut spec)?;
+        if let Some(tune) = &spec.tune {
+            Space::check(source, tune)?;
+        }
         spec.model.fill();
         let circumstances = Circumstances::of(&spec);
         let images = circumstances.images;
@@ -526,6 +530,25 @@ impl Plan {
         self
     }
 
+    /// The same plan computed on another number of threads, which its problem file does not say.
+    #[must_use]
+    pub fn computed_on(mut self, threads: usize) -> Self {
+        self.settings.training.threads = threads;
+        self
+    }
+
+    /// The same plan without `[tune]`: one trial of a search.
+    #[must_use]
+    pub fn without_search(mut self) -> Self {
+        self.spec.tune = None;
+        self
+    }
+
+    /// The size of the objective: its mean at the best constant prediction; 1 for classes.
+    pub fn objective_size(&self) -> f64 {
+        conditioning::size(self.train.objective().loss(), self.data.train.targets())
+    }
+
     /// The same plan with the limit of one clause relaxed by this much (stricter, if it is
     /// negative), on training and validation samples.
     ///
@@ -545,8 +568,7 @@ impl Plan {
     pub fn learner(&self, seed: u64) -> Learner {
         let (recipe, images) = (self.spec.training.recipe, self.spec.data.is_images());
         let training = &self.settings.training;
-        let targets = self.data.train.targets();
-        let size = conditioning::size(self.train.objective().loss(), targets);
+        let size = self.objective_size();
         let own = |clause: &Clause| {
             let dual = match self.spec.requirements[clause.from].dual {
                 Some(given) => {

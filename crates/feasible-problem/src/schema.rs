@@ -183,6 +183,31 @@ pub(crate) fn by_column(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+/// `[tune]`: a number of trials, and the values of keys.
+pub(crate) fn tune(_: &mut SchemaGenerator) -> Schema {
+    let range = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["from", "to"],
+        "properties": {
+            "from": { "type": "number" }, "to": { "type": "number" },
+            "log": { "type": "boolean", "description": "Equally many for every factor. Default false." }
+        }
+    });
+    let list = json!({ "type": "array", "minItems": 1 });
+    let section = json!({ "type": "object", "description": "Keys of a section." });
+    json_schema!({
+        "type": "object",
+        "properties": {
+            "trials": {
+                "type": "integer", "minimum": 1, "maximum": 1000,
+                "description": "Trials, the first of which has the settings of the file. Default 27."
+            }
+        },
+        "additionalProperties": { "anyOf": [list, range, section] }
+    })
+}
+
 /// One counterfactual or a list of them.
 pub(crate) fn counterfactuals() -> Schema {
     let pair = json!({ "type": "array", "items": any_label(), "minItems": 2, "maxItems": 2 });

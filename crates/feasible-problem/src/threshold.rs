@@ -39,12 +39,14 @@ pub(crate) fn leave(
     let learns = training.margins == Margins::Learned && recipe::takes_validation(&spec.training);
     let two = data.target.classes().is_some_and(|classes| classes.len() == 2);
     let chooses = spec.decision.as_ref().is_none_or(DecisionSpec::chooses);
-    let Some(validation) = data.validation.as_ref().filter(|_| first_order && learns && two && chooses)
+    let Some(validation) =
+        data.validation.as_ref().filter(|_| first_order && learns && two && chooses)
     else {
         return Ok(());
     };
     let judged = |clause: &Clause| {
-        clause.measure.as_ref().unwrap_or(&clause.loss).is_of_decisions() || clause.adversary.is_some()
+        clause.measure.as_ref().unwrap_or(&clause.loss).is_of_decisions()
+            || clause.adversary.is_some()
     };
     let mut decided = clauses.iter_mut().filter(|clause| judged(clause));
     let (Some(clause), None) = (decided.next(), decided.next()) else { return Ok(()) };

@@ -29,6 +29,7 @@ mod requirements;
 pub mod robust;
 mod run;
 mod sweep;
+mod tune;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -93,7 +94,8 @@ impl Report {
         let training = figures::training(run);
         let attacked = robust::of(run);
         let monitored = monitor::figures(run);
-        let figures = [&hard[..], &groups, &training, &attacked, &monitored];
+        let searched = tune::figures(run);
+        let figures = [&hard[..], &groups, &training, &attacked, &monitored, &searched];
         let html = page::render(run, options, &who, figures)?;
         let met = run.summary.met();
         let card = Some(card::card(run, options, &who));

@@ -15,6 +15,7 @@ use crate::layout::{bounded, drawn, name, page, value};
 use crate::monitor;
 use crate::requirements::{MOST, RELAXED, certified, free, prices, rows, tiles, verdict};
 use crate::run::Run;
+use crate::tune;
 
 use feasible_run::multipliers::{Multiplied, Point};
 
@@ -63,7 +64,7 @@ pub(crate) fn render(
     run: &Run,
     options: &Options,
     who: &[Who],
-    [hard, groups, training, attacked, monitored]: [&[Figure]; 5],
+    [hard, groups, training, attacked, monitored, searched]: [&[Figure]; 6],
 ) -> Result<String> {
     let (part, judged) = run.summary.judged();
     let parts: Vec<&str> = run.summary.parts().iter().map(|(name, _)| *name).collect();
@@ -103,6 +104,8 @@ pub(crate) fn render(
         attacked => drawn(attacked),
         monitor => value(&monitor::section(run))?,
         monitored => drawn(monitored),
+        search => value(&tune::section(run))?,
+        searched => drawn(searched),
         kept => run.summary.kept_epoch,
         problem => context! {
             text => bounded(&run.problem, 60_000),

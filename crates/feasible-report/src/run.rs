@@ -6,7 +6,7 @@ use feasible_run::files::{self, RunInfo};
 use feasible_run::metrics::{EpochMetrics, EpochTiming};
 use feasible_run::monitor::MonitorReport;
 use feasible_run::multipliers::Multiplied;
-use feasible_run::{Curve, Prices, RunDirectory, Summary};
+use feasible_run::{Curve, Prices, RunDirectory, Search, Summary};
 
 use crate::error::{Error, Result};
 
@@ -40,6 +40,8 @@ pub struct Run {
     pub curve: Option<Curve>,
     /// What `monitor.jsonl` proves, if the model is monitored.
     pub monitored: Option<MonitorReport>,
+    /// `tune.json`, if its settings were searched and this is the run of those that were chosen.
+    pub search: Option<Search>,
 }
 
 impl Run {
@@ -88,6 +90,7 @@ impl Run {
             prices,
             curve: run.curve()?,
             monitored: MonitorReport::of(directory)?,
+            search: run.search()?.filter(|search| search.chosen.is_some()),
         })
     }
 

@@ -25,6 +25,7 @@ use crate::prices::Prices;
 use crate::saved_model::SavedModel;
 use crate::seeds::Seeds;
 use crate::summary::Summary;
+use crate::tune::Search;
 
 /// A directory that a run is in, or may be. See the [module](self).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +87,12 @@ impl RunDirectory {
     pub fn limit(&self, limit: f64) -> Self {
         // Short even where a limit is tiny: 1e-300, not three hundred digits.
         Self::new(self.file(&format!("{}{limit:?}", files::LIMIT)))
+    }
+
+    /// A trial of a search, from 0.
+    #[must_use]
+    pub fn trial(&self, number: usize) -> Self {
+        Self::new(self.file(&format!("{}{number}", files::TRIAL)))
     }
 
     /// The runs that all limits of a sweep start from, where they do.
@@ -231,6 +238,14 @@ impl RunDirectory {
     /// A damaged file; here and below.
     pub fn ladder(&self) -> Result<Option<Listed>> {
         self.optional(files::LADDER, parse::ladder)
+    }
+
+    /// `tune.json`, where settings were searched.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn search(&self) -> Result<Option<Search>> {
+        self.optional(files::TUNE, parse::search)
     }
 
     /// How many epochs are on record, the last of which may be half a line.

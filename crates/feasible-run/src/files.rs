@@ -39,6 +39,11 @@ pub(crate) const LIMIT: &str = "limit-";
 /// The runs that all limits of a sweep start from, where they do.
 pub(crate) const START: &str = "start";
 
+/// A trial of a search: this and its number.
+pub(crate) const TRIAL: &str = "trial-";
+/// What was searched, how every trial did, and which one was chosen.
+pub const TUNE: &str = "tune.json";
+
 /// The rungs of a directory that holds a ladder.
 pub const LADDER: &str = "ladder.json";
 
@@ -65,7 +70,8 @@ pub fn is_ours(name: &str) -> bool {
     let state = [README, PROBLEM, RUN, ROWS, FINGERPRINTS, METRICS, TIMINGS, CHECKPOINT];
     let results =
         [MODEL, MULTIPLIERS, SUMMARY, SEEDS, LADDER, REPORT, MODEL_CARD, SENSITIVITY, MONITOR];
-    state.contains(&name) || results.contains(&name) || ATTACK.contains(&name) || name == ONNX
+    let later = name == ONNX || name == TUNE;
+    state.contains(&name) || results.contains(&name) || ATTACK.contains(&name) || later
 }
 
 pub(crate) const README_TEXT: &str = "\

@@ -98,18 +98,92 @@ pub fn fit_from(
     interrupt: &Interrupt,
     observer: Observer<'_>,
 ) -> Result<Fitted> {
-    let write = |name: &str, bytes: &[u8]| {
-        storage.write(name, bytes).map_err(failed("write", storage, name))
-    };
-    let problem = plan.spec().to_toml();
     let info = RunInfo { started_from: start.map(|start| start.of.clone()), ..RunInfo::of(plan) };
-    write(README, README_TEXT.as_bytes())?;
-    write(ROWS, &json(&PartRows::of(&plan.data().split, &plan.data().reserve_rows)))?;
-    write(FINGERPRINTS, &plan.fingerprints().to_bytes())?;
-    write(RUN, &json(&info))?;
-    // Last: a directory with a problem is a run that can be resumed.
-    write(PROBLEM, problem.as_bytes())?;
+    write(storage, README, README_TEXT.as_bytes())?;
+    let problem = begin_run(plan, &info, storage, &|| Ok(()))?;
     let from = start.map_or(Beginning::Scratch, Beginning::Solution);
+    drive(plan, problem.as_bytes(), from, storage, interrupt, observer)
+}
+
+fn write(storage: &dyn Storage, name: &str, bytes: &[u8]) -> Result<()> {
+    storage.write(name, bytes).map_err(failed("write", storage, name))
+}
+
+/// Writes what a run begins with, `then` what it begins from, and the problem last: a directory with a problem is a run that
+/// can be resumed. The problem file.
+fn begin_run(
+    plan: &Plan,
+    info: &RunInfo,
+    storage: &dyn Storage,
+    then: &dyn Fn() -> Result<()>,
+) -> Result<String> {
+    let problem = plan.spec().to_toml();
+    let data = plan.data();
+    write(storage, ROWS, &json(&PartRows::of(&data.split, &data.reserve_rows)))?;
+    write(storage, FINGERPRINTS, &plan.fingerprints().to_bytes())?;
+    write(storage, RUN, &json(info))?;
+    then()?;
+    write(storage, PROBLEM, problem.as_bytes())?;
+    Ok(problem)
+}
+
+/// Trains a plan up to an epoch, or continues to it, and leaves it there, to be continued: nothing is evaluated or
+/// certified, so no row is looked at but those that are trained and validated on. `None` if it was interrupted.
+pub(crate) fn train_until(
+    plan: &Plan,
+    epoch: u64,
+    storage: &dyn Storage,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Option<State<f32>>> {
+    let problem = plan.spec().to_toml();
+    if read(storage, PROBLEM)?.is_none() {
+        write(storage, PROBLEM, problem.as_bytes())?;
+    }
+    let from = match saved(storage, problem.as_bytes(), plan)? {
+        Some(checkpoint) if is_at(&checkpoint.state, epoch) => {
+            let (seed, epoch) = (plan.seed(), checkpoint.state.epoch);
+            (observer)(&Event::Started { seed, epoch, epochs: epoch });
+            return Ok(Some(checkpoint.state));
+        }
+        checkpoint => checkpoint.map_or(Beginning::Scratch, Beginning::Checkpoint),
+    };
+    let mut run = TrainingRun::open(plan, problem.as_bytes(), from, storage, interrupt, observer)?;
+    let training = run.advance_to(epoch)?;
+    let state = training.state().clone();
+    Ok(is_at(&state, epoch).then_some(state))
+}
+
+/// Whether a training has got as far as this epoch, or has ended before.
+fn is_at(state: &State<f32>, epoch: u64) -> bool {
+    let ended = !matches!(state.outcome, None | Some(Outcome::Interrupted));
+    ended || state.epoch >= epoch
+}
+
+/// Makes a run of a training that another storage holds up to its last checkpoint, and ends it as any other.
+///
+/// # Errors
+/// As [`resume_in`].
+pub(crate) fn fit_on(
+    plan: &Plan,
+    trained: &dyn Storage,
+    storage: &dyn Storage,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Fitted> {
+    if read(storage, PROBLEM)?.is_none() {
+        begin_run(plan, &RunInfo::of(plan), storage, &|| {
+            for name in [METRICS, TIMINGS, CHECKPOINT] {
+                if let Some(bytes) = read(trained, name)? {
+                    write(storage, name, &bytes)?;
+                }
+            }
+            Ok(())
+        })?;
+    }
+    let problem = plan.spec().to_toml();
+    let checkpoint = saved(storage, problem.as_bytes(), plan)?;
+    let from = checkpoint.map_or(Beginning::Scratch, Beginning::Checkpoint);
     drive(plan, problem.as_bytes(), from, storage, interrupt, observer)
 }
 
@@ -197,21 +271,21 @@ fn reopen_in(
     known: Option<&Plan>,
 ) -> Result<(Plan, Vec<u8>, Option<Box<Checkpoint>>)> {
     let (plan, problem) = reopen(&storage.location(), known, &|name| read(storage, name))?;
-    let path = |name: &str| format!("{}/{name}", storage.location());
-    let wrong = |reason| Error::Checkpoint { path: path(CHECKPOINT), reason };
-    let checkpoint = match read(storage, CHECKPOINT)? {
-        Some(bytes) => {
-            let checkpoint = Checkpoint::from_bytes(&bytes).map_err(wrong)?;
-            if checkpoint.problem[..] != Sha256::digest(&problem)[..] {
-                return Err(wrong(CheckpointError::OtherProblem));
-            }
-            checkpoint.check_epochs(plan.settings().training.epochs).map_err(wrong)?;
-            Some(Box::new(checkpoint))
-        }
-        // Stopped before the first checkpoint: the start is as good.
-        None => None,
-    };
+    let checkpoint = saved(storage, &problem, &plan)?;
     Ok((plan, problem, checkpoint))
+}
+
+/// The last checkpoint of a run; none if it was stopped before its first, when the start is as good.
+fn saved(storage: &dyn Storage, problem: &[u8], plan: &Plan) -> Result<Option<Box<Checkpoint>>> {
+    let path = format!("{}/{CHECKPOINT}", storage.location());
+    let wrong = |reason| Error::Checkpoint { path: path.clone(), reason };
+    let Some(bytes) = read(storage, CHECKPOINT)? else { return Ok(None) };
+    let checkpoint = Checkpoint::from_bytes(&bytes).map_err(wrong)?;
+    if checkpoint.problem[..] != Sha256::digest(problem)[..] {
+        return Err(wrong(CheckpointError::OtherProblem));
+    }
+    checkpoint.check_epochs(plan.settings().training.epochs).map_err(wrong)?;
+    Ok(Some(Box::new(checkpoint)))
 }
 
 /// Where a training begins.
@@ -231,28 +305,7 @@ fn drive(
     interrupt: &Interrupt,
     observer: Observer<'_>,
 ) -> Result<Fitted> {
-    let end_here = matches!(from, Beginning::End(_));
-    let (state, metrics, start) = match from {
-        Beginning::Checkpoint(checkpoint) | Beginning::End(checkpoint) => {
-            let known = Metrics::known(storage, checkpoint.metrics, checkpoint.metrics_hash)?;
-            (Some(checkpoint.state), known, None)
-        }
-        Beginning::Solution(start) => (None, Metrics::default(), Some(start)),
-        Beginning::Scratch => (None, Metrics::default(), None),
-    };
-    cut_half_a_line(storage, TIMINGS)?;
-    storage.truncate(METRICS, metrics.length).map_err(failed("truncate", storage, METRICS))?;
-    let run = TrainingRun {
-        plan,
-        storage,
-        interrupt,
-        observer,
-        problem: Sha256::digest(problem).into(),
-        metrics,
-        start,
-        end_here,
-    };
-    run.train(state)
+    TrainingRun::open(plan, problem, from, storage, interrupt, observer)?.train()
 }
 
 /// The metrics that were written so far: their length and what their hash is made from.
@@ -347,20 +400,60 @@ struct TrainingRun<'a> {
     observer: Observer<'a>,
     problem: [u8; 32],
     metrics: Metrics,
+    state: Option<State<f32>>,
     start: Option<&'a Start>,
     end_here: bool,
 }
 
-impl TrainingRun<'_> {
-    fn train(mut self, state: Option<State<f32>>) -> Result<Fitted> {
+impl<'a> TrainingRun<'a> {
+    fn open(
+        plan: &'a Plan,
+        problem: &[u8],
+        from: Beginning<'a>,
+        storage: &'a dyn Storage,
+        interrupt: &'a Interrupt,
+        observer: Observer<'a>,
+    ) -> Result<Self> {
+        let end_here = matches!(from, Beginning::End(_));
+        let (state, metrics, start) = match from {
+            Beginning::Checkpoint(checkpoint) | Beginning::End(checkpoint) => {
+                let known = Metrics::known(storage, checkpoint.metrics, checkpoint.metrics_hash)?;
+                (Some(checkpoint.state), known, None)
+            }
+            Beginning::Solution(start) => (None, Metrics::default(), Some(start)),
+            Beginning::Scratch => (None, Metrics::default(), None),
+        };
+        cut_half_a_line(storage, TIMINGS)?;
+        storage.truncate(METRICS, metrics.length).map_err(failed("truncate", storage, METRICS))?;
+        let problem = Sha256::digest(problem).into();
+        Ok(Self { plan, storage, interrupt, observer, problem, metrics, state, start, end_here })
+    }
+
+    /// Trains to the end, and saves what came of it.
+    fn train(mut self) -> Result<Fitted> {
+        let run = self.advance_to(u64::MAX)?;
+        let seed = self.plan.seed();
+        let (epochs, outcome) = (run.state().epoch, run.state().outcome.clone());
+        let summary = match outcome {
+            None | Some(Outcome::Interrupted) => None,
+            Some(_) => self.save(run)?,
+        };
+        let ended = summary.as_ref().map_or("interrupted".into(), Summary::headline);
+        let outcome = summary.as_ref().map_or(Outcome::Interrupted, |s| s.outcome.clone());
+        (self.observer)(&Event::Ended { seed, ended });
+        Ok(Fitted { seed, outcome, epochs, summary })
+    }
+
+    /// Trains up to an epoch, if it does not end or is not interrupted before, and saves the state.
+    fn advance_to(&mut self, last: u64) -> Result<Training<&'a Network>> {
         let plan = self.plan;
         let seed = plan.seed();
         let learner = plan.learner(seed);
         let training = &plan.settings().training;
-        let epochs = training.epochs;
+        let epochs = training.epochs.min(last);
         let cadence = training.checkpoint;
         let seconds = Duration::from_secs_f64(cadence.seconds);
-        let mut run = match state {
+        let mut run = match self.state.take() {
             Some(state) => learner.resume(plan.train(), plan.model(), state)?,
             None => learner.begin(plan.train(), plan.model())?,
         };
@@ -376,7 +469,8 @@ impl TrainingRun<'_> {
         (self.observer)(&Event::Started { seed, epoch: run.state().epoch, epochs });
         let start = Instant::now();
         let (mut saved_at, mut unsaved) = (start, 0);
-        loop {
+        // Beyond the last epoch a training notices that it has ended.
+        while run.state().epoch < last {
             let mut times = PhaseTimes::default();
             let Some(report) = run.advance_observed(&mut |phase| times.enter(phase)) else { break };
             let metrics = EpochMetrics::new(&report);
@@ -401,15 +495,7 @@ impl TrainingRun<'_> {
             }
         }
         self.save_checkpoint(run.state())?;
-        let (epochs, outcome) = (run.state().epoch, run.state().outcome.clone());
-        let summary = match outcome {
-            None | Some(Outcome::Interrupted) => None,
-            Some(_) => self.save(run)?,
-        };
-        let ended = summary.as_ref().map_or("interrupted".into(), Summary::headline);
-        let outcome = summary.as_ref().map_or(Outcome::Interrupted, |s| s.outcome.clone());
-        (self.observer)(&Event::Ended { seed, ended });
-        Ok(Fitted { seed, outcome, epochs, summary })
+        Ok(run)
     }
 
     fn append(&mut self, name: &str, line: &[u8]) -> Result<()> {
@@ -430,7 +516,7 @@ impl TrainingRun<'_> {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.storage.write(name, bytes).map_err(failed("write", self.storage, name))
+        write(self.storage, name, bytes)
     }
 
     fn write_by(&self, name: &str, content: Content<'_>) -> Result<()> {

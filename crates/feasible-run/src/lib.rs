@@ -7,6 +7,7 @@
 //! | use the model | [`SavedModel::predict`], [`SavedModel::audit`] |
 //! | attack it | [`SavedModel::attack_images`] → [`Curve`] |
 //! | say what is certain about it | [`RunRecord`] → [`Certification`] |
+//! | choose its settings | [`tune()`] → [`Search`] |
 //! | watch it in use | [`Monitor`] → [`monitor::MonitorReport`] |
 //!
 //! Nothing here prints or reads a terminal: progress is [`Event`]s, stopping is an
@@ -49,6 +50,7 @@ pub mod parse;
 pub mod predict;
 pub mod prices;
 pub mod rates;
+mod resumable;
 pub mod saved_model;
 pub mod seeds;
 pub mod start;
@@ -57,6 +59,7 @@ mod subject;
 pub mod summary;
 pub mod sweep;
 mod threads;
+pub mod tune;
 
 pub use attack::{AttackOptions, AttackProgress, Curve, CurvePoint};
 pub use audit::Audit;
@@ -81,3 +84,4 @@ pub use start::Start;
 pub use storage::{Directory, Memory, Storage, write_whole};
 pub use summary::{SeedsSummary, Spread, Summary};
 pub use sweep::{Frontier, SweepOptions, sweep};
+pub use tune::{Search, TuneOptions, Tuned, tune};

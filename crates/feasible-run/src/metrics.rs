@@ -165,3 +165,16 @@ pub enum Event {
         ended: String,
     },
 }
+
+impl Event {
+    /// The same of a trial of a search, whose number takes the place of the seed that all trials share.
+    #[must_use]
+    pub(crate) fn of_trial(mut self, number: u64) -> Self {
+        let (Self::Started { seed, .. }
+        | Self::Epoch { seed, .. }
+        | Self::Checkpoint { seed, .. }
+        | Self::Ended { seed, .. }) = &mut self;
+        *seed = number;
+        self
+    }
+}

@@ -21,6 +21,7 @@ use crate::ladder::Listed;
 use crate::prices::Prices;
 use crate::seeds::{MOST_SEEDS, Seeds};
 use crate::summary::{SeedsSummary, Summary};
+use crate::tune::Search;
 
 fn damaged(path: &str, reason: String) -> Error {
     Error::Damaged { path: path.into(), reason }
@@ -113,6 +114,16 @@ pub fn ladder(path: &str, bytes: &[u8]) -> Result<Listed> {
         return Err(damaged(path, "its rooms are not numbers from 0 to 100".into()));
     }
     Ok(listed)
+}
+
+/// `tune.json`.
+///
+/// # Errors
+/// Trials with results of rounds that they did not take part in, a choice of one that was dropped.
+pub fn search(path: &str, bytes: &[u8]) -> Result<Search> {
+    let search: Search = json(path, bytes)?;
+    search.check().map_err(|reason| damaged(path, reason))?;
+    Ok(search)
 }
 
 /// `sensitivity.json`.

@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
-use crate::files::{LADDER, PROBLEM, README, RUNG, SEED, SEEDS, SUMMARY, is_ours, json};
+use crate::files::{LADDER, PROBLEM, README, RUNG, SEED, SEEDS, SUMMARY, TUNE, is_ours, json};
 use crate::fit::{Fitted, Observer, finish_in, fit_in, resume_in, resume_on};
 use crate::interrupt::Interrupt;
 use crate::ladder;
 use crate::storage::{Directory, Memory, Storage, failed, no_link};
 use crate::summary::{SeedsSummary, Summary};
+use crate::tune::remove_trials;
 
 /// How to fit.
 #[derive(Clone, Debug)]
@@ -46,6 +47,11 @@ pub struct Fit {
 }
 
 impl Fit {
+    /// Of one training.
+    pub(crate) fn of(run: Fitted) -> Self {
+        Self { runs: vec![run] }
+    }
+
     /// Every training, by seed.
     pub fn runs(&self) -> &[Fitted] {
         &self.runs
@@ -131,7 +137,7 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
             Some(path) => Some((path.as_path(), open(path)?)),
             None => None,
         };
-        return Ok(Fit { runs: vec![ladder::fit(&plan, &rooms, top, interrupt, observer)?] });
+        return Ok(Fit::of(ladder::fit(&plan, &rooms, top, interrupt, observer)?));
     }
     if seeds.len() < 2 {
         let plan = plan.clone().with_seed(seeds.first().copied().unwrap_or(plan.seed()));
@@ -139,7 +145,7 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
             Some(path) => fit_in(&plan, &open(path)?, interrupt, observer)?,
             None => fit_in(&plan, &Memory::new(), interrupt, observer)?,
         };
-        return Ok(Fit { runs: vec![fitted] });
+        return Ok(Fit::of(fitted));
     }
     let Some(path) = &options.directory else {
         let train =
@@ -174,7 +180,7 @@ pub fn finish(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
     if run.has(LADDER) || run.has(SEEDS) {
         return Err(Error::SeveralRuns { location: top.location() });
     }
-    Ok(Fit { runs: vec![finish_in(&top, interrupt, observer)?] })
+    Ok(Fit::of(finish_in(&top, interrupt, observer)?))
 }
 
 /// Continues the run, or the runs of several seeds, in a directory.
@@ -184,10 +190,10 @@ pub fn finish(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
 pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Result<Fit> {
     let (top, run) = (Directory::open(path)?, RunDirectory::new(path));
     if run.ladder()?.is_some() {
-        return Ok(Fit { runs: vec![ladder::resume(path, top, interrupt, observer)?] });
+        return Ok(Fit::of(ladder::resume(path, top, interrupt, observer)?));
     }
     let Some(listed) = run.seeds()? else {
-        return Ok(Fit { runs: vec![resume_in(&top, interrupt, observer)?] });
+        return Ok(Fit::of(resume_in(&top, interrupt, observer)?));
     };
     let fresh = || -> Result<Plan> { Ok(Plan::check(&run.problem()?)?.called(&listed.problem)) };
     // All seeds share its data. What is wrong with it, every run that was begun says of its own file.
@@ -217,9 +223,12 @@ fn sum_up(top: &Directory, fit: Fit) -> Result<Fit> {
     Ok(fit)
 }
 
-/// The runs of a directory of several seeds or of a ladder; nothing of any other directory, nor behind a link.
+/// The runs of a directory of several seeds, of a ladder or of a search; nothing of any other directory, nor behind a link.
 fn remove_runs(path: &Path) -> Result<()> {
     let run = RunDirectory::new(path);
+    if run.has(TUNE) {
+        return remove_trials(path);
+    }
     if !run.has(SEEDS) && !run.has(LADDER) {
         return Ok(());
     }

@@ -116,7 +116,7 @@ pub fn failed<'a>(
 /// What the system says; the old file is then still there.
 pub fn write_whole(file: &Path, content: Content<'_>) -> io::Result<()> {
     let beside = file.parent().unwrap_or(Path::new(""));
-    let made_by_us = [files::RUN, files::SEEDS, crate::sweep::SWEEP];
+    let made_by_us = [files::RUN, files::SEEDS, files::TUNE, crate::sweep::SWEEP];
     let in_a_run = made_by_us.iter().any(|name| beside.join(name).symlink_metadata().is_ok());
     let file = &match in_a_run {
         true => file.to_path_buf(),
@@ -220,7 +220,7 @@ const SCRATCH: &str = ".scratch-";
 
 /// Files in the order they are removed: what makes a directory a run comes first.
 fn by_removal(mut names: Vec<String>) -> Vec<String> {
-    names.sort_by_key(|name| ![files::PROBLEM, files::SEEDS].contains(&name.as_str()));
+    names.sort_by_key(|name| ![files::PROBLEM, files::SEEDS, files::TUNE].contains(&name.as_str()));
     names
 }
 

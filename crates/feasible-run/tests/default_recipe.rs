@@ -138,7 +138,12 @@ fn one_rate_is_left_to_the_threshold_and_costs_no_probability() {
     assert!(test.met && test.requirements[0].value.unwrap() >= 0.8, "{:?}", test.requirements);
     // The probabilities are those of a training that knows no floor. By lot a third of the rows would be selected in vain; a
     // network with that recall at a threshold of 1/2 has a cross-entropy near that of a constant.
-    assert!((test.objective - free.objective).abs() < 0.005, "{} {}", test.objective, free.objective);
+    assert!(
+        (test.objective - free.objective).abs() < 0.005,
+        "{} {}",
+        test.objective,
+        free.objective
+    );
     assert!(test.accuracy.unwrap() > 0.6, "{:?}", test.accuracy);
     assert_eq!(left.train.requirements[0].multiplier, Some(0.0));
     // As asked for, by training alone.

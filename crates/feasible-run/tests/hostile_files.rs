@@ -519,6 +519,7 @@ fn every_json_file_of_a_run_may_be_anything() {
             parse::seeds_summary("f", text).map(drop),
             parse::seeds("f", text).map(drop),
             parse::ladder("f", text).map(drop),
+            parse::search("f", text).map(drop),
             parse::prices("f", text).map(drop),
             parse::curve("f", text).map(drop),
         ];
@@ -544,5 +545,31 @@ fn every_json_file_of_a_run_may_be_anything() {
     {
         let text = json!({ "problem": "p", "rooms": rooms }).to_string();
         assert_eq!(parse::ladder("f", text.as_bytes()).is_ok(), fine);
+    }
+    let round = json!({ "epochs": 3, "kept_epoch": 2, "feasible": true, "merit": 0.5, "objective": 0.5,
+        "worst_violation": null, "outcome": null });
+    let search = |rounds: Vec<&Value>, dropped: Value, chosen: Value| {
+        let design = json!({ "problem": "", "tables": [], "seed": 0, "validation_rows": 5,
+            "space": { "training.rate": [0.1], "model.gamma": { "from": 1.0, "to": 2.0, "log": true, "whole": false } },
+            "rounds": [0.5, 1.0] });
+        let trial = json!({ "settings": { "training.rate": 0.1 }, "epochs": 9, "parameters": 3,
+            "rounds": rounds, "dropped_after": dropped });
+        let whole = json!({ "settings": {}, "epochs": 9, "parameters": 3, "rounds": [round, round],
+            "dropped_after": null });
+        let text = json!({ "feasible": "0.1.0", "problem": "p", "design": design, "trials": [whole, trial],
+            "chosen": chosen });
+        parse::search("f", text.to_string().as_bytes()).is_ok()
+    };
+    assert!(search(vec![&round], json!(1), json!(0)));
+    assert!(search(vec![&round, &round], Value::Null, json!(1)));
+    for (rounds, dropped, chosen) in [
+        (vec![&round], json!(1), json!(1)),
+        (vec![&round], json!(1), json!(2)),
+        (vec![&round], json!(1), Value::Null),
+        (vec![&round], Value::Null, json!(0)),
+        (vec![&round; 3], json!(3), json!(0)),
+        (vec![&round], json!(-1), json!(0)),
+    ] {
+        assert!(!search(rounds, dropped, chosen));
     }
 }

@@ -12,6 +12,7 @@
 //! let bits = |purpose| Stream::new(1, purpose, 0, 0).bits();
 //! assert_eq!(bits(Purpose::Initial), bits(Purpose::Initial));
 //! assert_ne!(bits(Purpose::Initial), bits(Purpose::View));
+//! assert_ne!(bits(Purpose::Search), bits(Purpose::View));
 //! order.sort();
 //! assert_eq!(order, [0, 1, 2, 3, 4]);
 //! ```
@@ -28,6 +29,8 @@ pub enum Purpose {
     Shuffle = 2,
     /// Views that depend on the model.
     View = 3,
+    /// Settings of a search.
+    Search = 4,
 }
 
 /// A source of random numbers at one place.

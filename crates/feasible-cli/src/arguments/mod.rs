@@ -22,6 +22,7 @@ pub use report::ReportArguments;
 pub use shell::{CompletionsArguments, ManArguments};
 pub use train::{
     Budget, FitArguments, Overrides, ReproduceArguments, ResumeArguments, SweepArguments,
+    TuneArguments,
 };
 
 const EXIT_CODES: &str = "\
@@ -162,6 +163,16 @@ pub enum Command {
     #[command(after_help = "Example:\n  \
         feasible sweep adult --requirement gender --limits 1e-4..1e-1 --seeds 3")]
     Sweep(SweepArguments),
+    /// Search model and training settings under the requirements, and train the best
+    ///
+    /// Trains the problem with settings drawn from a space: that of [tune] in the problem file, or the usual one of
+    /// its kind of model. All trials are trained a little, the better third of them three times as long, and so on;
+    /// the settings of the file are a trial that stays to the end. Trials are compared on the validation rows alone:
+    /// feasible before infeasible, then the objective. The directory becomes the run of the best one, as `feasible
+    /// fit` would leave it, with tune.json and a page that shows the search. A search that was stopped continues when it
+    /// is started again. Exits with status 0 if every requirement is met, 1 if not, as `fit` does.
+    #[command(after_help = "Example:\n  feasible tune problem.toml --trials 27 -o runs/tuned")]
+    Tune(TuneArguments),
     /// Write an HTML report of a run, or of several side by side
     ///
     /// Writes one self-contained HTML file: the verdict, what it cost, what made it hard,

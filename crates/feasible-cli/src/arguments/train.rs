@@ -139,6 +139,36 @@ pub struct SweepArguments {
     pub overrides: Overrides,
 }
 
+/// `tune`.
+#[derive(Debug, Args)]
+pub struct TuneArguments {
+    /// A problem file, or an embedded problem: adult, compas, …
+    #[arg(value_name = "FILE|adult|compas")]
+    pub problem: String,
+    /// The run directory; by default runs/NAME-tuned, or runs/NAME-tuned-2, … if it exists
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Trials, the first of which has the settings of the file [default: as the file says, or 27]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub trials: Option<u64>,
+    /// The seed of the search, and of the start and the shuffles of every trial
+    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
+    pub seed: Option<u64>,
+    /// Cores to use, by default all; results do not depend on it
+    #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
+          value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub threads: Option<u64>,
+    /// Replace the search or run that is in the directory
+    #[arg(long)]
+    pub force: bool,
+    /// Write no page about the run
+    #[arg(long)]
+    pub no_report: bool,
+    /// Settings.
+    #[command(flatten)]
+    pub overrides: Overrides,
+}
+
 /// How much of an experiment to do.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Budget {

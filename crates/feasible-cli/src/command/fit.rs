@@ -11,7 +11,7 @@ use feasible_problem::spec::Override;
 use feasible_run::{Fit, FitOptions, Fitted, RunDirectory, files};
 use serde::Serialize;
 
-use super::{seeds, source};
+use super::{incomplete_search, seeds, source};
 use crate::arguments::{FitArguments, ResumeArguments};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -75,7 +75,7 @@ pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> 
 
 /// Puts every run on a page, and several side by side. That it cannot be done takes nothing away
 /// from the training: it is said and no failure.
-fn on_pages(fit: &Fit, directory: &Path, data: Option<&Arc<Data>>, terminal: &Terminal) {
+pub(super) fn on_pages(fit: &Fit, directory: &Path, data: Option<&Arc<Data>>, terminal: &Terminal) {
     let page = directory.join(files::REPORT);
     let one = |directory: &Path| match data {
         Some(data) => feasible_report::Report::of_data(directory, data.clone()),
@@ -116,7 +116,9 @@ fn is_run(directory: &Path) -> Result<()> {
     if run.has(files::PROBLEM) || !directory.is_dir() {
         return Ok(());
     }
-    Err(Failure::input(if run.has(files::README) {
+    Err(Failure::input(if run.has(files::TUNE) {
+        incomplete_search(directory)
+    } else if run.has(files::README) {
         format!(
             "{shown} holds a run that had not begun: start it again with `feasible fit --force`"
         )
@@ -189,7 +191,7 @@ fn report(
 }
 
 /// One line: are the requirements met?
-fn verdict(fit: &Fit) -> String {
+pub(super) fn verdict(fit: &Fit) -> String {
     let summaries: Vec<_> = fit.runs().iter().filter_map(|run| run.summary.clone()).collect();
     let Some(first) = summaries.first() else { return String::new() };
     let (part, judged) = first.judged();

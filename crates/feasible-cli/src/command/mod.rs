@@ -16,6 +16,7 @@ pub mod report;
 pub mod reproduce;
 pub mod shell;
 pub mod sweep;
+pub mod tune;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -59,6 +60,11 @@ pub fn memory_of_environment() -> Result<()> {
         .map_err(|reason| Failure::input(format!("FEASIBLE_MEMORY={text}: {reason}")))?;
     memory::set_limit(bytes);
     Ok(())
+}
+
+/// What a problem is called, without directory and `.toml`.
+fn stem(problem: &str) -> String {
+    Path::new(problem).file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// `count` seeds from the first on.
@@ -137,6 +143,14 @@ fn of_plan(plan: &Plan) -> Result<Gallery> {
     Gallery::of(plan.data()).ok_or_else(tables)
 }
 
+/// What is said of a directory in which settings are still searched.
+fn incomplete_search(path: &Path) -> String {
+    let shown = path.display();
+    format!(
+        "{shown} holds a search that is not complete: the same `feasible tune` command with -o {shown} continues it"
+    )
+}
+
 /// A saved model.
 fn model(path: &Path) -> Result<SavedModel> {
     has_model(path)?;
@@ -160,6 +174,7 @@ fn has_model(path: &Path) -> Result<()> {
             Contents::Run => {
                 format!("{shown} has no model yet: `feasible resume {shown}` continues the run")
             }
+            Contents::Other if run.has(files::TUNE) => incomplete_search(path),
             Contents::Other => {
                 format!("{shown} is not a run directory: it has no {}", files::MODEL)
             }

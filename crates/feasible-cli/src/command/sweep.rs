@@ -11,7 +11,7 @@ use feasible_run::{SweepOptions, files, sweep as solve};
 use serde::Serialize;
 
 use super::fit::{unused, workers};
-use super::{seeds, source};
+use super::{seeds, source, stem};
 use crate::arguments::SweepArguments;
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
@@ -82,10 +82,4 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
         terminal.note(&format!("Report: {}", page.display()));
     }
     Ok(Exit::Met)
-}
-
-/// What a problem is called, without directory and `.toml`.
-fn stem(problem: &str) -> String {
-    let path = std::path::Path::new(problem);
-    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }

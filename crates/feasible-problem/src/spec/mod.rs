@@ -42,6 +42,7 @@ mod overrides;
 pub mod requirement;
 mod source;
 pub mod training;
+pub mod tune;
 
 use std::path::Path;
 
@@ -66,6 +67,7 @@ pub use training::{
     CheckpointSpec, DualMethodName, DualSpec, Keep, LearnerName, Margins, OptimiserName, Recipe,
     ScheduleSpec, TrainingSpec,
 };
+pub use tune::TuneSpec;
 
 /// A problem file. See the [module](self).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -98,6 +100,10 @@ pub struct Spec {
     /// What is reported besides.
     #[serde(default)]
     pub evaluation: EvaluationSpec,
+    /// What `feasible tune` searches: how many trials, and the values of each key. Default some for each kind of model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::schema::tune")]
+    pub tune: Option<TuneSpec>,
 }
 
 impl Spec {

@@ -47,6 +47,7 @@ use crate::files::{FIGURES, LIMIT, PROBLEM, README, SEED, SUMMARY, is_ours, json
 use crate::fit::{Observer, fit_from};
 use crate::interrupt::Interrupt;
 use crate::parse;
+use crate::resumable::ResumableDirectory;
 use crate::seeds::{at_once, remove_run};
 use crate::start::Start;
 use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
@@ -296,40 +297,23 @@ impl<'a> Sweep<'a> {
 
     /// The directory: new, or that of the same sweep, which is then resumed.
     fn open(&self, path: &Path, force: bool) -> Result<Directory> {
-        let known = RunDirectory::new(path).read(SWEEP)?;
-        let same = known.as_ref().is_some_and(|bytes| {
+        let same = |bytes: &[u8]| {
             let saved: Result<Saved, _> = serde_json::from_slice(bytes);
             saved.is_ok_and(|saved| saved.design == self.design)
-        });
-        let complete = |top: Directory| -> Result<Directory> {
-            // The design first: from then on the same sweep is resumed here, whenever it was stopped.
-            let first: [(&str, &dyn Fn() -> Vec<u8>); 3] = [
+        };
+        let directory = ResumableDirectory {
+            what: "a sweep",
+            file: SWEEP,
+            is_same: &same,
+            ours: &|name| is_ours(name) || [SWEEP, SWEEP_CSV].contains(&name),
+            remove_runs,
+            first: &[
                 (SWEEP, &|| json(&self.saved(None))),
                 (README, &|| SWEEP_README.into()),
                 (PROBLEM, &|| self.toml.clone().into_bytes()),
-            ];
-            for (name, bytes) in first {
-                if read(&top, name)?.is_none() {
-                    top.write(name, &bytes()).map_err(failed("write", &top, name))?;
-                }
-            }
-            Ok(top)
+            ],
         };
-        if same {
-            return complete(Directory::open(path)?);
-        }
-        if known.is_some() && !force {
-            let reason = "it holds a sweep of other settings: give another directory, or --force \
-                          to replace it";
-            return Err(Error::unfit(path.display().to_string(), reason));
-        }
-        let ours = |name: &str| is_ours(name) || [SWEEP, SWEEP_CSV].contains(&name);
-        let top = match force {
-            true if known.is_some() => Directory::replace_with(path, ours, remove_runs)?,
-            true => Directory::replace(path, ours)?,
-            false => Directory::create(path)?,
-        };
-        complete(top)
+        directory.open(path, force)
     }
 
     /// The plan of a limit.

@@ -1,0 +1,84 @@
+//! `feasible tune`.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use feasible_problem::spec::Override;
+use feasible_run::tune::Tuning;
+use feasible_run::{Fitted, RunDirectory, Search, TuneOptions, files};
+use serde::Serialize;
+
+use super::fit::{on_pages, unused, verdict, workers};
+use super::{source, stem};
+use crate::arguments::TuneArguments;
+use crate::exit::{Exit, Failure, Result};
+use crate::interrupt;
+use crate::outputs::Inputs;
+use crate::progress::Progress;
+use crate::terminal::Terminal;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct TuneReport<'a> {
+    directory: &'a Path,
+    /// Whether every requirement is met on the rows the model is judged by.
+    met: bool,
+    search: &'a Search,
+    runs: &'a [Fitted],
+}
+
+/// Searches settings and trains the best.
+pub fn tune(arguments: &TuneArguments, terminal: &Terminal) -> Result<Exit> {
+    let start = Instant::now();
+    let settings: Vec<Override> = arguments.seed.map(Override::Seed).into_iter().collect();
+    let source = source(&arguments.problem, &settings, &arguments.overrides)?;
+    let tuning = Tuning::check(&source, arguments.trials)?;
+    let plan = tuning.plan_of_file();
+    plan.data().notes.iter().for_each(|note| terminal.note(note));
+    let stem = format!("{}-tuned", stem(&arguments.problem));
+    let directory = arguments.output.clone().unwrap_or_else(|| unused(&stem));
+    Inputs::new().problem(&arguments.problem, plan.spec()).refuse_directory(&directory)?;
+    let progress = Arc::new(Progress::of_trials(tuning.trainings(), terminal));
+    let kept = {
+        let directory = directory.clone();
+        move || {
+            let shown = directory.display();
+            match RunDirectory::new(&directory).has(files::SUMMARY) {
+                true => format!(
+                    "interrupted: the search in {shown} is complete; `feasible report {shown}` writes its page"
+                ),
+                false => format!(
+                    "interrupted: what is trained is kept in {shown}; the same command with -o {shown} continues"
+                ),
+            }
+        }
+    };
+    let options = TuneOptions {
+        trials: arguments.trials,
+        threads: workers(arguments.threads),
+        directory: Some(directory.clone()),
+        force: arguments.force,
+        interrupt: interrupt::listen(&progress, kept.clone()),
+    };
+    let tuned = tuning.run(&options, &|event| progress.observe(event));
+    progress.clear();
+    let tuned = tuned.map_err(|error| match options.interrupt.is_raised() {
+        true => Failure::interrupted(kept()),
+        false => error.into(),
+    })?;
+    let (search, fit) = (&tuned.search, &tuned.fit);
+    let met = fit.met();
+    let report = TuneReport { directory: &directory, met, search, runs: fit.runs() };
+    terminal.result(&report, || {
+        format!("{}\n{}\n{}\n", search.to_text(), fit.to_text(), verdict(fit))
+    })?;
+    // What only training needed is dropped before the page is made.
+    let data = tuning.into_training_data();
+    if !arguments.no_report {
+        on_pages(fit, &directory, Some(&data), terminal);
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    terminal.note(&format!("{seconds:.1} s; run directory: {}", directory.display()));
+    Ok(Exit::met(met))
+}

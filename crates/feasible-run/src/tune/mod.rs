@@ -1,0 +1,437 @@
+//! A search for model and training settings under the requirements, by successive halving ([`halving`]).
+//!
+//! Every trial is the training of the problem with other settings; the first has those of the file. Trials are compared by the best
+//! iterate on the validation rows, by the rules that a training itself keeps it by ([`feasible::learner::Merit`]): feasible before
+//! infeasible, then the objective. Nothing else of the data is looked at: a trial evaluates no test row and no reserve,
+//! so a certificate of the model that is chosen holds as that of any other.
+//!
+//! ```
+//! use feasible_problem::ProblemSource;
+//! use feasible_run::{TuneOptions, tune};
+//! let quick = ["training.epochs=9".to_string()];
+//! let source = ProblemSource::open("compas")?.with_overrides(&quick);
+//! let options = TuneOptions { trials: Some(4), ..TuneOptions::default() };
+//! let tuned = tune(&source, &options, &|_| {})?;
+//! assert_eq!(tuned.search.trials.len(), 4);
+//! assert!(tuned.search.trials[0].settings.is_empty());
+//! let (_, chosen) = tuned.search.chosen().unwrap();
+//! // The settings of the file are a trial, too: what is chosen is no worse on the validation rows.
+//! let of = |trial: &feasible_run::tune::TrialRecord| trial.last().and_then(|last| last.merit);
+//! assert!(of(chosen) <= of(&tuned.search.trials[0]));
+//! # Ok::<(), feasible_run::Error>(())
+//! ```
+//!
+//! Trials are in `trial-0`, `trial-1`, …, each with its checkpoint; a search that was stopped continues from there. The
+//! directory itself becomes the run of the trial that was chosen: the same bytes as of a fit with its settings.
+
+mod halving;
+mod record;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use feasible::Outcome;
+use feasible_problem::data::{Data, sha256};
+use feasible_problem::memory;
+use feasible_problem::plan::Plan;
+use feasible_problem::space::{Space, Trial, reason, setting};
+use feasible_problem::spec::tune::{MOST_TRIALS, TRIALS};
+use feasible_problem::spec::{Keep, ProblemSource};
+
+use crate::directory::RunDirectory;
+use crate::error::{Error, Result};
+use crate::files::{METRICS, PROBLEM, README, SUMMARY, TRIAL, TUNE, is_ours, json};
+use crate::fit::{Fitted, Observer, fit_on, train_until};
+use crate::interrupt::Interrupt;
+use crate::metrics::Event;
+use crate::parse;
+use crate::resumable::ResumableDirectory;
+use crate::seeds::{Fit, at_once, remove_run};
+use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
+
+pub use record::{RoundResult, Search, SearchDesign, TrialRecord};
+
+/// How to search.
+#[derive(Clone, Debug)]
+pub struct TuneOptions {
+    /// Trials, that of the file included; as the file says, or 27.
+    pub trials: Option<u64>,
+    /// Cores to use: trials are trained at the same time, and share what is left.
+    pub threads: usize,
+    /// Where to leave it; `None` leaves nothing behind.
+    pub directory: Option<PathBuf>,
+    /// Replace a search of other settings.
+    pub force: bool,
+    /// Stops it.
+    pub interrupt: Interrupt,
+}
+
+impl Default for TuneOptions {
+    fn default() -> Self {
+        let interrupt = Interrupt::new();
+        Self { trials: None, threads: 1, directory: None, force: false, interrupt }
+    }
+}
+
+/// A search that ended.
+#[derive(Clone, Debug)]
+pub struct Tuned {
+    /// How every trial did.
+    pub search: Search,
+    /// The run of the trial that was chosen.
+    pub fit: Fit,
+}
+
+/// Searches, and trains what is chosen.
+///
+/// # Errors
+/// A problem without validation rows, settings that cannot be tried, a directory that holds something else, an interruption.
+pub fn tune(
+    source: &ProblemSource,
+    options: &TuneOptions,
+    observer: Observer<'_>,
+) -> Result<Tuned> {
+    Tuning::check(source, options.trials)?.run(options, observer)
+}
+
+/// A checked search: every trial can be trained.
+#[derive(Clone, Debug)]
+pub struct Tuning {
+    source: ProblemSource,
+    /// The plan of the file, whose data all trials share.
+    first: Plan,
+    /// As it begins.
+    search: Search,
+    /// What a training of each trial takes, in bytes.
+    memory: Vec<u64>,
+}
+
+impl Tuning {
+    /// Draws the trials and holds each against the data.
+    ///
+    /// # Errors
+    /// As [`tune`].
+    pub fn check(source: &ProblemSource, trials: Option<u64>) -> Result<Self> {
+        let planned = Plan::check(source)?;
+        let given = match &planned.spec().tune {
+            Some(tune) => Some(Space::check(source, tune)?),
+            None => None,
+        };
+        let wanted = trials.or(given.as_ref().map(|(trials, _)| *trials)).unwrap_or(TRIALS);
+        if !(1..=MOST_TRIALS).contains(&wanted) {
+            let reason = format!("a search has 1 to {MOST_TRIALS} trials, not {wanted}");
+            return Err(Error::unfit("--trials", reason));
+        }
+        let first = planned.without_search();
+        can_be_tuned(source, &first)?;
+        let space = given.map(|(_, space)| space).filter(|space| !space.is_empty());
+        let space = space.unwrap_or_else(|| Space::usual(&first));
+        let (data, seed) = (first.data(), first.seed());
+        let mut bare = first.spec().clone();
+        bare.training.threads = None;
+        let mut tuning = Self {
+            source: source.clone(),
+            search: Search {
+                feasible: env!("CARGO_PKG_VERSION").into(),
+                problem: first.name().into(),
+                design: SearchDesign {
+                    problem: sha256(bare.to_toml().as_bytes()),
+                    tables: data.hashes.clone(),
+                    seed,
+                    validation_rows: data.split.validation.len(),
+                    space: space.clone(),
+                    rounds: Vec::new(),
+                },
+                trials: Vec::new(),
+                chosen: None,
+            },
+            memory: Vec::new(),
+            first,
+        };
+        let mut specs = vec![tuning.first.spec().clone()];
+        tuning.add(Trial::new(), &tuning.first.clone());
+        for settings in space.candidates(seed, wanted - 1) {
+            if tuning.search.trials.len() as u64 >= wanted {
+                break;
+            }
+            let plan = tuning.plan(&settings)?;
+            if !specs.contains(plan.spec()) {
+                specs.push(plan.spec().clone());
+                tuning.add(settings, &plan);
+            }
+        }
+        tuning.search.design.rounds = halving::shares(tuning.search.trials.len());
+        Ok(tuning)
+    }
+
+    fn add(&mut self, settings: Trial, plan: &Plan) {
+        let (epochs, parameters) = (plan.settings().training.epochs, plan.parameters());
+        let (rounds, dropped_after) = (Vec::new(), None);
+        self.memory.push(plan.estimate().each);
+        self.search.trials.push(TrialRecord {
+            settings,
+            epochs,
+            parameters,
+            rounds,
+            dropped_after,
+        });
+    }
+
+    /// The plan of a trial.
+    fn plan(&self, settings: &Trial) -> Result<Plan> {
+        let set: Vec<String> = settings.iter().map(|(key, value)| setting(key, value)).collect();
+        if set.is_empty() {
+            return Ok(self.first.clone());
+        }
+        let wrong = |reason: String| -> Error {
+            let shown = set.join(", ");
+            self.source.at("tune", format!("with {shown}: {reason}")).into()
+        };
+        let source = self.source.clone().with_overrides(&set);
+        let plan = self.first.variant(&source).map_err(|error| wrong(reason(error)))?;
+        if plan.settings().training.keep != Keep::Best {
+            return Err(wrong("no iterate is chosen on validation rows".into()));
+        }
+        if !Arc::ptr_eq(&plan.shared_data(), &self.first.shared_data()) {
+            return Err(wrong("other rows would be trained and validated on".into()));
+        }
+        Ok(plan.without_search().called(self.first.name()))
+    }
+
+    /// The plan of the problem file.
+    pub fn plan_of_file(&self) -> &Plan {
+        &self.first
+    }
+
+    /// How many trials there are.
+    pub fn trials(&self) -> usize {
+        self.search.trials.len()
+    }
+
+    /// How many trainings, or parts of them, a search consists of at most.
+    pub fn trainings(&self) -> usize {
+        halving::sizes(self.trials()).iter().sum::<usize>() + 1
+    }
+
+    /// The data, for a report; see [`Plan::into_training_data`].
+    pub fn into_training_data(self) -> Arc<Data> {
+        self.first.into_training_data()
+    }
+
+    /// Searches, and trains what is chosen.
+    ///
+    /// # Errors
+    /// A directory that holds something else, files that cannot be written, an interruption.
+    pub fn run(&self, options: &TuneOptions, observer: Observer<'_>) -> Result<Tuned> {
+        let (top, mut search) = match &options.directory {
+            Some(path) => {
+                let top = self.open(path, options.force)?;
+                let search = RunDirectory::new(path).search()?;
+                (Place::Directory(top), search.unwrap_or_else(|| self.search.clone()))
+            }
+            None => {
+                let trials = (0..self.trials()).map(|_| Memory::new()).collect();
+                (Place::Memory(Memory::new(), trials), self.search.clone())
+            }
+        };
+        while let Some(&share) = search.design.rounds.get(search.rounds_done()) {
+            let alive = search.alive();
+            let job = |n: usize| self.round(n, share, &top, options, observer, alive.len());
+            let workers = self.share_out(options.threads, &alive).0;
+            search.note(at_once(&alive, workers, job)?);
+            top.write(TUNE, &json(&search))?;
+        }
+        let lost = || Error::unfit("tune", "no trial was chosen");
+        let chosen = search.chosen.ok_or_else(lost)?;
+        let fit = Fit::of(self.fit(chosen, &top, options, observer)?);
+        Ok(Tuned { search, fit })
+    }
+
+    /// How many of these trials are trained at once, and threads of each.
+    fn share_out(&self, threads: usize, trials: &[usize]) -> (usize, usize) {
+        let wanted = threads.clamp(1, trials.len().max(1));
+        let each = trials.iter().map(|&n| self.memory[n]).max().unwrap_or(0);
+        let workers = memory::at_once(self.first.estimate().shared, each, wanted);
+        (workers, (threads / workers).max(1))
+    }
+
+    /// Trains a trial up to a share of its epochs.
+    fn round(
+        &self,
+        n: usize,
+        share: f64,
+        top: &Place,
+        options: &TuneOptions,
+        observer: Observer<'_>,
+        alive: usize,
+    ) -> Result<(usize, RoundResult)> {
+        if options.interrupt.is_raised() {
+            return Err(interrupted());
+        }
+        let trial = &self.search.trials[n];
+        let threads = self.share_out(options.threads, &vec![n; alive]).1;
+        let plan = self.plan(&trial.settings)?.computed_on(threads);
+        let until = halving::until(trial.epochs, share);
+        let numbered = |event: &Event| observer(&event.clone().of_trial(n as u64));
+        top.trial(n, |storage| {
+            let state = train_until(&plan, until, storage, &options.interrupt, &numbered)?;
+            let state = state.ok_or_else(interrupted)?;
+            if state.epoch > until {
+                return Err(Error::Damaged {
+                    path: format!("{}/{}", storage.location(), crate::files::CHECKPOINT),
+                    reason: format!(
+                        "it is at epoch {} of {until} of this round: search again with --force",
+                        state.epoch
+                    ),
+                });
+            }
+            let lines = read(storage, METRICS)?.unwrap_or_default();
+            let metrics = parse::lines(&lines).map_err(|(line, reason)| Error::Damaged {
+                path: format!("{}/{METRICS}, line {line},", storage.location()),
+                reason,
+            })?;
+            let result = RoundResult::of(&state, &metrics);
+            observer(&Event::Ended { seed: n as u64, ended: result.to_text() });
+            Ok((n, result))
+        })
+    }
+
+    /// Makes the run of the trial that was chosen, unless that is done already.
+    fn fit(
+        &self,
+        chosen: usize,
+        top: &Place,
+        options: &TuneOptions,
+        observer: Observer<'_>,
+    ) -> Result<Fitted> {
+        if let Some(bytes) = read(top.storage(), SUMMARY)? {
+            let path = format!("{}/{SUMMARY}", top.storage().location());
+            let summary = parse::summary(&path, &bytes)?;
+            let (seed, outcome, epochs) = (summary.seed, summary.outcome.clone(), summary.epochs);
+            return Ok(Fitted { seed, outcome, epochs, summary: Some(summary) });
+        }
+        let plan = self.plan(&self.search.trials[chosen].settings)?.computed_on(options.threads);
+        let numbered = |event: &Event| observer(&event.clone().of_trial(chosen as u64));
+        let run = top.trial(chosen, |trained| {
+            fit_on(&plan, trained, top.storage(), &options.interrupt, &numbered)
+        })?;
+        if run.outcome == Outcome::Interrupted { Err(interrupted()) } else { Ok(run) }
+    }
+
+    /// The directory: new, or that of the same search, which is then continued.
+    fn open(&self, path: &Path, force: bool) -> Result<Directory> {
+        let settings = |search: &Search| -> Vec<Trial> {
+            search.trials.iter().map(|trial| trial.settings.clone()).collect()
+        };
+        let same = |bytes: &[u8]| {
+            let known = serde_json::from_slice::<Search>(bytes);
+            known.is_ok_and(|known| {
+                known.design == self.search.design && settings(&known) == settings(&self.search)
+            })
+        };
+        let directory = ResumableDirectory {
+            what: "a search",
+            file: TUNE,
+            is_same: &same,
+            ours: &is_ours,
+            remove_runs: remove_trials,
+            first: &[(TUNE, &|| json(&self.search)), (README, &|| TUNE_README.into())],
+        };
+        directory.open(path, force)
+    }
+}
+
+fn interrupted() -> Error {
+    Error::unfit("tune", "it was interrupted")
+}
+
+/// Whether a problem can be searched: an iterate is chosen on validation rows, and by nothing else.
+fn can_be_tuned(source: &ProblemSource, plan: &Plan) -> Result<()> {
+    let wrong = |key: &str, message: &str| Err(source.at(key, message).into());
+    let training = &plan.settings().training;
+    if plan.validation().is_none() {
+        let message = "a search chooses on validation rows, and there are none: give some, as in \
+                       split = { train = 0.6, validation = 0.2, test = 0.2 }";
+        return wrong("data.split", message);
+    }
+    if training.keep != Keep::Best {
+        let message = "a search chooses by the best iterate on validation rows, and the last one is kept: set \
+                       keep = \"best\"";
+        return wrong("training.keep", message);
+    }
+    if training.seconds.is_some() {
+        let message = "the choice of a search must not depend on the clock: remove it, or give fewer --trials";
+        return wrong("training.seconds", message);
+    }
+    if plan.spec().certify.as_ref().is_some_and(|certify| certify.ladder.is_some()) {
+        let message = "a search trains one model: leave it out, and give it to `feasible fit` with the \
+                       problem file that is chosen";
+        return wrong("certify.ladder", message);
+    }
+    Ok(())
+}
+
+/// Where a search is kept: a directory, or memory.
+enum Place {
+    Directory(Directory),
+    Memory(Memory, Vec<Memory>),
+}
+
+impl Place {
+    fn storage(&self) -> &dyn Storage {
+        match self {
+            Self::Directory(top) => top,
+            Self::Memory(top, _) => top,
+        }
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.storage().write(name, bytes).map_err(failed("write", self.storage(), name))
+    }
+
+    /// What is done with the files of a trial.
+    fn trial<T>(&self, n: usize, job: impl FnOnce(&dyn Storage) -> Result<T>) -> Result<T> {
+        match self {
+            Self::Memory(_, trials) => job(&trials[n]),
+            Self::Directory(top) => {
+                let inner = RunDirectory::new(top.path()).trial(n);
+                no_link(inner.path())?;
+                let storage = match inner.has(PROBLEM) {
+                    true => Directory::open(inner.path())?,
+                    false => Directory::replace(inner.path(), is_ours)?,
+                };
+                job(&storage)
+            }
+        }
+    }
+}
+
+/// Removes the trials of a search, and nothing else; nor what is behind a link.
+pub(crate) fn remove_trials(path: &Path) -> Result<()> {
+    for trial in RunDirectory::new(path).numbered::<u64>(&[TRIAL])? {
+        remove_run(trial.path())?;
+    }
+    Ok(())
+}
+
+const TUNE_README: &str = "\
+A search of feasible for model and training settings, and the run of those that were chosen.
+
+tune.json      what was searched, how every trial did on the validation rows, and which one was chosen; it is
+               complete before a test row is looked at
+trial-N/       the training of trial N as far as it got: problem, metrics, checkpoint. Trial 0 has the settings
+               of the problem file. They may be deleted once the search is complete
+
+All other files are those of a run with the settings that were chosen: `feasible fit problem.toml` repeats it.
+
+problem.toml        the problem with the chosen settings, every default filled in
+run.json            seed, versions, and the SHA-256 of every table that was read
+rows.json           which rows were trained, validated and tested on
+fingerprints.bin    hashes of the rows that were trained and validated on; keep it as private as the data
+metrics.jsonl       one line per epoch; timings.jsonl has the clock times
+checkpoint.bin      the state to resume from
+model.safetensors   the trained model with its preprocessing and requirements: the one file to hand over
+multipliers.csv     the final multipliers
+summary.json        how training ended, accuracy, requirements and flip rates on every part
+report.html         the run on one page, with the search; model-card.md the same in short
+";
