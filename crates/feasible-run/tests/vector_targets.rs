@@ -357,7 +357,8 @@ fn with_manifest(bytes: &[u8], change: &dyn Fn(&mut Value)) -> Vec<u8> {
 fn targets_of_a_manifest_that_do_not_fit_are_refused() {
     let (files, _) = run(&plan(&gym(60, SCALES), &format!("{TARGETS}[training]\nepochs = 1\n")));
     let bytes = files.read(files::MODEL).unwrap();
-    let cases: [(&dyn Fn(&mut Value), &str); 8] = [
+    type Case<'a> = (&'a dyn Fn(&mut Value), &'a str);
+    let cases: [Case<'_>; 8] = [
         (
             &|m| m["target"]["coordinates"][1]["deviation"] = json!(0.0),
             "'waist' has the deviation 0e0",

@@ -30,7 +30,7 @@ use crate::storage::Directory;
 use feasible_problem::data::sha256_of_file;
 use feasible_problem::spec::CertifySpec;
 use ledger::{Entry, FORMAT, Header, Ledger};
-use observe::{Observed, needed, observe, refuse_used, watched};
+use observe::{Observed, named, needed, observe, refuse_used, watched};
 use rows::Identity;
 
 /// Characters of a label that are kept.
@@ -157,8 +157,8 @@ impl Monitor {
             return Err(Error::unfit(
                 table.name(),
                 format!(
-                    "it has no column '{}', which every requirement that is monitored needs",
-                    columns.join("', '")
+                    "it has no column {}, which every requirement that is monitored needs",
+                    named(&columns)
                 ),
             ));
         }

@@ -90,9 +90,9 @@ pub(crate) fn refuse_used(record: &RunRecord, table: &Table, labelled: bool) -> 
         return Err(Error::unfit(
             table.name(),
             format!(
-                "it has no column '{}', and without it its rows cannot be compared with those trained on: \
+                "it has no column {}, and without it its rows cannot be compared with those trained on: \
                  give it once the target is known",
-                target.columns().join("', '")
+                named(&target.columns())
             ),
         ));
     };
@@ -103,6 +103,12 @@ pub(crate) fn refuse_used(record: &RunRecord, table: &Table, labelled: bool) -> 
         record.refuse_used(&Table::new(table.name(), columns)?)?;
     }
     Ok(())
+}
+
+/// Columns, as a message names them.
+pub(crate) fn named(columns: &[&str]) -> String {
+    let quoted: Vec<String> = columns.iter().map(|name| format!("'{name}'")).collect();
+    quoted.join(" or ")
 }
 
 /// What a table says about the requirements that are wanted of it.
