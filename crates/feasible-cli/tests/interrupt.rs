@@ -135,8 +135,9 @@ fn an_interrupted_sweep_keeps_what_is_done_and_goes_on() {
 fn an_interrupted_search_keeps_what_is_trained_and_goes_on_to_the_same_bytes() {
     let scratch = Scratch::new();
     let tune = |name: &'static str| {
-        let tune = ["tune", "problem.toml", "--trials", "4", "--threads", "2", "-o", name];
-        [&tune[..], &LONG[..]].concat()
+        let tune = ["tune", "problem.toml", "--trials", "3", "--threads", "2", "-o", name];
+        let few = ["--set", "training.epochs=1000", "--set", "tune.training.rate=[0.001, 0.01]"];
+        [&tune[..], &few[..]].concat()
     };
     scratch.expect(0, &[&tune("whole")[..], &["-q"]].concat());
     let (child, progress) = begin(&scratch, &tune("run"));

@@ -62,21 +62,49 @@ pub(super) fn continued(results: &[(usize, &RoundResult)]) -> Vec<usize> {
     best
 }
 
-/// By the rules that a training keeps its best iterate by: feasible before infeasible; among feasible ones the lower objective,
-/// among infeasible ones the lower excess. A training that diverged comes last.
-fn compare(a: &RoundResult, b: &RoundResult) -> Ordering {
-    let class = |of: &RoundResult| match of.merit {
+/// The trial that is chosen in the last round: the best one that is better than the settings of the file, trial 0, else trial 0.
+/// Better is what is feasible where they are not; where both are, what is lower by more than chance among the validation rows
+/// explains; where neither is, what comes nearer and costs nothing.
+pub(super) fn choice(results: &[(usize, &RoundResult)]) -> usize {
+    let of = |n: usize| results.iter().find(|(other, _)| *other == n).map(|(_, of)| *of);
+    let file = of(0).map(class);
+    // What is ranked before the settings of the file is feasible, or nearer to it.
+    let is_better = |n: &usize| {
+        let by = of(*n).and_then(|of| of.difference);
+        *n == 0
+            || match (of(*n).map(class), file) {
+                (Some(0), Some(0)) => by.is_some_and(|by| by.is_lower()),
+                (Some(1), Some(1)) => by.is_some_and(|by| by.mean <= 0.0),
+                _ => true,
+            }
+    };
+    ranked(results).into_iter().find(is_better).unwrap_or(0)
+}
+
+/// 0 for feasible, 1 for infeasible, 2 for diverged, 3 for nothing.
+fn class(of: &RoundResult) -> u8 {
+    match of.merit {
         Some(_) if of.diverged() => 2,
         Some(_) if of.feasible => 0,
         Some(_) => 1,
         None => 3,
+    }
+}
+
+/// By the rules that a training keeps its best iterate by: feasible before infeasible; among feasible ones the lower objective,
+/// steadied, among infeasible ones the lower excess. A training that diverged comes last.
+fn compare(a: &RoundResult, b: &RoundResult) -> Ordering {
+    let merit = |of: &RoundResult| match of.steadied.filter(|_| of.feasible) {
+        Some(steadied) => steadied,
+        None => of.merit.unwrap_or(f64::INFINITY),
     };
-    let merit = |of: &RoundResult| of.merit.unwrap_or(f64::INFINITY);
     class(a).cmp(&class(b)).then(merit(a).total_cmp(&merit(b)))
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may stop")]
 mod tests {
+    use super::super::record::PairedDifference;
     use super::*;
     use feasible::Outcome;
 
@@ -117,5 +145,43 @@ mod tests {
         assert_eq!(ranked(&all), [4, 1, 5, 0, 3, 2]);
         // The first stays whatever it came to.
         assert_eq!(continued(&all), [0, 1, 4]);
+    }
+
+    #[test]
+    fn the_settings_of_the_file_are_kept_unless_another_trial_is_better_beyond_chance() {
+        let by = |mean| Some(PairedDifference { mean, standard_error: 0.1 });
+        let file = result(true, 0.5);
+        let lucky = RoundResult { difference: by(-0.15), ..result(true, 0.35) };
+        let better = RoundResult { difference: by(-0.21), ..result(true, 0.4) };
+        assert_eq!(choice(&[(0, &file), (3, &lucky)]), 0);
+        assert_eq!(choice(&[(0, &file), (3, &lucky), (4, &better)]), 4);
+        let infeasible = result(false, 0.01);
+        assert_eq!(choice(&[(0, &infeasible), (3, &lucky)]), 3);
+        assert_eq!(choice(&[(0, &file), (3, &infeasible)]), 0);
+        // Nearer to feasible, but only where it does not cost.
+        let nearer = |mean| RoundResult { difference: by(mean), ..result(false, 0.001) };
+        assert_eq!(choice(&[(0, &infeasible), (3, &nearer(0.4))]), 0);
+        assert_eq!(choice(&[(0, &infeasible), (3, &nearer(-0.01))]), 3);
+    }
+
+    #[test]
+    fn an_objective_that_goes_up_and_down_is_not_taken_at_its_lowest() {
+        let steadied =
+            |merit, steadied| RoundResult { steadied: Some(steadied), ..result(true, merit) };
+        let (noisy, calm) = (steadied(0.1, 0.6), steadied(0.4, 0.41));
+        assert_eq!(ranked(&[(0, &noisy), (1, &calm)]), [1, 0]);
+    }
+
+    #[test]
+    fn a_paired_difference_is_the_mean_over_rows_and_its_standard_error() {
+        let (a, b) = ([1.0, 2.0, 3.0, 4.0], [0.0; 4]);
+        let by = PairedDifference::of(&a, &b, None).unwrap();
+        assert!(
+            (by.mean - 2.5).abs() < 1e-12 && (by.standard_error - 5f64.sqrt() / 4.0).abs() < 1e-12
+        );
+        // A row of weight 2 counts twice in the mean.
+        let by = PairedDifference::of(&a, &b, Some(&[2.0, 1.0, 1.0, 1.0])).unwrap();
+        assert!((by.mean - 2.2).abs() < 1e-12);
+        assert_eq!(PairedDifference::of(&[f64::NAN], &[0.0], None), None);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Every trial is the training of the problem with other settings; the first has those of the file. Trials are compared by the best
 //! iterate on the validation rows, by the rules that a training itself keeps it by ([`feasible::learner::Merit`]): feasible before
-//! infeasible, then the objective. Nothing else of the data is looked at: a trial evaluates no test row and no reserve,
+//! infeasible, then the objective, taken over the epochs around the best one. At last the settings of the file are kept unless another
+//! trial is better by two standard errors of the difference, row by row: the best of many on few rows is luck. Nothing else of the data is looked at: a trial evaluates no test row and no reserve,
 //! so a certificate of the model that is chosen holds as that of any other.
 //!
 //! ```
@@ -49,7 +50,7 @@ use crate::resumable::ResumableDirectory;
 use crate::seeds::{Fit, at_once, remove_run};
 use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
 
-pub use record::{RoundResult, Search, SearchDesign, TrialRecord};
+pub use record::{PairedDifference, RoundResult, Search, SearchDesign, TrialRecord};
 
 /// How to search.
 #[derive(Clone, Debug)]
@@ -238,7 +239,7 @@ impl Tuning {
             let alive = search.alive();
             let job = |n: usize| self.round(n, share, &top, options, observer, alive.len());
             let workers = self.share_out(options.threads, &alive).0;
-            search.note(at_once(&alive, workers, job)?);
+            search.note(compared(at_once(&alive, workers, job)?, &self.first));
             top.write(TUNE, &json(&search))?;
         }
         let lost = || Error::unfit("tune", "no trial was chosen");
@@ -264,7 +265,7 @@ impl Tuning {
         options: &TuneOptions,
         observer: Observer<'_>,
         alive: usize,
-    ) -> Result<(usize, RoundResult)> {
+    ) -> Result<Trained> {
         if options.interrupt.is_raised() {
             return Err(interrupted());
         }
@@ -290,9 +291,21 @@ impl Tuning {
                 path: format!("{}/{METRICS}, line {line},", storage.location()),
                 reason,
             })?;
-            let result = RoundResult::of(&state, &metrics);
+            let result = RoundResult::of(&state, trial.epochs, &metrics);
+            let losses = match (&state.best, plan.validation()) {
+                (Some(best), Some(validation)) if share >= 1.0 => {
+                    let objective = validation.objective();
+                    let losses = objective.population().losses(
+                        objective.measure(),
+                        plan.model(),
+                        &best.theta,
+                    );
+                    losses.unwrap_or_default()
+                }
+                _ => Vec::new(),
+            };
             observer(&Event::Ended { seed: n as u64, ended: result.to_text() });
-            Ok((n, result))
+            Ok(Trained { trial: n, result, losses })
         })
     }
 
@@ -339,6 +352,28 @@ impl Tuning {
         };
         directory.open(path, force)
     }
+}
+
+/// A trial after a round.
+struct Trained {
+    trial: usize,
+    result: RoundResult,
+    /// The losses of its best iterate on the validation rows, after the last round.
+    losses: Vec<f64>,
+}
+
+/// The results of a round, with differences from the settings of the file after the last one.
+fn compared(trained: Vec<Trained>, plan: &Plan) -> Vec<(usize, RoundResult)> {
+    let file = trained.iter().find(|of| of.trial == 0).map(|of| of.losses.clone());
+    let file = file.unwrap_or_default();
+    let weights = plan.data().validation.as_ref().and_then(|samples| samples.weights());
+    let of = |Trained { trial, mut result, losses }: Trained| {
+        if trial > 0 && !losses.is_empty() && losses.len() == file.len() {
+            result.difference = PairedDifference::of(&losses, &file, weights);
+        }
+        (trial, result)
+    };
+    trained.into_iter().map(of).collect()
 }
 
 fn interrupted() -> Error {

@@ -70,15 +70,52 @@ pub struct RoundResult {
     pub merit: Option<f64>,
     /// The average loss of the objective.
     pub objective: Option<f64>,
+    /// Its mean over the epochs around the best one. The best of many epochs that go up and down flatters settings that
+    /// do so; this does not.
+    pub steadied: Option<f64>,
+    /// The objective less that of the settings of the file, after a whole training.
+    pub difference: Option<PairedDifference>,
     /// The largest violation of a requirement: positive if violated.
     pub worst_violation: Option<f64>,
     /// How training ended, if it has.
     pub outcome: Option<Outcome>,
 }
 
+/// The mean of a difference over the validation rows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PairedDifference {
+    /// The mean.
+    pub mean: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+}
+
+impl PairedDifference {
+    /// Of losses row by row, which count as their weights say; `None` if a loss is not finite.
+    pub(super) fn of(losses: &[f64], others: &[f64], weights: Option<&[f64]>) -> Option<Self> {
+        let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
+        let rows = || losses.iter().zip(others).enumerate().map(|(at, (a, b))| (weight(at), a - b));
+        let all: f64 = rows().map(|(w, _)| w).sum();
+        let mean = rows().map(|(w, d)| w * d).sum::<f64>() / all;
+        let square: f64 = rows().map(|(w, d)| (w * (d - mean)).powi(2)).sum();
+        let standard_error = square.sqrt() / all;
+        standard_error.is_finite().then_some(Self { mean, standard_error })
+    }
+
+    /// Whether it is below 0 by more than chance among these rows explains.
+    pub fn is_lower(&self) -> bool {
+        self.mean < -ERRORS * self.standard_error
+    }
+}
+
+/// Standard errors by which a trial must be better than the settings of the file to be chosen instead.
+const ERRORS: f64 = 2.0;
+/// The share of the epochs, on either side of the best one, that steady the objective.
+const AROUND: f64 = 0.05;
+
 impl RoundResult {
-    /// Of a training and its metrics so far.
-    pub(super) fn of(state: &State<f32>, metrics: &[EpochMetrics]) -> Self {
+    /// Of a training of so many epochs, and its metrics so far.
+    pub(super) fn of(state: &State<f32>, epochs: u64, metrics: &[EpochMetrics]) -> Self {
         let finite = |x: f64| Some(x).filter(|x| x.is_finite());
         let best = state.best.as_ref();
         let of = |epoch: u64| metrics.iter().find(|line| line.epoch == epoch);
@@ -92,6 +129,8 @@ impl RoundResult {
             feasible: best.is_some_and(|best| best.feasible),
             merit: best.and_then(|best| finite(best.value)),
             objective: judged.and_then(|judged| finite(judged.objective)),
+            steadied: best.and_then(|best| finite(steadied(best.epoch, epochs, metrics))),
+            difference: None,
             worst_violation: judged.and_then(violations),
             outcome: state.outcome.clone().filter(|outcome| *outcome != Outcome::Interrupted),
         }
@@ -115,6 +154,15 @@ impl RoundResult {
             None => format!("{epochs}, {feasible}"),
         }
     }
+}
+
+/// The mean of the validation objective around an epoch.
+fn steadied(kept: u64, epochs: u64, metrics: &[EpochMetrics]) -> f64 {
+    let around = ((AROUND * epochs as f64).ceil() as u64).max(1);
+    let near = metrics.iter().filter(|line| line.epoch.abs_diff(kept) <= around);
+    let objectives = near.filter_map(|line| Some(line.validation.as_ref()?.objective));
+    let (sum, n) = objectives.fold((0.0, 0.0), |(sum, n), objective| (sum + objective, n + 1.0));
+    sum / n
 }
 
 impl TrialRecord {
@@ -153,7 +201,7 @@ impl Search {
         let continued = match round < self.design.rounds.len() {
             true => halving::continued(&of),
             false => {
-                self.chosen = halving::ranked(&of).first().copied();
+                self.chosen = Some(halving::choice(&of));
                 of.iter().map(|(n, _)| *n).collect()
             }
         };
@@ -250,14 +298,23 @@ impl Search {
         }
         let objective = |trial: &TrialRecord| trial.last().and_then(|last| last.objective);
         if n == 0 {
-            return text + "\nChosen: the settings of the file\n";
+            let others = match self.alive().len() {
+                1 => String::new(),
+                _ => ": no other is feasible and lower by two standard errors".to_string(),
+            };
+            return text + &format!("\nChosen: the settings of the file{others}\n");
         }
         text += &format!("\nChosen: {}\n", chosen.settings_text());
         let first = self.trials.first().and_then(objective);
         if let (Some(now), Some(before)) = (objective(chosen), first) {
             let (now, before) = (short(now), short(before));
-            text +=
-                &format!("Validation objective {now}, with the settings of the file {before}\n");
+            let by = chosen.last().and_then(|last| last.difference);
+            let by = by.map_or(String::new(), |by| {
+                format!(": a difference of {} ± {}", short(by.mean), short(by.standard_error))
+            });
+            text += &format!(
+                "Validation objective {now}, with the settings of the file {before}{by}\n"
+            );
         }
         text
     }
