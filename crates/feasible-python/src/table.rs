@@ -1,0 +1,355 @@
+//! Arrays of numpy, columns of objects and Arrow streams as one table.
+
+use std::collections::HashMap;
+
+use feasible_data::{CellPlace, Cells, Column, Error, MISSING, Numbers, date_text, time_text};
+use numpy::ndarray::{ArrayView1, ArrayView2, Axis};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
+use rayon::prelude::*;
+
+use crate::arrow;
+use crate::error::{FeasibleError, TABLE, refused};
+
+/// Columns of a matrix that are read together: what one cache line holds of a row.
+const TOGETHER: usize = 8;
+
+/// A table that is handed over once: to a training, or to a model.
+#[pyclass(module = "feasible._feasible")]
+#[derive(Default)]
+pub(crate) struct Table {
+    columns: Vec<Column>,
+}
+
+impl Table {
+    /// The table; nothing is left of it here.
+    pub(crate) fn take(&mut self) -> PyResult<feasible_data::Table> {
+        feasible_data::Table::new(TABLE, std::mem::take(&mut self.columns)).map_err(refused)
+    }
+}
+
+#[pymethods]
+impl Table {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// The columns so far.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.columns.iter().map(|column| column.name.clone()).collect()
+    }
+
+    /// Adds the columns of a matrix of numbers.
+    fn add_matrix(
+        &mut self,
+        py: Python<'_>,
+        names: Vec<String>,
+        values: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let columns = if let Ok(values) = values.extract::<PyReadonlyArray2<'_, f32>>() {
+            let values = values.as_array();
+            py.detach(|| matrix(&names, values, |&x| f64::from(x)))
+        } else {
+            let values = values.extract::<PyReadonlyArray2<'_, f64>>()?;
+            let values = values.as_array();
+            py.detach(|| matrix(&names, values, |&x| x))
+        };
+        self.columns.extend(columns.map_err(refused)?);
+        Ok(())
+    }
+
+    /// Adds columns of numbers.
+    fn add_numbers(
+        &mut self,
+        py: Python<'_>,
+        names: Vec<String>,
+        arrays: Vec<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let held = arrays.iter().map(NumberArray::of).collect::<PyResult<Vec<_>>>()?;
+        let views: Vec<NumberView<'_>> = held.iter().map(NumberArray::view).collect();
+        let columns: Result<Vec<Column>, Error> = py.detach(|| {
+            let each = names.par_iter().zip(&views);
+            each.map(|(name, view)| view.column(name)).collect()
+        });
+        self.columns.extend(columns.map_err(refused)?);
+        Ok(())
+    }
+
+    /// Adds a column of categories by number; a negative number is a missing cell.
+    fn add_codes(
+        &mut self,
+        name: &str,
+        categories: Vec<String>,
+        codes: PyReadonlyArray1<'_, i64>,
+    ) -> PyResult<()> {
+        let code = |&code: &i64| match usize::try_from(code) {
+            Ok(at) if at < categories.len() => at as u32,
+            _ => MISSING,
+        };
+        let codes: Vec<u32> = codes.as_array().iter().map(code).collect();
+        self.columns.push(Column::coded(name, &categories, &codes));
+        Ok(())
+    }
+
+    /// Adds a column of dates and times: units since 1970-01-01, so many a second; the least number is a missing cell.
+    fn add_times(
+        &mut self,
+        name: &str,
+        units: PyReadonlyArray1<'_, i64>,
+        a_second: i64,
+    ) -> PyResult<()> {
+        let mut categories = CategoryBuilder::default();
+        for (row, &unit) in units.as_array().iter().enumerate() {
+            let text = match unit {
+                i64::MIN => None,
+                unit => Some(time(unit, a_second).ok_or_else(|| no_date(name, row))?),
+            };
+            categories.push(text.as_deref());
+        }
+        self.columns.push(categories.finish(name));
+        Ok(())
+    }
+
+    /// Adds a column of objects: all numbers, or text, or true and false; None and NaN are missing.
+    fn add_objects(&mut self, name: &str, cells: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.columns.push(objects(name, cells)?);
+        Ok(())
+    }
+
+    /// Adds the columns of what has `__arrow_c_stream__`, under these names.
+    fn add_arrow(
+        &mut self,
+        py: Python<'_>,
+        names: Option<Vec<String>>,
+        frame: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        self.columns.extend(arrow::columns(py, names, frame)?);
+        Ok(())
+    }
+}
+
+/// A time, or a date if it is midnight in whole days.
+pub(crate) fn time(units: i64, a_second: i64) -> Option<String> {
+    time_text(units, a_second)
+}
+
+/// What a date beyond the calendar is told.
+pub(crate) fn no_date(name: &str, row: usize) -> PyErr {
+    let place = place(name, row);
+    refused(Error::NotADate { place, value: "a date beyond the years 1 to 9999".into() })
+}
+
+/// A date by its days since 1970-01-01.
+pub(crate) fn date(days: i64) -> Option<String> {
+    date_text(days)
+}
+
+fn place(column: &str, row: usize) -> CellPlace {
+    CellPlace { file: TABLE.into(), line: row as u64 + 1, column: column.into() }
+}
+
+/// A column of numbers, NaN where cells are missing.
+pub(crate) fn numbers(name: &str, values: impl Iterator<Item = f64>) -> Result<Column, Error> {
+    let (mut row, mut infinite) = (0, None);
+    let mut cells = Numbers::default();
+    cells.extend(values.inspect(|x| {
+        if x.is_infinite() && infinite.is_none() {
+            infinite = Some((row, *x));
+        }
+        row += 1;
+    }));
+    match infinite {
+        Some((row, x)) => Err(Error::NotFinite { place: place(name, row), value: x.to_string() }),
+        None => Ok(Column { name: name.to_string(), cells: Cells::Numbers(cells) }),
+    }
+}
+
+fn matrix<T: Sync>(
+    names: &[String],
+    values: ArrayView2<'_, T>,
+    number: impl Fn(&T) -> f64 + Sync,
+) -> Result<Vec<Column>, Error> {
+    let starts: Vec<usize> = (0..names.len()).step_by(TOGETHER).collect();
+    let some = |&start: &usize| -> Result<Vec<Column>, Error> {
+        let here = start..names.len().min(start + TOGETHER);
+        // Row by row in all of these columns, so that a row that is one after the other in memory is read once.
+        let mut cells: Vec<Vec<f64>> =
+            here.clone().map(|_| Vec::with_capacity(values.nrows())).collect();
+        if values.is_standard_layout() {
+            for row in values.axis_iter(Axis(0)) {
+                for (cells, at) in cells.iter_mut().zip(here.clone()) {
+                    cells.push(number(&row[at]));
+                }
+            }
+        } else {
+            for (cells, at) in cells.iter_mut().zip(here.clone()) {
+                cells.extend(values.column(at).iter().map(&number));
+            }
+        }
+        let each = names[here].iter().zip(cells);
+        each.map(|(name, cells)| numbers(name, cells.into_iter())).collect()
+    };
+    let parts: Result<Vec<Vec<Column>>, Error> = starts.par_iter().map(some).collect();
+    Ok(parts?.into_iter().flatten().collect())
+}
+
+macro_rules! number_arrays {
+    ($($kind:ident $of:ty),*) => {
+        /// A one-dimensional array that is borrowed for as long as it is read.
+        enum NumberArray<'py> {
+            $($kind(PyReadonlyArray1<'py, $of>)),*
+        }
+
+        /// The same, without the interpreter.
+        enum NumberView<'a> {
+            $($kind(ArrayView1<'a, $of>)),*
+        }
+
+        impl<'py> NumberArray<'py> {
+            fn of(array: &Bound<'py, PyAny>) -> PyResult<Self> {
+                $(if let Ok(array) = array.extract() {
+                    return Ok(Self::$kind(array));
+                })*
+                Err(FeasibleError::new_err("a column is not an array of numbers"))
+            }
+
+            fn view(&self) -> NumberView<'_> {
+                match self {
+                    $(Self::$kind(array) => NumberView::$kind(array.as_array())),*
+                }
+            }
+        }
+
+        impl NumberView<'_> {
+            fn column(&self, name: &str) -> Result<Column, Error> {
+                match self {
+                    $(Self::$kind(view) => numbers(name, view.iter().map(|&x| x as f64))),*
+                }
+            }
+        }
+    };
+}
+
+number_arrays!(F64 f64, F32 f32, I64 i64, I32 i32, I16 i16, I8 i8, U64 u64, U32 u32, U16 u16, U8 u8);
+
+/// Categories in the order of their first rows.
+#[derive(Default)]
+pub(crate) struct CategoryBuilder {
+    known: HashMap<String, u32>,
+    names: Vec<String>,
+    codes: Vec<u32>,
+}
+
+impl CategoryBuilder {
+    /// The number of a category.
+    pub(crate) fn code(&mut self, category: &str) -> u32 {
+        if let Some(&code) = self.known.get(category) {
+            return code;
+        }
+        let code = self.names.len() as u32;
+        self.names.push(category.to_string());
+        self.known.insert(category.to_string(), code);
+        code
+    }
+
+    /// Adds a row.
+    pub(crate) fn push(&mut self, category: Option<&str>) {
+        let code = category.map_or(MISSING, |category| self.code(category));
+        self.codes.push(code);
+    }
+
+    /// Adds a row by number.
+    pub(crate) fn push_code(&mut self, code: u32) {
+        self.codes.push(code);
+    }
+
+    /// The column.
+    pub(crate) fn finish(self, name: &str) -> Column {
+        Column::coded(name, &self.names, &self.codes)
+    }
+}
+
+/// What the cells of a column of objects are, so far.
+enum Objects {
+    Unknown(usize),
+    Numbers(Vec<f64>),
+    Categories(CategoryBuilder, &'static str),
+}
+
+fn objects(name: &str, cells: &Bound<'_, PyAny>) -> PyResult<Column> {
+    let mut so_far = Objects::Unknown(0);
+    for (row, cell) in cells.try_iter()?.enumerate() {
+        let cell = cell?;
+        let found = cell.get_type().name()?.to_string();
+        let missing = cell.is_none()
+            || matches!(found.as_str(), "NAType" | "NaTType")
+            || cell.cast::<PyFloat>().is_ok_and(|x| x.value().is_nan());
+        if missing {
+            match &mut so_far {
+                Objects::Unknown(rows) => *rows += 1,
+                Objects::Numbers(values) => values.push(f64::NAN),
+                Objects::Categories(builder, _) => builder.push(None),
+            }
+            continue;
+        }
+        let mixed = |what: &str| {
+            FeasibleError::new_err(format!(
+                "{TABLE}, row {row}, column '{name}': {found} among {what}: a column holds numbers only, or \
+                 text only"
+            ))
+        };
+        let is_bool = cell.is_instance_of::<PyBool>() || found == "bool" || found == "bool_";
+        let text = match cell.cast::<PyString>() {
+            Ok(text) => Some((text.to_str()?.to_string(), "text")),
+            Err(_) if is_bool => Some((
+                if cell.is_truthy()? { "true" } else { "false" }.to_string(),
+                "true and false",
+            )),
+            Err(_) => None,
+        };
+        match text {
+            Some((text, kind)) => {
+                if let Objects::Unknown(rows) = so_far {
+                    let mut builder = CategoryBuilder::default();
+                    (0..rows).for_each(|_| builder.push(None));
+                    so_far = Objects::Categories(builder, kind);
+                }
+                match &mut so_far {
+                    Objects::Categories(builder, known) if *known == kind => {
+                        builder.push(Some(&text))
+                    }
+                    Objects::Categories(_, known) => return Err(mixed(known)),
+                    _ => return Err(mixed("numbers")),
+                }
+            }
+            None => {
+                let number = cell.is_instance_of::<PyInt>() || cell.hasattr("__float__")?;
+                let Some(x) = number.then(|| cell.call_method0("__float__")).transpose()? else {
+                    return Err(FeasibleError::new_err(format!(
+                        "{TABLE}, row {row}, column '{name}': {found} is neither a number nor text: convert the \
+                         column, or leave it out"
+                    )));
+                };
+                let x: f64 = x.extract()?;
+                if let Objects::Unknown(rows) = so_far {
+                    so_far = Objects::Numbers(vec![f64::NAN; rows]);
+                }
+                match &mut so_far {
+                    Objects::Numbers(values) => values.push(x),
+                    Objects::Categories(_, known) => return Err(mixed(known)),
+                    Objects::Unknown(_) => {}
+                }
+            }
+        }
+    }
+    match so_far {
+        Objects::Unknown(rows) => {
+            numbers(name, std::iter::repeat_n(f64::NAN, rows)).map_err(refused)
+        }
+        Objects::Numbers(values) => numbers(name, values.into_iter()).map_err(refused),
+        Objects::Categories(builder, _) => Ok(builder.finish(name)),
+    }
+}
