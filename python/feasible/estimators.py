@@ -443,6 +443,7 @@ class FeasibleClassifier(ClassifierMixin, _Feasible):  # type: ignore[misc]
     """
 
     _task = "classify"
+    classes_: np.ndarray
 
     def __init__(
         self,
@@ -526,12 +527,14 @@ class FeasibleClassifier(ClassifierMixin, _Feasible):  # type: ignore[misc]
             raise FeasibleError(f"y: {len(y)} values, but X has {rows} rows")
         if hasattr(self, "run_") and target == self.run_.target and hasattr(self, "_place"):
             known = {label(one): at for at, one in enumerate(self.classes_)}
-            codes = []
-            for row, one in enumerate(y):
-                if label(one) not in known:
-                    raise FeasibleError(f"y, row {row}: the class {label(one)!r} was not there in training")
-                codes.append(known[label(one)])
-            table.add_codes(target, list(known), np.array(codes, dtype=np.int64))
+            # Each label is looked up once.
+            found, places = np.unique(y, return_inverse=True)
+            strange = [one for one in found if label(one) not in known]
+            if strange:
+                row = int(np.flatnonzero(y == strange[0])[0])
+                raise FeasibleError(f"y, row {row}: the class {label(strange[0])!r} was not there in training")
+            of_label = np.array([known[label(one)] for one in found], dtype=np.int64)
+            table.add_codes(target, list(known), of_label[places])
             return
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:

@@ -129,12 +129,20 @@ def _table(data: Any, y: np.ndarray, known: np.ndarray | None) -> Table:
     if known is None:
         table.add_numbers(["y"], [np.asarray(y, dtype=np.float64)])
     else:
-        codes = {label(one): at for at, one in enumerate(known)}
-        lacking = next((row for row, one in enumerate(y) if label(one) not in codes), None)
-        if lacking is not None:
-            raise FeasibleError(f"y, row {lacking}: {label(y[lacking])!r} is not among the classes")
-        table.add_codes("y", list(codes), np.array([codes[label(one)] for one in y], dtype=np.int64))
+        table.add_codes("y", [label(one) for one in known], _places("y", y, known))
     return table
+
+
+def _places(what: str, labels: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Of each label its place among the classes; each is looked up once."""
+    places = {label(one): at for at, one in enumerate(known)}
+    found, inverse = np.unique(labels, return_inverse=True)
+    strange = [one for one in found if label(one) not in places]
+    if strange:
+        row = int(np.flatnonzero(labels == strange[0])[0])
+        raise FeasibleError(f"{what}, row {row}: {label(strange[0])!r} is not among the classes")
+    of_label = np.array([places[label(one)] for one in found], dtype=np.int64)
+    return of_label[inverse]
 
 
 def _outputs(what: str, predictions: Any, y: np.ndarray, known: np.ndarray | None) -> np.ndarray:
@@ -154,13 +162,8 @@ def _outputs(what: str, predictions: Any, y: np.ndarray, known: np.ndarray | Non
             raise FeasibleError(f"{what}: one probability a row is for two classes: give a column for each")
         chances = np.column_stack([1 - one, one])
     else:
-        places = {label(one): at for at, one in enumerate(known)}
-        rows = found.reshape(-1)
-        lacking = next((row for row, one in enumerate(rows) if label(one) not in places), None)
-        if lacking is not None:
-            raise FeasibleError(f"{what}, row {lacking}: {label(rows[lacking])!r} is not among the classes of y")
         chances = np.zeros((len(y), len(known)))
-        chances[np.arange(len(y)), [places[label(one)] for one in rows]] = 1
+        chances[np.arange(len(y)), _places(what, found.reshape(-1), known)] = 1
     wrong = np.flatnonzero(~((chances >= 0) & (chances <= 1)).all(axis=1))
     if len(wrong):
         raise FeasibleError(f"{what}, row {wrong[0]}: {chances[wrong[0]].tolist()} are not probabilities")

@@ -76,14 +76,19 @@ impl GivenOutputs {
         let data = plan.data();
         let refuse = |what: &str, reason: &str| Err(Error::unfit(what, reason));
         if plan.clauses().iter().any(|clause| clause.adversary.is_some()) {
-            let reason = "an adversary needs the gradient of the model, of which only outputs are given";
+            let reason =
+                "an adversary needs the gradient of the model, of which only outputs are given";
             return refuse("adversary", reason);
         }
         if data.validation.is_some() || data.test.is_some() || data.reserve.is_some() {
-            return refuse("split", "all rows are judged: give split = { test = 0, validation = 0 }");
+            return refuse(
+                "split",
+                "all rows are judged: give split = { test = 0, validation = 0 }",
+            );
         }
         let (rows, width) = (data.train.len(), plan.model().output_width());
-        for (name, outputs) in self.changed.iter().chain([(&"predictions".to_string(), &self.here)]) {
+        for (name, outputs) in self.changed.iter().chain([(&"predictions".to_string(), &self.here)])
+        {
             if outputs.len() != rows * width {
                 let found = outputs.len() / width;
                 return Err(Error::unfit(name, format!("{found} rows, but the table has {rows}")));

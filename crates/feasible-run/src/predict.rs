@@ -72,8 +72,7 @@ impl SavedModel {
         self.check_images(gallery)?;
         let inputs = gallery.images().inputs(rows)?;
         let cuts = self.cuts(gallery.table(), rows)?;
-        let outputs =
-            threads::on(count, || outputs(self.network(), self.theta(), &inputs));
+        let outputs = threads::on(count, || outputs(self.network(), self.theta(), &inputs));
         Ok(self.in_words(&self.scores_of(outputs, cuts), rows))
     }
 
