@@ -235,8 +235,7 @@ class _Feasible(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, sensitive_features: Any) -> None:
         index = X.index if is_pandas(X) else None
-        kept = None
-        weights = None
+        kept, weights, given = None, None, None
         if sample_weight is not None:
             weights = np.asarray(sample_weight, dtype=np.float64)
             if weights.ndim == 0:
@@ -245,6 +244,9 @@ class _Feasible(BaseEstimator):  # type: ignore[misc]
                 raise FeasibleError("sample_weight: Sample weights must be 1D array or scalar")
             if len(weights) != _rows(X):
                 raise FeasibleError(f"sample_weight: {len(weights)} values, but X has {_rows(X)} rows")
+            given = len(weights)
+            if not weights.any():
+                raise FeasibleError("sample_weight: every weight is zero, and no row is left to train on")
             if (weights == 0).any():
                 # A row that weighs nothing is not there.
                 kept = np.flatnonzero(weights)
@@ -253,8 +255,10 @@ class _Feasible(BaseEstimator):  # type: ignore[misc]
                 sensitive_features = _take_all(sensitive_features, kept)
         target = getattr(y, "name", None)
         table, rows, names, _ = self._inputs(X, reset=True)
+        if rows == 1:
+            raise FeasibleError("X has one sample (n_samples=1), and nothing can be learned from it: give more rows")
         target = target if isinstance(target, str) and target not in names else _free("target", names)
-        self._add_target(table, target, y, rows)
+        self._add_target(table, target, y, rows, fitted=False)
         apart = self._beside(table, [*names, target], rows, sensitive_features)
         weight = None
         if weights is not None:
@@ -271,13 +275,13 @@ class _Feasible(BaseEstimator):  # type: ignore[misc]
         self._loaded = False
         self._adopt(run)
         self._rows_of_run = kept
-        self._n_rows = rows if kept is None else len(sample_weight)
+        self._n_rows = rows if given is None else given
         self._index = index
 
     def _adapt(self, problem: dict[str, Any]) -> None:
         """What only one kind of estimator has."""
 
-    def _add_target(self, table: Table, target: str, y: Any, rows: int) -> None:
+    def _add_target(self, table: Table, target: str, y: Any, rows: int, *, fitted: bool) -> None:
         raise NotImplementedError
 
     def _adopt(self, run: Run) -> None:
@@ -358,7 +362,7 @@ class _Feasible(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "run_")
         table, rows, names, _ = self._inputs(X, reset=False)
         target = self.run_.target
-        self._add_target(table, target, y, rows)
+        self._add_target(table, target, y, rows, fitted=True)
         apart = self._beside(table, [*names, target], rows, sensitive_features)
         weight = self.run_.weight if weighed else None
         if weight is not None and weight not in [*names, *apart]:
@@ -518,14 +522,14 @@ class FeasibleClassifier(ClassifierMixin, _Feasible):  # type: ignore[misc]
         #: Of each of ``classes_``, its place among the classes of the run.
         self._place = np.array([own.index(one) for one in labels])
 
-    def _add_target(self, table: Table, target: str, y: Any, rows: int) -> None:
+    def _add_target(self, table: Table, target: str, y: Any, rows: int, *, fitted: bool) -> None:
         if is_frame(y) and hasattr(y, "columns"):
             y = np.asarray(y)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         if len(y) != rows:
             raise FeasibleError(f"y: {len(y)} values, but X has {rows} rows")
-        if hasattr(self, "run_") and target == self.run_.target and hasattr(self, "_place"):
+        if fitted:
             known = {label(one): at for at, one in enumerate(self.classes_)}
             # Each label is looked up once.
             found, places = np.unique(y, return_inverse=True)
@@ -539,8 +543,8 @@ class FeasibleClassifier(ClassifierMixin, _Feasible):  # type: ignore[misc]
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise FeasibleError(
-                f"y: the only class is {label(self.classes_[0])!r}, and there is nothing to learn: give rows of two "
-                "classes or more"
+                f"y has one class, {label(self.classes_[0])!r}, and there is nothing to learn: give rows of two classes "
+                "or more"
             )
         table.add_codes(target, [label(one) for one in self.classes_], codes.astype(np.int64))
 
@@ -641,7 +645,7 @@ class FeasibleRegressor(RegressorMixin, _Feasible):  # type: ignore[misc]
         self._fit(X, y, sample_weight, sensitive_features)
         return self
 
-    def _add_target(self, table: Table, target: str, y: Any, rows: int) -> None:
+    def _add_target(self, table: Table, target: str, y: Any, rows: int, *, fitted: bool) -> None:
         if is_frame(y) and hasattr(y, "columns"):
             y = np.asarray(y)
         y = column_or_1d(y, warn=True)

@@ -72,7 +72,7 @@ def test_wrong_lengths(train: Rows) -> None:
 
 def test_a_target_that_cannot_be_learned(train: Rows) -> None:
     X, y = train
-    refused(X, np.full(len(X), "yes"), "the only class is 'yes'")
+    refused(X, np.full(len(X), "yes"), "y has one class, 'yes'")
     with pytest.raises(FeasibleError, match=r"y, row 2: the value is nan"):
         FeasibleRegressor(epochs=1).fit(X, np.where(np.arange(len(X)) == 2, np.nan, 1.0))
     model = FeasibleClassifier(epochs=1).fit(X, y)

@@ -94,19 +94,17 @@ impl Scores {
 
     /// The probabilities of the classes, row by row.
     pub fn probabilities(&self) -> Vec<f64> {
-        match self.width {
-            // Two numbers that add up to 1, from one exponential.
-            1 | 2 => {
-                let one = |row: &[f32]| {
-                    let z = contrast_of(row);
-                    let small = (-z.abs()).exp();
-                    let (rare, usual) = (small / (1.0 + small), 1.0 / (1.0 + small));
-                    if z > 0.0 { [rare, usual] } else { [usual, rare] }
-                };
-                self.outputs.par_chunks_exact(self.width).flat_map_iter(one).collect()
-            }
-            width => self.outputs.par_chunks_exact(width).flat_map_iter(probabilities).collect(),
+        if self.width != 2 {
+            return self.outputs.par_chunks_exact(self.width).flat_map_iter(probabilities).collect();
         }
+        // As `probabilities`, to the bit, without a list for every row.
+        let one = |row: &[f32]| {
+            let (a, b) = (row[0], row[1]);
+            let small = f64::from(a.min(b) - a.max(b)).exp();
+            let (rare, usual) = (small / (1.0 + small), 1.0 / (1.0 + small));
+            if b > a { [rare, usual] } else { [usual, rare] }
+        };
+        self.outputs.par_chunks_exact(2).flat_map_iter(one).collect()
     }
 
     /// How far a row is on the side of the positive class, of two: positive where that is predicted.
