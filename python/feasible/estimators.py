@@ -723,7 +723,9 @@ def _is_plain(X: Any) -> bool:
 
 
 def _rows(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") and X.shape else len(X)
+    if hasattr(X, "shape") and X.shape:
+        return int(X.shape[0])
+    return len(X) if hasattr(X, "__len__") else len(np.asarray(X))
 
 
 def _free(name: str, taken: Sequence[str]) -> str:
