@@ -1,6 +1,8 @@
 """The data sets that come with Feasible.
 
->>> X_train, y_train, X_test, y_test = load("adult")        # doctest: +SKIP
+>>> X, y, X_test, y_test = load("adult")
+>>> len(X), len(X_test), y.name, sorted(set(X["gender"]))
+(32561, 16281, 'income', ['Female', 'Male'])
 """
 
 from __future__ import annotations

@@ -41,13 +41,14 @@ def certify(
     confidence: float = 0.95,
     unit: str | None = None,
     all_but: float | None = None,
+    title: str = "Predictions",
 ) -> Judgement:
     """What rows that a predictor has not seen prove about requirements on it.
 
     ``predictions`` are classes, probabilities (one column for each of ``classes``, the sorted labels by default; one
     number a row is that of the positive one), or numbers. ``data`` has the columns that requirements speak of. ``under``
     has, for each requirement under a counterfactual by name, the predictions for the rows as it changes them;
-    :func:`audit` computes them.
+    :func:`audit` computes them. ``title`` is that of the page, ``report``.
     """
     y = np.asarray(y)
     of_classes = classes is not None or type_of_target(y) in ("binary", "multiclass")
@@ -64,11 +65,10 @@ def certify(
         (name, _outputs(f"under[{of!r}]", (under or {})[of], y, known)) for of, found in names.items() for name in found
     ]
     table = _table(data, y, known)
-    content, text, certified = _feasible.judge(json.dumps(problem), settings, table, outputs, changed)
+    content, text, certified, page = _feasible.judge(json.dumps(problem), settings, title, table, outputs, changed)
     judged = json.loads(content)
-    if text is None:
-        return Judgement(judged, None)
-    return Judgement(judged, Certificate(judged["certificate"], text, certified))
+    certificate = None if text is None else Certificate(judged["certificate"], text, certified)
+    return Judgement(judged, certificate, page)
 
 
 def audit(

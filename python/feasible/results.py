@@ -129,8 +129,9 @@ class Certificate:
 class Judgement:
     """How any predictor does: its requirements on the rows given, and what these certify."""
 
-    def __init__(self, content: dict[str, Any], certificate: Certificate | None) -> None:
+    def __init__(self, content: dict[str, Any], certificate: Certificate | None, page: str | None = None) -> None:
         self._content = content
+        self._page = page
         evaluation = content["evaluation"]
         #: The requirements: limit, value, met.
         self.requirements = requirements_table(evaluation, None)
@@ -142,6 +143,13 @@ class Judgement:
         self.certificate = certificate
         #: Why nothing is certified, if so.
         self.no_certificate: str | None = content.get("no_certificate")
+
+    @property
+    def report(self) -> Report:
+        """The page."""
+        if self._page is None:
+            raise AttributeError("an audit of a model of this package has no page of its own: its run has, report_")
+        return Report(self._page, None, repr(self))
 
     def to_dict(self) -> dict[str, Any]:
         """All of it."""

@@ -2,6 +2,7 @@
 
 use feasible_problem::Plan;
 use feasible_problem::spec::CertifySpec;
+use feasible_report::Report;
 use feasible_run::GivenOutputs;
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
@@ -18,17 +19,18 @@ pub(crate) fn changes(py: Python<'_>, problem: &str, table: &mut Table) -> PyRes
     Ok(plan.changes().iter().map(|change| change.name().to_string()).collect())
 }
 
-/// Evaluates and certifies outputs, row by row, and those under counterfactuals: as JSON, the certificate for people, and whether
-/// all requirements are certified. `settings` are those of `[certify]`, as JSON.
+/// Evaluates and certifies outputs, row by row, and those under counterfactuals: as JSON, the certificate for people, whether all
+/// requirements are certified, and the page. `settings` are those of `[certify]`, as JSON.
 #[pyfunction]
 pub(crate) fn judge(
     py: Python<'_>,
     problem: &str,
     settings: &str,
+    title: &str,
     table: &mut Table,
     outputs: PyReadonlyArray2<'_, f32>,
     changed: Vec<(String, PyReadonlyArray2<'_, f32>)>,
-) -> PyResult<(String, Option<String>, bool)> {
+) -> PyResult<(String, Option<String>, bool, String)> {
     let (source, table) = (source("requirements", problem)?, table.take()?);
     let flat = |array: &PyReadonlyArray2<'_, f32>| array.as_array().iter().copied().collect();
     let settings: CertifySpec = serde_json::from_str(settings).map_err(refused)?;
@@ -44,5 +46,7 @@ pub(crate) fn judge(
     let certificate = judged.certificate.as_ref();
     let text = certificate.map(|certificate| certificate.to_text());
     let certified = certificate.is_some_and(|certificate| certificate.all_certified());
-    Ok((serde_json::to_string(&judged).map_err(refused)?, text, certified))
+    let page = Report::of_judgement(title, &judged).map_err(refused)?;
+    let json = serde_json::to_string(&judged).map_err(refused)?;
+    Ok((json, text, certified, page.html().to_string()))
 }

@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use feasible::{Model, Shift};
 use feasible_data::UnknownCategories;
+use feasible_problem::held_out::HeldOut;
 use feasible_problem::plan::Plan;
 use feasible_problem::sampled_table::SampledTable;
 use feasible_problem::spec::CertifySpec;
@@ -120,8 +121,9 @@ impl GivenOutputs {
         let which = format!("the {} rows of {}", grouped(rows), table.name());
         let unit = units_of(&sampled, settings.unit.as_deref())?;
         let certified = answers.certify(&settings.design()?, which, unit);
+        let stated = |certificate| Certification { held_out: HeldOut::Stated, ..certificate };
         let (certificate, no_certificate) = match certified {
-            Ok(certificate) => (Some(certificate), None),
+            Ok(certificate) => (Some(stated(certificate)), None),
             Err(error) => (None, Some(error.to_string())),
         };
         Ok(Judgement { evaluation: answers.evaluation()?, certificate, no_certificate })

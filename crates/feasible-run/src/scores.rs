@@ -95,7 +95,11 @@ impl Scores {
     /// The probabilities of the classes, row by row.
     pub fn probabilities(&self) -> Vec<f64> {
         if self.width != 2 {
-            return self.outputs.par_chunks_exact(self.width).flat_map_iter(probabilities).collect();
+            return self
+                .outputs
+                .par_chunks_exact(self.width)
+                .flat_map_iter(probabilities)
+                .collect();
         }
         // As `probabilities`, to the bit, without a list for every row.
         let one = |row: &[f32]| {
