@@ -23,7 +23,7 @@ from .requirements import (
 )
 
 if TYPE_CHECKING:
-    from . import datasets
+    from . import datasets, tracking
     from .estimators import FeasibleClassifier, FeasibleRegressor, load
     from .predictors import audit, certify
 
@@ -47,6 +47,7 @@ __all__ = [
     "parity",
     "rate",
     "robust",
+    "tracking",
 ]
 
 #: Imported when they are asked for: scikit-learn takes a second.
@@ -57,7 +58,7 @@ _LATER = {
     "audit": "predictors",
     "certify": "predictors",
 }
-_MODULES = ("datasets", "estimators", "predictors")
+_MODULES = ("datasets", "estimators", "predictors", "tracking")
 
 
 def __getattr__(name: str) -> Any:

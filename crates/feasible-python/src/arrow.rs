@@ -12,13 +12,14 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, TimeUnit};
-use feasible_data::{Column, MISSING};
+use feasible_data::{Column, MISSING, date_text, time_text};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use rayon::prelude::*;
 
+use crate::categories::CategoryBuilder;
 use crate::error::{FeasibleError, TABLE, refused};
-use crate::table::{CategoryBuilder, date, numbers, time};
+use crate::table::numbers;
 
 /// The columns of a frame, called as it calls them unless `names` are given.
 pub(crate) fn columns(
@@ -108,13 +109,15 @@ fn of_arrays(name: &str, parts: &[&ArrayRef]) -> Result<Column, String> {
         DataType::Boolean => categories(name, parts, |part, at| {
             Ok(Some(if part.as_boolean().value(at) { "true" } else { "false" }))
         }),
-        DataType::Date32 => dates!(Date32Type, |days: i32| date(days.into())),
-        DataType::Date64 => dates!(Date64Type, |ms: i64| date(ms.div_euclid(86_400_000))),
+        DataType::Date32 => dates!(Date32Type, |days: i32| date_text(days.into())),
+        DataType::Date64 => dates!(Date64Type, |ms: i64| date_text(ms.div_euclid(86_400_000))),
         DataType::Timestamp(unit, _) => match unit {
-            TimeUnit::Second => dates!(TimestampSecondType, |x| time(x, 1)),
-            TimeUnit::Millisecond => dates!(TimestampMillisecondType, |x| time(x, 1_000)),
-            TimeUnit::Microsecond => dates!(TimestampMicrosecondType, |x| time(x, 1_000_000)),
-            TimeUnit::Nanosecond => dates!(TimestampNanosecondType, |x| time(x, 1_000_000_000)),
+            TimeUnit::Second => dates!(TimestampSecondType, |x| time_text(x, 1)),
+            TimeUnit::Millisecond => dates!(TimestampMillisecondType, |x| time_text(x, 1_000)),
+            TimeUnit::Microsecond => dates!(TimestampMicrosecondType, |x| time_text(x, 1_000_000)),
+            TimeUnit::Nanosecond => {
+                dates!(TimestampNanosecondType, |x| time_text(x, 1_000_000_000))
+            }
         },
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
             let mut builder = CategoryBuilder::default();

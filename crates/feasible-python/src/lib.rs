@@ -4,7 +4,7 @@
 //!
 //! | file | |
 //! | --- | --- |
-//! | `table.rs`, `arrow.rs` | arrays and frames become a table |
+//! | `table.rs`, `arrow.rs`, `objects.rs`, `categories.rs` | arrays and frames become a table |
 //! | `fit.rs` | a table and a problem become a run; Ctrl-C |
 //! | `run.rs` | a run: predictions, multipliers, certificate, page, files |
 //! | `judge.rs` | the outputs of any predictor |
@@ -12,10 +12,12 @@
 //! | `error.rs` | what is refused |
 
 mod arrow;
+mod categories;
 mod datasets;
 mod error;
 mod fit;
 mod judge;
+mod objects;
 mod run;
 mod table;
 

@@ -1,16 +1,15 @@
 //! Arrays of numpy, columns of objects and Arrow streams as one table.
 
-use std::collections::HashMap;
-
-use feasible_data::{CellPlace, Cells, Column, Error, MISSING, Numbers, date_text, time_text};
+use feasible_data::{CellPlace, Cells, Column, Error, MISSING, Numbers, time_text};
 use numpy::ndarray::{ArrayView1, ArrayView2, Axis};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
 use rayon::prelude::*;
 
 use crate::arrow;
+use crate::categories::CategoryBuilder;
 use crate::error::{FeasibleError, TABLE, refused};
+use crate::objects::objects;
 
 /// Columns of a matrix that are read together: what one cache line holds of a row.
 const TOGETHER: usize = 8;
@@ -105,7 +104,7 @@ impl Table {
         for (row, &unit) in units.as_array().iter().enumerate() {
             let text = match unit {
                 i64::MIN => None,
-                unit => Some(time(unit, a_second).ok_or_else(|| no_date(name, row))?),
+                unit => Some(time_text(unit, a_second).ok_or_else(|| no_date(name, row))?),
             };
             categories.push(text.as_deref());
         }
@@ -131,20 +130,10 @@ impl Table {
     }
 }
 
-/// A time, or a date if it is midnight in whole days.
-pub(crate) fn time(units: i64, a_second: i64) -> Option<String> {
-    time_text(units, a_second)
-}
-
 /// What a date beyond the calendar is told.
-pub(crate) fn no_date(name: &str, row: usize) -> PyErr {
+fn no_date(name: &str, row: usize) -> PyErr {
     let place = place(name, row);
     refused(Error::NotADate { place, value: "a date beyond the years 1 to 9999".into() })
-}
-
-/// A date by its days since 1970-01-01.
-pub(crate) fn date(days: i64) -> Option<String> {
-    date_text(days)
 }
 
 fn place(column: &str, row: usize) -> CellPlace {
@@ -234,122 +223,3 @@ macro_rules! number_arrays {
 }
 
 number_arrays!(F64 f64, F32 f32, I64 i64, I32 i32, I16 i16, I8 i8, U64 u64, U32 u32, U16 u16, U8 u8);
-
-/// Categories in the order of their first rows.
-#[derive(Default)]
-pub(crate) struct CategoryBuilder {
-    known: HashMap<String, u32>,
-    names: Vec<String>,
-    codes: Vec<u32>,
-}
-
-impl CategoryBuilder {
-    /// The number of a category.
-    pub(crate) fn code(&mut self, category: &str) -> u32 {
-        if let Some(&code) = self.known.get(category) {
-            return code;
-        }
-        let code = self.names.len() as u32;
-        self.names.push(category.to_string());
-        self.known.insert(category.to_string(), code);
-        code
-    }
-
-    /// Adds a row.
-    pub(crate) fn push(&mut self, category: Option<&str>) {
-        let code = category.map_or(MISSING, |category| self.code(category));
-        self.codes.push(code);
-    }
-
-    /// Adds a row by number.
-    pub(crate) fn push_code(&mut self, code: u32) {
-        self.codes.push(code);
-    }
-
-    /// The column.
-    pub(crate) fn finish(self, name: &str) -> Column {
-        Column::coded(name, &self.names, &self.codes)
-    }
-}
-
-/// What the cells of a column of objects are, so far.
-enum Objects {
-    Unknown(usize),
-    Numbers(Vec<f64>),
-    Categories(CategoryBuilder, &'static str),
-}
-
-fn objects(name: &str, cells: &Bound<'_, PyAny>) -> PyResult<Column> {
-    let mut so_far = Objects::Unknown(0);
-    for (row, cell) in cells.try_iter()?.enumerate() {
-        let cell = cell?;
-        let found = cell.get_type().name()?.to_string();
-        let missing = cell.is_none()
-            || matches!(found.as_str(), "NAType" | "NaTType")
-            || cell.cast::<PyFloat>().is_ok_and(|x| x.value().is_nan());
-        if missing {
-            match &mut so_far {
-                Objects::Unknown(rows) => *rows += 1,
-                Objects::Numbers(values) => values.push(f64::NAN),
-                Objects::Categories(builder, _) => builder.push(None),
-            }
-            continue;
-        }
-        let mixed = |what: &str| {
-            FeasibleError::new_err(format!(
-                "{TABLE}, row {row}, column '{name}': {found} among {what}: a column holds numbers only, or \
-                 text only"
-            ))
-        };
-        let is_bool = cell.is_instance_of::<PyBool>() || found == "bool" || found == "bool_";
-        let text = match cell.cast::<PyString>() {
-            Ok(text) => Some((text.to_str()?.to_string(), "text")),
-            Err(_) if is_bool => Some((
-                if cell.is_truthy()? { "true" } else { "false" }.to_string(),
-                "true and false",
-            )),
-            Err(_) => None,
-        };
-        match text {
-            Some((text, kind)) => {
-                if let Objects::Unknown(rows) = so_far {
-                    let mut builder = CategoryBuilder::default();
-                    (0..rows).for_each(|_| builder.push(None));
-                    so_far = Objects::Categories(builder, kind);
-                }
-                match &mut so_far {
-                    Objects::Categories(builder, known) if *known == kind => {
-                        builder.push(Some(&text))
-                    }
-                    Objects::Categories(_, known) => return Err(mixed(known)),
-                    _ => return Err(mixed("numbers")),
-                }
-            }
-            None => {
-                let number = cell.is_instance_of::<PyInt>() || cell.hasattr("__float__")?;
-                let Some(x) = number.then(|| cell.call_method0("__float__")).transpose()? else {
-                    return Err(FeasibleError::new_err(format!(
-                        "{TABLE}, row {row}, column '{name}': {found} is neither a number nor text: convert the \
-                         column, or leave it out"
-                    )));
-                };
-                let x: f64 = x.extract()?;
-                if let Objects::Unknown(rows) = so_far {
-                    so_far = Objects::Numbers(vec![f64::NAN; rows]);
-                }
-                match &mut so_far {
-                    Objects::Numbers(values) => values.push(x),
-                    Objects::Categories(_, known) => return Err(mixed(known)),
-                    Objects::Unknown(_) => {}
-                }
-            }
-        }
-    }
-    match so_far {
-        Objects::Unknown(rows) => {
-            numbers(name, std::iter::repeat_n(f64::NAN, rows)).map_err(refused)
-        }
-        Objects::Numbers(values) => numbers(name, values.into_iter()).map_err(refused),
-        Objects::Categories(builder, _) => Ok(builder.finish(name)),
-    }
-}
