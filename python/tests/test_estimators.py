@@ -158,11 +158,12 @@ def test_metadata_is_routed_through_a_pipeline_and_a_search(train: Rows) -> None
     X, y = train
     with sklearn.config_context(enable_metadata_routing=True):
         one = FeasibleClassifier([parity(groups="sex", within=0.2)], epochs=5)
-        one.set_fit_request(sensitive_features=True, sample_weight=True).set_score_request(sample_weight=False)
+        one.set_fit_request(sensitive_features=True, sample_weight=True).set_score_request(sample_weight=True)
         pipe = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), one)
         # The scaler gives an array; the core calls its columns x0, x1.
         search = GridSearchCV(pipe, {"feasibleclassifier__epochs": [2, 4]}, cv=2)
         search.fit(X[["age", "score"]], y, sensitive_features=X["sex"], sample_weight=np.ones(len(X)))
+        assert np.isfinite(search.best_score_)
         best = search.best_estimator_[-1]
         assert best.run_.spoken_of == ["sex"] and best.run_.weight == "sample_weight"
 

@@ -83,18 +83,13 @@ pub(crate) fn fit(
         Ok(result) => result,
         Err(panic) => std::panic::resume_unwind(panic),
     };
-    let asked = raised.as_ref().is_none_or(|error| error.is_instance_of::<PyKeyboardInterrupt>(py));
-    match (result, raised) {
-        // Pressed after the last epoch, or when there was something to return.
-        (Ok((plan, storage, interrupted)), _) if asked => {
-            Ok((Run::of_training(&plan, &storage)?, interrupted))
-        }
-        (_, Some(error)) => Err(error),
-        (Err(error), None) => Err(refused_run(error)),
-        (Ok((plan, storage, interrupted)), None) => {
-            Ok((Run::of_training(&plan, &storage)?, interrupted))
-        }
+    // Ctrl-C is no error where there is something to return.
+    let wanted = |error: &PyErr| error.is_instance_of::<PyKeyboardInterrupt>(py) && result.is_ok();
+    if let Some(error) = raised.filter(|error| !wanted(error)) {
+        return Err(error);
     }
+    let (plan, storage, interrupted) = result.map_err(refused_run)?;
+    Ok((Run::of_training(&plan, &storage)?, interrupted))
 }
 
 fn pass_on(observer: &Bound<'_, PyAny>, event: &Event) -> PyResult<()> {
