@@ -59,7 +59,8 @@ def _notebook() -> Callable[[str], None] | None:
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None or type(shell).__name__ != "ZMQInteractiveShell":
         return None
-    from IPython.display import display
+    from importlib import import_module
 
+    display: Any = import_module("IPython.display").display
     handle: Any = display({"text/plain": ""}, raw=True, display_id=True)
     return lambda said: handle.update({"text/plain": said}, raw=True)
