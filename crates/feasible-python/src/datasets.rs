@@ -7,12 +7,13 @@ use pyo3::types::PyDict;
 
 use crate::error::refused;
 
+/// Columns by name, the target, the training rows and the test rows.
+type Columns<'py> =
+    (Bound<'py, PyDict>, String, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+
 /// The columns of a data set (numbers, or categories and codes), its target, and the rows of its parts.
 #[pyfunction]
-pub(crate) fn load_data<'py>(
-    py: Python<'py>,
-    name: &str,
-) -> PyResult<(Bound<'py, PyDict>, String, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)> {
+pub(crate) fn load_data<'py>(py: Python<'py>, name: &str) -> PyResult<Columns<'py>> {
     let set = DataSet::named(name).map_err(refused)?;
     let (table, split) = py.detach(|| set.load()).map_err(refused)?;
     let columns = PyDict::new(py);

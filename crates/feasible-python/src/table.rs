@@ -1,7 +1,7 @@
 //! Arrays of numpy, columns of objects and Arrow streams as one table.
 
 use feasible_data::{CellPlace, Cells, Column, Error, MISSING, Numbers, time_text};
-use numpy::ndarray::{ArrayView1, ArrayView2, Axis};
+use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -161,16 +161,20 @@ fn matrix<T: Sync>(
     values: ArrayView2<'_, T>,
     number: impl Fn(&T) -> f64 + Sync,
 ) -> Result<Vec<Column>, Error> {
+    if names.len() != values.ncols() {
+        let reason = format!("{} names for {} columns", names.len(), values.ncols());
+        return Err(Error::Nothing { what: TABLE.into(), reason });
+    }
     let starts: Vec<usize> = (0..names.len()).step_by(TOGETHER).collect();
     let some = |&start: &usize| -> Result<Vec<Column>, Error> {
         let here = start..names.len().min(start + TOGETHER);
         // Row by row in all of these columns, so that a row that is one after the other in memory is read once.
         let mut cells: Vec<Vec<f64>> =
             here.clone().map(|_| Vec::with_capacity(values.nrows())).collect();
-        if values.is_standard_layout() {
-            for row in values.axis_iter(Axis(0)) {
-                for (cells, at) in cells.iter_mut().zip(here.clone()) {
-                    cells.push(number(&row[at]));
+        if let Some(all) = values.as_slice() {
+            for row in all.chunks_exact(names.len().max(1)) {
+                for (cells, x) in cells.iter_mut().zip(&row[here.clone()]) {
+                    cells.push(number(x));
                 }
             }
         } else {
