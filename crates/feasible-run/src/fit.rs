@@ -191,27 +191,49 @@ pub fn finish_in(
     drive(&plan, &problem, Beginning::End(checkpoint), storage, interrupt, observer)
 }
 
+/// As [`finish_in`], of a run whose plan is at hand, so that its data need not be read again.
+///
+/// # Errors
+/// As [`finish_in`].
+pub fn finish_plan(
+    plan: &Plan,
+    storage: &dyn Storage,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Fitted> {
+    let problem = plan.spec().to_toml();
+    let checkpoint = checkpoint_of(storage, plan, problem.as_bytes())?;
+    let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.state.epoch > 0) else {
+        return Err(Error::NotTrained { location: storage.location() });
+    };
+    drive(plan, problem.as_bytes(), Beginning::End(checkpoint), storage, interrupt, observer)
+}
+
 /// Plan, problem and last checkpoint of a run.
 fn reopen_in(
     storage: &dyn Storage,
     known: Option<&Plan>,
 ) -> Result<(Plan, Vec<u8>, Option<Box<Checkpoint>>)> {
     let (plan, problem) = reopen(&storage.location(), known, &|name| read(storage, name))?;
-    let path = |name: &str| format!("{}/{name}", storage.location());
-    let wrong = |reason| Error::Checkpoint { path: path(CHECKPOINT), reason };
-    let checkpoint = match read(storage, CHECKPOINT)? {
-        Some(bytes) => {
-            let checkpoint = Checkpoint::from_bytes(&bytes).map_err(wrong)?;
-            if checkpoint.problem[..] != Sha256::digest(&problem)[..] {
-                return Err(wrong(CheckpointError::OtherProblem));
-            }
-            checkpoint.check_epochs(plan.settings().training.epochs).map_err(wrong)?;
-            Some(Box::new(checkpoint))
-        }
-        // Stopped before the first checkpoint: the start is as good.
-        None => None,
-    };
+    let checkpoint = checkpoint_of(storage, &plan, &problem)?;
     Ok((plan, problem, checkpoint))
+}
+
+/// The last checkpoint of a run of this plan; none if it was stopped before the first: the start is as good.
+fn checkpoint_of(
+    storage: &dyn Storage,
+    plan: &Plan,
+    problem: &[u8],
+) -> Result<Option<Box<Checkpoint>>> {
+    let path = || format!("{}/{CHECKPOINT}", storage.location());
+    let wrong = |reason| Error::Checkpoint { path: path(), reason };
+    let Some(bytes) = read(storage, CHECKPOINT)? else { return Ok(None) };
+    let checkpoint = Checkpoint::from_bytes(&bytes).map_err(wrong)?;
+    if checkpoint.problem[..] != Sha256::digest(problem)[..] {
+        return Err(wrong(CheckpointError::OtherProblem));
+    }
+    checkpoint.check_epochs(plan.settings().training.epochs).map_err(wrong)?;
+    Ok(Some(Box::new(checkpoint)))
 }
 
 /// Where a training begins.
@@ -495,6 +517,7 @@ fn subject<'a>(
         theta: &solution.theta,
         decision,
         keeps_views: false,
+        given: None,
     }
 }
 

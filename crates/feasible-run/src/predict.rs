@@ -2,17 +2,15 @@
 
 use std::io::Write;
 
-use feasible::Inputs;
 use feasible_data::formula::quoted;
 use feasible_data::{Encoder, Table, Unseen};
 use feasible_problem::gallery::Gallery;
-use feasible_problem::loss::LossName;
 use serde::Serialize;
 
-use crate::decision::decided;
 use crate::error::Result;
 use crate::saved_model::SavedModel;
-use crate::subject::{class_of, outputs, probabilities};
+use crate::scores::Scores;
+use crate::subject::{outputs, probabilities};
 use crate::threads;
 
 /// Predictions, one per row.
@@ -57,11 +55,8 @@ impl SavedModel {
     /// # Errors
     /// Columns that are missing, cells that cannot be encoded.
     pub fn predict(&self, table: &Table, unseen: Option<Unseen>) -> Result<Predictions> {
-        self.check_table(table)?;
-        let encoder = self.encoder(unseen);
         let rows = table.all_rows();
-        let inputs = encoder.transform(table, &rows)?;
-        Ok(self.predict_inputs(&inputs, &rows, self.cuts(table, &rows)?))
+        Ok(self.in_words(&self.scores(table, unseen, 1)?, &rows))
     }
 
     /// Predicts some images, on `count` threads.
@@ -77,39 +72,21 @@ impl SavedModel {
         self.check_images(gallery)?;
         let inputs = gallery.images().inputs(rows)?;
         let cuts = self.cuts(gallery.table(), rows)?;
-        Ok(threads::on(count, || self.predict_inputs(&inputs, rows, cuts)))
+        let outputs = threads::on(count, || outputs(self.network(), self.theta(), &inputs));
+        Ok(self.in_words(&self.scores_of(outputs, cuts), rows))
     }
 
-    /// Where rows of a table are cut, if not at a probability of 1/2.
-    fn cuts(&self, table: &Table, rows: &[u32]) -> Result<Option<Vec<f64>>> {
-        let decision = self.manifest().training.decision.as_ref();
-        decision.map(|decision| decision.cuts(table, rows)).transpose()
-    }
-
-    fn predict_inputs(&self, inputs: &Inputs, rows: &[u32], cuts: Option<Vec<f64>>) -> Predictions {
-        let outputs = outputs(self.network(), self.theta(), inputs);
-        let k = feasible::Model::output_width(self.network());
-        let decisions = cuts.map(|cuts| decided(&outputs, k, &cuts));
-        let decisions = decisions.as_ref().unwrap_or(&outputs).chunks_exact(k);
+    fn in_words(&self, scores: &Scores, rows: &[u32]) -> Predictions {
         let classes = self.manifest().target.classes().unwrap_or_default().to_vec();
-        let one = |((&row, outputs), decision): ((&u32, &[f32]), &[f32])| {
+        let one = |(at, &row): (usize, &u32)| {
             if classes.is_empty() {
-                let value = Some(self.link(outputs[0]));
+                let value = Some(scores.value(at));
                 return Prediction { row, class: None, probabilities: Vec::new(), value };
             }
-            let class = Some(classes[class_of(decision)].clone());
-            Prediction { row, class, probabilities: probabilities(outputs), value: None }
+            let class = Some(classes[scores.class(at)].clone());
+            Prediction { row, class, probabilities: probabilities(scores.row(at)), value: None }
         };
-        let rows = rows.iter().zip(outputs.chunks_exact(k)).zip(decisions).map(one).collect();
-        Predictions { classes, rows }
-    }
-
-    /// The number that is predicted where the model gives this one.
-    fn link(&self, output: f32) -> f64 {
-        match self.manifest().objective {
-            LossName::Poisson => f64::from(output).exp(),
-            _ => f64::from(output),
-        }
+        Predictions { rows: rows.iter().enumerate().map(one).collect(), classes }
     }
 
     /// The encoder with another policy for unseen categories.
