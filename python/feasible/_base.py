@@ -9,7 +9,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -376,10 +376,7 @@ class FeasibleEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "run_")
         if numbers not in ("double", "float"):
             raise FeasibleError(f"numbers: '{numbers}' is neither 'double' nor 'float'")
-        onnx = self.run_.to_onnx(numbers == "float")
-        if path is not None:
-            Path(path).write_bytes(onnx)
-        return onnx
+        return self.run_.to_onnx(None if path is None else os.fspath(path), numbers == "float")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -81,7 +81,10 @@ impl Requirement {
     fn new(stated: Stated) -> Result<Self, String> {
         let name = &stated.name;
         if !stated.limit.is_finite() {
-            return Err(format!("requirement '{name}': its limit is {}, not a number", stated.limit));
+            return Err(format!(
+                "requirement '{name}': its limit is {}, not a number",
+                stated.limit
+            ));
         }
         if !(stated.start >= 0.0 && stated.start.is_finite()) {
             return Err(format!(
@@ -127,8 +130,12 @@ impl Requirement {
         let check = |(at, &id): (usize, &i64)| match u64::try_from(id) {
             Ok(id) if bound.is_none_or(|rows| id < rows) => Ok(id),
             _ => {
-                let allowed = bound.map_or("at least 0".into(), |rows| format!("from 0 to {}", rows.saturating_sub(1)));
-                Err(format!("requirement '{name}': sample id {id} at position {at} is out of range: ids are {allowed}"))
+                let allowed = bound.map_or("at least 0".into(), |rows| {
+                    format!("from 0 to {}", rows.saturating_sub(1))
+                });
+                Err(format!(
+                    "requirement '{name}': sample id {id} at position {at} is out of range: ids are {allowed}"
+                ))
             }
         };
         rows.iter().enumerate().map(check).collect()
@@ -245,7 +252,8 @@ impl Requirement {
     /// A saved requirement, made whole.
     fn restored(mut self) -> Result<Self, String> {
         let name = self.stated.name.clone();
-        let damaged = |what: &str| format!("requirement '{name}' of the saved state is damaged: {what}");
+        let damaged =
+            |what: &str| format!("requirement '{name}' of the saved state is damaged: {what}");
         let count = if self.stated.every_row { self.ids.len() } else { 1 };
         if (self.multipliers.len(), self.states.len()) != (count, count.div_ceil(self.chunk())) {
             return Err(damaged("ids, multipliers and states do not fit together"));
@@ -273,7 +281,9 @@ impl Requirement {
 /// How many numbers of each kind a state holds. (JSON has no NaN, so that all are numbers.)
 fn lengths(state: &DualState) -> Vec<usize> {
     let lists = serde_json::to_value(state).unwrap_or_default();
-    let lists = lists.as_object().map(|lists| lists.values().map(|list| list.as_array().map_or(0, Vec::len)).collect());
+    let lists = lists
+        .as_object()
+        .map(|lists| lists.values().map(|list| list.as_array().map_or(0, Vec::len)).collect());
     lists.unwrap_or_default()
 }
 
@@ -324,8 +334,7 @@ impl DualsCore {
 }
 
 /// A requirement's name, its values, and the ids of their samples.
-type MeasuredTerm<'py> =
-    (String, PyReadonlyArray1<'py, f64>, Option<PyReadonlyArray1<'py, i64>>);
+type MeasuredTerm<'py> = (String, PyReadonlyArray1<'py, f64>, Option<PyReadonlyArray1<'py, i64>>);
 
 /// One-dimensional numbers, contiguous or not.
 fn list<T: numpy::Element + Copy>(array: &PyReadonlyArray1<'_, T>) -> Vec<T> {
@@ -439,7 +448,9 @@ impl DualsCore {
             .map_err(|error| refused(format!("this is no state of Duals: {error}")))?;
         if saved.format != FORMAT {
             let found = saved.format;
-            return Err(refused(format!("the state has format {found}, this version reads {FORMAT}")));
+            return Err(refused(format!(
+                "the state has format {found}, this version reads {FORMAT}"
+            )));
         }
         let shape = |stated: &Stated| (stated.name.clone(), stated.every_row, stated.rows);
         let here: Vec<_> = self.requirements.iter().map(|one| shape(&one.stated)).collect();
@@ -461,9 +472,12 @@ impl DualsCore {
         }
         let mut requirements = Vec::new();
         for (mut from, own) in saved.requirements.into_iter().zip(&self.requirements) {
-            if std::mem::discriminant(&from.stated.dual) != std::mem::discriminant(&own.stated.dual) {
+            if std::mem::discriminant(&from.stated.dual) != std::mem::discriminant(&own.stated.dual)
+            {
                 let name = &own.stated.name;
-                return Err(refused(format!("requirement '{name}': the state is of another dual method")));
+                return Err(refused(format!(
+                    "requirement '{name}': the state is of another dual method"
+                )));
             }
             from.stated = own.stated.clone();
             requirements.push(from.restored().map_err(refused)?);

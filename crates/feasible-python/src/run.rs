@@ -358,11 +358,21 @@ impl Run {
         })
     }
 
-    /// The model as an ONNX file; its inputs that are numbers in single precision, if asked for.
-    #[pyo3(signature = (single=false))]
-    fn to_onnx<'py>(&self, py: Python<'py>, single: bool) -> PyResult<Bound<'py, PyBytes>> {
+    /// The model as an ONNX file, written whole if a path is given; inputs that are numbers in single precision, if asked for.
+    #[pyo3(signature = (path=None, single=false))]
+    fn to_onnx<'py>(
+        &self,
+        py: Python<'py>,
+        path: Option<PathBuf>,
+        single: bool,
+    ) -> PyResult<Bound<'py, PyBytes>> {
         let numbers = if single { NumberInputs::Float } else { NumberInputs::Double };
         let onnx = py.detach(|| self.model.to_onnx(numbers)).map_err(refused_run)?;
+        if let Some(path) = path {
+            let written = write_whole(&path, &|out| out.write_all(&onnx.bytes));
+            written
+                .map_err(|error| refused(format!("cannot write {}: {error}", path.display())))?;
+        }
         Ok(PyBytes::new(py, &onnx.bytes))
     }
 
