@@ -144,6 +144,38 @@ impl Column {
         }
     }
 
+    /// A column of categories by number: each row's position in `names`, or [`MISSING`]. Names that no row has are left
+    /// out, equal ones are one category.
+    ///
+    /// ```
+    /// use feasible_data::{Column, MISSING};
+    /// let names = ["b", "never", "a"].map(String::from);
+    /// let coded = Column::coded("letter", &names, &[0, 2, MISSING, 0]);
+    /// assert_eq!(coded, Column::categories("letter", [Some("b"), Some("a"), None, Some("b")]));
+    /// ```
+    pub fn coded(name: &str, names: &[String], codes: &[u32]) -> Self {
+        let mut of_name: HashMap<&str, u32> = HashMap::new();
+        let mut number = vec![MISSING; names.len()];
+        let mut kept: Vec<String> = Vec::new();
+        let mut to = Codes::default();
+        for &code in codes {
+            let Some(known) = number.get_mut(code as usize) else {
+                to.push(MISSING);
+                continue;
+            };
+            if *known == MISSING {
+                let category = &names[code as usize];
+                *known = *of_name.entry(category).or_insert_with(|| {
+                    kept.push(category.clone());
+                    kept.len() as u32 - 1
+                });
+            }
+            to.push(*known);
+        }
+        let cells = Cells::Categories(Categories::sorted(kept, to));
+        Self { name: name.to_string(), cells }
+    }
+
     /// Numeric or categorical.
     pub fn kind(&self) -> ColumnKind {
         match self.cells {

@@ -115,7 +115,7 @@ pub fn is_date(text: &str) -> bool {
 }
 
 /// Days since 1970-01-01 as text; `None` beyond the years 1 to 9999.
-pub(crate) fn date_text(days: i64) -> Option<String> {
+pub fn date_text(days: i64) -> Option<String> {
     if !(-EPOCH..before_year(10_000) - EPOCH).contains(&days) {
         return None;
     }
@@ -126,7 +126,7 @@ pub(crate) fn date_text(days: i64) -> Option<String> {
 }
 
 /// Whole units since 1970-01-01T00:00:00, so many a second, as text; `None` beyond the years 1 to 9999.
-pub(crate) fn time_text(units: i64, a_second: i64) -> Option<String> {
+pub fn time_text(units: i64, a_second: i64) -> Option<String> {
     let (seconds, part) = (units.div_euclid(a_second), units.rem_euclid(a_second));
     let mut text = date_text(seconds.div_euclid(SECONDS))?;
     let of_day = seconds.rem_euclid(SECONDS);

@@ -77,7 +77,7 @@ mod zstd_frames;
 pub use codes::Codes;
 pub use column::{Categories, Cells, Column, ColumnKind, MISSING, Mixed};
 pub use counterfactual::{Change, Counterfactual, SetTo};
-pub use dates::is_date;
+pub use dates::{date_text, is_date, time_text};
 pub use decoding::damage;
 pub use embedded::DataSet;
 pub use encoder::{Cycle, Encoder, Encoding, Variable};

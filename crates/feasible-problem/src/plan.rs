@@ -95,7 +95,7 @@ impl Plan {
     }
 
     /// As [`Plan::check`], with a table in memory in place of `[data] file`. What is written about the data is the name
-    /// of the table and the SHA-256 of it as CSV.
+    /// of the table and a SHA-256 of its names and cells.
     ///
     /// ```
     /// use feasible_data::{Format, Table};

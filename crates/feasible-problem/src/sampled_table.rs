@@ -104,6 +104,12 @@ impl<'a> SampledTable<'a> {
         self.shifts.iter().map(|(_, shift)| shift)
     }
 
+    /// The change that a shift was made of.
+    pub fn change_of(&self, shift: &Shift) -> Option<&Change> {
+        let of = |(_, known): &&(Change, Arc<Shift>)| std::ptr::eq(&**known, shift);
+        self.shifts.iter().find(of).map(|(change, _)| change)
+    }
+
     /// What a change does to each row; the same change gives the same shift, so that
     /// requirements share the forward pass.
     pub fn shift(&mut self, change: &Change) -> Result<Arc<Shift>> {

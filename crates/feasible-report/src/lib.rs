@@ -22,6 +22,7 @@ pub mod error;
 pub mod figures;
 mod format;
 pub mod hard;
+mod judged;
 pub mod layout;
 mod monitor;
 mod page;
@@ -38,7 +39,7 @@ pub use error::{Error, Result};
 use feasible_problem::Plan;
 use feasible_problem::data::Data;
 use feasible_run::storage::Content;
-use feasible_run::{Frontier, files, write_whole};
+use feasible_run::{Frontier, Judgement, files, write_whole};
 pub use figures::Figure;
 pub use hard::Options;
 pub use run::Run;
@@ -110,6 +111,15 @@ impl Report {
         let (html, figures) = sweep::render(frontier, command)?;
         let met = frontier.points.iter().all(|point| point.at_last().met);
         Ok(Self { html, figures, met, card: None })
+    }
+
+    /// The report of a predictor that was trained elsewhere.
+    ///
+    /// # Errors
+    /// A page that cannot be laid out: our bug.
+    pub fn of_judgement(title: &str, judged: &Judgement) -> Result<Self> {
+        let html = judged::render(title, judged)?;
+        Ok(Self { html, figures: Vec::new(), met: judged.evaluation.met, card: None })
     }
 
     /// Runs side by side; the directory of several seeds stands for all of them.

@@ -265,6 +265,24 @@ pub fn finish_in(
     drive(&plan, &problem, Beginning::End(checkpoint), storage, interrupt, observer)
 }
 
+/// As [`finish_in`], of a run whose plan is at hand, so that its data need not be read again.
+///
+/// # Errors
+/// As [`finish_in`].
+pub fn finish_plan(
+    plan: &Plan,
+    storage: &dyn Storage,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Fitted> {
+    let problem = plan.spec().to_toml();
+    let checkpoint = saved(storage, problem.as_bytes(), plan)?;
+    let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.state.epoch > 0) else {
+        return Err(Error::NotTrained { location: storage.location() });
+    };
+    drive(plan, problem.as_bytes(), Beginning::End(checkpoint), storage, interrupt, observer)
+}
+
 /// Plan, problem and last checkpoint of a run.
 fn reopen_in(
     storage: &dyn Storage,
@@ -582,6 +600,7 @@ fn subject<'a>(
         theta: &solution.theta,
         decision,
         keeps_views: false,
+        given: None,
     }
 }
 

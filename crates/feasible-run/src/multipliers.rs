@@ -67,7 +67,10 @@ struct Record<'a> {
 }
 
 /// Reads `multipliers.csv`, `shown` in messages.
-pub(crate) fn read_multipliers(shown: &str, file: impl Read) -> Result<Vec<Multiplied>> {
+///
+/// # Errors
+/// A file that cannot be read, or a line that is none of it.
+pub fn read_multipliers(shown: &str, file: impl Read) -> Result<Vec<Multiplied>> {
     let at = |line: Option<u64>| match line {
         Some(line) => format!("{shown}, line {line},"),
         None => shown.to_string(),

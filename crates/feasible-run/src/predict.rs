@@ -2,17 +2,15 @@
 
 use std::io::Write;
 
-use feasible::Inputs;
 use feasible_data::formula::quoted;
 use feasible_data::{Encoder, Table, Unseen};
 use feasible_problem::gallery::Gallery;
-use feasible_problem::loss::LossName;
 use serde::Serialize;
 
-use crate::decision::decided;
 use crate::error::Result;
 use crate::saved_model::SavedModel;
-use crate::subject::{class_of, outputs, probabilities};
+use crate::scores::Scores;
+use crate::subject::{outputs, probabilities};
 use crate::threads;
 
 /// Predictions, one per row.
@@ -63,11 +61,8 @@ impl SavedModel {
     /// # Errors
     /// Columns that are missing, cells that cannot be encoded.
     pub fn predict(&self, table: &Table, unseen: Option<Unseen>) -> Result<Predictions> {
-        self.check_table(table)?;
-        let encoder = self.encoder(unseen);
         let rows = table.all_rows();
-        let inputs = encoder.transform(table, &rows)?;
-        Ok(self.predict_inputs(&inputs, &rows, self.cuts(table, &rows)?))
+        Ok(self.in_words(&self.scores(table, unseen, 1)?, &rows))
     }
 
     /// Predicts some images, on `count` threads.
@@ -83,50 +78,33 @@ impl SavedModel {
         self.check_images(gallery)?;
         let inputs = gallery.images().inputs(rows)?;
         let cuts = self.cuts(gallery.table(), rows)?;
-        Ok(threads::on(count, || self.predict_inputs(&inputs, rows, cuts)))
+        let outputs = threads::on(count, || outputs(self.network(), self.theta(), &inputs));
+        Ok(self.in_words(&self.scores_of(outputs, cuts), rows))
     }
 
-    /// Where rows of a table are cut, if not at a probability of 1/2.
-    fn cuts(&self, table: &Table, rows: &[u32]) -> Result<Option<Vec<f64>>> {
-        let decision = self.manifest().training.decision.as_ref();
-        decision.map(|decision| decision.cuts(table, rows)).transpose()
-    }
-
-    fn predict_inputs(&self, inputs: &Inputs, rows: &[u32], cuts: Option<Vec<f64>>) -> Predictions {
-        let outputs = outputs(self.network(), self.theta(), inputs);
-        let k = feasible::Model::output_width(self.network());
-        let decisions = cuts.map(|cuts| decided(&outputs, k, &cuts));
-        let decisions = decisions.as_ref().unwrap_or(&outputs).chunks_exact(k);
+    fn in_words(&self, scores: &Scores, rows: &[u32]) -> Predictions {
         let classes = self.manifest().target.classes().unwrap_or_default().to_vec();
         let targets = self.manifest().target.coordinates();
         let targets: Vec<String> = targets.iter().map(|of| of.column.clone()).collect();
-        let one = |((&row, outputs), decision): ((&u32, &[f32]), &[f32])| {
-            let (class, probabilities, values) = match (classes.is_empty(), targets.is_empty()) {
-                (false, _) => {
-                    let class = Some(classes[class_of(decision)].clone());
-                    (class, probabilities(outputs), Vec::new())
-                }
-                (true, true) => {
-                    let value = Some(self.link(outputs[0]));
-                    let (probabilities, values) = (Vec::new(), Vec::new());
-                    return Prediction { row, class: None, probabilities, value, values };
-                }
-                (true, false) => {
-                    (None, Vec::new(), outputs.iter().map(|f| self.link(*f)).collect())
-                }
+        let one = |(at, &row): (usize, &u32)| {
+            let mut prediction = Prediction {
+                row,
+                class: None,
+                probabilities: Vec::new(),
+                value: None,
+                values: Vec::new(),
             };
-            Prediction { row, class, probabilities, value: None, values }
+            match (classes.is_empty(), targets.is_empty()) {
+                (false, _) => {
+                    prediction.class = Some(classes[scores.class(at)].clone());
+                    prediction.probabilities = probabilities(scores.row(at));
+                }
+                (true, true) => prediction.value = Some(scores.value(at)),
+                (true, false) => prediction.values = scores.values(at).collect(),
+            }
+            prediction
         };
-        let rows = rows.iter().zip(outputs.chunks_exact(k)).zip(decisions).map(one).collect();
-        Predictions { classes, targets, rows }
-    }
-
-    /// The number that is predicted where the model gives this one.
-    fn link(&self, output: f32) -> f64 {
-        match self.manifest().objective {
-            LossName::Poisson => f64::from(output).exp(),
-            _ => f64::from(output),
-        }
+        Predictions { rows: rows.iter().enumerate().map(one).collect(), classes, targets }
     }
 
     /// The encoder with another policy for unseen categories.

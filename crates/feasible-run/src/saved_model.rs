@@ -333,6 +333,7 @@ impl SavedModel {
             theta: &self.theta,
             decision: manifest.training.decision.clone().map(Arc::new),
             keeps_views: false,
+            given: None,
         }
     }
 

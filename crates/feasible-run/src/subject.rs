@@ -16,6 +16,7 @@ use feasible_problem::sampled_table::SampledTable;
 
 use crate::decision::{Decision, decided};
 use crate::error::{Error, Result};
+use crate::given::GivenOutputs;
 
 /// What the group of all rows is called.
 pub(crate) const EVERYONE: &str = "everyone";
@@ -42,6 +43,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) decision: Option<Arc<Decision>>,
     /// Whether the outputs of all views are kept, because a decision will be chosen by them.
     pub(crate) keeps_views: bool,
+    /// Outputs that were computed elsewhere and stand for those of the model.
+    pub(crate) given: Option<&'a GivenOutputs>,
 }
 
 /// What a model makes of some rows.
@@ -84,10 +87,18 @@ impl<'a> Subject<'a> {
         let changes = self.changes.iter().filter(|_| of_classes);
         let shifts = changes.map(|change| sampled.shift(change)).collect::<Result<Vec<_>, _>>()?;
         let groups = self.groups(sampled)?;
-        let all = sampled.shifts().cloned().collect();
+        let all: Vec<Arc<Shift>> = sampled.shifts().cloned().collect();
         let keeps = self.keeps_views || self.decision.is_some();
-        let (model, mut changed) =
-            Recorded::new(self.model, self.theta, &samples, all, &shifts, keeps);
+        let (model, mut changed) = match self.given {
+            Some(given) => {
+                let views = given.views(sampled, &all)?;
+                let samples = samples.clone();
+                let model = Recorded { model: self.model, samples, shifts: all, views };
+                let changed = shifts.iter().map(|shift| model.changed(shift)).collect();
+                (model, changed)
+            }
+            None => Recorded::new(self.model, self.theta, &samples, all, &shifts, keeps),
+        };
         let decided = match &self.decision {
             Some(decision) => Some(model.decided(&decision.cuts(sampled.table, sampled.rows)?)),
             None => None,

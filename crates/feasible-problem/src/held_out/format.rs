@@ -8,6 +8,7 @@ impl HeldOut {
     pub fn clause(self) -> String {
         match self {
             Self::ByRecord | Self::NoOverlap => ", none of which was used in training".into(),
+            Self::Stated => ", if none of them was used in training".into(),
             Self::Explained { equal, .. } => {
                 format!(", {} of which equal rows that were trained on", grouped(equal))
             }
@@ -29,6 +30,9 @@ impl HeldOut {
         };
         match self {
             Self::ByRecord | Self::NoOverlap => String::new(),
+            Self::Stated => "Whether rows were used to train, select or calibrate the predictor is not on record: the \
+                             certificate holds if none was."
+                .into(),
             Self::Explained { equal, expected, noticed } => format!(
                 "{} If {} of the rows or more had been used in training, it would have been noticed; \
                  fewer cannot be told from chance.\n",

@@ -43,6 +43,8 @@ pub enum HeldOut {
     /// The run itself set them apart.
     #[default]
     ByRecord,
+    /// Whoever gives them says so: of a predictor that was trained elsewhere there is no record.
+    Stated,
     /// No row equals one of the training in what the model and its requirements use.
     NoOverlap,
     /// Some do, no more than chance explains.

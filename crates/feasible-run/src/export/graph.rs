@@ -4,12 +4,14 @@
 //! compute. Nodes are added after what they read, so that their order is one in which they can be computed. Field numbers
 //! are those of `onnx.proto3`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::protobuf::Message;
 
 /// The version of the file format that goes with operator sets 19 and 20.
 const IR_VERSION: i64 = 9;
+/// Bytes up to which equal constants are one.
+const SMALL: usize = 64;
 
 /// What the elements of a tensor are; the number is ONNX's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,8 +182,12 @@ impl Value {
 #[derive(Debug)]
 pub(super) struct Graph {
     taken: BTreeSet<String>,
+    /// The number to try next after a name, so that many of one name do not take their square in time.
+    next: BTreeMap<String, usize>,
     nodes: Vec<Message>,
     constants: Vec<(Constant, Value)>,
+    /// Small constants, by their bytes.
+    known: BTreeMap<Vec<u8>, Value>,
     inputs: Vec<Message>,
     outputs: Vec<Message>,
     /// Bytes of all constants, about.
@@ -193,9 +199,11 @@ impl Graph {
     /// An empty graph in which these names, of inputs, are not given to anything else.
     pub(super) fn new(inputs: impl IntoIterator<Item = String>) -> Self {
         let (nodes, constants, outputs) = (Vec::new(), Vec::new(), Vec::new());
+        let (next, known) = (BTreeMap::new(), BTreeMap::new());
         let taken = inputs.into_iter().collect();
         // The first set in which text can be compared.
-        Self { taken, nodes, constants, inputs: Vec::new(), outputs, size: 0, opset: 19 }
+        let (inputs, size, opset) = (Vec::new(), 0, 19);
+        Self { taken, next, nodes, constants, known, inputs, outputs, size, opset }
     }
 
     /// The version of the operators that it needs.
@@ -215,9 +223,12 @@ impl Graph {
 
     /// A name that nothing else has: this one, or with a number after it.
     fn name(&mut self, like: &str) -> String {
-        let numbered = (2_usize..).map(|n| format!("{like}_{n}"));
-        let mut names = std::iter::once(like.to_string()).chain(numbered);
-        let name = names.find(|name| !self.taken.contains(name)).unwrap_or_default();
+        let mut name = like.to_string();
+        let number = self.next.entry(name.clone()).or_insert(2);
+        while self.taken.contains(&name) {
+            name = format!("{like}_{number}");
+            *number += 1;
+        }
         self.taken.insert(name.clone());
         name
     }
@@ -230,12 +241,16 @@ impl Graph {
 
     /// A constant; equal small ones are one.
     pub(super) fn constant(&mut self, constant: Constant) -> Value {
-        let known =
-            self.constants.iter().find(|(known, _)| constant.size() <= 64 && *known == constant);
-        if let Some((_, value)) = known {
+        if constant.size() > SMALL {
+            return self.named("constant", constant);
+        }
+        let bytes = constant.tensor("").into_bytes();
+        if let Some(value) = self.known.get(&bytes) {
             return value.clone();
         }
-        self.named("constant", constant)
+        let value = self.named("constant", constant);
+        self.known.insert(bytes, value.clone());
+        value
     }
 
     /// A constant with a name of its own.
@@ -379,4 +394,25 @@ fn value_info(name: &str, element: Element, dims: &[Dim]) -> Message {
     value.text(1, name);
     value.message(2, &kind);
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_given_once_and_equal_constants_are_one() {
+        let mut graph = Graph::new(["label", "add", "add_3"].map(String::from));
+        let x = graph.input("add", Element::Double, &[Dim::Rows, Dim::Size(1)]);
+        let constant = graph.constant(Constant::double(1.5));
+        assert_eq!(graph.constant(Constant::double(1.5)), constant);
+        assert_ne!(graph.constant(Constant::float(1.5)), constant);
+        assert_ne!(graph.constant(Constant::doubles(vec![1.5])), constant);
+        let nan = graph.constant(Constant::float(f32::NAN));
+        assert_eq!(graph.constant(Constant::float(f32::NAN)), nan);
+        let sum = graph.op("Add", &[&x, &constant]);
+        assert_eq!(sum.name(), "add_2");
+        assert_eq!(graph.op("Add", &[&sum, &constant]).name(), "add_4");
+        assert_eq!(graph.output("label", &sum, Element::Double, &[Dim::Rows]), "label_2");
+    }
 }
