@@ -193,7 +193,7 @@ class FeasibleEstimator(BaseEstimator):  # type: ignore[misc]
         if lacking:
             raise FeasibleError(f"X lacks the column{'s' if len(lacking) > 1 else ''} {', '.join(map(repr, lacking))}")
 
-    def _beside(self, table: Table, names: list[str], rows: int, sensitive: Any) -> list[str]:
+    def _beside(self, table: Table, X: Any, names: list[str], rows: int, sensitive: Any) -> list[str]:
         """Adds columns that requirements speak of and that are no inputs; gives their names."""
         if sensitive is None:
             return []
@@ -213,6 +213,9 @@ class FeasibleEstimator(BaseEstimator):  # type: ignore[misc]
             array = array[:, None] if array.ndim == 1 else array
             columns = {f"sensitive_feature_{at}": array[:, at] for at in range(array.shape[1])}
         # A column that X has is the same one, and an input as it was.
+        for name in columns.keys() & set(names):
+            if is_pandas(X) and name in X and not _same(X[name], columns[name]):
+                raise FeasibleError(f"sensitive_features['{name}'] differs from the column '{name}' of X: rename it")
         apart = {name: values for name, values in columns.items() if name not in names}
         for name, values in apart.items():
             add_column(table, name, values, rows, f"sensitive_features['{name}']")
@@ -244,7 +247,7 @@ class FeasibleEstimator(BaseEstimator):  # type: ignore[misc]
             raise FeasibleError("X has one sample (n_samples=1), and nothing can be learned from it: give more rows")
         target = target if isinstance(target, str) and target not in names else _free("target", names)
         self._add_target(table, target, y, rows, fitted=False)
-        apart = self._beside(table, [*names, target], rows, sensitive_features)
+        apart = self._beside(table, X, [*names, target], rows, sensitive_features)
         weight = None
         if weights is not None:
             weight = _free("sample_weight", [*names, *apart, target])
@@ -348,7 +351,7 @@ class FeasibleEstimator(BaseEstimator):  # type: ignore[misc]
         table, rows, names, _ = self._inputs(X, reset=False)
         target = self.run_.target
         self._add_target(table, target, y, rows, fitted=True)
-        apart = self._beside(table, [*names, target], rows, sensitive_features)
+        apart = self._beside(table, X, [*names, target], rows, sensitive_features)
         weight = self.run_.weight if weighed else None
         if weight is not None and weight not in [*names, *apart]:
             table.add_numbers([weight], [np.ones(rows)])
@@ -425,3 +428,9 @@ def _take_all(values: Any, rows: np.ndarray) -> Any:
     if isinstance(values, Mapping):
         return {name: _take(column, rows) for name, column in values.items()}
     return _take(values, rows)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two columns have the same cells, whatever they are kept as."""
+    a, b = np.asarray(a, dtype=object), np.asarray(b, dtype=object)
+    return a.shape == b.shape and bool((a.astype(str) == b.astype(str)).all())

@@ -207,7 +207,7 @@ class FeasibleClassifier(ClassifierMixin, FeasibleEstimator):  # type: ignore[mi
 
     def _asked(self, X: Any, sensitive_features: Any) -> Table:
         table, rows, names, _ = self._inputs(X, reset=False)
-        self._beside(table, names, rows, sensitive_features)
+        self._beside(table, X, names, rows, sensitive_features)
         by = self.run_.decided_by
         if by is not None and by not in table.names:
             raise FeasibleError(f"thresholds depend on '{by}': give sensitive_features with that column")

@@ -137,6 +137,9 @@ def test_sensitive_features_are_spoken_of_and_not_seen(train: Rows, test: Rows) 
     with pytest.raises(feasible.FeasibleError, match="requirements speak of 'sex'"):
         one.certify(test[0][inputs], test[1])
     one.certify(test[0][inputs], test[1], sensitive_features=test[0]["sex"])
+    clone(one).fit(X, y, sensitive_features=X["sex"])
+    with pytest.raises(feasible.FeasibleError, match=r"sensitive_features\['sex'\] differs from the column 'sex' of X"):
+        one.fit(X, y, sensitive_features=X["sex"].iloc[::-1])
     with pytest.raises(feasible.FeasibleError, match=r"sensitive_features\['sex'\]: 3 values, but X has 1500 rows"):
         one.fit(X[inputs], y, sensitive_features=X["sex"][:3])
 

@@ -7,7 +7,8 @@ use feasible_run::{
 
 fn plan(epochs: u64) -> Plan {
     let overrides = [format!("training.epochs={epochs}")];
-    Plan::check(&ProblemSource::open("adult").unwrap().with_overrides(&overrides)).unwrap()
+    let source = ProblemSource::open("adult").expect("an embedded problem");
+    Plan::check(&source.with_overrides(&overrides)).expect("a plan")
 }
 
 #[test]
