@@ -102,11 +102,12 @@ impl GivenOutputs {
         // Not asked for: what is not among the given outputs would be no number.
         let theta = vec![f32::NAN; plan.model().parameter_count()];
         let subject = Subject {
-            loss: plan.settings().objective.losses().0,
+            loss: plan.train().objective().loss().clone(),
             clauses: plan.clauses(),
             changes: plan.changes(),
             tolerance: 0.0,
             classes: data.target.classes(),
+            coordinates: data.target.coordinates(),
             multipliers: None,
             model: plan.model(),
             theta: &theta,
