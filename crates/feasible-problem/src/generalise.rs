@@ -43,10 +43,6 @@ const FEWEST: f64 = 10.0;
 pub(crate) struct Allowance {
     /// By how much the limit is stricter on validation rows.
     pub(crate) on_validation: f64,
-    /// The same before it is capped: what chance may move.
-    pub(crate) needed: f64,
-    /// What the limit allows: itself, or 1 minus it.
-    pub(crate) allowed: f64,
     /// The largest margin that is learned from them.
     pub(crate) most_learned: f64,
     /// Whether they are too few to judge it at all.
@@ -101,7 +97,7 @@ pub(crate) fn allowance(requirement: &Requirement, class: Option<u32>, of: Sampl
     };
     let is_chance = rows(0) < FEWEST || (terms.len() > 1 && needed > 2.0 * allowed);
     let most_learned = (LEARNED * (allowed - needed)).max(LEARNED * allowed / each);
-    Allowance { on_validation, needed, allowed, most_learned, is_chance }
+    Allowance { on_validation, most_learned, is_chance }
 }
 
 #[cfg(test)]

@@ -24,9 +24,6 @@ use crate::sampled_table::SampledTable;
 use crate::settings::{LearnerSettings, TrainingSettings};
 use crate::spec::{DecisionSpec, Margins, RequirementKind, Spec};
 
-/// The share of what a limit allows that may be left to chance. More than for what is trained: a threshold that meets a stricter limit exists.
-const MOST: f64 = 0.7;
-
 /// Leaves the rate of a problem to the threshold, if it is the one requirement on decisions.
 ///
 /// # Errors
@@ -82,7 +79,7 @@ pub(crate) fn leave(
     if allowed.is_chance {
         return Ok(());
     }
-    clause.by_threshold = Some(allowed.needed.min(MOST * allowed.allowed));
+    clause.by_threshold = Some(allowed.on_validation);
     spec.decision.get_or_insert_default();
     Ok(())
 }
