@@ -8,7 +8,7 @@
 //! separates when the rate is the only requirement on decisions: θ is as without it, and a t that meets it always exists. At t = 1/2 instead, the
 //! multiplier of the rate can only make all probabilities wrong by as much as the rate asks for, and on a table whose classes overlap the best
 //! such model is hardly better than a constant. So one rate of one group of rows is left to the threshold, which is chosen on
-//! the validation rows, stricter by what [chance](crate::generalise) may add on the rows to come. Differences between
+//! the validation rows, stricter by what chance may add (`generalise.rs`) on the rows to come. Differences between
 //! groups, several rates, and precisions are trained.
 
 use feasible::Loss;

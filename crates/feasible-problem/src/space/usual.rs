@@ -25,7 +25,7 @@ use crate::spec::{ModelKind, Recipe};
 const SMALLEST_BATCH: usize = 8;
 
 impl Space {
-    /// The usual space of a plan. See the [module](self).
+    /// The usual space of a plan.
     pub fn usual(plan: &Plan) -> Self {
         let (spec, settings, rows) = (plan.spec(), plan.settings(), plan.data().train.len());
         let mut keys: Vec<(String, Values)> = Vec::new();

@@ -1,4 +1,4 @@
-//! A search for model and training settings under the requirements, by successive halving ([`halving`]).
+//! A search for model and training settings under the requirements, by successive halving (`halving.rs`).
 //!
 //! Every trial is the training of the problem with other settings; the first has those of the file. Trials are compared by the best
 //! iterate on the validation rows, by the rules that a training itself keeps it by ([`feasible::learner::Merit`]): feasible before

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::halving;
 use crate::metrics::EpochMetrics;
 
-/// `tune.json`. See the [module](self).
+/// `tune.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Search {
     /// The version of this program.
