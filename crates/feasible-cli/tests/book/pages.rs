@@ -76,8 +76,10 @@ fn run_pages(pages: &[String], slow: bool) -> usize {
                 scratch.write(name, &code);
             } else if language == "sh" {
                 let left_out = mark.starts_with("not run: ") || (mark == "slow" && !slow);
-                printed = (!left_out).then(|| run(&scratch, page, &code));
-                commands += usize::from(!left_out);
+                if !left_out {
+                    printed = Some(run(&scratch, page, &code));
+                    commands += 1;
+                }
             } else if language == "text"
                 && let Some(printed) = printed.take()
             {
