@@ -1,4 +1,4 @@
-//! What the README and the chapter on the program show can be done as it is shown.
+//! What the README and the chapter on the program show can be done as it is shown. (`book` runs the other pages.)
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 mod support;
@@ -29,27 +29,6 @@ fn the_quick_start_runs() {
         scratch.expect(0, &words[1..]);
     }
     assert_eq!(scratch.read("predictions.csv").lines().count(), 16_282);
-}
-
-/// Numbers become #: their last digits are the processor's.
-fn shape(text: &str) -> Vec<String> {
-    let word = |word: &str| match word.parse::<f64>() {
-        Ok(_) => "#".to_string(),
-        Err(_) => word.to_string(),
-    };
-    let line = |line: &str| line.split_whitespace().map(word).collect::<Vec<_>>().join(" ");
-    text.lines().map(line).filter(|line| !line.is_empty()).collect()
-}
-
-#[test]
-fn the_first_command_of_the_readme_prints_what_the_readme_says() {
-    let scratch = Scratch::new();
-    let commands = &blocks_of("README.md", "sh")[0];
-    let first = commands.lines().next().unwrap().split('#').next().unwrap();
-    let arguments = first.strip_prefix("cargo run --release -- ").unwrap();
-    let words: Vec<&str> = arguments.split_whitespace().collect();
-    let printed = scratch.expect(0, &words).out;
-    assert_eq!(shape(&printed), shape(&blocks_of("README.md", "text")[0]));
 }
 
 #[test]
