@@ -131,13 +131,14 @@ impl Plan {
             let of = |r: &RequirementSpec| (r.filter.clone(), r.against.clone(), r.groups.clone());
             spec.requirements.iter().map(of).collect()
         };
+        let per = |spec: &Spec| spec.decision.as_ref().and_then(|decision| decision.per.clone());
         (spec.data == *self.given || spec.data == self.spec.data)
             && reserve(&spec.certify) == reserve(&self.spec.certify)
             && recipe::takes_validation(&spec.training)
                 == recipe::takes_validation(&self.spec.training)
             && spec.objective.class_weights == self.spec.objective.class_weights
             && (self.data.table.taken().is_empty()
-                || columns(spec) == columns(&self.spec) && spec.decision == self.spec.decision)
+                || columns(spec) == columns(&self.spec) && per(spec) == per(&self.spec))
     }
 
     fn build(source: &ProblemSource, known: Option<&Self>) -> Result<Self> {
