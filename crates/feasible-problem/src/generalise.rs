@@ -72,8 +72,9 @@ pub(crate) fn allowance(requirement: &Requirement, class: Option<u32>, of: Sampl
     let rows = |at: usize| terms[at].population().len().max(1) as f64;
     let is_rate = !terms[0].measure().is_differentiable();
     let bound = terms[0].measure().properties(of.width).bound;
+    // A difference that must be at least −c has no more room than one that must be at most c.
     let allowed = match (requirement.sense(), bound) {
-        (Sense::AtLeast, Some(bound)) => (bound - limit).abs(),
+        (Sense::AtLeast, Some(bound)) if terms.len() == 1 => (bound - limit).abs(),
         _ => limit.abs(),
     };
     let variance = match (is_rate, terms.len()) {
@@ -137,5 +138,18 @@ mod tests {
         assert!(among.on_validation < 0.0007 && among.most_learned < 0.0011, "{among:?}");
         let each = Requirement::pointwise("each", &everyone(3), Loss::CrossEntropy).at_most(0.1);
         assert_eq!(allowance(&each, None, ONE), Allowance::default());
+    }
+
+    #[test]
+    fn a_difference_is_asked_for_by_as_much_from_below_as_from_above() {
+        let rate = |name: &str| {
+            Requirement::average(name, &everyone(300), Loss::Probability { class: 1 })
+                .measured_by(Loss::Selected { class: 1 })
+                .minus(&everyone(700))
+        };
+        let above = allowance(&rate("not above").at_most(0.05), None, ONE);
+        let below = allowance(&rate("not below").at_least(-0.05), None, ONE);
+        assert_eq!(above, below);
+        assert!(above.on_validation < 0.05 && above.most_learned < 0.05, "{above:?}");
     }
 }
