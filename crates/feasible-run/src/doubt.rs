@@ -114,10 +114,20 @@ impl Sample {
         })
     }
 
-    /// By how many standard errors it is worse than another sample.
+    /// By how many standard errors it is worse than another sample; counts have that of a common rate.
     fn worse_than(self, other: Self) -> f64 {
         let apart = self.violation - other.violation;
-        if apart <= 0.0 { 0.0 } else { apart / self.error.hypot(other.error) }
+        if apart <= 0.0 {
+            return 0.0;
+        }
+        let error = match self.with(other).count {
+            Some((both, _)) => {
+                let each = both.rate() * (1.0 - both.rate());
+                (each * (1.0 / self.rows + 1.0 / other.rows)).sqrt()
+            }
+            None => self.error.hypot(other.error),
+        };
+        apart / error
     }
 }
 
@@ -367,8 +377,10 @@ mod tests {
     #[test]
     fn training_rows_stand_by_validation_rows_that_are_no_worse() {
         assert_eq!(of((0.9, 400), (0.9, 40)), None);
-        // Worse by more than a standard error: what is fitted to does not count.
+        // Worse by more than a standard error: what is fitted to does not count. One row more of 245 is that much.
         assert!(of((0.97, 400), (0.85, 40)).is_some());
+        let (few, many) = (Sample::counted(1, 245, 0.01), Sample::counted(1, 980, 0.01));
+        assert!(few.unwrap().worse_than(many.unwrap()) > APART);
         // Enough rows by themselves, however well the others are fitted.
         assert_eq!(of((1.0, 4000), (0.85, 400)), None);
     }

@@ -194,6 +194,7 @@ pub(crate) fn choose(
             .filter_map(|(name, cut)| Some((name.clone()?, probability(*cut))))
             .collect(),
     });
+    let left = answers.subject.clauses.iter().find(|clause| clause.by_threshold.is_some());
     Decision {
         maximise: spec.maximise,
         threshold: probability(common),
@@ -202,6 +203,7 @@ pub(crate) fn choose(
         reached: merit.measure,
         at_half: walk.merit(&walk.at(&vec![0.0; count])).measure,
         met: merit.violation <= ROUNDING,
+        left: left.map(|clause| clause.name.clone()),
     }
 }
 
