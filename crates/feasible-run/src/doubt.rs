@@ -363,7 +363,7 @@ mod tests {
         let doubt = of((0.83, 100), (0.8361, 61)).unwrap();
         assert_eq!(
             doubt.text,
-            "'older' is met on its 61 validation rows (0.8361, limit ≥ 0.8), too few to expect it on new ones: about 520 \
+            "'older' is met on its 61 validation rows (0.8361, limit ≥ 0.8), too few to expect it on new ones: about 370 \
              would do."
         );
         let needed = doubt.rows_needed.unwrap();
