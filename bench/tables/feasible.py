@@ -79,8 +79,8 @@ def fitted(
 
 
 def said(summary: dict) -> dict:
-    """How training ended, and the least that its certificate says of a requirement."""
-    facts = {"outcome": summary["outcome"]["ended"], "epochs": summary["epochs"]}
+    """How training ended, whether it was told that a requirement may not hold on new rows, and the least that its certificate says of one."""
+    facts = {"outcome": summary["outcome"]["ended"], "epochs": summary["epochs"], "told": bool(summary.get("doubts"))}
     claims = summary.get("certificate", {}).get("certificate", {}).get("findings", [])
     order = ["VIOLATED", "OPEN", "MET", "CERTIFIED"]
     if claims:

@@ -14,6 +14,8 @@ from lines import BENCH, RESULTS
 from requirements import REQUIREMENTS
 from results import NAMES, UNCONSTRAINED, Cell, Results, behind, common, measures, number
 
+TOLD = """Told: `fit` doubted, going by training and validation rows, that the requirement holds on new rows (`doubts` of `summary.json`). Held, missed: on the test
+rows, of which it had seen none by then. A silent miss is one that was not told; in brackets its share of all runs."""
 GOAL = ("linear", "mlp")  # the peers that the default is meant to be as good as
 FEASIBLE = {"feasible"}  # and the names of --also
 BEGIN, END = "<!-- results -->", "<!-- end of results -->"
@@ -70,6 +72,32 @@ def losses(results: Results, us: str) -> str:
 
 def share(values: list[float]) -> str:
     return f"{sum(values):.0f} of {len(values)} ({np.mean(values):.0%})" if values else ""
+
+
+def told(results: Results, us: str, showable: dict) -> str:
+    """How often it was told, before a test row was looked at, that a requirement may not hold on new rows, and whether that was right."""
+    body, sums = [], {}
+    for shown, where in ((True, "a sample as large as the test rows can show it"), (False, "it cannot")):
+        for name in REQUIREMENTS:
+            lines = []
+            for table in results.tables:
+                cell = results.cells(table["name"], name).get(us)
+                if cell and bool(showable.get(table["name"], {}).get(name)) == shown:
+                    held = cell.numbers("held")
+                    lines += [(held[s], line["told"]) for s, line in cell.lines.items() if s in held and "told" in line]
+            if lines:
+                body.append([name, where, *counts(lines)])
+                sums.setdefault(where, []).extend(lines)
+    body += [["all", where, *counts(lines)] for where, lines in sums.items()]
+    header = ["requirement", "where", "runs", "held", "held, not told", "held, told", "missed, told", "missed, not told (silent)"]
+    return markdown(header, body) if body else ""
+
+
+def counts(lines: list[tuple[float, bool]]) -> list[str]:
+    """Runs, those that held, and the four ways in which that and being told go together."""
+    cases = [sum(bool(held) == h and said == t for held, said in lines) for h, t in ((True, False), (True, True), (False, True), (False, False))]
+    silent = f"{cases[3]} ({cases[3] / len(lines):.1%})"
+    return [str(len(lines)), f"{sum(held for held, _ in lines):.0f}", *map(str, cases[:3]), silent]
 
 
 def requirements(results: Results, us: str, showable: dict) -> str:
@@ -186,6 +214,8 @@ def extent(results: Results, us: str) -> str:
 
 def summary(results: Results, us: str, showable: dict) -> str:
     parts = [extent(results, us), "### Where it loses", losses(results, us), "### Requirements", requirements(results, us, showable), verdicts(results, us)]
+    if warned := told(results, us, showable):
+        parts += ["### What was told beforehand", TOLD, warned]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 

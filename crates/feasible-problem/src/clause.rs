@@ -22,6 +22,7 @@ use crate::sampled_table::SampledTable;
 use crate::spec::{
     Counterfactuals, EvaluationAttackSpec, ProblemSource, Rate, RequirementKind, RequirementSpec,
 };
+use crate::threshold::ThresholdRoom;
 
 /// A requirement, checked but for the samples it speaks of.
 #[derive(Clone, Debug)]
@@ -66,9 +67,8 @@ pub struct Clause {
     pub margin: f64,
     /// How much stricter it must be met in training so that a reserve will certify it.
     pub room: f64,
-    /// Left to the threshold of the decisions, not trained: by how much stricter it must be on the validation rows that choose
-    /// it.
-    pub by_threshold: Option<f64>,
+    /// Left to the threshold of the decisions, not trained: by how much stricter it must be on the rows that choose it.
+    pub by_threshold: Option<ThresholdRoom>,
     /// Whether it is as it is trained: a precision is then weighed so that its violations are of about the size of
     /// those of the ratio.
     pub trained: bool,

@@ -8,37 +8,26 @@
 //! # Ok::<(), feasible_problem::Error>(())
 //! ```
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
+mod build;
+
 use std::sync::Arc;
 
 use feasible::certificate::Design;
-use feasible::{Learner, Loss, Model, Problem, Samples, Targets};
-use feasible_data::{Change, Encoder, Table, TargetEncoder, UnknownCategories};
+use feasible::{Learner, Model, Problem};
+use feasible_data::{Change, Table};
 
-use crate::blame::{at_clause, at_core};
-use crate::clause::{Clause, changes, expand};
-use crate::combination;
+use crate::clause::Clause;
 use crate::conditioning;
-use crate::data::{Data, DataDraft};
-use crate::error::{Error, Result};
-use crate::generalise::{Allowance, Sample, allowance};
+use crate::data::Data;
+use crate::error::Result;
 use crate::held_out::rows::Taken;
-use crate::loss::LossName;
 use crate::memory;
-use crate::network::{Network, output_width};
-use crate::rate::Among;
-use crate::recipe::{self, Circumstances};
-use crate::room::leave_room;
-use crate::sampled_table::SampledTable;
-use crate::settings::{DualSettings, LearnerSettings, Settings};
-use crate::space::Space;
+use crate::network::Network;
+use crate::recipe;
+use crate::settings::{DualSettings, Settings};
 use crate::spec::{
-    CertifySpec, DataSpec, Keep, LearnerName, Margins, ModelKind, ProblemSource, RequirementSpec,
-    Spec, effect,
+    CertifySpec, DataSpec, LearnerName, Margins, ProblemSource, RequirementSpec, Spec,
 };
-use crate::threshold;
-use crate::units::OutputUnits;
 
 /// A checked plan. See the [module](self).
 #[derive(Clone, Debug)]
@@ -60,29 +49,6 @@ pub struct Plan {
     most_learned: Vec<f64>,
     /// Taken before columns of a large table are freed.
     pub(crate) taken: Option<Arc<Taken>>,
-}
-
-/// Data on their way, or those of another plan.
-enum Loaded<'a> {
-    Now(Box<DataDraft>),
-    Before(&'a Plan),
-}
-
-impl Loaded<'_> {
-    /// The targets of the training rows.
-    fn targets(&self) -> Result<Targets> {
-        Ok(match self {
-            Self::Now(draft) => draft.target.transform(&draft.table, &draft.split.train)?,
-            Self::Before(plan) => plan.data.train.targets().clone(),
-        })
-    }
-
-    fn parts(&self) -> (&Table, &Encoder, &TargetEncoder) {
-        match self {
-            Self::Now(draft) => (&draft.table, &draft.encoder, &draft.target),
-            Self::Before(plan) => (&plan.data.table, &plan.data.encoder, &plan.data.target),
-        }
-    }
 }
 
 impl Plan {
@@ -131,270 +97,14 @@ impl Plan {
             let of = |r: &RequirementSpec| (r.filter.clone(), r.against.clone(), r.groups.clone());
             spec.requirements.iter().map(of).collect()
         };
+        let per = |spec: &Spec| spec.decision.as_ref().and_then(|decision| decision.per.clone());
         (spec.data == *self.given || spec.data == self.spec.data)
             && reserve(&spec.certify) == reserve(&self.spec.certify)
             && recipe::takes_validation(&spec.training)
                 == recipe::takes_validation(&self.spec.training)
             && spec.objective.class_weights == self.spec.objective.class_weights
             && (self.data.table.taken().is_empty()
-                || columns(spec) == columns(&self.spec) && spec.decision == self.spec.decision)
-    }
-
-    fn build(source: &ProblemSource, known: Option<&Self>) -> Result<Self> {
-        // What is available is asked before the tables take some of it.
-        let _ = memory::limit();
-        let mut spec = source.parse(&[])?;
-        effect::check(source, &mut spec)?;
-        if let Some(tune) = &spec.tune {
-            Space::check(source, tune)?;
-        }
-        spec.model.fill();
-        let circumstances = Circumstances::of(&spec);
-        let images = circumstances.images;
-        if let Some(certify) = &mut spec.certify {
-            certify.check(source)?;
-            *certify = certify.filled();
-        }
-        spec.fill_piecewise();
-        let given = Arc::new(spec.data.clone());
-        let loaded = match known.filter(|plan| plan.shares(&spec)) {
-            Some(plan) => {
-                spec.data = plan.spec.data.clone();
-                Loaded::Before(plan)
-            }
-            None => {
-                let takes = recipe::takes_validation(&spec.training);
-                let draft = DataDraft::load(source, &mut spec.data, spec.certify.as_ref(), takes)?;
-                Loaded::Now(Box::new(draft))
-            }
-        };
-        let targets = loaded.targets()?;
-        // What is wrong with a loss is said where it is used.
-        let size_of = |loss: LossName, of: Option<&str>| {
-            let losses = loss.losses_of(loaded.parts().2, of);
-            losses.map_or(1.0, |(loss, _)| conditioning::size(&loss, &targets))
-        };
-        let loss = objective_loss(&mut spec, loaded.parts().2);
-        let (objective, _) = objective_of(source, "objective.loss", loss, loaded.parts().2)?;
-        let objective_size = size_of(loss, None);
-        for requirement in &mut spec.requirements {
-            let of = requirement.of.clone();
-            let size = |loss| size_of(loss, of.as_deref());
-            let unit = requirement.loss.map_or(1.0, |loss| objective_size / size(loss));
-            recipe::fill_requirement(&spec.training, images, requirement, unit);
-        }
-        let rows = targets.len();
-        let training = recipe::settings(&spec.training, Circumstances { rows, ..circumstances });
-        spec.training = recipe::fill(&spec.training, &training, images);
-        let (table, encoder, target) = loaded.parts();
-        let expanded = expand(source, &spec.requirements, table, encoder)?;
-        let mut clauses = Vec::new();
-        for (from, requirement) in &expanded {
-            let attack = spec.evaluation.attack.clone().unwrap_or_default();
-            clauses.extend(Clause::of(source, *from, requirement, encoder, target, &attack)?);
-        }
-        let (data, taken) = match loaded {
-            Loaded::Before(plan) => (plan.data.clone(), plan.taken.clone()),
-            Loaded::Now(draft) => {
-                let mut spoken: BTreeSet<String> =
-                    clauses.iter().flat_map(Clause::columns).map(String::from).collect();
-                let taken = draft.large.then(|| Arc::new(Taken::of(&draft, &spec, &spoken)));
-                spoken.extend(spec.certify.iter().filter_map(|certify| certify.unit.clone()));
-                spoken.extend(spec.decision.iter().filter_map(|decision| decision.per.clone()));
-                let class_weights = spec.objective.class_weights.as_ref();
-                (Arc::new(draft.encode(source, &spoken, class_weights)?), taken)
-            }
-        };
-        for clause in &mut clauses {
-            let own = spec.requirements[clause.from].start;
-            clause.size = conditioning::size(&clause.loss, &targets);
-            clause.start = own.unwrap_or(training.start * objective_size / clause.size);
-        }
-        combination::check_counts(source, &spec, loss, &data)?;
-        if spec.objective.measured_by.is_some()
-            && (data.validation.is_none() || spec.training.keep != Some(Keep::Best))
-        {
-            let message = "has no effect: it chooses the best iterate on validation rows, and there are no \
-                           such rows or training.keep is \"last\". Remove it";
-            return Err(source.at("objective.measured_by", message));
-        }
-        if spec.evaluation.counterfactual.is_some() && data.target.classes().is_none() {
-            let message =
-                "has no effect: a flip rate is of classes, and a number is predicted. Remove it";
-            return Err(source.at("evaluation.counterfactual", message));
-        }
-        let weight_decay = match (spec.objective.weight_decay, training.learner) {
-            (Some(given), _) => given,
-            (None, LearnerSettings::Exact(_)) => 0.0,
-            (None, LearnerSettings::FirstOrder(_)) => {
-                let (recipe, kind) = (spec.training.recipe, spec.model.kind);
-                recipe::weight_decay(recipe, kind, images, rows, objective_size)
-            }
-        };
-        spec.objective.weight_decay = Some(weight_decay);
-        let outputs = output_width(&data.target, loss);
-        let inputs = data.train.inputs();
-        let shape = spec.model.settings(inputs.width());
-        let model =
-            Network::new(&shape, inputs, data.image_shape(), outputs).map_err(
-                |error| match error {
-                    Error::Unfit { what, reason } => source.at(&what, reason),
-                    other => source.at("model", other.to_string()),
-                },
-            )?;
-        // The log of an expectation has units of its own.
-        let units =
-            OutputUnits::of(&targets).filter(|_| loss.is_of_numbers() && loss != LossName::Poisson);
-        let units = match training.learner {
-            LearnerSettings::FirstOrder(_) => units,
-            // The exact learner finds coordinates by itself; but the parameters of several numbers share one decay.
-            LearnerSettings::Exact(_) => {
-                units.filter(|_| outputs > 1).map(OutputUnits::without_offsets)
-            }
-        };
-        let model = model.in_units(units).map_err(|e| placed_at_target(source, e))?;
-        fits(source, &spec, &memory::estimate(&data, &model, &training, &[], 1))?;
-        if let (Some(certify), Some(reserve)) = (&spec.certify, &data.reserve) {
-            leave_room(source, certify, &data, reserve, &model, &mut clauses)?;
-        }
-        let augmentation = spec.data.augment.zip(data.image_shape());
-        // Rows that are looked at later, for each that there is for validation.
-        let held = data.validation.as_ref().map_or(0, |samples| samples.len());
-        let later = data.test.as_ref().map_or(held, |samples| samples.len());
-        let by_itself = recipe::takes_validation(&spec.training);
-        let positives = match &targets {
-            Targets::Classes(classes) => {
-                classes.iter().filter(|&&class| class == 1).count() as f64 / rows.max(1) as f64
-            }
-            _ => 0.5,
-        };
-        let sample = Sample {
-            ahead: later as f64 / held.max(1) as f64,
-            positives,
-            requirements: clauses.len(),
-            width: model.output_width(),
-        };
-        threshold::leave(&mut spec, &training, &data, &mut clauses, sample)
-            .map_err(|error| at_clause(source, error))?;
-        let most_learned = RefCell::new(vec![0.0; clauses.len()]);
-        let sampled_training = || {
-            let (rows, unknown) = (&data.split.train, UnknownCategories::Reject);
-            SampledTable::new(&data.table, rows, &data.train, &data.encoder, unknown)
-        };
-        let build = |samples: &Arc<Samples>, rows: &[u32], part: &str| {
-            let mut sampled = SampledTable::new(
-                &data.table,
-                rows,
-                samples,
-                &data.encoder,
-                UnknownCategories::Reject,
-            )
-            .augmented(augmentation.filter(|_| part == "training"));
-            let everyone = sampled.everyone();
-            let mut draft =
-                Problem::minimise(&everyone, objective.clone()).weight_decay(weight_decay);
-            // Where iterates are compared, by the loss that the file says.
-            let judged = spec.objective.measured_by.filter(|_| part == "validation");
-            if let Some(judged) = judged {
-                let key = "objective.measured_by";
-                let (loss, measure) = objective_of(source, key, judged, &data.target)?;
-                draft = draft.measured_by(measure.unwrap_or(loss));
-            }
-            let objective = draft.clone();
-            let mut lists = 0_u64;
-            for (at, clause) in clauses.iter().enumerate() {
-                let mut tightened = clause.tightened();
-                let mut requirement =
-                    tightened.on(&mut sampled).map_err(|e| at_clause(source, e))?;
-                if part == "validation" && clause.by_threshold.is_none() {
-                    // Room for a certificate is room for rows to come.
-                    let ahead = if clause.room > 0.0 { 0.0 } else { sample.ahead };
-                    let of = Sample { ahead, ..sample };
-                    let judged = match (training.margins, &requirement) {
-                        (Margins::Learned, Some(stated)) => {
-                            let class = match clause.class {
-                                Some(Among::Class(class)) => Some(class),
-                                Some(Among::Others(_)) | None => None,
-                            };
-                            allowance(stated, class, of)
-                        }
-                        (_, found) => {
-                            let is_chance = found.is_none() && by_itself;
-                            Allowance { is_chance, ..Allowance::default() }
-                        }
-                    };
-                    let on = if judged.is_chance { &mut sampled_training() } else { &mut sampled };
-                    if !judged.is_chance {
-                        tightened.room = judged.on_validation;
-                        most_learned.borrow_mut()[at] = judged.most_learned;
-                    }
-                    let found = tightened.tightened().on(on);
-                    requirement = found.map_err(|e| at_clause(source, e))?;
-                }
-                let Some(requirement) = requirement else {
-                    let key = clause.empty_key(&sampled).map_err(|e| at_clause(source, e))?;
-                    let message = format!(
-                        "'{}' speaks of no {part} row: check `{key}`, or the split",
-                        clause.name
-                    );
-                    return Err(source.at(&format!("requirement[{}].{key}", clause.from), message));
-                };
-                lists =
-                    lists.saturating_add(memory::of_requirement(clause, &requirement, rows.len()));
-                if let Some(message) = memory::too_much(lists) {
-                    return Err(source.at(&format!("requirement[{}]", clause.from), message));
-                }
-                draft = draft.subject_to(requirement);
-            }
-            let checked = draft.check().and_then(|problem| {
-                problem.check_model(&model)?;
-                Ok(problem)
-            });
-            checked
-                .map_err(|error| at_core(source, &clauses, &mut sampled, &objective, &model, error))
-        };
-        let train = build(&data.train, &data.split.train, "training")?;
-        let validation = match &data.validation {
-            Some(samples) => Some(build(samples, &data.split.validation, "validation")?),
-            None => None,
-        };
-        if let Some(test) = &data.test {
-            // Checked now so that a misspelt category does not come to light after the training.
-            let mut sampled = SampledTable::new(
-                &data.table,
-                &data.split.test,
-                test,
-                &data.encoder,
-                UnknownCategories::MatchNothing,
-            );
-            for clause in &clauses {
-                clause.on(&mut sampled).map_err(|error| at_clause(source, error))?;
-            }
-        }
-        let changes = reported(source, &spec, &data, &clauses)?;
-        combination::check_decision(source, &spec, &data, &clauses, &changes)?;
-        let name = source.name().to_string();
-        let settings = Settings { objective: loss, weight_decay, training };
-        let plan = Self {
-            name,
-            given,
-            spec,
-            settings,
-            data,
-            model,
-            clauses,
-            expanded,
-            changes,
-            train,
-            validation,
-            most_learned: most_learned.into_inner(),
-            taken,
-        };
-        let estimate = plan.estimate();
-        fits(source, &plan.spec, &estimate)?;
-        memory::probe(estimate.each, &plan.name)?;
-        plan.check_settings(source)?;
-        Ok(plan)
+                || columns(spec) == columns(&self.spec) && per(spec) == per(&self.spec))
     }
 
     /// What trainings of it take.
@@ -606,73 +316,4 @@ impl Plan {
 fn views(clauses: &[Clause]) -> usize {
     let changed = |clause: &&Clause| clause.change.is_some() || clause.adversary.is_some();
     clauses.iter().filter(changed).count()
-}
-
-/// Refuses what would take more memory than there may be, at the key that is the cause.
-fn fits(source: &ProblemSource, spec: &Spec, estimate: &memory::Estimate) -> Result<()> {
-    let Some(message) = memory::too_much(estimate.total(1)) else { return Ok(()) };
-    let key = if estimate.shared > estimate.each {
-        "data"
-    } else if estimate.multipliers > estimate.each / 2 {
-        "requirement"
-    } else {
-        match spec.model.kind {
-            // Values of a batch of images, rather than weights.
-            ModelKind::Cnn | ModelKind::Resnet18 if estimate.parameters < estimate.each / 2 => {
-                "training.batch_size"
-            }
-            ModelKind::Mlp => "model.hidden",
-            ModelKind::Kernel => "model.centres",
-            ModelKind::Resnet18 => "model.width",
-            ModelKind::Linear | ModelKind::Cnn => "model",
-        }
-    };
-    Err(source.at(key, message))
-}
-
-fn objective_loss(spec: &mut Spec, target: &TargetEncoder) -> LossName {
-    let usual = match target.classes() {
-        Some(_) => LossName::CrossEntropy,
-        None => LossName::Squared,
-    };
-    *spec.objective.loss.get_or_insert(usual)
-}
-
-/// A loss of the objective for a target, and the one it is measured by if that is another.
-fn objective_of(
-    source: &ProblemSource,
-    key: &str,
-    loss: LossName,
-    target: &TargetEncoder,
-) -> Result<(Loss, Option<Loss>)> {
-    loss.losses_of(target, None).map_err(|(_, message)| source.at(key, message))
-}
-
-/// An error about the units of the target.
-fn placed_at_target(source: &ProblemSource, error: Error) -> Error {
-    source.at("data.target", error.to_string())
-}
-
-/// The changes to report: those the file names, or those of requirements and of the data set.
-fn reported(
-    source: &ProblemSource,
-    spec: &Spec,
-    data: &Data,
-    clauses: &[Clause],
-) -> Result<Vec<Change>> {
-    if let Some(list) = &spec.evaluation.counterfactual {
-        return changes(&list.0, &data.encoder)
-            .map_err(|error| source.about("evaluation.counterfactual", error));
-    }
-    let mut all: Vec<Change> = Vec::new();
-    if let Some(set) = &data.set {
-        // A file that drops the columns of the set's own counterfactuals simply lacks them.
-        all.extend(changes(&set.counterfactuals, &data.encoder).unwrap_or_default());
-    }
-    for change in clauses.iter().filter_map(|clause| clause.change.as_ref()) {
-        if !all.contains(change) {
-            all.push(change.clone());
-        }
-    }
-    Ok(all)
 }

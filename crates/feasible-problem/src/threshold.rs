@@ -8,10 +8,13 @@
 //! separates when the rate is the only requirement on decisions: θ is as without it, and a t that meets it always exists. At t = 1/2 instead, the
 //! multiplier of the rate can only make all probabilities wrong by as much as the rate asks for, and on a table whose classes overlap the best
 //! such model is hardly better than a constant. So one rate of one group of rows is left to the threshold, which is chosen on
-//! the validation rows, stricter by what chance may add (`generalise.rs`) on the rows to come. Differences between
-//! groups, several rates, and precisions are trained.
+//! the validation rows, stricter by what chance may add (`generalise.rs`) on the rows to come. It must hold on the training rows as well, with
+//! the room that their number asks for: θ was fitted to them, so they look better than rows to come, and a threshold that is too loose even for them
+//! was chosen by a lucky draw of the few validation rows. Differences between groups, several rates, and precisions are trained.
 
-use feasible::Loss;
+use std::sync::Arc;
+
+use feasible::{Loss, Samples};
 use feasible_data::UnknownCategories;
 
 use crate::clause::Clause;
@@ -23,6 +26,15 @@ use crate::recipe;
 use crate::sampled_table::SampledTable;
 use crate::settings::{LearnerSettings, TrainingSettings};
 use crate::spec::{DecisionSpec, Margins, RequirementKind, Spec};
+
+/// By how much stricter than stated a rate must be where its threshold is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThresholdRoom {
+    /// On the validation rows.
+    pub validation: f64,
+    /// On the training rows.
+    pub training: f64,
+}
 
 /// Leaves the rate of a problem to the threshold, if it is the one requirement on decisions.
 ///
@@ -62,14 +74,12 @@ pub(crate) fn leave(
     if !plain {
         return Ok(());
     }
-    let mut sampled = SampledTable::new(
-        &data.table,
-        &data.split.validation,
-        validation,
-        &data.encoder,
-        UnknownCategories::Reject,
-    );
-    let Some(stated) = clause.on(&mut sampled)? else { return Ok(()) };
+    let on = |rows: &[u32], samples: &Arc<Samples>| {
+        let unknown = UnknownCategories::Reject;
+        let mut sampled = SampledTable::new(&data.table, rows, samples, &data.encoder, unknown);
+        clause.on(&mut sampled)
+    };
+    let Some(stated) = on(&data.split.validation, validation)? else { return Ok(()) };
     let class = match clause.class {
         Some(Among::Class(class)) => Some(class),
         Some(Among::Others(_)) | None => None,
@@ -79,7 +89,13 @@ pub(crate) fn leave(
     if allowed.is_chance {
         return Ok(());
     }
-    clause.by_threshold = Some(allowed.on_validation);
+    let ahead = ahead * validation.len() as f64 / data.train.len().max(1) as f64;
+    let training = match on(&data.split.train, &data.train)? {
+        Some(stated) => allowance(&stated, class, Sample { ahead, ..of }).on_validation,
+        None => 0.0,
+    };
+    let room = ThresholdRoom { validation: allowed.on_validation, training };
+    clause.by_threshold = Some(room);
     spec.decision.get_or_insert_default();
     Ok(())
 }

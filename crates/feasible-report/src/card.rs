@@ -75,6 +75,11 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
             let more = judged.requirements.len() - MOST;
             text += &format!("\n{more} more are in summary.json.\n");
         }
+        let doubts = summary.doubt_lines();
+        if !doubts.is_empty() {
+            text += "\nWhat not to expect on new rows:\n\n";
+            doubts.iter().for_each(|line| text += &format!("- {}\n", inline(line)));
+        }
         if !summary.advice.is_empty() {
             text += "\nWhat is not met, and what to try:\n\n";
             summary.advice.iter().for_each(|line| text += &format!("- {}\n", inline(line)));

@@ -4,6 +4,7 @@ use feasible::sensitivity::Prevalence;
 
 use crate::chart::{Axis, Bar, Bars, Chart, Scale, Series, histogram};
 use crate::hard::Who;
+use crate::layout::name;
 use crate::run::Run;
 
 /// A figure: what its file is called, and what is drawn.
@@ -109,7 +110,17 @@ pub fn training(run: &Run) -> Vec<Figure> {
         };
         let names: Vec<&str> = run.epochs[0].requirements.iter().map(|r| r.name.as_str()).collect();
         let prefix = common_prefix(&names);
+        let left = run.summary.decision.as_ref().and_then(|decision| decision.left.as_deref());
+        if let Some(left) = left {
+            violations = violations.note(&format!(
+                "'{}' is left to the threshold, which is chosen after training: until then it has no limit and is not shown.",
+                name(left)
+            ));
+        }
         for (r, coloured) in ranked(run) {
+            if left == Some(names[r]) {
+                continue;
+            }
             let name = &names[r][prefix..];
             let look = |series: Series| if coloured { series } else { series.muted() };
             violations =

@@ -84,6 +84,7 @@ pub(crate) fn render(
         decision => run.summary.decision.as_ref().map(|decision| bounded(&decision.to_text(), 2_000)),
         started => run.info.started_from.as_deref().map(name),
         part => part,
+        doubts => run.summary.doubt_lines().iter().map(|line| bounded(line, 600)).collect::<Vec<_>>(),
         advice => run.summary.advice.iter().map(|line| bounded(line, 600)).collect::<Vec<_>>(),
         confidence => format!("{} %", number(100.0 * options.confidence)),
         judged_on_train => part == "train",

@@ -30,7 +30,7 @@ struct TrialRow {
     epochs: String,
     objective: String,
     violation: String,
-    feasible: bool,
+    met: &'static str,
     fate: String,
     settings: String,
 }
@@ -69,7 +69,7 @@ fn lead(search: &Search) -> String {
     };
     format!(
         "{trials}, {kept}; trial 0 has the settings of the problem file and stays to the end. They were compared by \
-         their best epoch on the {} validation rows, feasible ones first, then by the objective, its mean over the epochs around the best one. No test row and no \
+         their best epoch on the {} validation rows, those that meet every requirement with room first, then by the objective, its mean over the epochs around the best one. No test row and no \
          row that is kept back for a certificate was looked at before the choice.",
         grouped(&search.design.validation_rows.to_string())
     )
@@ -77,12 +77,12 @@ fn lead(search: &Search) -> String {
 
 fn gain(search: &Search, n: usize, chosen: &TrialRecord) -> String {
     let last =
-        |trial: &TrialRecord| trial.last().and_then(|last| Some((last.objective?, last.feasible)));
-    let shown = |(objective, feasible): (f64, bool)| {
-        format!("{}{}", number(objective), if feasible { "" } else { ", not feasible" })
+        |trial: &TrialRecord| trial.last().and_then(|last| Some((last.objective?, last.with_room)));
+    let shown = |(objective, with_room): (f64, bool)| {
+        format!("{}{}", number(objective), if with_room { "" } else { ", room missed" })
     };
     match (n, last(chosen), search.trials.first().and_then(last)) {
-        (0, _, _) => "The settings of the problem file were kept: no other trial is feasible and better by two \
+        (0, _, _) => "The settings of the problem file were kept: no other trial meets every requirement with room and is better by two \
                       standard errors of the difference."
             .into(),
         (n, Some(now), Some(before)) => format!(
@@ -115,7 +115,7 @@ fn row(search: &Search, at: usize, chosen: bool) -> TrialRow {
         epochs: format!("{} of {}", last.map_or(0, |last| last.epochs), trial.epochs),
         objective: of(last.and_then(|last| last.objective)),
         violation: of(last.and_then(|last| last.worst_violation)),
-        feasible: last.is_some_and(|last| last.feasible),
+        met: last.map_or("", |last| last.met()),
         fate: match trial.dropped_after {
             _ if chosen => "chosen".into(),
             _ if last.is_some_and(|last| last.diverged()) => "diverged".into(),
@@ -133,13 +133,12 @@ pub(crate) fn figures(run: &Run) -> Vec<Figure> {
         trial.rounds.iter().filter_map(|r| Some((r.epochs as f64, r.objective?))).collect()
     };
     let notes = |n: usize, trial: &TrialRecord| -> Vec<String> {
-        let met = |feasible: bool| if feasible { "feasible" } else { "not feasible" };
-        let note = |(epochs, objective, feasible): (u64, f64, bool)| {
+        let note = |(epochs, objective, met): (u64, f64, &str)| {
             let objective = number(objective);
-            format!("trial {n}: {objective}, {}, after {epochs} epochs", met(feasible))
+            format!("trial {n}: {objective}, {met}, after {epochs} epochs")
         };
         let rounds = trial.rounds.iter();
-        rounds.filter_map(|r| Some(note((r.epochs, r.objective?, r.feasible)))).collect()
+        rounds.filter_map(|r| Some(note((r.epochs, r.objective?, r.met())))).collect()
     };
     let series = |title: &str, n: usize| {
         let trial = &search.trials[n];
@@ -147,7 +146,7 @@ pub(crate) fn figures(run: &Run) -> Vec<Figure> {
     };
     let x = Axis::new("epochs").scaled(Scale::Log);
     let mut chart = Chart::new("Search").x(x).y(Axis::new("validation objective")).note(
-        "The best epoch of each trial so far, after each round that it took part in. Where a trial is not feasible, \
+        "The best epoch of each trial so far, after each round that it took part in. Where a trial misses the room, \
          others come before it whatever their objective.",
     );
     let chosen = search.chosen.unwrap_or(0);

@@ -17,24 +17,17 @@
 //! rest and continue, so a run that was killed ends in the same bytes as one left alone.
 
 use std::io::{BufRead, BufReader, ErrorKind};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use feasible::learner::Phase;
-use feasible::{Outcome, Problem, Samples, Solution, State, Training};
-use feasible_data::UnknownCategories;
+use feasible::{Outcome, State, Training};
 use feasible_problem::network::Network;
 use feasible_problem::plan::Plan;
-use feasible_problem::sampled_table::SampledTable;
 use feasible_problem::spec::ProblemSource;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::certify::{Certification, Theory};
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
-use crate::conclusion;
-use crate::decision::Decision;
-use crate::decision::choose::choose;
 use crate::error::{Error, Result};
 use crate::files::{
     CHECKPOINT, FINGERPRINTS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows, README, README_TEXT,
@@ -47,7 +40,7 @@ use crate::parse;
 use crate::saved_model::SavedModel;
 use crate::start::Start;
 use crate::storage::{Content, Storage, failed, read};
-use crate::subject::{Answers, Subject};
+use crate::summarise::{certified, evaluate};
 use crate::summary::Summary;
 use crate::threads;
 
@@ -574,136 +567,4 @@ impl<'a> TrainingRun<'a> {
         self.write(SUMMARY, &json(&summary))?;
         Ok(Some(summary))
     }
-}
-
-/// Evaluates a solution on every part of the plan's data, and certifies it.
-pub fn summarise(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
-    let (summary, test) = evaluate(plan, solution)?;
-    Ok(certified(plan, solution, summary, test.as_ref()))
-}
-
-/// A solution, and what the plan asks of it.
-fn subject<'a>(
-    plan: &'a Plan,
-    solution: &'a Solution<f32>,
-    decision: Option<Arc<Decision>>,
-) -> Subject<'a> {
-    Subject {
-        loss: plan.train().objective().loss().clone(),
-        clauses: plan.clauses(),
-        changes: plan.changes(),
-        tolerance: plan.settings().training.tolerance,
-        classes: plan.data().target.classes(),
-        coordinates: plan.data().target.coordinates(),
-        multipliers: None,
-        model: plan.model(),
-        theta: &solution.theta,
-        decision,
-        keeps_views: false,
-        given: None,
-    }
-}
-
-/// How a solution does on every part of the plan's data, and its answers to the test rows; nothing is certified yet.
-fn evaluate<'a>(
-    plan: &'a Plan,
-    solution: &'a Solution<f32>,
-) -> Result<(Summary, Option<Answers<'a>>)> {
-    let data = plan.data();
-    let undecided = subject(plan, solution, None);
-    let on =
-        |subject: &Subject<'a>, samples: &Arc<Samples>, rows: &[u32], problem: Option<&Problem>| {
-            let unknown = UnknownCategories::MatchNothing;
-            let sampled = SampledTable::new(&data.table, rows, samples, &data.encoder, unknown);
-            let mut sampled = match problem {
-                Some(problem) => sampled.with_shifts_of(plan.clauses(), problem),
-                None => sampled,
-            };
-            subject.on("evaluation", &mut sampled)
-        };
-    let chooses = plan.spec().decision.as_ref().filter(|spec| spec.chooses());
-    let decision = match (chooses, &data.validation) {
-        (Some(spec), Some(validation)) => {
-            let rows = &data.split.validation;
-            let keeping = Subject { keeps_views: true, ..undecided.clone() };
-            let answers = on(&keeping, validation, rows, plan.validation())?;
-            let groups = match &spec.per {
-                Some(column) => {
-                    let column = data.table.column(column)?;
-                    rows.iter().map(|&row| column.text(row as usize)).collect()
-                }
-                None => Vec::new(),
-            };
-            Some(choose(&answers, spec, &groups))
-        }
-        _ => None,
-    };
-    let subject = Subject { decision: decision.clone().map(Arc::new), ..undecided };
-    let other = |samples: &Option<Arc<Samples>>, rows: &[u32], problem: Option<&Problem>| {
-        samples.as_ref().map(|samples| on(&subject, samples, rows, problem)).transpose()
-    };
-    let of = |answers: &Option<Answers<'_>>| answers.as_ref().map(Answers::evaluation).transpose();
-    let trained = Subject { multipliers: Some(&solution.multipliers), ..subject.clone() };
-    let train = on(&trained, &data.train, &data.split.train, Some(plan.train()))?.evaluation()?;
-    let validation = of(&other(&data.validation, &data.split.validation, plan.validation())?)?;
-    let test = other(&data.test, &data.split.test, None)?;
-    let mut summary = Summary {
-        problem: plan.name().to_string(),
-        seed: plan.seed(),
-        outcome: conclusion::outcome(plan, solution, &train),
-        epochs: solution.epochs,
-        kept_epoch: solution.kept_epoch,
-        parameters: plan.parameters(),
-        multipliers: plan.multipliers(),
-        gap: solution.gap,
-        kkt: solution.kkt,
-        decision,
-        train,
-        validation,
-        test: of(&test)?,
-        notes: data.notes.clone(),
-        advice: Vec::new(),
-        certify: plan.spec().certify.is_some(),
-        certificate: None,
-        ladder: None,
-        no_certificate: Some(NOT_YET.into()),
-    };
-    summary.advice = conclusion::advice(plan, &summary);
-    Ok((summary, test))
-}
-
-/// What a model says of its certificate while that is computed.
-const NOT_YET: &str = "it was not computed yet: `feasible resume` with the run directory does it";
-
-/// The same with what held-out rows certify, or why they do not. `test` are the answers to the test rows.
-fn certified(
-    plan: &Plan,
-    solution: &Solution<f32>,
-    summary: Summary,
-    test: Option<&Answers<'_>>,
-) -> Summary {
-    let decision = summary.decision.clone().map(Arc::new);
-    let (certificate, no_certificate) = match certificate(plan, solution, decision, test) {
-        Ok(certificate) => (Some(certificate), None),
-        Err(error) => (None, Some(error.to_string())),
-    };
-    Summary { certificate, no_certificate, ..summary }
-}
-
-/// What the reserve, or else the test rows, certify; an error says why nothing does.
-fn certificate(
-    plan: &Plan,
-    solution: &Solution<f32>,
-    decision: Option<Arc<Decision>>,
-    test: Option<&Answers<'_>>,
-) -> Result<Certification> {
-    let design = plan.design()?;
-    let cut = decision.is_some();
-    let subject = subject(plan, solution, decision);
-    let mut certification = subject.certify_own(&design, plan, plan.unit(), test)?;
-    // The paper's bounds are of the class of models that are cut at 1/2.
-    certification.theory = (!cut).then(|| Theory::of(plan, solution, design.delta));
-    let tolerance = plan.settings().training.tolerance;
-    certification.notes.extend(Certification::about_tolerance(tolerance));
-    Ok(certification)
 }

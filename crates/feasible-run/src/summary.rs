@@ -7,8 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::certify::Certification;
 use crate::decision::Decision;
+use crate::doubt::Doubt;
 use crate::evaluate::{Evaluation, RequirementResult};
 use crate::ladder::{self, Rung};
+
+/// Doubts that are spelt out.
+const MOST: usize = 5;
 
 /// The results of a training. No clock time is in it, so that it is the same bytes however often
 /// the run was interrupted.
@@ -44,6 +48,9 @@ pub struct Summary {
     /// What was decided about the data without being asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Requirements that are not expected to hold on new rows, going by training and validation rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<Doubt>,
     /// What to know and to try about requirements that are not met.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<String>,
@@ -114,6 +121,21 @@ impl Summary {
         parts
     }
 
+    /// The doubts as sentences, the first few and how many more there are; of requirements that are not met on the training
+    /// rows the advice speaks.
+    pub fn doubt_lines(&self) -> Vec<String> {
+        let missed = |name: &str| self.train.requirements.iter().any(|r| r.name == name && !r.met);
+        let all: Vec<&Doubt> = self.doubts.iter().filter(|d| !missed(&d.requirement)).collect();
+        let mut lines: Vec<String> =
+            all.iter().take(MOST).map(|doubt| doubt.text.clone()).collect();
+        match all.len().saturating_sub(MOST) {
+            0 => {}
+            1 => lines.push("1 more requirement is not expected to hold.".into()),
+            more => lines.push(format!("{more} more requirements are not expected to hold.")),
+        }
+        lines
+    }
+
     /// As a table for people.
     pub fn to_text(&self) -> String {
         let mut text = format!(
@@ -137,6 +159,11 @@ impl Summary {
         };
         if let Some(rungs) = &self.ladder {
             text += &ladder::to_text(rungs);
+        }
+        let doubts = self.doubt_lines();
+        if !doubts.is_empty() {
+            text += "\nWhat not to expect on new rows\n\n";
+            doubts.iter().for_each(|line| text += &format!("- {line}\n"));
         }
         if !self.advice.is_empty() {
             text += "\nWhat is not met, and what to try\n\n";

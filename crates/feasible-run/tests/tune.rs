@@ -59,7 +59,7 @@ fn the_settings_of_the_file_are_a_trial_that_stays_and_what_is_chosen_is_no_wors
     let (_, chosen) = search.chosen().unwrap();
     let merit = |trial: &tune::TrialRecord| {
         let last = trial.last().unwrap();
-        (!last.feasible, last.merit.unwrap())
+        (!last.with_room, last.merit.unwrap())
     };
     assert!(merit(chosen) <= merit(&search.trials[0]));
     for trial in &search.trials {

@@ -136,28 +136,43 @@ fn between(from: f64, to: f64) -> Option<f64> {
     Some(0.5 * (low + high))
 }
 
-/// Chooses the threshold on validation rows.
+/// Rows that a threshold is chosen on, and the category of each where there is a threshold for every one.
+pub(crate) struct ChoiceRows<'a> {
+    pub(crate) answers: &'a Answers<'a>,
+    pub(crate) categories: Vec<Option<String>>,
+}
+
+/// Chooses the threshold on validation rows. A rate that is left to it must hold on the training rows, too.
 pub(crate) fn choose(
-    answers: &Answers<'_>,
+    validation: &ChoiceRows<'_>,
+    training: Option<&ChoiceRows<'_>>,
     spec: &DecisionSpec,
-    groups: &[Option<String>],
 ) -> Decision {
-    let mut names: Vec<Option<&String>> = Vec::new();
+    let answers = validation.answers;
+    let mut names: Vec<Option<String>> = Vec::new();
     let mut number = BTreeMap::new();
-    let of_row: Vec<usize> = match &spec.per {
-        None => vec![0; answers.samples.len()],
-        Some(_) => groups
-            .iter()
-            .map(|group| {
-                *number.entry(group.clone()).or_insert_with(|| {
-                    names.push(group.as_ref());
-                    names.len() - 1
-                })
+    let mut of_rows = |rows: &ChoiceRows<'_>| -> Vec<usize> {
+        let mut place = |name: &Option<String>| {
+            *number.entry(name.clone()).or_insert_with(|| {
+                names.push(name.clone());
+                names.len() - 1
             })
-            .collect(),
+        };
+        match &spec.per {
+            None => vec![0; rows.answers.samples.len()],
+            Some(_) => rows.categories.iter().map(&mut place).collect(),
+        }
     };
+    let of_row = of_rows(validation);
+    let of_training = training.map(|training| (training, of_rows(training)));
     let count = names.len().max(1);
-    let walk = Walk::new(answers, spec.maximise, &of_row);
+    let mut walk = Walk::new(answers, spec.maximise, &of_row);
+    if let Some((training, of_row)) = of_training {
+        walk.require_all(training.answers, &of_row, |clause| {
+            clause.by_threshold.map(|room| clause.margin.max(clause.room).max(room.training))
+        });
+    }
+    walk.sort();
     let (common, mut merit) = walk.best(&vec![0.0; count], |_| true);
     let mut cuts = vec![common; count];
     if spec.per.is_some() {
@@ -176,9 +191,10 @@ pub(crate) fn choose(
         thresholds: names
             .iter()
             .zip(&cuts)
-            .filter_map(|(name, cut)| Some(((*name)?.clone(), probability(*cut))))
+            .filter_map(|(name, cut)| Some((name.clone()?, probability(*cut))))
             .collect(),
     });
+    let left = answers.subject.clauses.iter().find(|clause| clause.by_threshold.is_some());
     Decision {
         maximise: spec.maximise,
         threshold: probability(common),
@@ -187,6 +203,7 @@ pub(crate) fn choose(
         reached: merit.measure,
         at_half: walk.merit(&walk.at(&vec![0.0; count])).measure,
         met: merit.violation <= ROUNDING,
+        left: left.map(|clause| clause.name.clone()),
     }
 }
 
@@ -237,15 +254,34 @@ impl Walk {
             walk.start[sum] += 1.0;
             walk.steps.push(Step { group, contrast: contrast_of(outputs), sum, change: -1.0 });
         }
+        walk.require_all(answers, groups, |clause| {
+            let chance = clause.by_threshold.map_or(0.0, |room| room.validation);
+            Some(clause.margin.max(clause.room).max(chance))
+        });
+        walk
+    }
+
+    /// Puts the steps in order.
+    fn sort(&mut self) {
+        // What is not a number is never above a threshold.
+        self.steps.retain(|step| !step.contrast.is_nan());
+        self.steps.sort_by(|a, b| a.contrast.total_cmp(&b.contrast));
+    }
+
+    /// Adds the violations of requirements on some rows, stricter by what is said of each clause; none of those of which nothing is.
+    fn require_all(
+        &mut self,
+        answers: &Answers<'_>,
+        groups: &[usize],
+        stricter: impl Fn(&Clause) -> Option<f64>,
+    ) {
         let present = answers.subject.clauses.iter().zip(&answers.points);
         let present = present.filter(|(_, points)| points.is_some()).map(|(clause, _)| clause);
         for (clause, requirement) in present.zip(answers.problem.requirements()) {
-            walk.require(answers, clause, requirement, groups);
+            if let Some(stricter) = stricter(clause) {
+                self.require(answers, clause, requirement, groups, stricter);
+            }
         }
-        // What is not a number is never above a threshold.
-        walk.steps.retain(|step| !step.contrast.is_nan());
-        walk.steps.sort_by(|a, b| a.contrast.total_cmp(&b.contrast));
-        walk
     }
 
     /// Adds the violation of a requirement, if it is of decisions.
@@ -255,6 +291,7 @@ impl Walk {
         clause: &Clause,
         requirement: &Requirement,
         groups: &[usize],
+        stricter: f64,
     ) {
         let of_decisions =
             |r: &Requirement| r.terms().iter().all(|t| t.measure().is_of_decisions());
@@ -263,8 +300,7 @@ impl Walk {
         }
         let sign = requirement.sense().sign();
         let first = &requirement.terms()[0];
-        let stricter = clause.margin.max(clause.room).max(clause.by_threshold.unwrap_or(0.0))
-            * clause.weight_of_discoveries(first.population());
+        let stricter = stricter * clause.weight_of_discoveries(first.population());
         let limit = match requirement.sense() {
             Sense::AtMost => requirement.limit().of(0),
             Sense::AtLeast => -requirement.limit().of(0),

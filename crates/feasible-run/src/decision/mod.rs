@@ -38,6 +38,9 @@ pub struct Decision {
     pub at_half: f64,
     /// Whether the rates that are required hold there, with their margins.
     pub met: bool,
+    /// The requirement that is left to it: training does not see its limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<String>,
 }
 
 /// Thresholds of the categories of a column.

@@ -63,12 +63,12 @@ pub(super) fn continued(results: &[(usize, &RoundResult)]) -> Vec<usize> {
 }
 
 /// The trial that is chosen in the last round: the best one that is better than the settings of the file, trial 0, else trial 0.
-/// Better is what is feasible where they are not; where both are, what is lower by more than chance among the validation rows
+/// Better is what meets everything with room where they do not; where both are, what is lower by more than chance among the validation rows
 /// explains; where neither is, what comes nearer and costs nothing.
 pub(super) fn choice(results: &[(usize, &RoundResult)]) -> usize {
     let of = |n: usize| results.iter().find(|(other, _)| *other == n).map(|(_, of)| *of);
     let file = of(0).map(class);
-    // What is ranked before the settings of the file is feasible, or nearer to it.
+    // What is ranked before the settings of the file meets everything with room, or is nearer to it.
     let is_better = |n: &usize| {
         let by = of(*n).and_then(|of| of.difference);
         *n == 0
@@ -81,20 +81,20 @@ pub(super) fn choice(results: &[(usize, &RoundResult)]) -> usize {
     ranked(results).into_iter().find(is_better).unwrap_or(0)
 }
 
-/// 0 for feasible, 1 for infeasible, 2 for diverged, 3 for nothing.
+/// 0 for met with room, 1 for room missed, 2 for diverged, 3 for nothing.
 fn class(of: &RoundResult) -> u8 {
     match of.merit {
         Some(_) if of.diverged() => 2,
-        Some(_) if of.feasible => 0,
+        Some(_) if of.with_room => 0,
         Some(_) => 1,
         None => 3,
     }
 }
 
-/// By the rules that a training keeps its best iterate by: feasible before infeasible; among feasible ones the lower objective,
-/// steadied, among infeasible ones the lower excess. A training that diverged comes last.
+/// By the rules that a training keeps its best iterate by: what is met with room before what is not; among the former the lower
+/// objective, steadied, among the others the lower excess. A training that diverged comes last.
 fn compare(a: &RoundResult, b: &RoundResult) -> Ordering {
-    let merit = |of: &RoundResult| match of.steadied.filter(|_| of.feasible) {
+    let merit = |of: &RoundResult| match of.steadied.filter(|_| of.with_room) {
         Some(steadied) => steadied,
         None => of.merit.unwrap_or(f64::INFINITY),
     };
@@ -108,8 +108,8 @@ mod tests {
     use super::*;
     use feasible::Outcome;
 
-    fn result(feasible: bool, merit: f64) -> RoundResult {
-        RoundResult { feasible, merit: Some(merit), ..RoundResult::default() }
+    fn result(with_room: bool, merit: f64) -> RoundResult {
+        RoundResult { with_room, merit: Some(merit), ..RoundResult::default() }
     }
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn feasible_trials_come_first_diverged_ones_last_and_equal_ones_in_order() {
+    fn trials_with_room_come_first_diverged_ones_last_and_equal_ones_in_order() {
         let diverged = RoundResult {
             outcome: Some(Outcome::Diverged { what: "a loss".into(), epoch: 2 }),
             ..result(true, 0.1)
@@ -155,13 +155,13 @@ mod tests {
         let better = RoundResult { difference: by(-0.21), ..result(true, 0.4) };
         assert_eq!(choice(&[(0, &file), (3, &lucky)]), 0);
         assert_eq!(choice(&[(0, &file), (3, &lucky), (4, &better)]), 4);
-        let infeasible = result(false, 0.01);
-        assert_eq!(choice(&[(0, &infeasible), (3, &lucky)]), 3);
-        assert_eq!(choice(&[(0, &file), (3, &infeasible)]), 0);
-        // Nearer to feasible, but only where it does not cost.
+        let missed = result(false, 0.01);
+        assert_eq!(choice(&[(0, &missed), (3, &lucky)]), 3);
+        assert_eq!(choice(&[(0, &file), (3, &missed)]), 0);
+        // Nearer to it, but only where it does not cost.
         let nearer = |mean| RoundResult { difference: by(mean), ..result(false, 0.001) };
-        assert_eq!(choice(&[(0, &infeasible), (3, &nearer(0.4))]), 0);
-        assert_eq!(choice(&[(0, &infeasible), (3, &nearer(-0.01))]), 3);
+        assert_eq!(choice(&[(0, &missed), (3, &nearer(0.4))]), 0);
+        assert_eq!(choice(&[(0, &missed), (3, &nearer(-0.01))]), 3);
     }
 
     #[test]

@@ -65,8 +65,8 @@ pub struct RoundResult {
     /// The epoch of the best iterate.
     pub kept_epoch: Option<u64>,
     /// Whether it meets every requirement, with the room that a training asks of validation rows.
-    pub feasible: bool,
-    /// What iterates are compared by: the objective if feasible, otherwise how far it is from that.
+    pub with_room: bool,
+    /// What iterates are compared by: the objective if it does, otherwise how far it is from that.
     pub merit: Option<f64>,
     /// The average loss of the objective.
     pub objective: Option<f64>,
@@ -126,7 +126,7 @@ impl RoundResult {
         Self {
             epochs: state.epoch,
             kept_epoch: best.map(|best| best.epoch),
-            feasible: best.is_some_and(|best| best.feasible),
+            with_room: best.is_some_and(|best| best.feasible),
             merit: best.and_then(|best| finite(best.value)),
             objective: judged.and_then(|judged| finite(judged.objective)),
             steadied: best.and_then(|best| finite(steadied(best.epoch, epochs, metrics))),
@@ -141,17 +141,23 @@ impl RoundResult {
         matches!(self.outcome, Some(Outcome::Diverged { .. }))
     }
 
+    /// Whether every requirement is met on validation rows with the room that rows to come need: more than `fit` calls
+    /// feasible, which is to meet them on the training rows.
+    pub fn met(&self) -> &'static str {
+        if self.with_room { "met with room" } else { "room missed" }
+    }
+
     /// In words.
     pub(super) fn to_text(&self) -> String {
         let epochs =
             if self.epochs == 1 { "1 epoch".into() } else { format!("{} epochs", self.epochs) };
-        let feasible = if self.feasible { "feasible" } else { "not feasible" };
+        let met = self.met();
         match self.objective {
             _ if self.diverged() => format!("diverged after {epochs}"),
             Some(objective) => {
-                format!("{epochs}, {feasible}, validation objective {}", short(objective))
+                format!("{epochs}, {met}, validation objective {}", short(objective))
             }
-            None => format!("{epochs}, {feasible}"),
+            None => format!("{epochs}, {met}"),
         }
     }
 }
@@ -284,7 +290,7 @@ impl Search {
                 last.epochs.to_string(),
                 last.objective.map_or(String::new(), short),
                 last.worst_violation.map_or(String::new(), short),
-                if last.feasible { "feasible" } else { "not feasible" }.into(),
+                last.met().into(),
                 trial.settings_text(),
             ]);
         }
@@ -300,7 +306,7 @@ impl Search {
         if n == 0 {
             let others = match self.alive().len() {
                 1 => String::new(),
-                _ => ": no other is feasible and lower by two standard errors".to_string(),
+                _ => ": no other is met with room and lower by two standard errors".to_string(),
             };
             return text + &format!("\nChosen: the settings of the file{others}\n");
         }

@@ -1,0 +1,408 @@
+//! Requirements that new rows may miss, although a training meets them: what is said of them, and how it is known.
+//!
+//! θ is fitted to the training rows, and the epoch and the threshold are chosen on the validation rows, so neither sample certifies anything. But they
+//! tell where a certificate is not to be expected. A requirement is expected to hold on new rows if it is met on the training rows and either
+//!
+//! 1. its validation rows make it likely: the 95 % bound is within the limit; or
+//! 2. it is met on them, they are not worse than the training rows by more than one standard error, and both together make it likely.
+//!
+//! The second is for groups with few validation rows, where the first could never be: rows that are fitted to no better than others tell
+//! as much as others. Everything else is a [`Doubt`]. The bounds:
+//!
+//! | requirement | likely, if |
+//! | --- | --- |
+//! | a rate; a pointwise one, violated for a share of rows | the exact binomial probability of so few violations at the limit is at most 5 % |
+//! | differences of rates, means of losses | v + 1.645 s ≤ 0, with v the violation and s its standard error in the sample |
+//!
+//! Test and reserved rows take no part. A pointwise requirement that allows no violation is taken as certificates take it: for all but 1 % of the rows.
+
+use feasible::certificate::{Count, Delta, RowsNeeded, rows_for_rate};
+use feasible::requirement::Sense;
+use feasible::{Kind, Loss, Requirement, View};
+use feasible_data::visible;
+use feasible_problem::spec::RequirementKind;
+use feasible_problem::text::{grouped, percent, short};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::evaluate::{Evaluation, RequirementResult};
+use crate::subject::Answers;
+
+/// δ of the bounds, and the normal quantile that belongs to it.
+const DELTA: f64 = 0.05;
+const QUANTILE: f64 = 1.645;
+/// Standard errors by which the validation rows may be worse than the training rows for both to count as one sample.
+const APART: f64 = 1.0;
+/// Fewer rows have no standard error to go by.
+const FEWEST: f64 = 10.0;
+
+/// A requirement that is not expected to hold on new rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Doubt {
+    /// The requirement.
+    pub requirement: String,
+    /// Validation rows that it speaks of.
+    pub rows: u64,
+    /// Validation rows that would make it likely, if the proportions stayed as they are; `None` where more rows are not
+    /// what is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_needed: Option<RowsNeeded>,
+    /// The doubt, in one sentence.
+    pub text: String,
+}
+
+/// What some rows tell about a requirement.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    rows: f64,
+    /// By how much the limit is violated; negative if it is met.
+    violation: f64,
+    /// Its standard error.
+    error: f64,
+    /// Rows that violate it, and the share of them that may.
+    count: Option<(Count, f64)>,
+}
+
+impl Sample {
+    /// Of violations that are counted.
+    fn counted(violations: u64, rows: u64, allowed: f64) -> Option<Self> {
+        let count = Count::new(violations.min(rows), rows).ok()?;
+        Some(Self {
+            rows: rows as f64,
+            violation: count.rate() - allowed,
+            error: (smoothed(count.rate(), rows as f64) / rows as f64).sqrt(),
+            count: Some((count, allowed)),
+        })
+    }
+
+    /// Both samples as one.
+    fn with(self, other: Self) -> Self {
+        let rows = self.rows + other.rows;
+        let mean = |a: f64, b: f64| (self.rows * a + other.rows * b) / rows;
+        let count = self.count.zip(other.count).and_then(|((a, allowed), (b, _))| {
+            let count = Count::new(a.hits() + b.hits(), a.rows() + b.rows()).ok()?;
+            Some((count, allowed))
+        });
+        let error = (self.rows * self.error).hypot(other.rows * other.error) / rows;
+        Self { rows, violation: mean(self.violation, other.violation), error, count }
+    }
+
+    fn is_met(self) -> bool {
+        self.violation <= 0.0
+    }
+
+    /// Whether it makes it likely that the requirement is met by the population.
+    fn is_likely(self) -> bool {
+        match self.count {
+            Some((count, allowed)) => count.ln_p_at_least(allowed) <= DELTA.ln(),
+            None => self.rows >= FEWEST && self.violation + QUANTILE * self.error <= 0.0,
+        }
+    }
+
+    /// Rows with the same proportions that would make it likely.
+    fn rows_needed(self) -> Option<RowsNeeded> {
+        if self.violation >= 0.0 {
+            return None;
+        }
+        Some(match self.count {
+            Some((count, allowed)) => rows_for_rate(count.rate(), allowed, Delta::new(DELTA).ok()?),
+            None => {
+                let needed = self.rows * (QUANTILE * self.error / self.violation).powi(2);
+                RowsNeeded::About(needed.clamp(FEWEST, 1e15).ceil() as u64)
+            }
+        })
+    }
+
+    /// By how many standard errors it is worse than another sample; counts have that of a common rate.
+    fn worse_than(self, other: Self) -> f64 {
+        let apart = self.violation - other.violation;
+        if apart <= 0.0 {
+            return 0.0;
+        }
+        let error = match self.with(other).count {
+            Some((both, _)) => {
+                let each = both.rate() * (1.0 - both.rate());
+                (each * (1.0 / self.rows + 1.0 / other.rows)).sqrt()
+            }
+            None => self.error.hypot(other.error),
+        };
+        apart / error
+    }
+}
+
+/// p(1 − p), as if one row of each kind were added: a sample in which all rows agree is not certain.
+fn smoothed(rate: f64, rows: f64) -> f64 {
+    let rate = (rate * rows + 1.0) / (rows + 2.0);
+    rate * (1.0 - rate)
+}
+
+impl Answers<'_> {
+    /// What the rows tell about each requirement, `None` where they tell nothing.
+    fn samples(&self, evaluation: &Evaluation, all_but: f64) -> Result<Vec<Option<Sample>>> {
+        let mut stated = self.problem.requirements().iter();
+        let mut found = Vec::new();
+        for ((clause, points), result) in
+            self.subject.clauses.iter().zip(&self.points).zip(&evaluation.requirements)
+        {
+            let requirement = points.and_then(|_| stated.next());
+            let sample = match requirement {
+                Some(requirement) if requirement.kind() == Kind::Pointwise => {
+                    let allowed = if clause.all_but > 0.0 { clause.all_but } else { all_but };
+                    let (rows, points) = (requirement.terms()[0].population().len(), result.points);
+                    let over = result.violated.unwrap_or(1.0) * points as f64;
+                    Sample::counted(over.round() as u64, rows as u64, allowed)
+                }
+                Some(requirement) => self.average(requirement, result)?,
+                None => None,
+            };
+            found.push(sample);
+        }
+        Ok(found)
+    }
+
+    fn average(
+        &self,
+        requirement: &Requirement,
+        result: &RequirementResult,
+    ) -> Result<Option<Sample>> {
+        let terms = requirement.terms();
+        let limit = requirement.limit().of(0);
+        let (Some(value), Some(violation)) = (result.value, result.worst_violation) else {
+            return Ok(None);
+        };
+        let rows = terms[0].population().len();
+        // A ratio over predictions is counted among these.
+        let ratio = matches!(terms[0].measure(), Loss::FalseDiscovery { .. });
+        let rows = if ratio { result.points } else { rows };
+        let plain = matches!(terms, [one] if one.coefficient() == 1.0)
+            && matches!(terms[0].population().view(), View::Identity);
+        if plain && terms[0].measure().is_of_decisions() {
+            let allowed = match requirement.sense() {
+                Sense::AtMost => limit,
+                Sense::AtLeast => 1.0 - limit,
+            };
+            let over = (violation + allowed) * rows as f64;
+            return Ok(Sample::counted(over.round().max(0.0) as u64, rows as u64, allowed));
+        }
+        // An attack on every row once more would take as long as training; its value alone tells too little.
+        let attacked = |term: &feasible::requirement::Term| {
+            matches!(term.population().view(), View::Adaptive(_))
+        };
+        if terms.iter().any(attacked) || !value.is_finite() {
+            return Ok(None);
+        }
+        // The variance of Σ a mean(ℓ) is that of the sum over rows of what each adds to it.
+        let mut influence = vec![0.0; self.samples.len()];
+        let mut added = 0.0;
+        for term in terms {
+            let (population, measure) = (term.population(), term.measure());
+            let decided = measure.is_of_decisions();
+            let model = if decided { self.decisions() } else { &self.model };
+            let losses = population.losses(measure, model, self.subject.theta)?;
+            let members: Vec<u32> = population.rows().collect();
+            let points = losses.len() as f64;
+            let mean = losses.iter().sum::<f64>() / points;
+            // Points are ordered by view, then by row.
+            for (loss, &row) in losses.iter().zip(members.iter().cycle()) {
+                influence[row as usize] += term.coefficient() * (loss - mean) / points;
+            }
+            if decided {
+                let count = members.len() as f64;
+                let more = smoothed(mean.clamp(0.0, 1.0), count) - mean * (1.0 - mean);
+                added += term.coefficient().powi(2) * more.max(0.0) / count;
+            }
+        }
+        let variance = influence.iter().map(|x| x * x).sum::<f64>() + added;
+        let error = variance.sqrt();
+        Ok(Some(Sample { rows: rows as f64, violation, error, count: None }))
+    }
+}
+
+/// A model's answers to some rows, and its evaluation on them.
+pub(crate) type Evaluated<'a> = (&'a Answers<'a>, &'a Evaluation);
+
+/// The requirements that are not expected to hold on new rows. `all_but` is the share that may violate a pointwise one.
+pub(crate) fn doubts(
+    train: Evaluated<'_>,
+    validation: Evaluated<'_>,
+    all_but: f64,
+) -> Result<Vec<Doubt>> {
+    let trained = train.0.samples(train.1, all_but)?;
+    let held = validation.0.samples(validation.1, all_but)?;
+    let results = train.1.requirements.iter().zip(&validation.1.requirements);
+    let each = results.zip(trained.into_iter().zip(held));
+    Ok(each.filter_map(|(results, samples)| doubt(results, samples)).collect())
+}
+
+/// Results and samples are of the training rows and of the validation rows.
+fn doubt(
+    (train, validation): (&RequirementResult, &RequirementResult),
+    (trained, held): (Option<Sample>, Option<Sample>),
+) -> Option<Doubt> {
+    let name = visible(&train.name);
+    let rows = held.map_or(0, |held| held.rows as u64);
+    let make = |rows_needed: Option<RowsNeeded>, text: String| {
+        Some(Doubt { requirement: train.name.clone(), rows, rows_needed, text })
+    };
+    let trained = trained.filter(|trained| trained.violation.is_finite());
+    if trained.map_or(!train.met, |trained| !trained.is_met()) {
+        let text =
+            format!("'{name}' is not met on the training rows: do not expect it on new ones.");
+        return make(None, text);
+    }
+    let Some(held) = held.filter(|held| held.violation.is_finite()) else {
+        // An average under attack, whose spread is not known.
+        if validation.points > 0 && validation.met {
+            return None;
+        }
+        let needed = trained.and_then(Sample::rows_needed);
+        let would = would_do(needed, " would tell");
+        let text = format!(
+            "'{name}' speaks of no validation row, so nothing shows that it holds on new ones{would}."
+        );
+        return make(needed, text);
+    };
+    let worse = trained.map_or(0.0, |trained| held.worse_than(trained));
+    let together = trained.filter(|_| held.is_met() && worse <= APART);
+    if held.is_likely() || together.is_some_and(|trained| held.with(trained).is_likely()) {
+        return None;
+    }
+    let (here, there) = (standing(validation), standing(train));
+    let count = match rows {
+        1 => "its 1 validation row".into(),
+        rows => format!("its {} validation rows", grouped(rows as usize)),
+    };
+    if held.is_met() {
+        let needed = held.rows_needed();
+        let would = would_do(needed, " would do");
+        let limit = limit(validation);
+        let text = format!(
+            "'{name}' is met on {count} ({here}, {limit}), too few to expect it on new ones{would}."
+        );
+        return make(needed, text);
+    }
+    let limit = limit(validation);
+    if worse > QUANTILE {
+        let text = format!(
+            "'{name}' generalises badly: {there} on the training rows, {here} on {count} ({limit}). It needs more training \
+             rows, a simpler model or a stricter limit in training (`margin`)."
+        );
+        return make(None, text);
+    }
+    let needed = trained.and_then(Sample::rows_needed);
+    let would = would_do(needed, " would do if it is on new rows what it is on the training rows");
+    let text = format!(
+        "'{name}' is not met on {count} ({here}, {limit}; training rows: {there}), too few to expect it on new ones{would}."
+    );
+    make(needed, text)
+}
+
+/// `: about 400 would do`.
+fn would_do(needed: Option<RowsNeeded>, would: &str) -> String {
+    match needed {
+        Some(RowsNeeded::About(rows)) => format!(": about {}{would}", rounded(rows)),
+        Some(RowsNeeded::MoreThan(rows)) => {
+            format!(": more than {} would be needed", grouped(rows as usize))
+        }
+        Some(RowsNeeded::Never) | None => String::new(),
+    }
+}
+
+/// Two digits: the proportions are not known better.
+fn rounded(rows: u64) -> String {
+    let unit = 10_u64.pow(rows.max(1).ilog10().saturating_sub(1));
+    grouped((rows.div_ceil(unit) * unit) as usize)
+}
+
+/// What was measured of a requirement.
+fn standing(result: &RequirementResult) -> String {
+    match (result.kind, result.violated, result.value) {
+        (RequirementKind::Pointwise, Some(share), _) => format!("violated for {}", percent(share)),
+        (_, _, Some(value)) => short(value),
+        _ => "no value".into(),
+    }
+}
+
+fn limit(result: &RequirementResult) -> String {
+    format!("limit {} {}", if result.sense == ">=" { "≥" } else { "≤" }, short(result.limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recall(value: f64, rows: usize) -> (RequirementResult, Option<Sample>) {
+        let result = RequirementResult {
+            name: "older".into(),
+            kind: RequirementKind::Average,
+            sense: ">=".into(),
+            limit: 0.8,
+            value: Some(value),
+            worst_violation: Some(0.8 - value),
+            violated: None,
+            points: 1,
+            met: value >= 0.8,
+            multiplier: None,
+            largest_multiplier: None,
+            multipliers_at_zero: None,
+            attack: None,
+        };
+        let over = ((1.0 - value) * rows as f64).round() as u64;
+        (result, Sample::counted(over, rows as u64, 0.2))
+    }
+
+    fn of(train: (f64, usize), validation: (f64, usize)) -> Option<Doubt> {
+        let (train, trained) = recall(train.0, train.1);
+        let (validation, held) = recall(validation.0, validation.1);
+        doubt((&train, &validation), (trained, held))
+    }
+
+    #[test]
+    fn what_few_rows_meet_is_doubted_and_how_many_would_do_is_told() {
+        let doubt = of((0.83, 100), (0.8361, 61)).unwrap();
+        assert_eq!(
+            doubt.text,
+            "'older' is met on its 61 validation rows (0.8361, limit ≥ 0.8), too few to expect it on new ones: about 370 \
+             would do."
+        );
+        let needed = doubt.rows_needed.unwrap();
+        let RowsNeeded::About(rows) = needed else { unreachable!("{needed:?}") };
+        // That many with the same share of misses are enough, and half of them are not.
+        let misses = |rows: u64| (0.163_934 * rows as f64).ceil() as u64;
+        assert!(Sample::counted(misses(rows), rows, 0.2).unwrap().is_likely());
+        assert!(!Sample::counted(misses(rows / 2), rows / 2, 0.2).unwrap().is_likely());
+    }
+
+    #[test]
+    fn training_rows_stand_by_validation_rows_that_are_no_worse() {
+        assert_eq!(of((0.9, 400), (0.9, 40)), None);
+        // Worse by more than a standard error: what is fitted to does not count. One row more of 245 is that much.
+        assert!(of((0.97, 400), (0.85, 40)).is_some());
+        let (few, many) = (Sample::counted(1, 245, 0.01), Sample::counted(1, 980, 0.01));
+        assert!(few.unwrap().worse_than(many.unwrap()) > APART);
+        // Enough rows by themselves, however well the others are fitted.
+        assert_eq!(of((1.0, 4000), (0.85, 400)), None);
+    }
+
+    #[test]
+    fn what_fails_is_told_by_what_it_fails() {
+        let text = |train, validation| of(train, validation).unwrap().text;
+        assert!(text((0.79, 400), (0.95, 400)).contains("not met on the training rows"));
+        assert!(text((0.95, 400), (0.7, 100)).contains("generalises badly: 0.95"));
+        let unlucky = text((0.83, 400), (0.77, 60));
+        assert!(unlucky.contains("is not met on its 60 validation rows"), "{unlucky}");
+        assert!(unlucky.contains("would do if it is on new rows what"), "{unlucky}");
+    }
+
+    #[test]
+    fn a_mean_is_judged_by_its_standard_error() {
+        let sample = |violation, error| Sample { rows: 100.0, violation, error, count: None };
+        assert!(sample(-0.2, 0.1).is_likely() && !sample(-0.1, 0.1).is_likely());
+        assert_eq!(sample(-0.1, 0.1).rows_needed(), Some(RowsNeeded::About(271)));
+        let both = sample(-0.2, 0.1).with(sample(0.0, 0.1));
+        assert!(
+            (both.violation + 0.1).abs() < 1e-12 && (both.error - 0.005_f64.sqrt()).abs() < 1e-12
+        );
+    }
+}
