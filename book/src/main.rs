@@ -85,8 +85,10 @@ fn mathml(tex: &str) -> Result<String, String> {
     let mut out = String::new();
     let parser = Parser::new(tex, &storage);
     push_mathml(&mut out, parser, config).map_err(|e| format!("{}: {e}", tex.trim()))?;
-    // A blank line would end the HTML block.
-    Ok(format!("<div class=\"formula\">{}</div>\n", out.replace('\n', " ")))
+    // A blank line would end the HTML block; and the library leaves out a space, and does not escape.
+    let out = out.replace('\n', " ").replace("\"minsize", "\" minsize");
+    let out = out.replace("<mo><</mo>", "<mo>&lt;</mo>").replace("<mo>&</mo>", "<mo>&amp;</mo>");
+    Ok(format!("<div class=\"formula\">{out}</div>\n"))
 }
 
 /// The line with links that leave the book replaced by their text.

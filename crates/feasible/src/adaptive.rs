@@ -1,6 +1,6 @@
 //! Views that depend on the model: where an adversary looks at f_θ to choose its δ.
 //!
-//! An [`Adaptive`] view is asked, for every batch and the current θ, how to move the inputs.
+//! For every batch and the current θ, an [`Adaptive`] view decides how to move the inputs.
 //! It sees the model through a [`Probe`]: outputs at moved inputs and their gradients with
 //! respect to the inputs, never parameters. The moved inputs are then constants of the
 //! Lagrangian: its gradient does not run through the choice of δ (Danskin's theorem is the
@@ -57,7 +57,7 @@ pub trait Adaptive: Debug + Send + Sync {
     fn shift(&self, probe: &mut dyn Probe, place: TrainingPlace, shift: &mut [f32]);
 }
 
-/// Where in a training a view is asked for.
+/// Where in training a view is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrainingPlace {
     /// The seed of the training.
@@ -101,7 +101,7 @@ pub(crate) struct BatchProbe<'a, M: Model> {
 pub(crate) struct ProbeScratch<M: Model> {
     tape: M::Tape,
     answer: Vec<M::Real>,
-    /// x + shift, a data set of its own: the model is asked about nothing else.
+    /// x + shift, as a separate data set: the model sees nothing else.
     moved: Inputs,
     /// 0, 1, 2, …: all rows of `moved`.
     rows: Vec<u32>,

@@ -10,10 +10,10 @@
 //! | νPI | κᵢ s + κₚ (ξ' − ξ), ξ' = ν ξ + (1 − ν) s | Sohrabi et al. 2024 |
 //!
 //! The gradient of the Lagrangian with respect to λ(n) is s(n)/N: Algorithm 1 writes η/N.
-//! [`Scaling`] says whether ascent and νPI see s or s/N for pointwise requirements; Adam does
+//! [`Scaling`] selects whether ascent and νPI see s or s/N for pointwise requirements; Adam does
 //! not care (up to ε), and always sees s.
 //!
-//! Each multiplier has a state of its own, and only multipliers that are given a violation move:
+//! Each multiplier has its own state, and only multipliers that receive a violation move:
 //! no momentum leaks into samples that were not seen.
 //!
 //! Under Adam a multiplier moves by about η per step whatever the violation, so the sizes of
@@ -47,7 +47,7 @@ use crate::error::{Error, Result};
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
-/// Whether a pointwise violation enters a dual step as it is or divided by N.
+/// Whether a pointwise violation enters a dual step unscaled or divided by N.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scaling {

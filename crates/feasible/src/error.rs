@@ -190,7 +190,7 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// `Ok` if `ok`, otherwise the [`Error::Setting`] that says what is allowed.
+    /// `Ok` if `ok`, otherwise the [`Error::Setting`] that states what is allowed.
     pub fn unless(ok: bool, setting: &str, value: f64, allowed: &str) -> Result<()> {
         if ok {
             Ok(())

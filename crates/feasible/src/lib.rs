@@ -1,5 +1,5 @@
 //! Learning under requirements: an objective, average and pointwise constraints, primal-dual
-//! learners, and what their multipliers say.
+//! learners, and what their multipliers mean.
 //!
 //! The problem is (P-CSL) of "Probably Approximately Correct Constrained Learning" (Chamon and
 //! Ribeiro, NeurIPS 2020):
@@ -63,7 +63,7 @@
 //!    + \sum_i \mu_i \Big[ \frac{1}{N_i} \sum_n \ell_i - c_i \Big]
 //!    + \sum_j \frac{1}{N_j} \sum_n \lambda_{j,n} \big( \ell_j - c_j \big) $$
 //!
-//! needs of a [`Model`] two things only: outputs for a batch, and the product of its Jacobian
+//! needs only two things from a [`Model`]: outputs for a batch, and the product of its Jacobian
 //! with a matrix of output gradients. Everything here is therefore plain Rust on small matrices;
 //! models plug in from `feasible-nn` or from elsewhere. A [`Learner`] minimises over θ and moves the
 //! multipliers by their violations ℓ − c with a [`Dual`] optimiser:
@@ -74,17 +74,17 @@
 //! | [`Learner::alternating`] | one epoch of a first-order optimiser | then one step |
 //! | [`Learner::simultaneous`] | one batch | a step with every batch |
 //!
-//! What comes back is one deterministic model, never a mixture, with its multipliers, violations, duality
+//! The result is one deterministic model, never a mixture, with its multipliers, violations, duality
 //! gap and KKT residuals ([`Solution`]), and how training ended as a value ([`Outcome`]).
 //!
-//! What held-out rows prove about the population is a [`certificate`], what they prove table after table, as
-//! long as a model is in use, is for the [`monitor`] to say; what the paper's theorems say is
+//! A [`certificate`] states what held-out rows prove about the population; a [`monitor`] states what they prove table
+//! after table, for as long as a model is in use; what the paper's theorems give is
 //! in [`theory`].
 //!
 //! # What is promised
 //!
-//! - **Scale.** λ multiplies (1/N) Σ λ(ℓ − c), in the gradient, in every reported value and in the
-//!   residuals alike.
+//! - **Scale.** λ multiplies (1/N) Σ λ(ℓ − c), consistently in the gradient, in every reported value and in the
+//!   residuals.
 //! - **Determinism.** Same seed, same binary, same processor kind: the same bits for any number of
 //!   threads, after any interruption, and whatever order the rows are stored in (λ follows the
 //!   sample's id).

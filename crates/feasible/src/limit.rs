@@ -1,6 +1,6 @@
 //! Which limits make sense.
 //!
-//! A requirement speaks of Σ aₜ E over 𝔇ₜ of ℓₜ, and a loss lies in \[0, B\]. So its value lies in
+//! A requirement is about Σ aₜ E over 𝔇ₜ of ℓₜ, and a loss lies in \[0, B\]. So its value lies in
 //!
 //! $$ \Big[ \sum_t \min(0, a_t B_t), \; \sum_t \max(0, a_t B_t) \Big] , $$
 //!

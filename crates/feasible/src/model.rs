@@ -1,4 +1,4 @@
-//! What the Lagrangian asks of a model, and nothing more.
+//! What the Lagrangian needs from a model, and nothing more.
 //!
 //! The losses act on outputs, so a model f_θ is two maps: θ and a batch to outputs, and a
 //! matrix of output gradients ("seeds") back to θ: the vector-Jacobian product
@@ -8,7 +8,7 @@
 //! θ is one flat slice, as θ ∈ ℝᵖ in the paper, so optimisers, checkpoints and certificates
 //! need to know nothing of layers.
 //!
-//! A [`Batch`] asks for several *views* of the same rows at once: the rows as they are, and
+//! A [`Batch`] requests several *views* of the same rows at once: the rows themselves, and
 //! the rows moved by [`Shift`]s (counterfactuals, perturbations). A model may share work
 //! between them; a counterfactual that changes one column costs a dense network one
 //! weight row per sample instead of a second product with the whole first layer.
@@ -140,7 +140,7 @@ pub trait Model: Send + Sync {
     /// Computes f_θ for every view of the batch into `outputs` (views × rows × k: view v of batch position r starts at
     /// (v · rows + r) · k), and keeps on the tape what [`Model::backward`] and [`Model::input_gradient`] need. A
     /// model whose outputs depend on [`Pass::mode`] also keeps in training what [`Model::absorb`] needs, view by
-    /// view: each view is a batch of its own.
+    /// view: each view is a separate batch.
     fn forward(
         &self,
         theta: &[Self::Real],
@@ -171,7 +171,7 @@ pub trait Model: Send + Sync {
     /// views × rows × d. Follows a [`Model::forward`] with the same θ, batch and tape.
     ///
     /// # Panics
-    /// By default: it is only asked for if [`Model::has_input_gradient`].
+    /// Default: unsupported; it is called only if [`Model::has_input_gradient`].
     fn input_gradient(
         &self,
         theta: &[Self::Real],
@@ -190,7 +190,7 @@ pub trait Model: Send + Sync {
         let _ = (theta, tape);
     }
 
-    /// The outputs of a batch, for evaluation: [`Model::forward`] with memory of its own.
+    /// The outputs of a batch, for evaluation: [`Model::forward`] with its own memory.
     fn outputs(&self, theta: &[Self::Real], batch: &Batch<'_>) -> Vec<Self::Real> {
         let mut outputs = vec![Self::Real::ZERO; batch.output_rows() * self.output_width()];
         let pass = Pass { outputs_only: true, ..Pass::default() };
@@ -222,7 +222,7 @@ pub enum Mode {
     Evaluation,
 }
 
-/// Some rows of a data set, asked for through several views.
+/// Some rows of a data set, seen through several views.
 ///
 /// View 0 is x itself; view v ≥ 1 is x moved by `shifts[v - 1]`.
 #[derive(Clone, Copy, Debug)]

@@ -10,12 +10,12 @@ use crate::sums::{sum, sum_of};
 /// requirement, one per point for a pointwise one.
 ///
 /// Multipliers carry the scale of the Lagrangian they multiply: the pointwise term is
-/// (1/N) Σ λ(n) (ℓ(n) − c), so λ is of the size of a μ, whatever N is.
+/// (1/N) Σ λ(n) (ℓ(n) − c), so λ has the size of a μ, whatever N is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Multipliers(Vec<Vec<f64>>);
 
 impl Multipliers {
-    /// Each requirement's start value (1 unless the problem says otherwise).
+    /// Each requirement's start value (1 unless the problem sets another).
     pub fn start(problem: &Problem) -> Self {
         Self(problem.requirements().iter().map(|r| vec![r.start; r.multipliers()]).collect())
     }

@@ -1,4 +1,4 @@
-//! A population 𝔇: whose samples a requirement speaks of, and through which view of x.
+//! A population 𝔇: whose samples a requirement is about, and through which view of x.
 //!
 //! ```
 //! use feasible::{Inputs, Population, Samples, Target, Targets, rho};
@@ -22,7 +22,7 @@ use crate::shift::Shift;
 /// Samples, or some of them, seen through a view. Cheap to clone: data are shared.
 ///
 /// Requirements on the same data set share batches and forward passes; a requirement on a data
-/// set of its own gets batches of its own.
+/// set of its own gets its own batches.
 #[derive(Clone, Debug)]
 pub struct Population {
     samples: Arc<Samples>,
@@ -31,7 +31,7 @@ pub struct Population {
     view: View,
 }
 
-/// Through which inputs the model is asked about a sample.
+/// Through which inputs the model sees a sample.
 ///
 /// ```
 /// use feasible::model::{Batch, Mode, Pass, ViewShift};
@@ -48,7 +48,7 @@ pub struct Population {
 /// // The same change for everyone, without applying it again.
 /// assert_eq!(everyone.counterfactuals(shifts.clone())?.points(), 2);
 ///
-/// // What a model is asked: rows as they are, then through each view; by a list for the data set, or by numbers for the batch.
+/// // What a model sees: the rows themselves, then through each view; by a list for the data set, or by numbers for the batch.
 /// let inputs = everyone.samples().inputs();
 /// let views = [ViewShift::Sparse(&shifts[0]), ViewShift::Dense(&[0.1, 0.0])];
 /// let batch = Batch { inputs, rows: &[0], shifts: &views };
@@ -93,7 +93,7 @@ impl SampleRef<'_> {
 }
 
 impl Population {
-    /// All samples, as they are.
+    /// All samples, unchanged.
     pub fn new(samples: impl Into<Arc<Samples>>) -> Self {
         Self { samples: samples.into(), members: None, view: View::Identity }
     }

@@ -10,7 +10,7 @@
 //! two objectives, in which the term of order δ² cancels, is what is observed.
 //!
 //! A first-order learner ends near a minimum, not in it. Solving once more at the same limit from
-//! the same start says how far objectives move without any change of limit: a price below that is
+//! the same start shows how far objectives move without any change of limit: a price below that is
 //! not resolved.
 //!
 //! ```
@@ -126,7 +126,7 @@ impl Problem {
 }
 
 /// Solves a problem starting from parameters and multipliers found elsewhere. `go_on` sees every
-/// epoch; the training stops when it says false.
+/// epoch; training stops when it returns false.
 ///
 /// # Errors
 /// As [`Learner::solve`], and a start that does not fit.

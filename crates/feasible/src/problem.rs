@@ -42,13 +42,13 @@ impl ProblemDraft {
         self
     }
 
-    /// Adds α/2 ‖θ‖² to the objective, all parameters alike; 0 by default.
+    /// Adds α/2 ‖θ‖² to the objective, for all parameters; 0 by default.
     pub fn weight_decay(mut self, alpha: f64) -> Self {
         self.weight_decay = alpha;
         self
     }
 
-    /// Judges the objective by another loss than the one that is minimised: by the error rate, say,
+    /// Judges the objective by another loss than the one that is minimised, for instance by the error rate,
     /// where the best iterate is looked for.
     pub fn measured_by(mut self, loss: Loss) -> Self {
         self.objective.measure = Some(loss);

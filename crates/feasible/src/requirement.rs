@@ -20,7 +20,7 @@
 //! let x = Inputs::new(vec![0.0, 1.0], 1)?;
 //! let everyone = Population::new(Samples::new(x, Targets::Classes(vec![0, 1]))?);
 //! let chance = |class| Loss::Probability { class };
-//! // Each row has a limit of its own.
+//! // Each row has its own limit.
 //! let each = Requirement::pointwise("each", &everyone, chance(1)).at_least_each(vec![0.1, 0.2]);
 //! assert_eq!((each.sense(), each.sense().sign()), (Sense::AtLeast, -1.0));
 //! assert_eq!(each.limit(), &Limit::PerPoint(vec![0.1, 0.2]));
@@ -30,7 +30,7 @@
 //! let gap = Requirement::average("gap", &everyone, chance(1)).minus(&first).at_most(0.1);
 //! let coefficients: Vec<f64> = gap.terms().iter().map(Term::coefficient).collect();
 //! assert_eq!((&coefficients[..], gap.limit()), (&[1.0, -1.0][..], &Limit::Common(0.1)));
-//! // Of two outputs it lies between −1 and 1 whatever the model, so 0.1 says something and 1 does not.
+//! // Of two outputs it lies between −1 and 1 whatever the model, so 0.1 is a real limit and 1 is not.
 //! assert_eq!((gap.range(2), gap.is_always_met(2)), ((-1.0, 1.0), false));
 //! assert!(gap.at_most(1.0).is_always_met(2));
 //! # Ok::<(), feasible::Error>(())
@@ -262,7 +262,7 @@ impl Requirement {
     }
 
     /// Measures the violation, which moves the multiplier, with another loss than the one whose
-    /// gradient moves θ: the true rate beside its smooth surrogate.
+    /// gradient moves θ: the true rate besides its smooth surrogate.
     pub fn measured_by(mut self, loss: Loss) -> Self {
         for term in &mut self.terms {
             term.measure = Some(loss.clone());
@@ -282,13 +282,13 @@ impl Requirement {
         self
     }
 
-    /// … ≤ a limit of its own for each point (pointwise requirements).
+    /// … ≤ a separate limit for each point (pointwise requirements).
     pub fn at_most_each(mut self, limits: Vec<f64>) -> Self {
         (self.sense, self.limit) = (Sense::AtMost, Limit::PerPoint(limits));
         self
     }
 
-    /// … ≥ a limit of its own for each point (pointwise requirements).
+    /// … ≥ a separate limit for each point (pointwise requirements).
     pub fn at_least_each(mut self, limits: Vec<f64>) -> Self {
         (self.sense, self.limit) = (Sense::AtLeast, Limit::PerPoint(limits));
         self

@@ -1,7 +1,7 @@
 //! Models written for one row at a time.
 //!
-//! A [`Model`] is asked about batches, through several views, so that fast ones can share work. Where that does not
-//! matter, a [`RowModel`] says what it does with one x, and [`ByRow`] makes a model of it:
+//! A [`Model`] computes batches, through several views, so that fast ones can share work. Where that does not
+//! matter, a [`RowModel`] defines what to do with one x, and [`ByRow`] turns it into a model:
 //!
 //! ```
 //! use feasible::row_model::{ByRow, RowModel, RowTape};
@@ -83,7 +83,7 @@ pub struct ByRow<F> {
 }
 
 impl<F: RowModel> ByRow<F> {
-    /// The model that asks `model` about every row.
+    /// The model that calls `model` for every row.
     pub fn new(model: F) -> Self {
         let parameters = model.initial(0).len();
         Self { model, parameters }

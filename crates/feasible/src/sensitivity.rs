@@ -1,9 +1,9 @@
 //! Who was hard: which groups have more than their share of the largest multipliers.
 //!
-//! The multipliers λ of a pointwise requirement say for which individuals it costs something. Take
+//! The multipliers λ of a pointwise requirement show for which individuals it is costly. Take
 //! the hardest n, the top share q by λ. Of the N individuals a group has K, of the hardest it has
-//! k; its prevalence is k/n among them against K/N among all, and their ratio tells whether it is
-//! over-represented. Three numbers say how sure that is:
+//! k; its prevalence is k/n among them against K/N among all, and their ratio shows whether it is
+//! over-represented. Three numbers measure how certain that is:
 //!
 //! - the exact interval of Clopper and Pearson (1934) for the prevalence among the hardest: all p
 //!   for which neither Pr\[X ≥ k\] nor Pr\[X ≤ k\] is below (1 − confidence)/2, X ~ binomial(n, p);
@@ -15,11 +15,11 @@
 //! - the same after Holm's (1979) correction for the number of groups tested, which keeps the
 //!   chance of even one false discovery below the level whatever the groups have in common.
 //!
-//! All three take individuals to be drawn one by one. Rows that are alike share their λ, so there
+//! All three treat individuals as independent draws. Rows that are alike share their λ, so there
 //! are fewer of them than it seems: the ratio is a fact of the run, its p-value is optimistic.
 //!
-//! Where most λ are 0, the top 20 % of all individuals are mostly ties: say [`Among::Positive`]
-//! then, and say which it was.
+//! Where most λ are 0, the top 20 % of all individuals are mostly ties: use [`Among::Positive`]
+//! then, and state which it was.
 //!
 //! ```
 //! use feasible::sensitivity::{Among, Group, Hardest, Prevalence, prevalence};

@@ -163,7 +163,7 @@ impl Shift {
         self.moves.as_ref()
     }
 
-    /// Whether ρ leaves row `r` as it is.
+    /// Whether ρ leaves row `r` unchanged.
     pub fn is_identity(&self, r: usize) -> bool {
         self.row(r).next().is_none()
     }

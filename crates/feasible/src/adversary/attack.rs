@@ -39,7 +39,7 @@ pub enum Select {
     /// The worst for the model of x itself and of every point of every run, sample by sample; samples
     /// that are fooled sit out further restarts.
     Worst,
-    /// As `Worst`, but a sample is done as soon as it is fooled: for measuring accuracy.
+    /// Like `Worst`, but a sample is finished as soon as it is fooled: for measuring accuracy.
     First,
 }
 

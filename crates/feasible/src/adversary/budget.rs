@@ -1,7 +1,7 @@
 //! ε: fixed, or drawn from a prior.
 //!
 //! The paper's robust experiments replace the worst case at one ε by an expectation over
-//! ε ~ 𝔓: E over (x, y) and ε of ℓ at δ*(x, y; ε) ≤ c, which asks for much where ε is likely and
+//! ε ~ 𝔓: E over (x, y) and ε of ℓ at δ*(x, y; ε) ≤ c, which is strict where ε is likely and
 //! degrades smoothly beyond.
 
 use serde::{Deserialize, Serialize};
@@ -90,7 +90,7 @@ impl Budget {
         Prior::Beta { scale, alpha, beta }.into()
     }
 
-    /// The same law, drawn as often as this says.
+    /// The same law, drawn this often.
     pub fn draw(self, draw: Draw) -> Self {
         Self { draw, ..self }
     }

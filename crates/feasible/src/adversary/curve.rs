@@ -18,7 +18,7 @@ const BATCH: usize = 128;
 pub struct Robustness {
     /// ε.
     pub epsilon: f64,
-    /// Samples answered rightly whatever the attack tried.
+    /// Samples still classified correctly, whatever the attack tried.
     pub correct: usize,
     /// Samples.
     pub total: usize,

@@ -5,9 +5,9 @@
 //!
 //! by projected gradient ascent (PGD; Madry et al., 2018), of which the fast gradient sign method
 //! (Goodfellow et al., 2015) is one step from x. ε is fixed or drawn from a prior ([`Budget`]). A requirement on
-//! such a view speaks of the population the paper writes as (x + δ, y).
+//! such a view is about the population that the paper writes as (x + δ, y).
 //!
-//! - The model is asked in evaluation mode and never changed: no parameter gradients, no statistics.
+//! - The model is evaluated in evaluation mode and never changed: no parameter gradients, no statistics.
 //! - δ is a constant of the Lagrangian; see [`adaptive`](crate::adaptive).
 //! - Random numbers come from the seed, the epoch, the sample's id and the restart, so that δ does not
 //!   depend on the batch a sample is in, on threads, or on where a run was resumed.

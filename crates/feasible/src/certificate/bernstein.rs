@@ -6,7 +6,7 @@
 
 use super::delta::Delta;
 
-/// The upper bound at 1 − δ; 1, which says nothing, for a single row.
+/// The upper bound at 1 − δ; 1, which is vacuous, for a single row.
 pub(crate) fn upper(mean: f64, variance: f64, n: u64, delta: Delta) -> f64 {
     if n < 2 {
         return 1.0;

@@ -17,21 +17,21 @@ pub struct Claim {
     pub sense: Sense,
     /// The limit.
     pub limit: f64,
-    /// What the rows say; `None` if no row is spoken of.
+    /// The evidence of the rows; `None` if it applies to no row.
     pub evidence: Option<Evidence>,
 }
 
-/// What can be said about a requirement.
+/// The verdict on a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
-    /// It holds on the population, with the confidence asked for.
+    /// It holds on the population, with the stated confidence.
     Certified,
-    /// It holds in the sample; the rows do not suffice to say more.
+    /// It holds in the sample; there are too few rows to prove more.
     Met,
-    /// It does not hold on the population, with the confidence asked for.
+    /// It does not hold on the population, with the stated confidence.
     Violated,
-    /// It does not hold in the sample, or no row is spoken of; nothing is proven either way.
+    /// It does not hold in the sample, or applies to no row; nothing is proven either way.
     Open,
 }
 

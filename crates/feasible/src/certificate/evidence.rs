@@ -1,4 +1,4 @@
-//! What held-out rows say about one number of the population.
+//! What held-out rows prove about one number of the population.
 
 use super::count::Count;
 use super::delta::Delta;

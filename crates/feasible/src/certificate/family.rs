@@ -10,7 +10,7 @@
 //! probability at least 1 − δ everything VIOLATED is violated; together the two kinds of verdicts have
 //! 1 − 2δ. The bounds that are shown are Bonferroni's in both cases, as Holm gives none.
 //!
-//! **All of them** is a claim of its own, and needs no correction: it is made if every p-value is at most δ. If
+//! **All of them** is a separate claim, and needs no correction: it is made if every p-value is at most δ. If
 //! it is wrong, some requirement does not hold, and the p-value of that one was at most δ, which has
 //! probability at most δ (intersection-union test: Berger 1982). So "they all hold" may be certified at 1 − δ
 //! where Holm certifies only some of them one by one. A gate that lets a model pass only if everything holds
@@ -87,7 +87,7 @@ pub struct Certificate {
     pub findings: Vec<Finding>,
 }
 
-/// What held-out rows say about one requirement.
+/// What held-out rows prove about one requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The requirement.
@@ -98,7 +98,7 @@ pub struct Finding {
     pub sense: Sense,
     /// The limit.
     pub limit: f64,
-    /// Rows it speaks of.
+    /// Rows it applies to.
     pub rows: u64,
     /// The number in the sample; `None` without rows.
     pub estimate: Option<f64>,
@@ -112,7 +112,7 @@ pub struct Finding {
     pub p: f64,
     /// The verdict.
     pub verdict: Verdict,
-    /// If MET: rows that would certify it at δ/m if the sample's proportions stayed as they are.
+    /// If MET: rows that would certify it at δ/m if the sample's proportions stayed the same.
     pub rows_needed: Option<RowsNeeded>,
 }
 

@@ -1,4 +1,4 @@
-//! What is certified about requirements on data nobody has seen.
+//! What held-out rows prove about requirements on the population.
 //!
 //! A requirement met by the rows of a sample may fail on the population. Rows that were not used to
 //! train, to select or to calibrate the model are independent of it, so that classical bounds apply, exactly

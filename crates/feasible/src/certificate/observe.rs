@@ -4,12 +4,12 @@
 //! | --- | --- | --- |
 //! | pointwise, ℓ ≤ c | P(ℓ > c), at most ε | Clopper-Pearson |
 //! | average of an indicator (error, selection, flip) | the rate | Clopper-Pearson |
-//! | average of another loss in [0, B] | E\[ℓ\] | as the design says, betting by default |
+//! | average of another loss in [0, B] | E\[ℓ\] | as the design specifies, betting by default |
 //! | average of false discoveries at most r, or at least | the share of wrong ones among predictions of the class | Clopper-Pearson |
 //! | difference of two rates | the difference | [`Difference`] |
 //! | any other sum of averages | Σ a E\[ℓ\] | each term at an equal part of δ |
 //!
-//! The unit is the row, not the point: if a row is asked about under several ρ, it violates a pointwise
+//! The unit is the row, not the point: if a row is considered under several ρ, it violates a pointwise
 //! requirement if any of them does, and contributes its mean to an average. Rates of a subset are
 //! conditional on how many rows are in it.
 

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 /// The rate that passes with probability `power` when `rows` rows are to certify "at most `limit`" at δ.
 ///
 /// # Errors
-/// Too few rows: not even a sample without a single hit would do. The message says how many would.
+/// Too few rows: not even a sample without a single hit is enough. The message states how many are.
 pub fn attainable_rate(rows: u64, limit: f64, delta: Delta, power: f64) -> Result<f64> {
     let (Ok(power), true) = (Delta::new(power), limit > 0.0) else {
         return Err(Error::Setting {

@@ -22,7 +22,7 @@ pub const MOST_ROWS: u64 = 1_000_000_000;
 /// A sample with fewer rows is repeated up to this number before its width is scaled.
 const LARGE: u64 = 4096;
 
-/// Rows that would certify a claim if the sample's proportions stayed as they are.
+/// Rows that would certify a claim if the sample's proportions stayed the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowsNeeded {
@@ -88,7 +88,7 @@ fn smallest(enough: impl Fn(u64) -> bool, most: u64) -> RowsNeeded {
 }
 
 impl Claim {
-    /// Rows that would certify it at δ if the sample's proportions stayed as they are; `None` if it does not
+    /// Rows that would certify it at δ if the sample's proportions stayed the same; `None` if it does not
     /// hold in the sample, or without one. A matter of milliseconds, however many they are.
     pub fn rows_needed(&self, delta: Delta) -> Option<RowsNeeded> {
         self.rows_needed_from(self.bound(delta)?, delta)

@@ -5,7 +5,7 @@
 //! 1 − δ no model that was certified violates a requirement (Learn-then-Test: Angelopoulos, Bates, Candès,
 //! Jordan and Lei 2021, fixed-sequence testing): a wrong certificate would need the *first* model in the
 //! order that violates one to be certified, and that has probability at most δ. Any choice among the
-//! certified ones, by accuracy say, is then safe.
+//! certified ones, by accuracy for instance, is then safe.
 //!
 //! What is proven of the chosen model is that it meets its requirements, all of them: the limits. Bounds and
 //! p-values of that model alone are not, as it was chosen with these rows: each is wrong with probability δ
@@ -14,7 +14,7 @@
 use super::family::Certificate;
 
 /// How many models from the start of the sequence are certified to meet all requirements
-/// ([`Certificate::all_hold`]). `test` is asked for one certificate after the other, up to the first that fails.
+/// ([`Certificate::all_hold`]). `test` produces one certificate after the other, until the first that fails.
 ///
 /// # Errors
 /// The first error of `test`.

@@ -47,7 +47,7 @@ impl Design {
     }
 }
 
-/// The mean over the rows of each unit, in the order of units; `value` is asked for the i-th member.
+/// The mean over the rows of each unit, in the order of units; `value` gives that of the i-th member.
 pub(super) fn means(
     population: &Population,
     units: &[u32],

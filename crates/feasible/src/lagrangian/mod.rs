@@ -70,7 +70,7 @@ impl<M: Model> Lagrangian<M> {
         &self.passes.model
     }
 
-    /// The epoch that adaptive views are asked in.
+    /// The epoch in which adaptive views are evaluated.
     pub(crate) fn set_epoch(&mut self, epoch: u64) {
         self.passes.place.epoch = epoch;
     }

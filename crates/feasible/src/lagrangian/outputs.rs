@@ -12,12 +12,12 @@ use crate::source::{Source, SourceView};
 /// The Lagrangian of a problem as a function of a model's outputs.
 ///
 /// Losses act on outputs, so whoever can compute outputs can train against requirements: a network in another
-/// framework, boosted trees. This type says which inputs are asked about ([`inputs`](Self::inputs)), and makes
+/// framework, boosted trees. This type lists the inputs that it needs ([`inputs`](Self::inputs)), and makes
 /// of their outputs the gradient of the Lagrangian with respect to each output
 /// ([`gradient`](Self::gradient)), which the model carries back to its parameters or fits a tree to, and objective
 /// and violations ([`measure`](Self::measure)), which move the multipliers.
 ///
-/// A problem speaks of one or several data sets. The outputs of some rows of one come in this order: f(x) for each
+/// A problem involves one or several data sets. The outputs of some rows of one come in this order: f(x) for each
 /// row, then f of the first view for each row, and so on; each output has `output_width` numbers.
 ///
 /// Descent on the outputs themselves, as boosting would do it:
@@ -33,7 +33,7 @@ use crate::source::{Source, SourceView};
 /// let mut lagrangian = OutputLagrangian::<f64>::new(&problem, 1)?;
 /// assert_eq!(lagrangian.data_sets(), 1);
 /// let rows = lagrangian.rows(0).to_vec();
-/// let (mut common, mut mu) = (0.0, 1.0); // one output for everybody, and its multiplier
+/// let (mut common, mut mu) = (0.0, 1.0); // one output for everyone, and its multiplier
 /// for _ in 0..2000 {
 ///     let outputs = vec![common; rows.len()];
 ///     let multipliers = Multipliers::new(&problem, vec![vec![mu]])?;
@@ -71,7 +71,7 @@ impl<T: Real> OutputLagrangian<T> {
         Ok(Self { terms: Terms::new(problem.clone()), work: Work::default(), width: output_width })
     }
 
-    /// How many data sets the problem speaks of. The objective's is number 0.
+    /// How many data sets the problem involves. The objective's is number 0.
     pub fn data_sets(&self) -> usize {
         self.terms.problem.sources().len()
     }

@@ -7,9 +7,9 @@
 //! | [`Learner::simultaneous`] | one batch | a step with every batch |
 //!
 //! [`Learner`] is one type for all three: a learner can be chosen at run time, kept in a list and given any
-//! [`Optimiser`]. These three move a flat θ by the gradient of the Lagrangian. A learner that has no θ and wants
-//! the output gradients only (boosted trees fit each new tree to them) is not a variant of `Learner`: it stands beside it,
-//! in a crate of its own, takes them from an [`OutputLagrangian`](crate::OutputLagrangian), and shares what is free of θ
+//! [`Optimiser`]. These three move a flat θ by the gradient of the Lagrangian. A learner that has no θ and needs
+//! the output gradients only (boosted trees fit each new tree to them) is not a variant of `Learner`: it lives beside it,
+//! in a separate crate, takes them from an [`OutputLagrangian`](crate::OutputLagrangian), and shares what is free of θ
 //! here: [`Problem`], [`Multipliers`](crate::Multipliers),
 //! [`Dual`] with its [`DualState`](crate::dual::DualState), [`Outcome`](crate::Outcome).
 //!
@@ -27,7 +27,7 @@
 //! | `measure_on` | everyone | rows a simultaneous learner's epoch is measured on |
 //! | `stop_when_feasible` | off | end at the first feasible iterate |
 //! | `stop_at_gap` | off | end at a relative duality gap, if feasible |
-//! | `stop_at_kkt` | off (`exact`: 1e-8) | end at a KKT residual (at least 64 ε of the model's scalar); `exact`: beside the sizes of the problem |
+//! | `stop_at_kkt` | off (`exact`: 1e-8) | end at a KKT residual (at least 64 ε of the model's scalar); `exact`: relative to the scale of the problem |
 //! | `patience` | off | epochs without a better iterate after which training ends |
 //! | `keep_last`, `keep_best`, `keep_best_on` | last (`exact`: least KKT residual) | which iterate is returned |
 //! | `learn_margins` | off | stricter limits in training where validation rows show that a requirement generalises badly |
@@ -171,7 +171,7 @@ impl<R: Real> Learner<R> {
     }
 
     /// Ends when the KKT residual is at most this, or at most 64 ε of the model's scalar, below
-    /// which it is rounding. Costs a full gradient per epoch. The exact learner measures it beside the sizes of
+    /// which it is rounding. Costs a full gradient per epoch. The exact learner measures it relative to the scale of
     /// objective and limits too, and stops by that where plain numbers do not get so far.
     pub fn stop_at_kkt(mut self, residual: f64) -> Self {
         self.stop.kkt = Some(residual);
@@ -190,7 +190,7 @@ impl<R: Real> Learner<R> {
         self
     }
 
-    /// Returns the last iterate (the default); the exact learner the one with the least KKT residual.
+    /// Returns the last iterate (the default); the exact learner the one with the smallest KKT residual.
     pub fn keep_last(mut self) -> Self {
         self.keep = Keep::Last;
         self
@@ -420,7 +420,7 @@ impl<R: Real> Learner<R> {
         self.of_exact("penalty", penalty, |s| s.penalty = penalty)
     }
 
-    /// The largest inner tolerance ρ, beside the size of the objective; 1e-10 by default.
+    /// The largest inner tolerance ρ, relative to the objective; 1e-10 by default.
     pub fn rho(self, rho: f64) -> Self {
         self.of_exact("rho", rho, |s| s.rho = rho)
     }

@@ -63,7 +63,7 @@ pub struct EpochReport {
     pub gap: Gap,
     /// What the minimisation over θ is known to have missed; `None` if it is not measured.
     pub rho: Option<InnerTolerance>,
-    /// KKT residuals, where a stopping rule asks for them.
+    /// KKT residuals, where a stopping rule needs them.
     pub kkt: Option<Kkt>,
     /// Every requirement, with its multipliers after the dual step.
     pub requirements: Vec<Standing>,

@@ -33,7 +33,7 @@ pub struct Shortfall {
     pub remedy: Remedy,
 }
 
-/// What would help a training that ended too early, or whose requirements ask too much.
+/// What would help a training that ended too early, or whose requirements are too strict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Remedy {
@@ -46,7 +46,7 @@ pub enum Remedy {
     RelaxOrEnrich,
 }
 
-/// The requirements that are not met, the worst beside its limit first.
+/// The requirements that are not met, the worst relative to its limit first.
 pub(crate) fn shortfalls(
     standings: &[Standing],
     progress: &Progress,

@@ -34,7 +34,7 @@ pub struct State<T> {
     pub duals: Vec<DualState>,
     /// The penalty of the augmented Lagrangian, where there is one.
     pub penalty: f64,
-    /// The kept iterate, if the best one is asked for.
+    /// The kept iterate, if the best one is to be returned.
     pub best: Option<Best<T>>,
     /// How long ago things last improved.
     pub progress: Progress,

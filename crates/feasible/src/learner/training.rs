@@ -27,7 +27,7 @@ use crate::reduce::Workers;
 use crate::solution::Solution;
 
 /// A training in progress. [`Learner::solve`] runs one to its end; a caller that saves
-/// checkpoints advances it by itself:
+/// checkpoints advances it step by step:
 ///
 /// ```
 /// # use feasible::{Inputs, Learner, Loss, Population, Problem, Samples, Targets};

@@ -60,7 +60,7 @@ pub trait CustomLoss: Debug + Send + Sync {
         false
     }
 
-    /// Whether its gradient says how to lower it. Default: yes.
+    /// Whether its gradient shows how to lower it. Default: yes.
     fn is_differentiable(&self) -> bool {
         true
     }

@@ -35,13 +35,13 @@
 //!
 //! Convexity is in the outputs, those of both views together for the losses between views. M is the
 //! Lipschitz constant in the Euclidean norm of the same, for $k \ge 2$; those of the losses of p and
-//! q are √2 times smaller for one output. All losses are ≥ 0 and at most B; empty cells say that there
-//! is no such constant. M and B are the least possible, but for the M of total variation (least as
+//! q are √2 times smaller for one output. All losses are ≥ 0 and at most B; an empty cell means that there
+//! is no such constant. M and B are the smallest possible, except for the M of total variation (least as
 //! s → 0) and for the M and B of bounded divergences. That Brier's M holds for more than two classes
 //! was found by numerical search; the others follow from the formulas.
 //!
 //! The losses of a number, from squared error to Poisson, are of vectors as well: the mean over the k coordinates, with k outputs and
-//! M/√k. [`Loss::of_coordinates`] weighs them otherwise, each in a unit of its own, or picks some.
+//! M/√k. [`Loss::of_coordinates`] weights them differently, each in its own unit, or picks some.
 //!
 //! Losses of p take *logits*: probabilities fed to them would be squashed once more, and a network
 //! trained on that collapses to the majority class. Arg max is the first of equals. NaN outputs give
@@ -278,7 +278,7 @@ impl Loss {
         }
     }
 
-    /// Whether its gradient says how to lower it. Not so for the indicators, which may only
+    /// Whether its gradient shows how to lower it. Not so for the indicators, which may only
     /// serve as the loss of a dual step.
     pub fn is_differentiable(&self) -> bool {
         match self {
@@ -300,18 +300,18 @@ impl Loss {
     ///
     /// Cross-entropy, logistic loss and both KL divergences see floored probabilities and stay
     /// smooth; this needs kτ < 1, that is B > log k. Losses that have a bound of their own are
-    /// returned as they are if B is no smaller. All others are clipped, min(ℓ, B). Bounding once more
+    /// returned unchanged if B is no smaller. All others are clipped, min(ℓ, B). Bounding once more
     /// keeps the smaller of the two bounds.
     ///
     /// # Errors
     /// [`Error::Setting`](crate::Error::Setting) if B is not finite and positive, at most ln 2 for
     /// the first kind, or below the loss's own bound for the second. Whether B > log k for more
-    /// classes is for [`Loss::check`] to say, which knows k.
+    /// classes is checked by [`Loss::check`], which knows k.
     pub fn bounded(self, bound: f64) -> Result<Self> {
         Bounded::of(self, bound)
     }
 
-    /// The loss of some numbers of vectors, each with a weight and in a unit of its own: with the terms (j, w, u),
+    /// The loss of some numbers of vectors, each with its own weight and unit: with the terms (j, w, u),
     ///
     /// $$ \sum_j w_j \, \ell\bigl((f_j - y_j) / u_j\bigr) , $$
     ///

@@ -1,4 +1,4 @@
-//! What the theory asks of a loss.
+//! What the theory needs to know about a loss.
 
 use std::f64::consts::SQRT_2;
 
@@ -6,7 +6,7 @@ use super::{Bounded, Loss};
 
 /// Convexity, Lipschitz constant and bound of a loss, as a function of the outputs.
 ///
-/// The default says that nothing is known.
+/// By default nothing is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Properties {
     /// Convex in the outputs (for pairs: in both views together).

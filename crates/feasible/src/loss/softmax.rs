@@ -1,6 +1,6 @@
 //! Probabilities of logits, in logarithms.
 //!
-//! One logit z is read as the pair (0, z), so that k = 1 and k = 2 speak of the same Bernoulli
+//! One logit z is read as the pair (0, z), so that k = 1 and k = 2 describe the same Bernoulli
 //! variable. All sums are taken after subtracting the largest logit, and without it: with
 //! m = max z,
 //! $$\log p_j = (z_j - m) - \log\Big(1 + \sum_{i \ne \arg\max z} e^{z_i - m}\Big),$$

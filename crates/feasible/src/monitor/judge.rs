@@ -56,7 +56,7 @@ pub struct Track {
 /// What was known after a table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Look {
-    /// Bounds on the number in this table, at 1 − δ for it alone; `None` if it does not speak of any row.
+    /// Bounds on the number in this table, at 1 − δ for it alone; `None` if it applies to no row.
     pub alone: Option<(f64, f64)>,
     /// Bounds on the average over all tables so far, valid at all times at once.
     pub so_far: (f64, f64),
@@ -87,7 +87,7 @@ impl MonitorPlan {
         self.delta.among(2 * self.requirements.max(1))
     }
 
-    /// Judges the tables of a life so far, in order; `None` for one that says nothing about the requirement.
+    /// Judges the tables of a life so far, in order; `None` for one without evidence on the requirement.
     pub fn judge(&self, sense: Sense, wager: &Wager, tables: &[Option<Wealth>]) -> Track {
         // A group may be compared with everyone, whose share then has its part of α.
         let difference = wager.low < 0.0;

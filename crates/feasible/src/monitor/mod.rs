@@ -6,7 +6,7 @@
 //!
 //! **What is known of the rows.** Rows of a table are independent draws from the population of its time. The
 //! population may change from table to table, in any way, even because of what was seen before. Rows i = 1, 2, …
-//! have losses Xᵢ in [a, b] with means pᵢ (equal within a table), and a requirement says p ≤ c.
+//! have losses Xᵢ in [a, b] with means pᵢ (equal within a table), and a requirement states p ≤ c.
 //!
 //! **Capital.** Who bets that losses are small, with a fixed stake 0 < λ < 1/(b − c) on each row, has after N
 //! rows the capital on the left; the quotient on the right has expectation 1 at all times (a martingale),
@@ -38,13 +38,13 @@
 //!
 //! In a population that does not change the average is the number itself. Starting the bets anew at every table,
 //! with weights wₛ = 1/(s(s + 1)) that sum to 1, finds a late drift soon although the tables before it were good;
-//! DRIFTED stays, as what it says of those tables stays true. CERTIFIED says nothing of the last table alone, so it is
+//! DRIFTED is permanent, because it remains true of those tables. CERTIFIED says nothing about the last table alone, so it is
 //! *suspended* as soon as the capital over the tables s, …, t, the latest, reaches 1/δ for some s: a test of these
 //! tables alone would have found a violation. Suspending takes a verdict away and so cannot make one wrong.
 //!
 //! **Error.** With m requirements and two verdicts that can be wrong, α = δ/(2m).
 //!
-//! **Differences of two groups**, p_a − p_b. A table's rows of the larger group are dealt at random into as many
+//! **Differences of two groups**, p_a − p_b. A table's rows of the larger group are assigned at random to as many
 //! blocks as the smaller group has rows; a row minus the mean of its block is a value in [−1, 1] whose
 //! mean is the difference in that table, so that base rates may change from table to table. Capitals are averaged over
 //! eight deals. "A group against everyone" is (1 − π)(p_a − p_r) with r the rest: bets are against
@@ -69,7 +69,7 @@
 //! # Ok::<(), feasible::Error>(())
 //! ```
 //!
-//! What a table says of a mean, of two groups, and of a group against everyone:
+//! What a table shows about a mean, about two groups, and about a group against everyone:
 //!
 //! ```
 //! use feasible::certificate::{Count, Delta, Evidence, Values};

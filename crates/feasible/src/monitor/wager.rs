@@ -22,7 +22,7 @@ const SHARES: [f64; STAKES] = {
 /// The least distance of a limit from the ends of the range that stakes are made for, relative to the range.
 const LEAST: f64 = 1e-6;
 
-/// Values in [low, high], and the limit that their average is held against.
+/// Values in [low, high], and the limit that their average is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wager {
     /// The limit c.

@@ -64,7 +64,7 @@ impl Wealth {
     }
 
     /// Of the rate of a group minus that of everyone, in table number `at` = 0, 1, …; `alpha` is the error that
-    /// the requirement may make. `None` if there is nobody else, or hardly.
+    /// the requirement may make. `None` if there is no one else, or hardly anyone.
     pub fn of_part(
         part: Count,
         rest: Count,

@@ -9,7 +9,7 @@
 
 use crate::certificate::Delta;
 
-/// ζ(N): multiply by B for an expectation, take as it is for the share of a population.
+/// ζ(N): multiply by B for an expectation, use it unscaled for the share of a population.
 pub fn zeta(rows: u64, dimension: f64, requirements: usize, delta: Delta) -> f64 {
     at(rows as f64, dimension, requirements, delta)
 }

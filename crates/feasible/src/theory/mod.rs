@@ -11,7 +11,7 @@
 //! They hold for *every* model of a class at once, trained on the very rows, and for any distribution. That
 //! is much to ask: for networks of practical size they exceed the bound B of the loss, which every model
 //! meets. Such a bound is [vacuous](is_vacuous) and is called so wherever it is printed.
-//! [Certificates](crate::certificate) speak of one model and need rows of their own, and are sharp.
+//! [Certificates](crate::certificate) are about one model, need separate rows, and are sharp.
 //!
 //! ```
 //! use feasible::certificate::Delta;
@@ -26,7 +26,7 @@
 //! assert!(rows_for(0.01, linear, 1, delta) > 1e7);
 //! # Ok::<(), feasible::Error>(())
 //! ```
-//! The other bounds of the paper, and of the classes of models it speaks of:
+//! The other bounds of the paper, and of the classes of models it considers:
 //!
 //! ```
 //! use feasible::certificate::Delta;
@@ -53,7 +53,7 @@ mod neighbourhood;
 pub use estimation::{rows_for, sample_complexity, zeta};
 pub use neighbourhood::{Neighbourhood, approximation_error, initial_distance, squared_violations};
 
-/// Whether a bound on the expectation of a loss in [0, B] says nothing: every model has as much.
+/// Whether a bound on the expectation of a loss in [0, B] is vacuous: every model meets it.
 pub fn is_vacuous(bound: f64, b: f64) -> bool {
     // NaN says nothing either.
     bound.is_nan() || bound >= b

@@ -11,7 +11,7 @@
 
 /// ε₀ = (1 + ‖μ‖₁ + ‖λ‖₁) M ν of Theorem 2, M the largest Lipschitz constant: 2M of the loss for a requirement on
 /// a difference of two averages. The multipliers are optimal ones. ‖λ‖₁ is Σⱼ E\[λⱼ\], in a sample the sum of the mean multipliers.
-/// ν is how closely the class approximates any function of the hypothesis space, which nobody measures; take
+/// ν is how closely the class approximates any function of the hypothesis space, which cannot be measured; use
 /// ν = 1 for the factor.
 pub fn approximation_error(mu: f64, lambda: f64, lipschitz: f64, nu: f64) -> f64 {
     (1.0 + mu + lambda) * lipschitz * nu
@@ -51,7 +51,7 @@ pub fn initial_distance<'a>(start: f64, optimum: impl IntoIterator<Item = &'a f6
 /// };
 /// let (low, high) = run.lagrangian(0.4);
 /// assert!((low - 0.314).abs() < 1e-12 && (high - 0.451).abs() < 1e-12);
-/// // What a Lagrangian of 0.4 says about P*: the same, turned round.
+/// // What a Lagrangian of 0.4 implies about P*: the same, the other way round.
 /// let (low, high) = run.optimum(0.4);
 /// assert!((low - 0.349).abs() < 1e-12 && (high - 0.486).abs() < 1e-12);
 /// assert_eq!(run.iterations(2.0), 1001.0);
@@ -64,7 +64,7 @@ pub struct Neighbourhood {
     pub eta: f64,
     /// S.
     pub squared_violations: f64,
-    /// β: the precision asked for.
+    /// β: the desired precision.
     pub beta: f64,
     /// ε: the estimation error.
     pub estimation: f64,
