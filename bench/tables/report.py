@@ -158,6 +158,8 @@ def every_table(results: Results, us: str) -> str:
             sign = "" if limit is None else f"{'≥' if REQUIREMENTS[requirement].at_least else '≤'} {number(limit, 3)}"
             value = "" if limit is None else ours.spread(requirement)
             held = "" if limit is None else ours.held()
+            if warned := sum(l.get("told", False) for l in ours.lines.values()) if limit is not None else 0:
+                held += f", told {warned}"
             seconds = [l["cpu"] for l in ours.lines.values() if "cpu" in l]
             quality = [f"{NAMES[m]} {ours.spread(m)}" for m in measures(table)]
             peers = [f"{n}: {NAMES[m]} {cells[n].spread(m)}" + ("" if limit is None else f", held {cells[n].held()}")

@@ -21,7 +21,7 @@ use feasible::requirement::Sense;
 use feasible::{Kind, Loss, Requirement, View};
 use feasible_data::visible;
 use feasible_problem::spec::RequirementKind;
-use feasible_problem::text::{grouped, percent, short};
+use feasible_problem::text::{grouped, percent, precise_percent, short};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
@@ -253,13 +253,16 @@ fn doubt(
     }
     let Some(held) = held.filter(|held| held.violation.is_finite()) else {
         // An average under attack, whose spread is not known.
-        if validation.points > 0 && validation.met {
-            return None;
+        if validation.points > 0 {
+            let text = format!(
+                "'{name}' is not met on the validation rows: do not expect it on new ones."
+            );
+            return if validation.met { None } else { make(None, text) };
         }
         let needed = trained.and_then(Sample::rows_needed);
         let would = would_do(needed, " would tell");
         let text = format!(
-            "'{name}' speaks of no validation row, so nothing shows that it holds on new ones{would}."
+            "No validation row counts for '{name}', so nothing shows that it holds on new ones{would}."
         );
         return make(needed, text);
     };
@@ -276,21 +279,22 @@ fn doubt(
     if held.is_met() {
         let needed = held.rows_needed();
         let would = would_do(needed, " would do");
-        let limit = limit(validation);
+        let limit = limit(validation, held);
         let text = format!(
             "'{name}' is met on {count} ({here}, {limit}), too few to expect it on new ones{would}."
         );
         return make(needed, text);
     }
-    let limit = limit(validation);
-    if worse > QUANTILE {
+    let limit = limit(validation, held);
+    let needed = trained.and_then(Sample::rows_needed);
+    let enough = matches!(needed, Some(RowsNeeded::About(needed)) if needed <= rows);
+    if worse > QUANTILE || enough {
         let text = format!(
             "'{name}' generalises badly: {there} on the training rows, {here} on {count} ({limit}). It needs more training \
              rows, a simpler model or a stricter limit in training (`margin`)."
         );
         return make(None, text);
     }
-    let needed = trained.and_then(Sample::rows_needed);
     let would = would_do(needed, " would do if it is on new rows what it is on the training rows");
     let text = format!(
         "'{name}' is not met on {count} ({here}, {limit}; training rows: {there}), too few to expect it on new ones{would}."
@@ -324,8 +328,15 @@ fn standing(result: &RequirementResult) -> String {
     }
 }
 
-fn limit(result: &RequirementResult) -> String {
-    format!("limit {} {}", if result.sense == ">=" { "≥" } else { "≤" }, short(result.limit))
+fn limit(result: &RequirementResult, sample: Sample) -> String {
+    let sign = if result.sense == ">=" { "≥" } else { "≤" };
+    let whom = match (result.kind, sample.count) {
+        (RequirementKind::Pointwise, Some((_, allowed))) => {
+            format!(" for all but {} of rows", precise_percent(allowed))
+        }
+        _ => String::new(),
+    };
+    format!("limit {sign} {}{whom}", short(result.limit))
 }
 
 #[cfg(test)]
