@@ -66,7 +66,7 @@ _LATER = {
     "audit": "predictors",
     "certify": "predictors",
 }
-_MODULES = ("datasets", "duals", "estimators", "jax", "predictors", "torch", "tracking")
+_MODULES = ("datasets", "duals", "estimators", "jax", "lightning", "predictors", "torch", "tracking")
 
 
 def __getattr__(name: str) -> Any:

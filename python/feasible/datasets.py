@@ -3,6 +3,9 @@
 >>> X, y, X_test, y_test = load("adult")
 >>> len(X), len(X_test), y.name, sorted(set(X["gender"]))
 (32561, 16281, 'income', ['Female', 'Male'])
+>>> x, y, x_test, y_test, classes = load_images("fashion-mnist-sample")
+>>> x.shape, x.dtype, x_test.shape, classes[y[0]]
+((6000, 1, 28, 28), dtype('uint8'), (1000, 1, 28, 28), 'Ankle boot')
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import numpy as np
 
 from . import _feasible
 
-__all__ = ["load"]
+__all__ = ["load", "load_images"]
 
 
 def load(name: str) -> tuple[Any, Any, Any, Any]:
@@ -32,3 +35,13 @@ def load(name: str) -> tuple[Any, Any, Any, Any]:
     frame = pd.DataFrame(made)
     X, y = frame.drop(columns=target), frame[target].astype(str)
     return X.iloc[train], y.iloc[train], X.iloc[test], y.iloc[test]
+
+
+def load_images(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[str]]:
+    """Training images and labels, test images and labels, and the names of the classes.
+
+    Images are bytes of shape (count, channels, height, width). ``"fashion-mnist-sample"`` is inside the package; ``"fashion-mnist"``,
+    ``"mnist"`` and ``"cifar-10"`` are read from files, and the error says where they are looked for.
+    """
+    images, labels, classes, train = _feasible.load_images(name)
+    return images[:train], labels[:train], images[train:], labels[train:], classes

@@ -231,10 +231,24 @@ def term(requirement: DualRequirement, given: Any) -> Term:
     return Term(given, given, rows)
 
 
+def _host_array(name: str, what: str, values: Any) -> npt.NDArray[Any]:
+    """As numpy has it; a tensor that numpy cannot read is told where to go."""
+    try:
+        return np.atleast_1d(np.asarray(values))
+    except (TypeError, ValueError, RuntimeError) as error:
+        if hasattr(values, "requires_grad"):
+            said = f"a tensor on {values.device}" + (" that is differentiated" if values.requires_grad else "")
+            raise FeasibleError(
+                f"requirement '{name}': its {what} are {said}: use feasible.torch.Duals, or give values.detach().cpu()"
+            ) from None
+        raise FeasibleError(f"requirement '{name}': its {what} are no numbers: {error}") from None
+
+
 def as_values(name: str, values: Any) -> npt.NDArray[np.float64]:
     """Numbers in one dimension."""
+    array = _host_array(name, "values", values)
     try:
-        array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        array = array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise FeasibleError(f"requirement '{name}': its values are no numbers: {error}") from None
     if array.ndim != 1:
@@ -244,7 +258,7 @@ def as_values(name: str, values: Any) -> npt.NDArray[np.float64]:
 
 def as_rows(name: str, rows: Any) -> npt.NDArray[np.int64]:
     """Ids in one dimension."""
-    array = np.atleast_1d(np.asarray(rows))
+    array = _host_array(name, "sample ids", rows)
     if array.ndim != 1:
         raise FeasibleError(f"requirement '{name}': the ids of samples have the shape {array.shape}: give one for each sample")
     if not np.issubdtype(array.dtype, np.integer):
@@ -351,6 +365,11 @@ class Duals:
         """A line for each step and requirement: mean and worst violation, mean multiplier, share at 0, samples."""
         return list(json.loads(self._core.history()))
 
+    @property
+    def last(self) -> list[dict[str, Any]]:
+        """The lines of the history that the last step added."""
+        return list(json.loads(self._core.last()))
+
     def state_dict(self) -> dict[str, str]:
         """All that is needed to continue, for ``torch.save`` or any other form."""
         return {"feasible.Duals": self._core.state()}
@@ -382,6 +401,14 @@ class Duals:
         except ValueError as error:
             raise FeasibleError(f"{path} is no state of Duals: {error}") from None
         self.load_state_dict(state)
+
+    def __getstate__(self) -> tuple[Sequence[DualRequirement], dict[str, str]]:
+        return self.requirements, self.state_dict()
+
+    def __setstate__(self, state: tuple[Sequence[DualRequirement], dict[str, str]]) -> None:
+        requirements, steps = state
+        Duals.__init__(self, *requirements)
+        self.load_state_dict(steps)
 
     def __repr__(self) -> str:
         return f"Duals({'; '.join(map(str, self.requirements))})"

@@ -1,11 +1,12 @@
-"""Writes the notebooks of this folder from their cells, and runs them: `python notebooks/write.py`.
+"""Writes the notebooks of this folder from their cells, and runs them: `python notebooks/write.py [NAME …]`.
 
-Needs nbformat, nbclient, ipykernel and matplotlib.
+Needs nbformat, nbclient, ipykernel and matplotlib; `robust_cnn` needs PyTorch.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import nbformat
@@ -41,6 +42,6 @@ def run(file: Path) -> nbformat.NotebookNode:
 
 if __name__ == "__main__":
     for file in sorted(HERE.glob("*.py")):
-        if file != Path(__file__):
+        if file.name != Path(__file__).name and file.stem in (sys.argv[1:] or [file.stem]):
             nbformat.write(run(file), file.with_suffix(".ipynb"))
             print(file.with_suffix(".ipynb"))

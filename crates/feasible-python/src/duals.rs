@@ -431,6 +431,12 @@ impl DualsCore {
         serde_json::to_string(&self.history).map_err(refused)
     }
 
+    /// The lines of the history that the last step added, as JSON.
+    fn last(&self) -> PyResult<String> {
+        let added = self.history.partition_point(|entry| entry.step + 1 < self.steps);
+        serde_json::to_string(&self.history[added..]).map_err(refused)
+    }
+
     /// All that is needed to continue, as JSON.
     fn state(&self) -> PyResult<String> {
         let saved = Saved {

@@ -26,7 +26,7 @@ mod table;
 #[pyo3::pymodule]
 mod _feasible {
     #[pymodule_export]
-    use crate::datasets::load_data;
+    use crate::datasets::{load_data, load_images};
     #[pymodule_export]
     use crate::duals::DualsCore;
     #[pymodule_export]
