@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::chart::{Axis, Chart, Mark, Scale, Series, grouped, number};
 use crate::figures::Figure;
+use crate::format::counted;
 use crate::layout::{bounded, name};
 use crate::requirements::MOST;
 use crate::run::Run;
@@ -136,7 +137,8 @@ pub(crate) fn figures(run: &Run) -> Vec<Figure> {
         let met = |feasible: bool| if feasible { "feasible" } else { "not feasible" };
         let note = |(epochs, objective, feasible): (u64, f64, bool)| {
             let objective = number(objective);
-            format!("trial {n}: {objective}, {}, after {epochs} epochs", met(feasible))
+            let epochs = counted(epochs as usize, "epoch");
+            format!("trial {n}: {objective}, {}, after {epochs}", met(feasible))
         };
         let rounds = trial.rounds.iter();
         rounds.filter_map(|r| Some(note((r.epochs, r.objective?, r.feasible)))).collect()
