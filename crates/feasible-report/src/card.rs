@@ -6,11 +6,12 @@
 
 use feasible::sensitivity::Among;
 
-use crate::chart::{grouped, number};
+use crate::certain;
+use crate::chart::{grouped, number, share};
 use crate::format::percent;
 use crate::hard::{Options, Who};
 use crate::layout::bounded;
-use crate::requirements::{certified, verdict};
+use crate::requirements::verdict;
 use crate::run::Run;
 
 /// Rows of a table that are listed.
@@ -66,7 +67,7 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
 
     if !judged.requirements.is_empty() {
         text += "\n## Requirements\n\n";
-        text += "| requirement | kind | limit | value | over the limit | met | certificate | multiplier |\n";
+        text += "| requirement | kind | limit | value | over the limit | verdict | certificate | multiplier |\n";
         text += "| --- | --- | ---: | ---: | ---: | --- | --- | ---: |\n";
         for row in crate::requirements::rows(run).iter().take(MOST) {
             text += &format!("{}\n", row.to_markdown(cell));
@@ -84,11 +85,8 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
             text += "\nWhat is not met, and what to try:\n\n";
             summary.advice.iter().for_each(|line| text += &format!("- {}\n", inline(line)));
         }
-        if let Some(sentences) = certified(run) {
-            text += &format!("\nOn {}:\n\n", inline(&sentences.rows));
-            for sentence in sentences.sentences.iter().take(MOST) {
-                text += &format!("- {}\n", inline(sentence));
-            }
+        if let Some(certain) = summary.certificate.as_ref().and_then(certain::of) {
+            text += &certified(&certain);
         }
     }
 
@@ -110,6 +108,34 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
         );
     }
     text + "\n"
+}
+
+/// What is certain: a line for each requirement, then what else follows.
+fn certified(certain: &certain::Certain) -> String {
+    let mut text = format!("\n{}\n\n", inline(&certain.lead));
+    text += "| requirement | certificate | limit | in the sample | bound |\n";
+    text += "| --- | --- | ---: | ---: | ---: |\n";
+    for claim in certain.claims.iter().take(MOST) {
+        text += &format!(
+            "| {} | {} | {} | {} | {} |\n",
+            cell(&claim.name),
+            claim.verdict,
+            claim.limit,
+            claim.sample,
+            claim.bound
+        );
+    }
+    let next = certain.claims.iter().filter(|claim| !claim.next.is_empty());
+    let next = next.map(|claim| format!("‘{}’: {}", claim.name, claim.next));
+    let lines: Vec<String> = next
+        .chain(certain.sentences.iter().cloned())
+        .chain(certain.methods.iter().cloned())
+        .collect();
+    if !lines.is_empty() {
+        text.push('\n');
+    }
+    lines.iter().take(MOST).for_each(|line| text += &format!("- {}\n", inline(line)));
+    text
 }
 
 fn model(run: &Run) -> Vec<(&'static str, String)> {
@@ -161,8 +187,8 @@ fn hardest(options: &Options, who: &[Who]) -> String {
             text += &format!(
                 "| {} | {} | {} | {:.2} |\n",
                 cell(&group.name),
-                percent(group.share),
-                percent(group.share_of_all),
+                share(group.share),
+                share(group.share_of_all),
                 group.ratio
             );
         }
@@ -178,7 +204,7 @@ fn caveats(run: &Run) -> String {
         _ => "- Judged on rows that training did not see, of the same source.\n",
     }
     .to_string();
-    if certified(run).is_none() {
+    if run.summary.certificate.as_ref().and_then(certain::of).is_none() {
         text += "- Nothing is certified: values are measurements, not guarantees for new rows.\n";
     }
     let dual = crate::format::dual(run);

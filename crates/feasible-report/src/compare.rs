@@ -6,13 +6,13 @@ use feasible_run::{EpochMetrics, RequirementResult, RunDirectory};
 use minijinja::context;
 use serde::Serialize;
 
-use crate::chart::{Axis, Bar, Bars, Chart, Series, grouped, number};
+use crate::chart::{Axis, Bar, Bars, Chart, Scale, Series, grouped, number};
 use crate::error::{Error, Result};
 use crate::figures::{Figure, common_prefix, signed_scale};
-use crate::format::{duration, percent};
+use crate::format::{duration, listed, percent};
 use crate::layout::PageVerdict;
 use crate::layout::{drawn, name, page, value};
-use crate::requirements::{MOST, verdict};
+use crate::requirements::{MOST, ended, limit, verdict};
 use crate::run::Run;
 
 /// Runs that are compared at most.
@@ -29,9 +29,17 @@ struct Column {
     sentence: String,
 }
 
+/// A table with a row for each run.
 #[derive(Serialize)]
-struct Line {
-    label: String,
+struct Table {
+    head: Vec<&'static str>,
+    rows: Vec<TableRow>,
+}
+
+#[derive(Serialize)]
+struct TableRow {
+    #[serde(flatten)]
+    run: Column,
     values: Vec<String>,
 }
 
@@ -48,6 +56,8 @@ struct Row {
     name: String,
     limit: String,
     cells: Vec<Cell>,
+    /// Runs that do not meet it.
+    missed: usize,
 }
 
 /// The runs of some directories; that of several seeds stands for all of them.
@@ -107,12 +117,13 @@ pub(crate) fn render(runs: &[Run]) -> Result<(String, Vec<Figure>)> {
     let content = context! {
         eyebrow => "Feasible comparison",
         title => name(&format!("{} runs side by side", runs.len())),
-        verdict => value(&overall(runs))?,
+        verdict => value(&overall(runs, &labels))?,
         columns => value(&columns)?,
-        lines => value(&lines(runs))?,
+        results => value(&table(runs, &labels, &results()))?,
+        settings => value(&table(runs, &labels, &settings()))?,
         rows => value(&rows)?,
         same_data,
-        figures => drawn(&figures),
+        figures_of_runs => drawn(&figures),
         commands,
     };
     Ok((page(include_str!("compare.html"), content)?, figures))
@@ -129,18 +140,28 @@ fn column((run, label): (&Run, &String)) -> Column {
     }
 }
 
-fn overall(runs: &[Run]) -> PageVerdict {
+fn overall(runs: &[Run], labels: &[String]) -> PageVerdict {
     let bound: Vec<&Run> =
         runs.iter().filter(|run| !run.summary.judged().1.requirements.is_empty()).collect();
     let met = bound.iter().filter(|run| run.summary.met()).count();
     let (all, free) = (bound.len(), runs.len() - bound.len());
+    let failed: Vec<&str> = runs
+        .iter()
+        .zip(labels)
+        .filter(|(run, _)| !run.summary.judged().1.requirements.is_empty() && !run.summary.met())
+        .map(|(_, label)| label.as_str())
+        .collect();
     let sentence = match (all, met) {
-        (0, _) => "None of the runs has requirements.".to_string(),
+        (0, _) => "No requirements in any of the runs.".to_string(),
         (1, 1) => "The run with requirements meets them.".into(),
-        (1, _) => "The run with requirements does not meet them.".into(),
         (2, 2) => "Both runs meet their requirements.".into(),
         (all, met) if met == all => format!("All {all} runs meet their requirements."),
-        (all, met) => format!("{met} of {all} runs meet their requirements."),
+        (all, 0) if all > 1 => format!("None of {all} runs meets its requirements."),
+        (all, met) => {
+            let counted =
+                if all > 1 { format!("; {met} of {all} runs meet theirs") } else { String::new() };
+            format!("Requirements not met by {}{counted}.", listed(&failed))
+        }
     };
     let more = match free {
         0 => String::new(),
@@ -156,46 +177,68 @@ fn overall(runs: &[Run]) -> PageVerdict {
     PageVerdict { state, sentence, more }
 }
 
-fn lines(runs: &[Run]) -> Vec<Line> {
-    let line = |label: &str, of: &dyn Fn(&Run) -> Option<String>| -> Option<Line> {
-        let values: Vec<Option<String>> = runs.iter().map(of).collect();
-        values.iter().any(Option::is_some).then(|| Line {
-            label: label.to_string(),
-            values: values.into_iter().map(Option::unwrap_or_default).collect(),
-        })
+/// A measure of a run, if it has it.
+type Measure = (&'static str, Box<dyn Fn(&Run) -> Option<String>>);
+
+/// Measures that some run has, a row for each run.
+fn table(runs: &[Run], labels: &[String], measures: &[Measure]) -> Table {
+    let known: Vec<&Measure> =
+        measures.iter().filter(|(_, of)| runs.iter().any(|run| of(run).is_some())).collect();
+    let row = |(run, label): (&Run, &String)| TableRow {
+        run: column((run, label)),
+        values: known.iter().map(|(_, of)| of(run).unwrap_or_default()).collect(),
     };
-    let flip_rate = |run: &Run| {
-        let rates = run.summary.judged().1.flip_rates.iter().map(|f| f.share);
-        rates.reduce(f64::max).map(percent)
-    };
-    let time = |run: &Run| {
-        let seconds: f64 = run.timings.iter().map(|t| t.primal + t.dual).sum();
-        (seconds > 0.0).then(|| duration(seconds))
-    };
+    Table {
+        head: known.iter().map(|(name, _)| *name).collect(),
+        rows: runs.iter().zip(labels).map(row).collect(),
+    }
+}
+
+fn results() -> Vec<Measure> {
+    vec![
+        ("accuracy", Box::new(|run| run.summary.judged().1.accuracy.map(percent))),
+        ("root mean squared error", Box::new(|run| run.summary.judged().1.rmse.map(number))),
+        ("objective", Box::new(|run| Some(number(run.summary.judged().1.objective)))),
+        (
+            "flip rate",
+            Box::new(|run| {
+                let rates = run.summary.judged().1.flip_rates.iter().map(|f| f.share);
+                rates.reduce(f64::max).map(percent)
+            }),
+        ),
+        (
+            "judged by",
+            Box::new(|run| {
+                let (part, judged) = run.summary.judged();
+                Some(format!("{} {part} rows", grouped(&judged.rows.to_string())))
+            }),
+        ),
+        (
+            "training took",
+            Box::new(|run| {
+                let seconds: f64 = run.timings.iter().map(|t| t.primal + t.dual).sum();
+                (seconds > 0.0).then(|| duration(seconds))
+            }),
+        ),
+    ]
+}
+
+fn settings() -> Vec<Measure> {
     let setting = |run: &Run, key: &str| {
         let value = run.settings.get("training")?.get(key)?;
         Some(name(&value.as_str().map_or_else(|| value.to_string(), String::from)))
     };
-    let lines = [
-        line("judged by", &|run| {
-            let (part, judged) = run.summary.judged();
-            Some(format!("{} {part} rows", grouped(&judged.rows.to_string())))
-        }),
-        line("accuracy", &|run| run.summary.judged().1.accuracy.map(percent)),
-        line("root mean squared error", &|run| run.summary.judged().1.rmse.map(number)),
-        line("objective", &|run| Some(number(run.summary.judged().1.objective))),
-        line("objective, train", &|run| Some(number(run.summary.train.objective))),
-        line("largest flip rate of a counterfactual", &flip_rate),
-        line("training took", &time),
-        line("epochs, kept", &|run| {
-            Some(format!("{}, {}", run.summary.epochs, run.summary.kept_epoch))
-        }),
-        line("parameters", &|run| Some(grouped(&run.summary.parameters.to_string()))),
-        line("recipe", &|run| setting(run, "recipe")),
-        line("seed", &|run| Some(run.summary.seed.to_string())),
-        line("how it ended", &|run| Some(name(&run.summary.headline()))),
-    ];
-    lines.into_iter().flatten().collect()
+    vec![
+        (
+            "best epoch",
+            Box::new(|run| Some(format!("{} of {}", run.summary.kept_epoch, run.summary.epochs))),
+        ),
+        ("objective, train", Box::new(|run| Some(number(run.summary.train.objective)))),
+        ("parameters", Box::new(|run| Some(grouped(&run.summary.parameters.to_string())))),
+        ("recipe", Box::new(move |run| setting(run, "recipe"))),
+        ("seed", Box::new(|run| Some(run.summary.seed.to_string()))),
+        ("how it ended", Box::new(|run| Some(ended(run)))),
+    ]
 }
 
 /// Every requirement that any run has, in the order they come up.
@@ -228,20 +271,21 @@ fn rows(runs: &[Run]) -> Vec<Row> {
             }
         };
         let limits = runs.iter().filter_map(|run| of(&run.summary.judged().1.requirements, one));
-        let mut limits: Vec<String> = limits
-            .map(|s| {
-                format!("{} {}", s.sense.replace("<=", "≤").replace(">=", "≥"), number(s.limit))
-            })
-            .collect();
+        let mut limits: Vec<String> = limits.map(|s| limit(s, s.limit)).collect();
         limits.dedup();
-        Row { name: name(one), limit: limits.join(", "), cells: runs.iter().map(cell).collect() }
+        let cells: Vec<Cell> = runs.iter().map(cell).collect();
+        let missed = cells.iter().filter(|cell| cell.known && !cell.met).count();
+        Row { name: name(one), limit: limits.join(", "), cells, missed }
     };
-    names(runs).into_iter().map(row).collect()
+    let mut rows: Vec<Row> = names(runs).into_iter().map(row).collect();
+    // Failures first; the rest in the order they come up.
+    rows.sort_by_key(|row| row.missed == 0);
+    rows
 }
 
 fn figures(runs: &[Run], labels: &[String]) -> Vec<Figure> {
     let mut figures = Vec::new();
-    let chart = |title: &str, y: Axis| Chart::new(title).x(Axis::new("epoch")).y(y);
+    let chart = |title: &str, y: Axis| Chart::new(title).x(Axis::new("epoch").whole()).y(y);
     let overlaid = |mut chart: Chart, of: &dyn Fn(&EpochMetrics) -> f64| {
         for (run, label) in runs.iter().zip(labels) {
             let points = run.epochs.iter().map(|e| (e.epoch as f64, of(e))).collect();
@@ -252,7 +296,12 @@ fn figures(runs: &[Run], labels: &[String]) -> Vec<Figure> {
     if runs.iter().all(|run| run.epochs.is_empty()) {
         return figures;
     }
-    let objective = chart("Objective on the training rows", Axis::new("average loss"));
+    // Losses of different problems may be of very different sizes.
+    let sizes = || runs.iter().flat_map(|run| &run.epochs).map(|e| e.objective);
+    let (low, high) = sizes().fold((f64::INFINITY, 0.0_f64), |(a, b), x| (a.min(x), b.max(x)));
+    let scale = if low > 0.0 && high > 30.0 * low { Scale::Log } else { Scale::Linear };
+    let objective =
+        chart("Objective on the training rows", Axis::new("average loss").scaled(scale));
     figures.push(Figure::chart("objective", overlaid(objective, &|e| e.objective)));
     let worst = |epoch: &EpochMetrics| {
         let violations = epoch.requirements.iter().map(|r| r.worst_violation);

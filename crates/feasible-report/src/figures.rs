@@ -2,8 +2,9 @@
 
 use feasible::sensitivity::Prevalence;
 
-use crate::chart::{Axis, Bar, Bars, Chart, Scale, Series, histogram};
-use crate::hard::Who;
+use crate::chart::{Axis, Bar, Bars, Chart, Pair, Pairs, Scale, Series, Values, histogram};
+use crate::format::time_unit;
+use crate::hard::{Who, is_settled};
 use crate::layout::name;
 use crate::run::Run;
 
@@ -19,6 +20,7 @@ pub struct Figure {
 enum Drawing {
     Chart(Chart),
     Bars(Bars),
+    Pairs(Pairs),
 }
 
 impl Figure {
@@ -32,11 +34,35 @@ impl Figure {
         Self { name: name.to_string(), drawing: Drawing::Bars(bars) }
     }
 
+    /// Of pairs of shares.
+    pub fn pairs(name: &str, pairs: Pairs) -> Self {
+        Self { name: name.to_string(), drawing: Drawing::Pairs(pairs) }
+    }
+
+    /// What it is headed.
+    pub fn title(&self) -> &str {
+        match &self.drawing {
+            Drawing::Chart(chart) => &chart.title,
+            Drawing::Bars(bars) => &bars.title,
+            Drawing::Pairs(pairs) => &pairs.title,
+        }
+    }
+
+    /// Its numbers as a table.
+    pub fn values(&self) -> Values {
+        match &self.drawing {
+            Drawing::Chart(chart) => chart.values(),
+            Drawing::Bars(bars) => bars.values(),
+            Drawing::Pairs(pairs) => pairs.values(),
+        }
+    }
+
     /// As an SVG file of its own.
     pub fn svg(&self) -> String {
         match &self.drawing {
             Drawing::Chart(chart) => chart.to_svg(),
             Drawing::Bars(bars) => bars.to_svg(),
+            Drawing::Pairs(pairs) => pairs.to_svg(),
         }
     }
 
@@ -45,6 +71,7 @@ impl Figure {
         match &self.drawing {
             Drawing::Chart(chart) => chart.to_png(),
             Drawing::Bars(bars) => bars.to_png(),
+            Drawing::Pairs(pairs) => pairs.to_png(),
         }
     }
 
@@ -53,6 +80,7 @@ impl Figure {
         match &self.drawing {
             Drawing::Chart(chart) => chart.to_inline(&self.name),
             Drawing::Bars(bars) => bars.to_inline(&self.name),
+            Drawing::Pairs(pairs) => pairs.to_inline(&self.name),
         }
     }
 
@@ -61,12 +89,15 @@ impl Figure {
         match &self.drawing {
             Drawing::Chart(chart) => chart.description(),
             Drawing::Bars(bars) => bars.description(),
+            Drawing::Pairs(pairs) => pairs.description(),
         }
     }
 }
 
-/// Requirements that have a colour of their own; the others are grey.
-const COLOURED: usize = 6;
+/// Requirements that are drawn in colour if there are more than fit a legend; the others are grey.
+const COLOURED: usize = 3;
+/// Requirements that fit a legend.
+const FIT: usize = 5;
 
 /// How training went: objective, violations, multipliers, gap, times.
 pub fn training(run: &Run) -> Vec<Figure> {
@@ -75,8 +106,9 @@ pub fn training(run: &Run) -> Vec<Figure> {
         return figures;
     }
     let kept = run.summary.kept_epoch as f64;
-    let chart =
-        |title: &str, y: Axis| Chart::new(title).x(Axis::new("epoch")).y(y).rule(kept, "kept");
+    let chart = |title: &str, y: Axis| {
+        Chart::new(title).x(Axis::new("epoch").whole()).y(y).rule(kept, "kept")
+    };
     let points = |of: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
         run.epochs.iter().enumerate().map(|(at, e)| (e.epoch as f64, of(at))).collect()
     };
@@ -110,6 +142,13 @@ pub fn training(run: &Run) -> Vec<Figure> {
         };
         let names: Vec<&str> = run.epochs[0].requirements.iter().map(|r| r.name.as_str()).collect();
         let prefix = common_prefix(&names);
+        let line = |(r, coloured): (usize, bool), of: &dyn Fn(usize, usize) -> f64| {
+            let series = Series::line(&names[r][prefix..], points(&|at| of(at, r)));
+            if coloured { series } else { series.muted() }
+        };
+        // What matters is what is violated most in the model that was kept, and what is dearest in it.
+        let kept_at = run.epochs.iter().position(|e| e.epoch as u64 == run.summary.kept_epoch);
+        let kept_at = kept_at.unwrap_or(run.epochs.len() - 1);
         let left = run.summary.decision.as_ref().and_then(|decision| decision.left.as_deref());
         if let Some(left) = left {
             violations = violations.note(&format!(
@@ -117,16 +156,12 @@ pub fn training(run: &Run) -> Vec<Figure> {
                 name(left)
             ));
         }
-        for (r, coloured) in ranked(run) {
-            if left == Some(names[r]) {
-                continue;
-            }
-            let name = &names[r][prefix..];
-            let look = |series: Series| if coloured { series } else { series.muted() };
-            violations =
-                violations.series(look(Series::line(name, points(&|at| violation(at, r)))));
-            multipliers =
-                multipliers.series(look(Series::line(name, points(&|at| multiplier(at, r)))));
+        let is_shown = |(r, _): &(usize, bool)| left != Some(names[*r]);
+        for one in ranked(names.len(), |r| violation(kept_at, r)).into_iter().filter(is_shown) {
+            violations = violations.series(line(one, &violation));
+        }
+        for one in ranked(names.len(), |r| multiplier(kept_at, r)).into_iter().filter(is_shown) {
+            multipliers = multipliers.series(line(one, &multiplier));
         }
         figures.push(Figure::chart("violations", violations));
         figures.push(Figure::chart("multipliers", multipliers));
@@ -138,13 +173,18 @@ pub fn training(run: &Run) -> Vec<Figure> {
         let seconds = |of: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
             run.timings.iter().enumerate().map(|(at, t)| (t.epoch as f64, of(at))).collect()
         };
+        let longest = run.timings.iter().map(|t| t.primal.max(t.dual)).fold(0.0, f64::max);
+        let (unit, per_second) = time_unit(longest);
         let times = Chart::new("Time per epoch")
-            .x(Axis::new("epoch"))
-            .y(Axis::new("milliseconds").including(&[0.0]))
-            .series(Series::line("moving θ", seconds(&|at| 1e3 * run.timings[at].primal)))
+            .x(Axis::new("epoch").whole())
+            .y(Axis::new(unit).including(&[0.0]))
+            .series(Series::line(
+                "moving the parameters",
+                seconds(&|at| per_second * run.timings[at].primal),
+            ))
             .series(Series::line(
                 "measuring, moving multipliers",
-                seconds(&|at| 1e3 * run.timings[at].dual),
+                seconds(&|at| per_second * run.timings[at].dual),
             ));
         figures.push(Figure::chart("times", times));
     }
@@ -163,16 +203,16 @@ pub(crate) fn common_prefix(names: &[&str]) -> usize {
     if common && first.len() > end { end } else { 0 }
 }
 
-/// Requirements with whether they are coloured: those with the largest final multipliers are.
-fn ranked(run: &Run) -> Vec<(usize, bool)> {
-    let (Some(first), Some(last)) = (run.epochs.first(), run.epochs.last()) else { return vec![] };
-    let count = first.requirements.len();
-    let final_multiplier = |r: usize| last.requirements.get(r).map_or(f64::NAN, |r| r.multiplier);
+/// Requirements with whether they are coloured: all if they are few, else those with the largest values, which
+/// come first.
+fn ranked(count: usize, value: impl Fn(usize) -> f64) -> Vec<(usize, bool)> {
     let mut order: Vec<usize> = (0..count).collect();
-    if count > COLOURED {
-        // Stable: equal multipliers stay in the order of the problem.
-        order.sort_by(|&a, &b| final_multiplier(b).total_cmp(&final_multiplier(a)));
+    if count <= FIT {
+        return order.into_iter().map(|r| (r, true)).collect();
     }
+    // Stable: equal values stay in the order of the problem. What is not a number comes last.
+    let value = |r: usize| Some(value(r)).filter(|x| !x.is_nan()).unwrap_or(f64::NEG_INFINITY);
+    order.sort_by(|&a, &b| value(b).total_cmp(&value(a)));
     order.into_iter().enumerate().map(|(at, r)| (r, at < COLOURED)).collect()
 }
 
@@ -217,7 +257,8 @@ pub fn multipliers(run: &Run) -> Vec<Figure> {
         };
         figures.push(Figure::bars("mu", Bars::new(title, &axis, averages)));
     }
-    for (at, of) in run.multipliers.iter().filter(|m| m.pointwise).enumerate() {
+    let pointwise = run.multipliers.iter().filter(|m| m.pointwise).enumerate();
+    for (at, of) in pointwise.filter(|(_, of)| is_settled(of)) {
         let positive: Vec<f64> =
             of.points.iter().map(|p| p.multiplier).filter(|&l| l > 0.0).collect();
         let title = format!("λ > 0 of '{}'", of.name);
@@ -227,32 +268,31 @@ pub fn multipliers(run: &Run) -> Vec<Figure> {
     figures
 }
 
-/// Groups whose part of the hardest is not their part of all, beyond chance; at most ten of
-/// the most over-represented and eight of the least.
+/// Groups whose part of the hardest is not their part of all, beyond chance; at most seven of
+/// the most over-represented and three of the least.
 pub(crate) fn prevalence(who: &[Who]) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (at, who) in who.iter().enumerate() {
         let Ok(hard) = &who.hard else { continue };
         let sure: Vec<&Prevalence> = hard.groups.iter().filter(|g| g.adjusted < 0.05).collect();
         let (over, under): (Vec<_>, Vec<_>) = sure.into_iter().partition(|g| g.ratio > 1.0);
-        let bars: Vec<Bar> = over
+        let pairs: Vec<Pair> = over
             .into_iter()
-            .take(10)
-            .chain(under.into_iter().rev().take(8).rev())
-            .map(|group| Bar {
+            .take(7)
+            .chain(under.into_iter().rev().take(3).rev())
+            .map(|group| Pair {
                 name: group.name.clone(),
-                value: 100.0 * group.share,
-                interval: Some((100.0 * group.interval.0, 100.0 * group.interval.1)),
-                reference: Some(100.0 * group.share_of_all),
-                colour: usize::from(group.ratio > 1.0),
+                value: group.share,
+                interval: Some(group.interval),
+                other: group.share_of_all,
             })
             .collect();
-        if bars.is_empty() {
+        if pairs.is_empty() {
             continue;
         }
         let title = format!("Who was hard for '{}'", who.name);
-        let axis = "% of the hardest, with its interval; the tall tick is % of everyone";
-        figures.push(Figure::bars(&format!("groups-{}", at + 1), Bars::new(&title, axis, bars)));
+        let pairs = Pairs::new(&title, "of the hardest, with its interval", "of everyone", pairs);
+        figures.push(Figure::pairs(&format!("groups-{}", at + 1), pairs));
     }
     figures
 }

@@ -14,6 +14,7 @@ use feasible::sensitivity::{Group, Hardest, Prevalence, prevalence};
 use feasible_problem::{Plan, ProblemSource};
 use feasible_run::files;
 
+use crate::chart::number;
 use crate::run::Run;
 use feasible_run::multipliers::{Multiplied, Point};
 
@@ -60,6 +61,37 @@ pub(crate) const INDIVIDUALS: usize = 10;
 /// Pointwise requirements whose individuals are shown.
 const REQUIREMENTS: usize = 20;
 
+/// The least distance between the smallest and the largest λ > 0, as a share of the largest, at which their order
+/// says something.
+const APART: f64 = 0.05;
+
+/// Whether multipliers have moved apart: while all λ are about equal, and none is 0, their order is that of rounding.
+pub(crate) fn is_settled(of: &Multiplied) -> bool {
+    let ends = ends(of);
+    of.points.is_empty() || ends.0 < (1.0 - APART) * ends.1 || ends.1 == 0.0
+}
+
+/// The smallest and the largest λ.
+fn ends(of: &Multiplied) -> (f64, f64) {
+    let multipliers = of.points.iter().map(|point| point.multiplier);
+    multipliers.fold((f64::INFINITY, 0.0), |(low, high), x| (low.min(x), high.max(x)))
+}
+
+/// Why nobody can be called hard, if so.
+fn unsettled(of: &Multiplied, run: &Run) -> Option<String> {
+    let (low, high) = ends(of);
+    (!is_settled(of)).then(|| {
+        format!(
+            "Nobody stands out: all multipliers lie between {} and {}. Training had not moved them apart by epoch {} of \
+             {}, from which the model is. Their order says nothing about who was hard, so it is not shown.",
+            number(low),
+            number(high),
+            run.summary.kept_epoch,
+            run.summary.epochs
+        )
+    })
+}
+
 /// Who was hard, for each pointwise requirement that is listed. The data are those given, if they
 /// are, or else read again.
 pub(crate) fn who(
@@ -76,10 +108,11 @@ pub(crate) fn who(
         Some(data) => Data::new(data, run),
         None => Data::of(run),
     };
-    let one = |of: &Multiplied| Who {
-        name: of.name.clone(),
-        hard: data.as_ref().map_err(String::clone).and_then(|d| d.hard(of, options, INDIVIDUALS)),
+    let hard = |of: &Multiplied| match unsettled(of, run) {
+        Some(sentence) => Err(sentence),
+        None => data.as_ref().map_err(String::clone).and_then(|d| d.hard(of, options, INDIVIDUALS)),
     };
+    let one = |of: &Multiplied| Who { name: of.name.clone(), hard: hard(of) };
     pointwise.map(one).collect()
 }
 

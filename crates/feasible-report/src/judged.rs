@@ -1,15 +1,16 @@
 //! The page of a predictor that was trained elsewhere: its requirements on some rows, and what these certify.
 
-use feasible_run::certify::{bound, verdict};
+use feasible_problem::spec::RequirementKind;
 use feasible_run::{Judgement, RequirementResult};
 use minijinja::context;
 use serde::Serialize;
 
+use crate::certain;
 use crate::chart::{grouped, number};
 use crate::error::Result;
-use crate::format::{kind, percent};
+use crate::format::{counted, kind, listed, percent};
 use crate::layout::{PageVerdict, bounded, name, page, value};
-use crate::requirements::{MOST, Tile};
+use crate::requirements::{MOST, Tile, limit, next_step};
 
 #[derive(Serialize)]
 struct Row {
@@ -19,32 +20,28 @@ struct Row {
     value: String,
     violated: String,
     met: bool,
-    verdict: String,
-    bound: String,
+    next: String,
 }
 
 pub(crate) fn render(title: &str, judged: &Judgement) -> Result<String> {
     let evaluation = &judged.evaluation;
     let certificate = judged.certificate.as_ref();
-    let row = |(at, standing): (usize, &RequirementResult)| {
-        let finding = certificate.and_then(|c| c.certificate.findings.get(at));
-        let sign = if standing.sense == "<=" { "≤" } else { "≥" };
-        Row {
-            name: name(&standing.name),
-            kind: kind(standing.kind),
-            limit: format!("{sign} {}", number(standing.limit)),
-            value: standing.value.map_or("no rows".into(), number),
-            violated: standing.violated.map_or(String::new(), percent),
-            met: standing.met,
-            verdict: certificate
-                .zip(finding)
-                .map_or(String::new(), |(c, finding)| verdict(&c.certificate, finding)),
-            bound: finding.and_then(bound).unwrap_or_default(),
-        }
+    let row = |standing: &RequirementResult| Row {
+        name: name(&standing.name),
+        kind: kind(standing.kind),
+        limit: limit(standing, standing.limit),
+        value: standing.value.map_or("no rows".into(), number),
+        violated: standing
+            .violated
+            .filter(|_| standing.kind == RequirementKind::Pointwise)
+            .map_or(String::new(), percent),
+        met: standing.met,
+        next: next_step(standing, None),
     };
-    let rows: Vec<Row> = evaluation.requirements.iter().take(MOST).enumerate().map(row).collect();
-    let sentences = certificate.map_or(String::new(), |c| c.statements());
-    let sentences: Vec<String> = sentences.lines().map(|line| bounded(line, 2_000)).collect();
+    let mut rows: Vec<Row> = evaluation.requirements.iter().map(row).collect();
+    rows.sort_by_key(|row| row.met);
+    rows.truncate(MOST);
+    let certificate = certificate.and_then(certain::of);
     let content = context! {
         eyebrow => "Feasible audit",
         title => name(title),
@@ -52,22 +49,24 @@ pub(crate) fn render(title: &str, judged: &Judgement) -> Result<String> {
         tiles => value(&tiles(judged))?,
         rows => value(&rows)?,
         left_out => evaluation.requirements.len().saturating_sub(MOST),
-        sentences => value(&sentences)?,
+        certificate => value(&certificate)?,
         no_certificate => judged.no_certificate.as_deref().map(|why| bounded(why, 2_000)),
     };
     page(include_str!("judged.html"), content)
 }
 
 fn page_verdict(judged: &Judgement) -> PageVerdict {
-    let rows = grouped(&judged.evaluation.rows.to_string());
+    let rows = counted(judged.evaluation.rows, "row");
     let certified = judged.certificate.as_ref().is_some_and(|c| c.all_certified());
-    let (state, sentence) = match (judged.evaluation.requirements.is_empty(), judged.evaluation.met)
-    {
-        (true, _) => ("none", "There are no requirements.".to_string()),
-        (_, true) => ("met", format!("Every requirement is met on the {rows} rows.")),
-        (_, false) => ("missed", format!("Not every requirement is met on the {rows} rows.")),
+    let all = &judged.evaluation.requirements;
+    let missed: Vec<&str> = all.iter().filter(|r| !r.met).map(|r| r.name.as_str()).collect();
+    let (state, sentence) = match (all.len(), judged.evaluation.met) {
+        (0, _) => ("none", "No requirements.".to_string()),
+        (1, true) => ("met", format!("{} is met on the {rows}.", listed(&[&all[0].name]))),
+        (n, true) => ("met", format!("All {n} requirements are met on the {rows}.")),
+        (_, false) => ("missed", format!("Not met on the {rows}: {}.", listed(&missed))),
     };
-    let more = match certified {
+    let more = match certified && !all.is_empty() {
         true => "All are certified, if none of the rows was used in training.",
         false => "",
     };

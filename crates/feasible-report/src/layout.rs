@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::chart::css;
 use crate::error::{Error, Result};
 use crate::figures::Figure;
+use crate::glossary;
 
 /// Characters of a name that are shown.
 const NAME: usize = 160;
@@ -26,7 +27,11 @@ pub struct PageVerdict {
     pub more: String,
 }
 
-/// Lays out a page: `template` extends `base`, and is given `content` and the style sheet.
+/// Parts that templates share: they are given `import` as `parts`.
+const PARTS: &str = include_str!("parts.html");
+
+/// Lays out a page: `template` extends `base`, and is given `content` and the style sheet. The table of contents has
+/// every `<h2 id="…">` of it, the glossary at its end every term that it links to.
 ///
 /// # Errors
 /// A template that cannot be laid out.
@@ -40,20 +45,46 @@ pub fn page(template: &str, content: Value) -> Result<String> {
         _ => escape_formatter(out, state, value),
     });
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.add_function("term", |term: &str, shown: Option<&str>| {
+        Value::from_safe_string(glossary::link(term, shown.unwrap_or(term)))
+    });
     environment.add_template("base", include_str!("base.html"))?;
+    environment.add_template("parts", PARTS)?;
     environment.add_template("page", template)?;
     let frame = context! {
         css => Value::from_safe_string(format!("{}{}", css(), include_str!("page.css"))),
         program => env!("CARGO_PKG_VERSION"),
     };
-    Ok(environment.get_template("page")?.render(context! { ..content, ..frame })?)
+    let html = environment.get_template("page")?.render(context! { ..content, ..frame })?;
+    // What people wrote is escaped, so these marks are ours.
+    let html = html.replacen("<!--glossary-->", &glossary::section(&html), 1);
+    let contents = contents(&html);
+    Ok(html.replacen("<!--contents-->", &contents, 1))
+}
+
+/// Links to the sections of a page.
+fn contents(html: &str) -> String {
+    let heads = html.split("<h2 id=\"").skip(1).filter_map(|rest| {
+        let (id, rest) = rest.split_once("\">")?;
+        let (title, _) = rest.split_once("</h2>")?;
+        Some(format!("<li><a href=\"#{id}\">{title}</a></li>\n"))
+    });
+    format!("<ol>\n{}</ol>", heads.collect::<String>())
 }
 
 /// Figures as the templates take them.
 pub fn drawn(figures: &[Figure]) -> Vec<Value> {
     let one = |figure: &Figure| {
         let svg = Value::from_safe_string(figure.inline());
-        context! { svg, description => bounded(&figure.description(), 6_000) }
+        let values = figure.values();
+        context! {
+            svg,
+            title => name(figure.title()),
+            description => bounded(&figure.description(), 6_000),
+            head => values.head,
+            rows => values.rows,
+            left_out => values.left_out,
+        }
     };
     figures.iter().map(one).collect()
 }

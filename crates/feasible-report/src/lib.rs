@@ -16,11 +16,13 @@
 struct Readme;
 
 mod card;
+mod certain;
 pub mod chart;
 mod compare;
 pub mod error;
 pub mod figures;
 mod format;
+mod glossary;
 pub mod hard;
 mod judged;
 pub mod layout;

@@ -70,7 +70,12 @@ pub(crate) fn section(run: &Run) -> Option<Section> {
     };
     Some(Section {
         lead: standing.guarantee(),
-        rows: standing.requirements.iter().take(MOST).map(row).collect(),
+        rows: {
+            let mut rows: Vec<Row> = standing.requirements.iter().map(row).collect();
+            rows.sort_by_key(|row| ["no", "open", "yes"].iter().position(|c| *c == row.class));
+            rows.truncate(MOST);
+            rows
+        },
         tables: standing.tables.iter().take(10 * MOST).map(table).collect(),
     })
 }
@@ -107,10 +112,10 @@ fn figure(at: usize, one: &WatchedRequirement) -> Figure {
         _ => "table".into(),
     };
     let mut chart = Chart::new(&one.name)
-        .x(Axis::new(&tables))
+        .x(Axis::new(&tables).whole())
         .y(Axis::new(unit).including(&[limit]))
         .note(&format!(
-            "MonitorVerdict: {}. The band of the average holds at all times at once, that of each table for it alone.",
+            "Verdict: {}. The band of the average holds at all times at once, that of each table for it alone.",
             one.verdict
         ))
         .shade(low, high, &format!("limit {} {}", one.symbol(), one.shown(one.limit)))

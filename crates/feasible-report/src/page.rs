@@ -1,19 +1,21 @@
 //! The page of a run: what its template is given.
 
 use feasible::sensitivity::{Among, Prevalence};
+use feasible_problem::spec::RequirementKind;
 use feasible_run::{Calibration, ClassRates, Evaluation};
 use minijinja::context;
 use minijinja::value::Value;
 use serde::Serialize;
 
-use crate::chart::{grouped, number};
+use crate::certain;
+use crate::chart::{grouped, number, share};
 use crate::error::Result;
 use crate::figures::Figure;
-use crate::format::{dual, duration, percent};
-use crate::hard::{Hard, INDIVIDUALS, Options, Who};
+use crate::format::{counted, dual, duration, percent};
+use crate::hard::{Hard, INDIVIDUALS, Options, Who, is_settled};
 use crate::layout::{bounded, drawn, name, page, value};
 use crate::monitor;
-use crate::requirements::{MOST, RELAXED, certified, free, prices, rows, tiles, verdict};
+use crate::requirements::{MOST, RELAXED, free, prices, rows, tiles, verdict};
 use crate::run::Run;
 use crate::tune;
 
@@ -30,6 +32,12 @@ struct Pointwise {
     name: String,
     points: String,
     at_zero: String,
+    /// Multipliers have moved apart, so that their order says something.
+    settled: bool,
+    /// None is 0: training ended before they had come to rest.
+    restless: bool,
+    /// The group that is over-represented most, in a sentence.
+    lead: String,
     /// Of whom the hardest are taken, in words.
     chosen: String,
     /// Why nothing is known of groups.
@@ -58,7 +66,12 @@ struct Individual {
     violation: String,
     violated: bool,
     values: Vec<String>,
+    /// Columns that have no room of their own: `age 41`.
+    others: Vec<String>,
 }
+
+/// Columns of individuals that have room of their own.
+const SHOWN: usize = 4;
 
 pub(crate) fn render(
     run: &Run,
@@ -68,7 +81,7 @@ pub(crate) fn render(
 ) -> Result<String> {
     let (part, judged) = run.summary.judged();
     let parts: Vec<&str> = run.summary.parts().iter().map(|(name, _)| *name).collect();
-    let certificate = certified(run);
+    let certificate = run.summary.certificate.as_ref().and_then(certain::of);
     let no_certificate =
         run.summary.no_certificate.as_ref().filter(|_| !judged.requirements.is_empty());
     let verified = run.prices.as_ref();
@@ -85,11 +98,13 @@ pub(crate) fn render(
         started => run.info.started_from.as_deref().map(name),
         part => part,
         doubts => run.summary.doubt_lines().iter().map(|line| bounded(line, 600)).collect::<Vec<_>>(),
-        advice => run.summary.advice.iter().map(|line| bounded(line, 600)).collect::<Vec<_>>(),
+        // The last line says what to try; what would be met stands with each requirement.
+        advice => run.summary.advice.last().map(|line| bounded(line, 800)),
         confidence => format!("{} %", number(100.0 * options.confidence)),
         judged_on_train => part == "train",
         tiles => value(&tiles(run))?,
         rows => value(&rows(run))?,
+        any_pointwise => judged.requirements.iter().any(|r| r.kind == RequirementKind::Pointwise),
         left_out => judged.requirements.len().saturating_sub(MOST),
         parts => value(&parts)?,
         lines => value(&lines(run))?,
@@ -99,8 +114,13 @@ pub(crate) fn render(
         dual => dual(run),
         free => free(run),
         pointwise => value(&pointwise(run, options, who))?,
-        hard => drawn(hard),
-        groups => drawn(groups),
+        hard => drawn(&matching(hard, |name| !name.starts_with("lambda-"))),
+        // Of each pointwise requirement: its groups, and how its multipliers are spread.
+        groups => (1..=who.len()).map(|at| {
+            let mut own = matching(groups, |name| name == format!("groups-{at}"));
+            own.extend(matching(hard, |name| name == format!("lambda-{at}")));
+            drawn(&own)
+        }).collect::<Vec<_>>(),
         training => drawn(training),
         attacked => drawn(attacked),
         monitor => value(&monitor::section(run))?,
@@ -108,6 +128,7 @@ pub(crate) fn render(
         search => value(&tune::section(run))?,
         searched => drawn(searched),
         kept => run.summary.kept_epoch,
+        epochs => counted(run.summary.epochs as usize, "epoch"),
         problem => context! {
             text => bounded(&run.problem, 60_000),
             name => name(&run.summary.problem),
@@ -126,6 +147,11 @@ pub(crate) fn render(
         ])?,
     };
     page(include_str!("page.html"), content)
+}
+
+/// Figures by their names.
+fn matching(figures: &[Figure], wanted: impl Fn(&str) -> bool) -> Vec<Figure> {
+    figures.iter().filter(|figure| wanted(&figure.name)).cloned().collect()
 }
 
 fn flip_rates(run: &Run) -> Vec<Line> {
@@ -174,7 +200,7 @@ fn rates(run: &Run) -> Vec<Line> {
     let mut all: Vec<(String, Rate)> = Vec::new();
     match train.by_class.as_deref().unwrap_or_default() {
         [_, _] => {
-            all.push(("recall (true positive rate)".into(), of(1, |r| r.recall)));
+            all.push(("recall".into(), of(1, |r| r.recall)));
             all.push(("specificity".into(), of(0, |r| r.recall)));
             all.push(("precision".into(), of(1, |r| r.precision)));
             all.push(("negative predictive value".into(), of(0, |r| r.precision)));
@@ -236,9 +262,10 @@ fn time(run: &Run) -> String {
         return String::new();
     }
     format!(
-        "Training took {} for {epochs} epochs, {} each: {:.0} % to move the parameters, {:.0} % to \
-         measure the requirements and move the multipliers.",
+        "Training took {} for {}, {} each: {:.0} % to move the parameters, {:.0} % to measure the \
+         requirements and move the multipliers.",
         duration(all),
+        counted(epochs, "epoch"),
         duration(all / epochs as f64),
         100.0 * primal / all,
         100.0 * dual / all
@@ -248,29 +275,37 @@ fn time(run: &Run) -> String {
 fn pointwise(run: &Run, options: &Options, who: &[Who]) -> Vec<Pointwise> {
     let one = |(of, who): (&Multiplied, &Who)| {
         let hard = who.hard.as_ref().ok();
-        let none = Vec::new();
-        let individual = |(at, point): (usize, Point)| Individual {
-            row: point.row.map_or(String::new(), |row| grouped(&row.to_string())),
-            multiplier: number(point.multiplier),
-            violation: number(point.violation),
-            violated: point.violation > 0.0,
-            values: hard
-                .and_then(|hard| hard.individuals.get(at))
-                .unwrap_or(&none)
-                .iter()
-                .map(|value| bounded(value, 60))
-                .collect(),
+        let order = hard.map_or(Vec::new(), |hard| decisive(run, &of.name, hard));
+        let (first, rest) = order.split_at(order.len().min(SHOWN));
+        let column = |at: &usize| hard.map_or(String::new(), |hard| name(&hard.columns[*at]));
+        let individual = |(at, point): (usize, Point)| {
+            let none = Vec::new();
+            let values = hard.and_then(|hard| hard.individuals.get(at)).unwrap_or(&none);
+            let value = |at: &usize| values.get(*at).map_or(String::new(), |v| bounded(v, 60));
+            Individual {
+                row: point.row.map_or(String::new(), |row| grouped(&row.to_string())),
+                multiplier: number(point.multiplier),
+                violation: number(point.violation),
+                violated: point.violation > 0.0,
+                values: first.iter().map(value).collect(),
+                others: rest.iter().map(|at| format!("{} {}", column(at), value(at))).collect(),
+            }
         };
         // Beyond chance, most over-represented first; the figure has those at both ends.
         let sure = |group: &&Prevalence| group.adjusted < 0.05;
+        let settled = is_settled(of);
+        let largest = if settled { of.largest(INDIVIDUALS) } else { Vec::new() };
         Pointwise {
             name: name(&of.name),
-            points: grouped(&of.points.len().to_string()),
+            points: counted(of.points.len(), "multiplier"),
             at_zero: percent(of.at_zero()),
+            settled,
+            restless: settled && of.at_zero() == 0.0,
+            lead: hard.and_then(lead).unwrap_or_default(),
             chosen: hard.map_or(String::new(), |hard| chosen(hard, options)),
             sentence: who.hard.as_ref().err().map_or(String::new(), |s| bounded(s, 400)),
-            columns: hard.map_or(&none, |hard| &hard.columns).iter().map(|c| name(c)).collect(),
-            largest: of.largest(INDIVIDUALS).into_iter().enumerate().map(individual).collect(),
+            columns: first.iter().map(column).collect(),
+            largest: largest.into_iter().enumerate().map(individual).collect(),
             groups: hard
                 .map_or(&[][..], |hard| &hard.groups)
                 .iter()
@@ -284,12 +319,61 @@ fn pointwise(run: &Run, options: &Options, who: &[Who]) -> Vec<Pointwise> {
     run.multipliers.iter().filter(|m| m.pointwise).zip(who).map(one).collect()
 }
 
+/// `‘marital-status = Widowed’ makes up 3.0 % of all cases but 13 % of the hardest.`
+fn lead(hard: &Hard) -> Option<String> {
+    let over = hard.groups.iter().find(|group| group.adjusted < 0.05 && group.ratio > 1.0)?;
+    Some(format!(
+        "‘{}’ makes up {} of all cases but {} of the hardest.",
+        name(&over.name),
+        share(over.share_of_all),
+        share(over.share)
+    ))
+}
+
+/// Columns in the order in which they matter: those that the requirement names, then those whose categories are
+/// over- or under-represented most among the hardest, then the rest.
+fn decisive(run: &Run, requirement: &str, hard: &Hard) -> Vec<usize> {
+    let named = named_columns(run, requirement);
+    let weight = |column: &str| {
+        let of = hard.groups.iter().filter(|group| {
+            let rest = group.name.strip_prefix(column);
+            group.adjusted < 0.05 && rest.is_some_and(|rest| rest.starts_with(' '))
+        });
+        let size = |group: &Prevalence| (group.share - group.share_of_all).abs();
+        let size = of.map(size).fold(0.0, f64::max);
+        if named.iter().any(|one| one == column) { 2.0 } else { size }
+    };
+    let mut order: Vec<(usize, f64)> =
+        hard.columns.iter().map(|column| weight(column)).enumerate().collect();
+    // Stable: the rest stays in the order of the data.
+    order.sort_by(|a, b| b.1.total_cmp(&a.1));
+    order.into_iter().map(|(at, _)| at).collect()
+}
+
+/// Words in the counterfactuals and conditions of a requirement: its protected columns are among them.
+fn named_columns(run: &Run, requirement: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let all = run.settings.get("requirement").and_then(toml::Value::as_array);
+    for one in all.into_iter().flatten() {
+        let own = one.get("name").and_then(toml::Value::as_str).unwrap_or_default();
+        if !requirement.starts_with(own) {
+            continue;
+        }
+        for key in ["counterfactual", "where", "between", "groups"] {
+            let text = one.get(key).map_or(String::new(), toml::Value::to_string);
+            let ends = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-' || c == '.');
+            words.extend(text.split(ends).filter(|word| !word.is_empty()).map(String::from));
+        }
+    }
+    words
+}
+
 fn group_row(group: &Prevalence) -> GroupRow {
     GroupRow {
         name: name(&group.name),
-        share: percent(group.share),
-        interval: format!("{:.1} to {:.1} %", 100.0 * group.interval.0, 100.0 * group.interval.1),
-        share_of_all: percent(group.share_of_all),
+        share: share(group.share),
+        interval: format!("{} to {}", share(group.interval.0), share(group.interval.1)),
+        share_of_all: share(group.share_of_all),
         ratio: format!("{:.2}", group.ratio),
         adjusted: if group.adjusted < 1e-4 {
             "below 0.0001".into()

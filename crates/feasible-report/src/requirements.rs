@@ -1,16 +1,17 @@
-//! The verdict, the requirements with their certificates, and what they cost.
+//! The verdict, the requirements with what to do about them, and what they cost.
 
 use feasible::certificate::Verdict as Certified;
 use feasible_problem::spec::RequirementKind;
 use feasible_run::RequirementResult;
-use feasible_run::certify::{bound, verdict as certificate_verdict};
 use minijinja::context;
 use minijinja::value::Value;
 use serde::Serialize;
 
+use crate::certain;
 use crate::chart::{grouped, number};
 use crate::figures::common_prefix;
-use crate::format::{duration, kind, percent};
+use crate::format::{counted, duration, kind, limit_met, listed, percent};
+use crate::hard::is_settled;
 use crate::layout::PageVerdict;
 use crate::layout::{bounded, name};
 use crate::run::Run;
@@ -36,17 +37,19 @@ pub(crate) struct Row {
     /// The limit in training, if it was stricter.
     trained: String,
     value: String,
-    worst: String,
+    /// The share of rows over the limit, and the largest violation: of a pointwise requirement.
     violated: String,
+    worst: String,
     met: bool,
     train_met: bool,
     train_value: String,
     multiplier: String,
     at_zero: String,
-    /// What held-out rows certify, its class and its bound.
-    verdict: String,
+    /// What held-out rows certify, and its class.
+    verdict: &'static str,
     verdict_class: &'static str,
-    bound: String,
+    /// What would be met, where it is not.
+    next: String,
 }
 
 #[derive(Serialize)]
@@ -60,15 +63,79 @@ pub(crate) struct Price {
     resolved: bool,
 }
 
+/// How training ended, without a verdict on the requirements: the page has one, and only one.
+pub(crate) fn ended(run: &Run) -> String {
+    use feasible::Outcome;
+    let summary = &run.summary;
+    let epochs = counted(summary.epochs as usize, "epoch");
+    match &summary.outcome {
+        Outcome::Diverged { .. } | Outcome::Interrupted => {
+            let how = name(&summary.outcome.to_string());
+            format!("Training {}{how}", if how.starts_with("interr") { "was " } else { "" })
+        }
+        Outcome::Infeasible { .. } if !summary.train.met => {
+            format!("Training ended after {epochs}: {}", name(&summary.outcome.to_string()))
+        }
+        Outcome::Converged => format!("Training converged after {epochs}"),
+        _ => format!("Training took {epochs}"),
+    }
+}
+
+/// What a page begins with: whether the requirements are met, and which are not.
 pub(crate) fn verdict(run: &Run) -> PageVerdict {
     let summary = &run.summary;
-    let more = format!("How training ended: {}.", name(&summary.headline()));
-    let state = match (summary.judged().1.requirements.is_empty(), summary.met()) {
-        (true, _) => "none",
-        (_, true) => "met",
-        (_, false) => "missed",
+    let (part, judged) = summary.judged();
+    let all = &judged.requirements;
+    let missed = |of: &'_ [RequirementResult]| -> Vec<String> {
+        of.iter().filter(|r| !r.met).map(|r| r.name.clone()).collect()
     };
-    PageVerdict { state, sentence: bounded(&summary.verdict(), 300), more }
+    let (here, there) = (missed(all), missed(&summary.train.requirements));
+    fn refs(names: &[String]) -> Vec<&str> {
+        names.iter().map(String::as_str).collect()
+    }
+    let rows = if part == "train" { "training" } else { part };
+    let mut more = Vec::new();
+    let (state, sentence) = match (all.len(), summary.certify, summary.met()) {
+        (0, ..) => ("none", "No requirements.".to_string()),
+        (_, true, true) => ("met", summary.verdict()),
+        (_, true, false) => {
+            let findings = summary.certificate.iter().flat_map(|c| &c.certificate.findings);
+            let open: Vec<&str> = findings
+                .filter(|f| f.verdict != Certified::Certified)
+                .map(|f| f.name.as_str())
+                .collect();
+            more.push(match here.len() {
+                0 => format!("On the {rows} rows every requirement is met."),
+                _ => format!("On the {rows} rows, not met: {}.", listed(&refs(&here))),
+            });
+            match open.is_empty() {
+                true => ("missed", summary.verdict()),
+                false => ("missed", format!("Not certified: {}.", listed(&open))),
+            }
+        }
+        (1, false, true) => {
+            ("met", format!("{} is met on the {rows} rows.", listed(&[&all[0].name])))
+        }
+        (n, false, true) => ("met", format!("All {n} requirements are met on the {rows} rows.")),
+        (n, false, false) => {
+            if n > 1 && here.len() < n {
+                more.push(format!("{} of {n} requirements are met.", n - here.len()));
+            }
+            ("missed", format!("Not met on the {rows} rows: {}.", listed(&refs(&here))))
+        }
+    };
+    if part != "train" && !all.is_empty() && here.is_empty() != there.is_empty() {
+        more.push(match there.is_empty() {
+            true => "On the training rows every requirement is met.".into(),
+            false => format!("On the training rows, not met: {}.", listed(&refs(&there))),
+        });
+    }
+    more.push(format!(
+        "{}; the model is from epoch {}.",
+        ended(run).trim_end_matches('.'),
+        summary.kept_epoch
+    ));
+    PageVerdict { state, sentence: bounded(&sentence, 600), more: more.join(" ") }
 }
 
 pub(crate) fn tiles(run: &Run) -> Vec<Tile> {
@@ -99,17 +166,16 @@ pub(crate) fn tiles(run: &Run) -> Vec<Tile> {
         let note = format!("best epoch: {} of {}", summary.kept_epoch, summary.epochs);
         tiles.push(Tile { label: "Training", value: duration(seconds), note });
     }
-    let note = format!("and {} multipliers", grouped(&summary.multipliers.to_string()));
+    let note = format!("and {}", counted(summary.multipliers, "multiplier"));
     let value = grouped(&summary.parameters.to_string());
     tiles.push(Tile { label: "Parameters", value, note });
     tiles
 }
 
 pub(crate) fn rows(run: &Run) -> Vec<Row> {
-    let (_, judged) = run.summary.judged();
+    let (part, judged) = run.summary.judged();
     let train = &run.summary.train.requirements;
     let certificate = run.summary.certificate.as_ref().map(|c| &c.certificate);
-    let together = certificate.is_some_and(|certificate| certificate.all_hold());
     let row = |(at, standing): (usize, &RequirementResult)| {
         let trained = train.get(at);
         let multiplier = trained.and_then(|t| t.multiplier);
@@ -120,22 +186,23 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
         let or_none = |x: Option<f64>| x.map_or(none.into(), number);
         let finding =
             certificate.and_then(|c| c.findings.get(at)).filter(|f| f.name == standing.name);
+        let pointwise = standing.kind == RequirementKind::Pointwise;
+        let verdict = certificate.zip(finding).map(|(c, f)| certain::verdict(c, f));
         Row {
             name: name(&standing.name),
             kind: kind(standing.kind),
             attack: standing.attack.clone().unwrap_or_default(),
-            limit: format!(
-                "{} {}",
-                standing.sense.replace("<=", "≤").replace(">=", "≥"),
-                number(standing.limit)
-            ),
+            limit: limit(standing, standing.limit),
             trained: match margin {
                 0.0 => String::new(),
                 _ => format!("in training {}", number(standing.limit + stricter)),
             },
             value: or_none(standing.value),
-            worst: or_none(standing.worst_violation),
-            violated: standing.violated.map_or(String::new(), percent),
+            violated: standing.violated.filter(|_| pointwise).map_or(String::new(), percent),
+            worst: standing
+                .worst_violation
+                .filter(|worst| pointwise && *worst > 0.0)
+                .map_or(String::new(), |worst| format!("by up to {}", number(worst))),
             met: standing.met,
             train_met: trained.is_none_or(|t| t.met),
             train_value: or_none(trained.and_then(|t| t.value)),
@@ -144,47 +211,68 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
                 .filter(|t| t.kind == RequirementKind::Pointwise)
                 .and_then(|t| t.multipliers_at_zero)
                 .map_or(String::new(), percent),
-            verdict: certificate.zip(finding).map_or(String::new(), |(certificate, f)| {
-                certificate_verdict(certificate, f).to_lowercase()
-            }),
-            verdict_class: match finding.map(|f| f.verdict) {
-                Some(Certified::Certified) => "yes",
-                Some(Certified::Met) if together => "yes",
-                Some(Certified::Violated) => "no",
-                _ => "open",
-            },
-            bound: finding.and_then(bound).unwrap_or_default(),
+            verdict: verdict.map_or("", |(word, _)| word),
+            verdict_class: verdict.map_or("open", |(_, class)| class),
+            next: next_step(standing, trained.filter(|_| part != "train")),
         }
     };
-    judged.requirements.iter().enumerate().take(MOST).map(row).collect()
+    let rows = judged.requirements.iter().enumerate().map(row);
+    let mut rows: Vec<Row> = rows.collect();
+    // Failures first; the rest in the order of the problem.
+    rows.sort_by_key(|row| match (row.met, row.train_met, row.verdict_class) {
+        (false, ..) => 0,
+        (_, false, _) => 1,
+        (_, _, "no") => 2,
+        (_, _, "open") => 3,
+        _ => 4,
+    });
+    rows.truncate(MOST);
+    rows
 }
 
-/// What held-out rows certify.
-#[derive(Serialize)]
-pub(crate) struct Certain {
-    /// Which rows.
-    pub(crate) rows: String,
-    pub(crate) sentences: Vec<String>,
+/// `≤ 0.12`.
+pub(crate) fn limit(of: &RequirementResult, limit: f64) -> String {
+    let sign = if of.sense == ">=" { "≥" } else { "≤" };
+    format!("{sign} {}", number(limit))
 }
 
-/// What held-out rows certify, in sentences.
-pub(crate) fn certified(run: &Run) -> Option<Certain> {
-    let certificate = run.summary.certificate.as_ref()?;
-    if certificate.certificate.findings.is_empty() {
-        return None;
+/// Which limit this model meets, where it does not meet the one it has; on the training rows too, if given.
+pub(crate) fn next_step(judged: &RequirementResult, train: Option<&RequirementResult>) -> String {
+    let parts = || std::iter::once(judged).chain(train);
+    if parts().all(|part| part.met) {
+        return String::new();
     }
-    let text = certificate.statements();
-    let sentences = text.lines().take(MOST).map(|line| bounded(line.trim(), 600)).collect();
-    Some(Certain { rows: name(&certificate.rows), sentences })
+    let up = judged.sense != ">=";
+    let pointwise = judged.kind == RequirementKind::Pointwise;
+    let reached = parts().filter_map(|s| match s.kind {
+        RequirementKind::Average => s.value,
+        RequirementKind::Pointwise if up => Some(s.limit + s.worst_violation?),
+        RequirementKind::Pointwise => Some(s.limit - s.worst_violation?),
+    });
+    let reached = reached.reduce(|a, b| if up { a.max(b) } else { a.min(b) });
+    let Some(reached) = reached.filter(|x| x.is_finite()) else { return String::new() };
+    let sign = if up { "≤" } else { "≥" };
+    let mut text = match (judged.met, train.and_then(|train| train.value)) {
+        (true, Some(value)) if !pointwise => {
+            format!("On the training rows it is {}, which is not met. ", number(value))
+        }
+        (true, _) => "On the training rows it is not met. ".into(),
+        _ => String::new(),
+    };
+    text += &format!("This model would meet a limit of {sign} {}", limit_met(reached, up));
+    let share = parts().filter_map(|s| s.violated).fold(0.0, f64::max);
+    if pointwise {
+        text += " for every row";
+        if share < 1.0 {
+            text += &format!(", or the limit as it is with all_but = {}", limit_met(share, true));
+        }
+    }
+    text + "."
 }
 
 impl Row {
     /// As a row of a table in Markdown.
     pub(crate) fn to_markdown(&self, cell: impl Fn(&str) -> String) -> String {
-        let certificate = match self.verdict.is_empty() {
-            true => String::new(),
-            false => format!("{} {}", self.verdict, cell(&self.bound)),
-        };
         format!(
             "| {} | {} | {} | {} | {} | {} | {} | {} |",
             cell(&self.name),
@@ -192,8 +280,8 @@ impl Row {
             self.limit,
             self.value,
             self.violated,
-            if self.met { "yes" } else { "**no**" },
-            certificate.trim(),
+            if self.met { "met" } else { "**not met**" },
+            self.verdict,
             self.multiplier
         )
     }
@@ -218,9 +306,17 @@ pub(crate) fn prices(run: &Run) -> Vec<Price> {
         };
         return prices.into_iter().map(one).take(MOST).collect();
     }
+    // Multipliers that training has not moved apart are no prices yet.
+    let unsettled = |name: &str| {
+        run.multipliers.iter().any(|m| m.pointwise && m.name == name && !is_settled(m))
+    };
     let mut priced: Vec<(f64, Price)> = Vec::new();
     for (at, standing) in run.summary.train.requirements.iter().enumerate() {
-        let Some(multiplier) = standing.multiplier.filter(|&m| m > 0.0) else { continue };
+        let Some(multiplier) =
+            standing.multiplier.filter(|&m| m > 0.0 && !unsettled(&standing.name))
+        else {
+            continue;
+        };
         let margin = run.margins.get(at).copied().unwrap_or(0.0);
         let trained = (standing.limit.abs() - margin).max(0.0);
         let change = -RELAXED * trained * multiplier;
@@ -238,7 +334,7 @@ pub(crate) fn prices(run: &Run) -> Vec<Price> {
     priced.into_iter().map(|(_, price)| price).take(20).collect()
 }
 
-/// Average requirements that cost nothing: those that the others imply.
+/// Average requirements with a multiplier of 0, and where re-solving shows that they cost something all the same.
 pub(crate) fn free(run: &Run) -> Value {
     let averages: Vec<(&str, f64)> = run
         .multipliers
@@ -247,25 +343,31 @@ pub(crate) fn free(run: &Run) -> Value {
         .filter_map(|m| Some((m.name.as_str(), m.points.first()?.multiplier)))
         .collect();
     let free: Vec<&str> = averages.iter().filter(|(_, m)| *m == 0.0).map(|(n, _)| *n).collect();
+    if free.is_empty() {
+        return context! {};
+    }
     let all: Vec<&str> = averages.iter().map(|(name, _)| *name).collect();
     let prefix = common_prefix(&all);
-    let shown: Vec<String> = free.iter().take(12).map(|one| name(&one[prefix..])).collect();
-    let more = free.len() - shown.len();
-    match (free.len(), averages.len()) {
-        (0, _) => context! {},
-        (1, 1) => {
-            context! { sentence => "Its multiplier is 0: the objective alone would meet it." }
-        }
-        (n, all) if n == all => context! {
-            sentence => "All multipliers are 0: the objective alone would meet the requirements.",
-        },
-        (n, all) => context! {
-            sentence => format!(
-                "{n} of {all} have a multiplier of 0: the objective and the other requirements \
-                 imply them here, and without them this would still be a solution"
-            ),
-            names => shown,
-            more => (more > 0).then_some(more),
-        },
+    let short = |names: &[&str]| -> Vec<String> {
+        names.iter().take(12).map(|one| name(one.get(prefix..).unwrap_or(one))).collect()
+    };
+    let subject = match (free.len(), averages.len()) {
+        (1, 1) => "Its multiplier is 0: the requirement does".to_string(),
+        (n, all) if n == all => format!("All {n} multipliers are 0: the requirements do"),
+        (1, all) => format!("1 of {all} multipliers is 0: that requirement does"),
+        (n, all) => format!("{n} of {all} multipliers are 0: those requirements do"),
+    };
+    let costly: Vec<&str> = run.prices.as_ref().map_or(Vec::new(), |verified| {
+        let moves = |price: &&feasible::price::Price| {
+            price.observed().abs() > verified.noise(price)
+                && free.contains(&price.requirement.as_str())
+        };
+        verified.prices.iter().filter(moves).map(|p| p.requirement.as_str()).collect()
+    });
+    context! {
+        sentence => format!("{subject} not hold this model back, as far as the multipliers tell"),
+        names => if free.len() == averages.len() { Vec::new() } else { short(&free) },
+        more => free.len().checked_sub(12).filter(|&more| more > 0),
+        costly => short(&costly),
     }
 }

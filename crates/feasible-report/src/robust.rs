@@ -72,7 +72,8 @@ pub fn density(prior: &Prior) -> Option<Figure> {
 /// How the trainings went: the objective on validation images, the loss under attack over its limit, and
 /// the multiplier.
 pub fn training(runs: &[(String, Run)]) -> Vec<Figure> {
-    let chart = |title: &str, y: &str| Chart::new(title).x(Axis::new("epoch")).y(Axis::new(y));
+    let chart =
+        |title: &str, y: &str| Chart::new(title).x(Axis::new("epoch").whole()).y(Axis::new(y));
     let mut objective = chart("Validation images", "objective as judged");
     let mut violation = chart("Loss under attack, validation images", "loss over its limit").shade(
         f64::NEG_INFINITY,

@@ -72,7 +72,8 @@ pub(crate) fn render(frontier: &Frontier, command: &str) -> Result<(String, Vec<
         pointwise => frontier.kind == RequirementKind::Pointwise,
         head => value(&head)?,
         rows => value(&rows)?,
-        figures => drawn(&figures),
+        figures_of_sweep => drawn(&figures),
+        numbers => frontier.points.iter().any(|p| p.train.rmse.is_some()),
         command => bounded(command, 2_000),
     };
     Ok((page(include_str!("sweep.html"), content)?, figures))
@@ -221,13 +222,13 @@ fn table(frontier: &Frontier) -> (Vec<String>, Vec<Row>) {
         "largest violation"
     };
     let head = vec![
-        "objective, train".to_string(),
-        format!("objective, {part}"),
-        if numbers { format!("error, {part}") } else { format!("accuracy, {part}") },
-        format!("{over}, train"),
-        format!("{over}, {part}"),
-        "multiplier".into(),
         format!("met on {part}"),
+        if numbers { format!("error, {part}") } else { format!("accuracy, {part}") },
+        format!("{over}, {part}"),
+        format!("{over}, train"),
+        format!("objective, {part}"),
+        "objective, train".to_string(),
+        "multiplier".into(),
     ];
     let n = frontier.seeds.len();
     let row = |&limit: &f64| {
@@ -246,21 +247,25 @@ fn table(frontier: &Frontier) -> (Vec<String>, Vec<Row>) {
         Row {
             limit: format!("{} {}", frontier.key.sign(), number(limit)),
             cells: vec![
-                numbered(&|p| p.train.objective),
-                numbered(&|p| p.at_last().objective),
+                format!("{met} of {n}"),
                 match numbers {
                     true => numbered(&|p| p.at_last().rmse),
                     false => shared(&|p| p.at_last().accuracy),
                 },
-                over(&|p| &p.train),
                 over(&|p| p.at_last()),
+                over(&|p| &p.train),
+                numbered(&|p| p.at_last().objective),
+                numbered(&|p| p.train.objective),
                 numbered(&|p| Some(p.multiplier)),
-                format!("{met} of {n}"),
             ]
             .into_iter()
             .map(Cell::of)
             .collect(),
         }
     };
-    (head, frontier.limits.iter().map(row).collect())
+    let mut rows: Vec<Row> = frontier.limits.iter().map(row).collect();
+    if frontier.key == Key::AtLeast {
+        rows.reverse();
+    }
+    (head, rows)
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::chart::{Axis, Chart, Mark, Scale, Series, grouped, number};
 use crate::figures::Figure;
+use crate::format::counted;
 use crate::layout::{bounded, name};
 use crate::requirements::MOST;
 use crate::run::Run;
@@ -135,7 +136,8 @@ pub(crate) fn figures(run: &Run) -> Vec<Figure> {
     let notes = |n: usize, trial: &TrialRecord| -> Vec<String> {
         let note = |(epochs, objective, met): (u64, f64, &str)| {
             let objective = number(objective);
-            format!("trial {n}: {objective}, {met}, after {epochs} epochs")
+            let epochs = counted(epochs as usize, "epoch");
+            format!("trial {n}: {objective}, {met}, after {epochs}")
         };
         let rounds = trial.rounds.iter();
         rounds.filter_map(|r| Some(note((r.epochs, r.objective?, r.met())))).collect()

@@ -82,8 +82,7 @@ fn pointwise_requirements_show_how_lambda_is_spread_and_who_has_most() {
     assert_eq!(Some(largest[0].multiplier), standing.largest_multiplier);
     let report = Report::of(run.path()).unwrap();
     harmless(report.html());
-    assert!(report.html().contains("one for each row"));
-    assert!(report.html().len() < 300_000);
+    assert!(report.html().len() < 400_000);
     // Groups are those of the data, counted by hand for one of them.
     let data = Data::of(&read).unwrap();
     let options = Options { among: Among::All, ..Options::default() };
@@ -112,6 +111,7 @@ fn pointwise_requirements_show_how_lambda_is_spread_and_who_has_most() {
 #[test]
 fn data_that_changed_or_went_are_not_guessed_at() {
     let run = trained("adult", &["training.epochs=1"]);
+    harder(run.path(), |_| false);
     let info = run.path().join("run.json");
     let text = fs::read_to_string(&info).unwrap();
     fs::write(&info, text.replace("539e6ab2", "00000000")).unwrap();
@@ -134,10 +134,14 @@ fn what_held_out_rows_certify_stands_beside_the_requirement() {
     let summary = Run::open(run.path()).unwrap().summary;
     let finding = &summary.certificate.as_ref().unwrap().certificate.findings[0];
     let verdict = finding.verdict.to_string().to_lowercase();
-    assert!(html.contains(&format!(">{verdict}</span><span class=\"how\">all but ")), "{verdict}");
-    assert!(html.contains("With probability at least 95 % over the draw of the 16,281"));
+    assert!(html.contains(&format!("</span>{verdict}</span></td>")), "{verdict}");
+    assert!(html.contains("With a confidence of 95 %, the requirement holds for the population that the 16,281 test rows"));
+    let bound = feasible_run::certify::bound(finding).unwrap();
+    assert!(html.contains(&format!("<td data-label=\"bound\">{bound}</td>")), "{bound}");
+    // Of one requirement, nothing is shared.
+    assert!(!html.contains("Holm's method") && !html.contains("Bonferroni"));
     let card = report.card().unwrap();
-    assert!(card.contains(&format!("| {verdict} all but ")), "{card}");
+    assert!(card.contains(&format!("| {verdict} | all but ")), "{card}");
     // COMPAS has none: KL has no bound.
     let run = trained("compas", &["training.epochs=1"]);
     let report = Report::of(run.path()).unwrap();
@@ -147,7 +151,7 @@ fn what_held_out_rows_certify_stands_beside_the_requirement() {
 }
 
 #[test]
-fn requirements_that_others_imply_are_named() {
+fn requirements_with_a_multiplier_of_0_are_named() {
     let run = trained("compas", &["training.epochs=1"]);
     let csv = run.path().join("multipliers.csv");
     let names: Vec<String> =
@@ -160,12 +164,174 @@ fn requirements_that_others_imply_are_named() {
     fs::write(&csv, text).unwrap();
     let html = Report::of(run.path()).unwrap().html().to_string();
     assert!(
-        html.contains("2 of 13 have a multiplier of 0: the objective and the other requirements")
+        html.contains("2 of 13 multipliers are 0: those requirements do not hold this model back")
     );
+    assert!(!html.contains("would still be a solution"));
     // What all names begin with is left out.
     let short = |name: &str| name.replace("invariance: ", "");
     let named = format!("<bdi>{}</bdi>, <bdi>{}</bdi>.", short(&names[0]), short(&names[1]));
     assert!(html.contains(&named), "{named}");
+    // Verified prices that say otherwise are not passed over.
+    assert!(!html.contains("Re-solving contradicts"));
+    let price = |name: &str, relaxed: f64, stricter: f64| {
+        serde_json::json!({
+            "requirement": name, "multiplier": 0.0, "delta": 1e-6, "relaxed": relaxed, "stricter": stricter
+        })
+    };
+    let prices = serde_json::json!({
+        "model": Run::open(run.path()).unwrap().model_sha256, "share": 0.1,
+        "objective": 0.6, "again": 0.6,
+        "prices": [price(&names[0], 0.59, 0.61), price(&names[1], 0.6, 0.6)],
+    });
+    fs::write(run.path().join("sensitivity.json"), prices.to_string()).unwrap();
+    let html = Report::of(run.path()).unwrap().html().to_string();
+    let contradicted = format!("Re-solving contradicts this for <bdi>{}</bdi>:", short(&names[0]));
+    assert!(html.contains(&contradicted), "{contradicted}");
+}
+
+/// Gives the run multipliers that have moved apart: 0 for one row in ten, more for those chosen.
+fn harder(run: &Path, is_hard: impl Fn(u64) -> bool) {
+    let [of] = &Run::open(run).unwrap().multipliers[..] else { panic!() };
+    let mut csv = String::from("requirement,kind,row,counterfactual,multiplier,violation\n");
+    for (at, point) in of.points.iter().enumerate() {
+        let row = point.row.unwrap();
+        let lambda = match (is_hard(row), at % 10) {
+            (true, _) => 9.0,
+            (false, 0) => 0.0,
+            (false, k) => 1.0 + k as f64 / 10.0,
+        };
+        csv += &format!("{},pointwise,{row},,{lambda},-0.001\n", of.name);
+    }
+    fs::write(run.join("multipliers.csv"), csv).unwrap();
+}
+
+#[test]
+fn nobody_is_called_hard_before_the_multipliers_have_moved_apart() {
+    let run = trained("adult", &["training.epochs=2"]);
+    let report = Report::of(run.path()).unwrap();
+    let html = report.html();
+    assert!(html.contains("Nobody stands out: all multipliers lie between 28."), "{html}");
+    assert!(html.contains("of 2, from which the model is."));
+    for hidden in
+        ["differ beyond chance", "The rows with the largest λ", "The price of each requirement"]
+    {
+        assert!(!html.contains(hidden), "{hidden}");
+    }
+    let drawn = |name: &str| report.figures().iter().any(|figure| figure.name == name);
+    assert!(!drawn("groups-1") && !drawn("lambda-1"));
+    assert!(!report.card().unwrap().contains("For whom it was hard"));
+}
+
+#[test]
+fn who_was_hard_begins_with_a_sentence_and_the_protected_column() {
+    let run = trained("adult", &["training.epochs=1"]);
+    let (table, _) = DataSet::adult().load().unwrap();
+    let marital = table.column("marital-status").unwrap();
+    harder(run.path(), |row| marital.text(row as usize).as_deref() == Some("Widowed"));
+    let report = Report::of(run.path()).unwrap();
+    let html = report.html();
+    harmless(html);
+    let sentence = html.split("<p class=\"headline\"><bdi>").nth(1).unwrap();
+    assert!(sentence.starts_with("‘marital-status = Widowed’ makes up 3."), "{}", &sentence[..90]);
+    assert!(sentence.contains(" % of the hardest.</bdi></p>"));
+    // The column that the requirement swaps is the first, that of the hardest the second.
+    let head = html.split("table class=\"cards people\"").nth(1).unwrap();
+    let head = &head[..head.find("</thead>").unwrap()];
+    let columns: Vec<&str> =
+        head.split("<bdi>").skip(1).map(|c| &c[..c.find('<').unwrap()]).collect();
+    assert_eq!(columns[..2], ["gender", "marital-status"], "{columns:?}");
+    assert!(report.figures().iter().any(|figure| figure.name == "groups-1"));
+}
+
+const SEVERAL: &str = r#"
+title = "Several requirements"
+[data]
+source = "adult"
+[model]
+kind = "mlp"
+hidden = [4]
+[[requirement]]
+name = "error of older"
+rate = "error"
+where = "age > 52"
+at_most = 0.9
+[[requirement]]
+name = "false alarms"
+rate = "fpr"
+at_most = 0.0001
+[[requirement]]
+name = "recall"
+rate = "tpr"
+at_least = 0.999
+[training]
+epochs = 2
+"#;
+
+fn several() -> TempDir {
+    let scratch = TempDir::new().unwrap();
+    let plan = Plan::check(&ProblemSource::new("several.toml", SEVERAL)).unwrap();
+    let options = FitOptions { directory: Some(scratch.path().into()), ..FitOptions::default() };
+    fit(&plan, &options, &|_| {}).unwrap();
+    scratch
+}
+
+#[test]
+fn what_is_not_met_is_named_first_and_has_a_next_step() {
+    let run = several();
+    let report = Report::of(run.path()).unwrap();
+    let html = report.html();
+    harmless(html);
+    let banner = html.split("class=\"verdict missed\"").nth(1).unwrap();
+    let banner = &banner[..banner.find("</header>").unwrap()];
+    assert!(banner.contains("Not met on the test rows: "), "{banner}");
+    let failed: Vec<String> = Run::open(run.path())
+        .unwrap()
+        .summary
+        .test
+        .unwrap()
+        .requirements
+        .into_iter()
+        .filter(|r| !r.met)
+        .map(|r| r.name)
+        .collect();
+    assert!(!failed.is_empty() && !failed.contains(&"error of older".into()), "{failed:?}");
+    assert!(failed.iter().all(|name| banner.contains(&format!("‘{name}’"))), "{banner}");
+    // In the table, in the certificate: failures before the one that is met.
+    for section in ["id=\"requirements\"", "id=\"certain\""] {
+        let part = html.split(section).nth(1).unwrap();
+        let place = |name: &str| part.find(&format!("<bdi>{name}</bdi>")).unwrap();
+        assert!(failed.iter().all(|name| place(name) < place("error of older")), "{section}");
+        assert!(part[..place("error of older")].contains("Next step."), "{section}");
+    }
+    assert!(html.contains("This model would meet a limit of"));
+    // One table, and a word about the two methods.
+    let certain = html.split("id=\"certain\"").nth(1).unwrap();
+    let certain = &certain[..certain.find("</section>").unwrap()];
+    assert_eq!(certain.matches("<tbody class=\"entry\">").count(), 3);
+    assert!(
+        certain.contains("Verdicts are by Holm's method")
+            && certain.contains("the bounds shown are Bonferroni's")
+    );
+    let card = report.card().unwrap();
+    assert!(
+        card.contains("**Not met on the test rows: ") && card.contains("| **not met** |"),
+        "{card}"
+    );
+}
+
+#[test]
+fn contents_and_glossary_lead_to_what_is_there() {
+    let run = several();
+    let report = Report::of(run.path()).unwrap();
+    let html = report.html();
+    for (at, _) in html.match_indices("href=\"#") {
+        let id = html[at + 7..].split('"').next().unwrap();
+        assert_eq!(html.matches(&format!("id=\"{id}\"")).count(), 1, "{id}");
+    }
+    let contents = html.split("aria-label=\"Contents\"").nth(1).unwrap();
+    let contents = &contents[..contents.find("</nav>").unwrap()];
+    assert_eq!(contents.matches("<li>").count(), html.matches("<h2 id=").count());
+    assert!(html.contains("<dt id=\"term-limit\">limit</dt>"));
 }
 
 #[test]
@@ -186,8 +352,19 @@ fn a_problem_without_requirements_says_so() {
     let run = trained("adult-unconstrained", &["training.epochs=1"]);
     let report = Report::of(run.path()).unwrap();
     harmless(report.html());
-    assert!(report.html().contains("There are no requirements."));
-    assert!(!report.html().contains("What made it hard"));
+    assert!(report.html().contains("<p><bdi>No requirements.</bdi></p>"));
+    for text in [report.html(), report.card().unwrap()] {
+        for wrong in [
+            "What made it hard",
+            "requirement is met",
+            "requirements are met",
+            "not met",
+            "green band",
+        ] {
+            assert!(!text.contains(wrong), "{wrong}");
+        }
+    }
+    assert!(report.card().unwrap().contains("**No requirements.**"));
 }
 
 /// Replaces a text in all files of a run that people read.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use feasible_report::chart::{Bar, Bars, histogram};
+use feasible_report::chart::{Bar, Bars, Pair, Pairs, histogram};
 use feasible_report::figures::Figure;
 use feasible_report::hard::{Among, Data, Options};
 use feasible_report::{Report, Result, Run};
@@ -66,7 +66,7 @@ fn adult(table: &AdultTable, directory: &Path, command: &str) -> Result<(String,
         figures
             .push(Figure::chart(&format!("lambda-{}", at + 1), histogram(&title, "λ", &positive)));
         let shares = shares(table, directory, row)?;
-        figures.push(Figure::bars(&format!("groups-{}", at + 1), prevalence(row, &shares)));
+        figures.push(Figure::pairs(&format!("groups-{}", at + 1), prevalence(row, &shares)));
         if row.problem == "adult-pointwise" {
             claims.push(Claim::share(
                 "App. D",
@@ -81,7 +81,7 @@ fn adult(table: &AdultTable, directory: &Path, command: &str) -> Result<(String,
         "Adult: the paper's figures from our runs",
         OVER_SEEDS,
         &count(&table.seeds),
-        &claims,
+        claims,
         &[variants(table)],
         &figures,
         command,
@@ -113,7 +113,7 @@ fn sensitivity(table: &AdultTable) -> Bars {
     };
     let axis = "% of test predictions; whisker: ± sd; tall tick: the paper";
     let bars = table.rows.iter().filter_map(bar).collect();
-    Bars::new("Predictions that change with gender (Fig. 1a)", axis, bars)
+    Bars::new("Predictions that change with gender (Fig. 1a)", axis, bars).comparing("paper")
 }
 
 /// For each group its shares, one for each seed.
@@ -138,21 +138,20 @@ fn shares(table: &AdultTable, directory: &Path, row: &AdultRow) -> Result<Vec<Ve
 }
 
 /// Fig. 1b.
-fn prevalence(row: &AdultRow, shares: &[Vec<Share>]) -> Bars {
-    let bar = |((name, ..), shares): (&(&str, &str, bool), &Vec<Share>)| {
-        let hardest = Spread::of(shares.iter().map(|share| 100.0 * share.hardest))?;
-        let all = shares.first()?.all;
-        Some(Bar {
+fn prevalence(row: &AdultRow, shares: &[Vec<Share>]) -> Pairs {
+    let pair = |((name, ..), shares): (&(&str, &str, bool), &Vec<Share>)| {
+        let hardest = Spread::of(shares.iter().map(|share| share.hardest))?;
+        Some(Pair {
+            name: name.to_string(),
+            value: hardest.mean,
             interval: (hardest.n > 1)
                 .then_some(((hardest.mean - hardest.sd).max(0.0), hardest.mean + hardest.sd)),
-            reference: Some(100.0 * all),
-            colour: usize::from(hardest.mean > 100.0 * all),
-            ..Bar::new(name, hardest.mean)
+            other: shares.first()?.all,
         })
     };
     let title = format!("The hardest 20 % of λ > 0 (Fig. 1b), {}", settings(row));
-    let axis = "% of the hardest; whisker: ± sd; tall tick: % of everyone";
-    Bars::new(&title, axis, GROUPS.iter().zip(shares).filter_map(bar).collect())
+    let pairs = GROUPS.iter().zip(shares).filter_map(pair).collect();
+    Pairs::new(&title, "of the hardest, ± sd", "of everyone", pairs)
 }
 
 fn groups(shares: &[Vec<Share>]) -> Vec<Claim> {
@@ -190,7 +189,7 @@ fn variants(table: &AdultTable) -> Table {
         ]
     };
     let head = [
-        "",
+        "variant",
         "test accuracy",
         "flip rate",
         "paper",

@@ -35,7 +35,7 @@ fn compas(table: &CompasTable, command: &str) -> Result<(String, Vec<Figure>)> {
     let tables = [insensitivity(table), multipliers(table)];
     let title = "COMPAS: the paper's figures from our runs";
     let seeds = count(&table.seeds);
-    let html = render(title, OVER_SEEDS, &seeds, &claims(table), &tables, &figures, command)?;
+    let html = render(title, OVER_SEEDS, &seeds, claims(table), &tables, &figures, command)?;
     Ok((html, figures))
 }
 
@@ -68,7 +68,7 @@ fn flip_rates(table: &CompasTable) -> Bars {
     };
     let axis = "% of training predictions; whisker: ± sd; tall tick: the paper";
     let bars = table.rows.iter().filter_map(bar).collect();
-    Bars::new("Predictions that change, without constraints", axis, bars)
+    Bars::new("Predictions that change, without constraints", axis, bars).comparing("paper")
 }
 
 /// Multipliers by name.
@@ -164,7 +164,7 @@ fn insensitivity(table: &CompasTable) -> Table {
         ]
     };
     let head = [
-        "",
+        "counterfactual",
         "unconstrained",
         "paper",
         "13 constraints",
@@ -187,7 +187,7 @@ fn multipliers(table: &CompasTable) -> Table {
     let row = |m: &Multiplier| {
         vec![m.counterfactual.clone(), shown(m.of_7), shown(m.of_13), shown(m.of_13_feasible)]
     };
-    let head = ["", "7 constraints", "13 constraints", "13, recipe feasible"];
+    let head = ["counterfactual", "7 constraints", "13 constraints", "13, recipe feasible"];
     Table {
         title: "Multipliers".into(),
         lead:

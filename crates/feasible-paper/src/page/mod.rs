@@ -74,11 +74,13 @@ fn render(
     title: &str,
     lead: &str,
     seeds: &str,
-    claims: &[Claim],
+    mut claims: Vec<Claim>,
     tables: &[Table],
     figures: &[Figure],
     command: &str,
 ) -> Result<String> {
+    // What is not confirmed comes first.
+    claims.sort_by_key(|claim| ["no", "yes", "open"].iter().position(|a| *a == claim.agrees));
     let count = |what: &str| claims.iter().filter(|claim| claim.agrees == what).count();
     let (yes, no, open) = (count("yes"), count("no"), count("open"));
     let sentence = match (yes + no, no) {
@@ -97,7 +99,7 @@ fn render(
         verdict => value(&verdict)?,
         claims => value(&claims)?,
         tables => value(&tables)?,
-        figures => drawn(figures),
+        figures_of_runs => drawn(figures),
         lead,
         command => bounded(command, 2_000),
     };

@@ -43,7 +43,7 @@ fn page(table: &RobustTable, command: &str) -> Result<(String, Vec<Figure>)> {
              confirmed stands in the claim."
         }
     };
-    let html = render(&title, lead, "One seed.", &claims, &[accuracies(table)], &figures, command)?;
+    let html = render(&title, lead, "One seed.", claims, &[accuracies(table)], &figures, command)?;
     Ok((html, figures))
 }
 
@@ -63,8 +63,8 @@ fn accuracies(table: &RobustTable) -> Table {
     };
     Table {
         title: "Accuracy under attack".into(),
-        lead: "The share of the attacked images that stand, by ε.".into(),
-        head: std::iter::once(String::new())
+        lead: "The share of the attacked images that are still classified correctly, by ε.".into(),
+        head: std::iter::once("model".to_string())
             .chain(epsilons.iter().map(|epsilon| format!("ε = {}", number(*epsilon))))
             .collect(),
         rows: table.rows.iter().map(row).collect(),

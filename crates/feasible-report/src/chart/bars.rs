@@ -6,6 +6,7 @@ use super::png;
 use super::scale::Scale;
 use super::svg::{Svg, title};
 use super::text::{columns, number, shortened};
+use super::values::Values;
 
 /// A named value.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,9 +33,11 @@ impl Bar {
 /// Bars under one another, in the order given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bars {
-    title: String,
-    axis: String,
-    bars: Vec<Bar>,
+    pub(crate) title: String,
+    pub(crate) axis: String,
+    pub(crate) bars: Vec<Bar>,
+    /// What the other value is of.
+    pub(crate) reference: String,
 }
 
 /// Bars that are drawn; the rest is counted.
@@ -44,7 +47,28 @@ const WIDTH: f64 = 480.0;
 impl Bars {
     /// Bars of values that `axis` names.
     pub fn new(title: &str, axis: &str, bars: Vec<Bar>) -> Self {
-        Self { title: title.to_string(), axis: axis.to_string(), bars }
+        let reference = "other".into();
+        Self { title: title.to_string(), axis: axis.to_string(), bars, reference }
+    }
+
+    /// With the name of what the ticks show: "paper".
+    pub fn comparing(mut self, reference: &str) -> Self {
+        self.reference = reference.to_string();
+        self
+    }
+
+    /// What stands beside a bar: its value, and the one it is compared with.
+    fn shown(&self, bar: &Bar) -> String {
+        let value = number(bar.value);
+        match bar.reference.filter(|x| !x.is_nan()) {
+            Some(other) => format!("{value} ({}: {})", self.reference, number(other)),
+            None => value,
+        }
+    }
+
+    /// Its values as a table.
+    pub fn values(&self) -> Values {
+        Values::of_bars(self)
     }
 
     /// The chart as an SVG file of its own.
@@ -101,7 +125,7 @@ impl Bars {
         let positions = values.filter_map(|x| Scale::Linear.position(x)).chain([0.0]);
         match Scale::Linear.domain(positions) {
             Some((low, high)) if !shown.is_empty() => {
-                let numbers = shown.iter().map(|b| columns(&number(b.value))).fold(1.0, f64::max);
+                let numbers = shown.iter().map(|b| columns(&self.shown(b))).fold(1.0, f64::max);
                 let plot = Plot {
                     left: if above { 0.0 } else { widest * COLUMN + 10.0 },
                     right: WIDTH - numbers * COLUMN - 14.0,
@@ -110,7 +134,7 @@ impl Bars {
                     above,
                 };
                 for (at, bar) in shown.iter().enumerate() {
-                    plot.bar(&mut svg, bar, top + row * at as f64, row);
+                    plot.bar(&mut svg, bar, &self.shown(bar), top + row * at as f64, row);
                 }
                 if !above {
                     svg.line("zero", (plot.at(0.0), top - 2.0), (plot.at(0.0), end));
@@ -140,7 +164,7 @@ impl Plot {
         self.left + share * (self.right - self.left)
     }
 
-    fn bar(&self, svg: &mut Svg, bar: &Bar, y: f64, row: f64) {
+    fn bar(&self, svg: &mut Svg, bar: &Bar, shown: &str, y: f64, row: f64) {
         svg.raw("<g>");
         svg.raw(&title(&words(bar)));
         svg.rect("hit", (0.0, y), (WIDTH, row), "");
@@ -168,7 +192,7 @@ impl Plot {
             svg.line("whisker", (self.at(reference), y - 1.0), (self.at(reference), y + 17.0));
             end = end.max(self.at(reference));
         }
-        svg.text("s", end + 6.0, middle + 4.0, &number(bar.value));
+        svg.text("s", end + 6.0, middle + 4.0, shown);
         svg.raw("</g>");
     }
 }

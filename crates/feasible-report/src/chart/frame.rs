@@ -49,7 +49,7 @@ pub(crate) fn look(at: usize) -> (String, &'static str) {
 /// Draws the legend from (x, y) on, wrapping at `right`; gives the y below it.
 pub(crate) fn legend(
     svg: &mut Svg,
-    names: &[&str],
+    names: &[String],
     muted: usize,
     (left, mut y): (f64, f64),
     right: f64,
@@ -60,8 +60,8 @@ pub(crate) fn legend(
         1 => "1 other".into(),
         n => format!("{n} others"),
     };
-    let others = (muted > 0).then_some(others.as_str());
-    for (at, name) in names.iter().copied().chain(others).enumerate() {
+    let others = (muted > 0).then_some(&others);
+    for (at, name) in names.iter().chain(others).enumerate() {
         let shown = shortened(name, ((right - left - 26.0) / COLUMN) as usize);
         let width = 26.0 + columns(&shown) * COLUMN;
         if x > left && x + width > right {
@@ -81,14 +81,21 @@ pub(crate) fn legend(
 
 /// Draws grid, ticks and labels.
 pub(crate) fn axes(svg: &mut Svg, frame: &Frame, x: &Axis, y: &Axis) {
-    let (x_ticks, x_note) = frame.x_scale.ticks(frame.x, 6);
-    let (y_ticks, y_note) = frame.y_scale.ticks(frame.y, 5);
+    let (x_ticks, x_note) = x.ticks(frame.x, 6);
+    let (y_ticks, y_note) = y.ticks(frame.y, 5);
+    let is_zero = |position: f64| position == 0.0 && frame.y_scale != Scale::Log;
+    let zero = y_ticks.iter().find(|tick| is_zero(tick.position)).map(|_| frame.at_y(0.0));
+    // Labels do not touch; that of 0 goes first.
+    let mut taken: Vec<f64> = zero.into_iter().collect();
     for tick in &y_ticks {
         let at = frame.at_y(tick.position);
-        let zero = tick.position == 0.0 && frame.y_scale != Scale::Log;
-        let class = if zero { "zero" } else { "grid" };
+        let class = if is_zero(tick.position) { "zero" } else { "grid" };
         svg.line(class, (frame.left, at), (frame.right, at));
-        svg.text("s e", frame.left - 6.0, at + 4.0, &tick.label);
+        let free = taken.iter().all(|other| (other - at).abs() >= 13.0);
+        if free || is_zero(tick.position) {
+            svg.text("s e", frame.left - 6.0, at + 4.0, &tick.label);
+            taken.push(at);
+        }
     }
     svg.line("zero", (frame.left, frame.bottom), (frame.right, frame.bottom));
     let mut free = f64::NEG_INFINITY;

@@ -5,9 +5,10 @@
 //! | lines, steps and dots with bands, on linear or logarithmic axes | [`Chart`] of [`Series`] |
 //! | how values are spread | [`histogram`] |
 //! | named values with intervals | [`Bars`] |
+//! | two shares of each group, side by side | [`Pairs`] |
 //!
 //! Every chart has a title and a description for screen readers, shows values on hover by CSS or
-//! by `<title>`, follows the reader's light or dark setting, and differs by dashes as well as by
+//! by `<title>`, has them as a table ([`Values`]), follows the reader's light or dark setting, and differs by dashes as well as by
 //! colours. Text is escaped, coordinates are tenths of a pixel, and the same data give the same
 //! bytes. Values that have no place (NaN, infinities, zeros on a logarithmic axis) leave a gap
 //! and are counted in the description.
@@ -29,6 +30,7 @@ mod bars;
 mod description;
 mod frame;
 mod histogram;
+mod pairs;
 mod png;
 mod readout;
 mod scale;
@@ -37,14 +39,18 @@ mod style;
 mod svg;
 mod text;
 mod thin;
+mod values;
 mod xy;
 
 pub use bars::{Bar, Bars};
 pub use histogram::histogram;
+pub use pairs::{Pair, Pairs};
 pub use scale::Scale;
 pub use series::{Mark, Series};
 pub use style::css;
 pub use text::{escape, number};
+pub use values::Values;
 pub use xy::{Axis, Chart};
 
+pub(crate) use pairs::share;
 pub(crate) use text::grouped;

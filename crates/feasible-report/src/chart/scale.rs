@@ -74,9 +74,17 @@ impl Scale {
     /// add to the axis's label.
     pub(crate) fn ticks(self, (low, high): (f64, f64), count: usize) -> (Vec<Tick>, String) {
         match self {
-            Self::Linear => linear(low, high, count),
+            Self::Linear => linear(low, high, round_step(high - low, count)),
             Self::Log => (log(low, high, count), String::new()),
             Self::SignedLog { .. } => (self.signed(low, high), String::new()),
+        }
+    }
+
+    /// As [`Scale::ticks`], of things that are counted: a linear axis has no tick between two whole numbers.
+    pub(crate) fn whole_ticks(self, ends: (f64, f64), count: usize) -> (Vec<Tick>, String) {
+        match self {
+            Self::Linear => linear(ends.0, ends.1, round_step(ends.1 - ends.0, count).max(1.0)),
+            _ => self.ticks(ends, count),
         }
     }
 
@@ -130,8 +138,7 @@ pub(crate) fn round_step(span: f64, count: usize) -> f64 {
     digit * power
 }
 
-fn linear(low: f64, high: f64, count: usize) -> (Vec<Tick>, String) {
-    let step = round_step(high - low, count);
+fn linear(low: f64, high: f64, step: f64) -> (Vec<Tick>, String) {
     if !(step.is_finite() && step > 0.0) {
         return (Vec::new(), String::new());
     }
@@ -177,7 +184,8 @@ fn log(low: f64, high: f64, count: usize) -> Vec<Tick> {
         return ticks;
     }
     // Less than a factor of two or so: round steps of the values themselves.
-    let (ticks, _) = linear(10f64.powf(low), 10f64.powf(high), count);
+    let (low_value, high_value) = (10f64.powf(low), 10f64.powf(high));
+    let (ticks, _) = linear(low_value, high_value, round_step(high_value - low_value, count));
     let place = |tick: Tick| {
         let position = tick.position.max(f64::MIN_POSITIVE).log10();
         Tick { position, label: number(tick.position) }
@@ -200,6 +208,16 @@ mod tests {
         assert_eq!(labels(Scale::Linear, 0.0, 80.0), ["0", "20", "40", "60", "80"]);
         assert_eq!(labels(Scale::Linear, 0.3385, 0.3475), ["0.340", "0.342", "0.344", "0.346"]);
         assert_eq!(labels(Scale::Linear, 0.0, 40_000.0)[1], "10,000");
+    }
+
+    #[test]
+    fn what_is_counted_has_whole_ticks() {
+        let labels = |low, high| -> Vec<String> {
+            Scale::Linear.whole_ticks((low, high), 6).0.into_iter().map(|tick| tick.label).collect()
+        };
+        assert_eq!(labels(1.0, 3.0), ["1", "2", "3"]);
+        assert_eq!(labels(0.9, 1.1), ["1"]);
+        assert_eq!(labels(1.0, 80.0)[..2], ["20", "40"]);
     }
 
     #[test]

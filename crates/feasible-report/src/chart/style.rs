@@ -28,6 +28,7 @@ const RULES: &str = "\
 .chart .f{stroke:none}\
 .chart .band{stroke:none;opacity:.2}\
 .chart .whisker{stroke:var(--ink);stroke-width:1.5;fill:none}\
+.chart .join{stroke:var(--mute);stroke-width:1;fill:none}\
 .chart .box{fill:var(--paper);stroke:var(--grid)}\
 .chart .hit{fill:transparent}\
 .chart .on{visibility:hidden;pointer-events:none}\

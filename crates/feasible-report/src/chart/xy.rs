@@ -4,11 +4,12 @@ use super::description::describe;
 use super::frame::{COLUMN, Frame, axes, gutter, legend, look};
 use super::png;
 use super::readout::readouts;
-use super::scale::Scale;
+use super::scale::{Scale, Tick};
 use super::series::{Mark, Series};
 use super::svg::{Svg, title};
 use super::text::{columns, number, shortened};
 use super::thin;
+use super::values::Values;
 
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,12 +17,26 @@ pub struct Axis {
     pub(crate) label: String,
     pub(crate) scale: Scale,
     pub(crate) includes: Vec<f64>,
+    whole: bool,
 }
 
 impl Axis {
     /// A linear axis.
     pub fn new(label: &str) -> Self {
-        Self { label: label.to_string(), scale: Scale::Linear, includes: Vec::new() }
+        Self { label: label.to_string(), scale: Scale::Linear, includes: Vec::new(), whole: false }
+    }
+
+    /// Of things that are counted, such as epochs: no tick stands between two whole numbers.
+    pub fn whole(mut self) -> Self {
+        self.whole = true;
+        self
+    }
+
+    pub(crate) fn ticks(&self, ends: (f64, f64), count: usize) -> (Vec<Tick>, String) {
+        match self.whole {
+            true => self.scale.whole_ticks(ends, count),
+            false => self.scale.ticks(ends, count),
+        }
     }
 
     /// With another scale.
@@ -126,6 +141,11 @@ impl Chart {
         if self.note.is_empty() { words } else { format!("{} {words}", self.note) }
     }
 
+    /// Its values as a table: those of x, and of every series there.
+    pub fn values(&self) -> Values {
+        Values::of_chart(self)
+    }
+
     /// The chart as a PNG file, light, two pixels for each of its own.
     pub fn to_png(&self) -> Vec<u8> {
         let (svg, size) = self.drawing();
@@ -141,8 +161,14 @@ impl Chart {
         let (width, mut height) = self.size;
         let mut svg = Svg::default();
         svg.text("t", 0.0, 16.0, &shortened(&self.title, (width / 7.6) as usize));
-        let names: Vec<&str> =
-            self.series.iter().filter(|s| !s.muted).map(|s| s.name.as_str()).collect();
+        let lettered = self.is_lettered();
+        let named = self.series.iter().filter(|s| !s.muted).enumerate();
+        let names: Vec<String> = named
+            .map(|(at, s)| match lettered {
+                true => format!("{} {}", letter(at), s.name),
+                false => s.name.clone(),
+            })
+            .collect();
         let muted = self.series.len() - names.len();
         let top = match names.len() + muted {
             0 | 1 => 24.0,
@@ -155,6 +181,9 @@ impl Chart {
             axes(&mut svg, &frame, &self.x, &self.y);
             self.marks(&mut svg, &frame);
             self.front(&mut svg, &frame);
+            if lettered {
+                self.letters(&mut svg, &frame);
+            }
             readouts(&mut svg, &frame, self);
         } else {
             svg.text("s m", width / 2.0, height / 2.0, "There is nothing to show.");
@@ -193,9 +222,34 @@ impl Chart {
         let air = (high - low) * 0.06;
         let y = (if bars && low >= 0.0 { low } else { low - air }, high + air);
         let left = gutter(y_scale, y);
-        let (right, bottom) = (self.size.0 - 8.0, height - 40.0);
+        let right = self.size.0 - if self.is_lettered() { 22.0 } else { 8.0 };
+        let bottom = height - 40.0;
         let top = (top + 14.0).min(bottom - 60.0);
         Some(Frame { left, right, top, bottom, x, y, x_scale, y_scale })
+    }
+
+    /// Whether lines carry letters at their ends, because colours alone would be hard to follow.
+    fn is_lettered(&self) -> bool {
+        let lines = self.series.iter().filter(|s| !s.muted && s.mark != Mark::Bars).count();
+        lines > 2 || (lines > 1 && lines < self.series.len())
+    }
+
+    /// A letter at the end of each line, apart from one another.
+    fn letters(&self, svg: &mut Svg, frame: &Frame) {
+        let shown = self.series.iter().filter(|s| !s.muted).enumerate();
+        let end = |(at, series): (usize, &Series)| {
+            series.points.iter().rev().find_map(|&point| Some((at, frame.at(point)?)))
+        };
+        let mut ends: Vec<(usize, (f64, f64))> = shown.filter_map(end).collect();
+        ends.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
+        let mut lowest: Vec<(f64, f64)> = Vec::new();
+        for (at, (x, y)) in ends {
+            // Only letters at about the same x can be in each other's way.
+            let near = lowest.iter().filter(|other| (other.0 - x).abs() < 14.0);
+            let y = near.map(|other| other.1 + 12.0).fold(y, f64::max);
+            lowest.push((x, y));
+            svg.text(&format!("f {}", look(at).0), x + 5.0, y + 4.0, &letter(at));
+        }
     }
 
     /// The step of x of a histogram.
@@ -295,6 +349,11 @@ impl Chart {
             svg.raw("</g>");
         }
     }
+}
+
+/// A, B, C …
+fn letter(at: usize) -> String {
+    char::from(b'A' + (at % 26) as u8).to_string()
 }
 
 /// The line of a series in pixels, thinned; `None` where it is broken.

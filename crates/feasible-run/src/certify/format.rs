@@ -234,6 +234,16 @@ pub fn bound(finding: &Finding) -> Option<String> {
     Some(format!("{} {}", symbol(finding), shown(finding, finding.bound?)))
 }
 
+/// The limit in the units of the bound: `all but 1 %`, `≤ 0.12`.
+pub fn limit(finding: &Finding) -> String {
+    format!("{} {}", symbol(finding), shown(finding, finding.limit))
+}
+
+/// The number of the sample in the same units.
+pub fn estimate(finding: &Finding) -> Option<String> {
+    Some(shown(finding, finding.estimate?))
+}
+
 fn symbol(finding: &Finding) -> &'static str {
     match (finding.is_pointwise(), finding.sense) {
         (true, _) => "all but",

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::subject::{Answers, Recorded};
 
-pub use format::{bound, verdict};
+pub use format::{bound, estimate, limit, verdict};
 pub use record::RunRecord;
 pub use theory::{Approximation, SetClass, Theory, UniformBound, dimension_of};
 

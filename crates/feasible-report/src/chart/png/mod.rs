@@ -50,7 +50,8 @@ impl Canvas {
                     // Bolder: the letters once more, a little to the right.
                     letters::outline(&mut path, text, (x + 0.045 * size, y), size);
                 }
-                self.fill(path, light(if has(class, "s") { "soft" } else { "ink" }));
+                let plain = light(if has(class, "s") { "soft" } else { "ink" });
+                self.fill(path, filled(class).unwrap_or(plain));
             }
             SvgShape::Rect { class, at: (x, y), size: (w, h) } => {
                 let rect = Rect::from_xywh(*x as f32, *y as f32, *w as f32, *h as f32);
@@ -158,7 +159,7 @@ fn stroked(class: &str) -> (Colour, f32) {
     let parts: Vec<&str> = class.split(' ').collect();
     let (name, width) = match parts.as_slice() {
         ["grid"] => ("grid", 1.0),
-        ["zero"] => ("mute", 1.0),
+        ["zero" | "join"] => ("mute", 1.0),
         ["whisker"] => ("ink", 1.5),
         ["l", "mute"] => ("mute", 1.0),
         ["l", colour] => (*colour, 2.0),
