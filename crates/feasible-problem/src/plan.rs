@@ -33,9 +33,10 @@ use crate::room::leave_room;
 use crate::sampled_table::SampledTable;
 use crate::settings::{DualSettings, LearnerSettings, Settings};
 use crate::space::Space;
+use crate::spec::report::CHEAP;
 use crate::spec::{
-    CertifySpec, DataSpec, Keep, LearnerName, Margins, ModelKind, ProblemSource, RequirementSpec,
-    Spec, effect,
+    CertifySpec, DataSpec, EvaluationSpec, Keep, LearnerName, Margins, ModelKind, ProblemSource,
+    ReportSpec, RequirementSpec, Spec, effect,
 };
 use crate::threshold;
 use crate::units::OutputUnits;
@@ -110,7 +111,10 @@ impl Plan {
     /// # Errors
     /// As [`Plan::check`]; a file that names other data.
     pub fn with_table(source: &ProblemSource, table: Table) -> Result<Self> {
-        Self::check(&source.clone().with_table(table))
+        let asked = source.parse(&[])?.report.baseline.is_some();
+        let plan = Self::check(&source.clone().with_table(table))?;
+        // There is no page to show what it says.
+        Ok(if asked { plan } else { plan.without_baseline() })
     }
 
     /// The plan of another problem file on the data of this one, which are shared; they are read only if the file asks
@@ -137,7 +141,9 @@ impl Plan {
                 == recipe::takes_validation(&self.spec.training)
             && spec.objective.class_weights == self.spec.objective.class_weights
             && (self.data.table.taken().is_empty()
-                || columns(spec) == columns(&self.spec) && spec.decision == self.spec.decision)
+                || columns(spec) == columns(&self.spec)
+                    && spec.decision == self.spec.decision
+                    && spec.report.groups == self.spec.report.groups)
     }
 
     fn build(source: &ProblemSource, known: Option<&Self>) -> Result<Self> {
@@ -193,6 +199,10 @@ impl Plan {
             let attack = spec.evaluation.attack.clone().unwrap_or_default();
             clauses.extend(Clause::of(source, *from, requirement, encoder, target, &attack)?);
         }
+        for (at, column) in spec.report.groups.iter().enumerate() {
+            let known = table.column(column);
+            known.map_err(|error| source.about(&format!("report.groups[{at}]"), error))?;
+        }
         let (data, taken) = match loaded {
             Loaded::Before(plan) => (plan.data.clone(), plan.taken.clone()),
             Loaded::Now(draft) => {
@@ -201,6 +211,10 @@ impl Plan {
                 let taken = draft.large.then(|| Arc::new(Taken::of(&draft, &spec, &spoken)));
                 spoken.extend(spec.certify.iter().filter_map(|certify| certify.unit.clone()));
                 spoken.extend(spec.decision.iter().filter_map(|decision| decision.per.clone()));
+                // The page has tables of these.
+                let changes = clauses.iter().filter_map(|clause| clause.change.as_ref());
+                spoken.extend(changes.flat_map(|change| change.columns().iter().cloned()));
+                spoken.extend(spec.report.groups.iter().cloned());
                 let class_weights = spec.objective.class_weights.as_ref();
                 (Arc::new(draft.encode(source, &spoken, class_weights)?), taken)
             }
@@ -372,6 +386,11 @@ impl Plan {
             }
         }
         let changes = reported(source, &spec, &data, &clauses)?;
+        if !clauses.is_empty() {
+            let work = training.epochs as f64 * rows as f64 * model.trainable_count() as f64;
+            let cheap = !images && training.seconds.is_none() && work <= CHEAP;
+            spec.report.baseline.get_or_insert(cheap);
+        }
         combination::check_decision(source, &spec, &data, &clauses, &changes)?;
         let name = source.name().to_string();
         let settings = Settings { objective: loss, weight_decay, training };
@@ -542,6 +561,52 @@ impl Plan {
     pub fn without_search(mut self) -> Self {
         self.spec.tune = None;
         self
+    }
+
+    /// The same plan without a baseline: one training of many.
+    #[must_use]
+    pub fn without_baseline(mut self) -> Self {
+        self.spec.report.baseline = self.spec.report.baseline.map(|_| false);
+        self
+    }
+
+    /// Whether a baseline is trained beside it.
+    pub fn has_baseline(&self) -> bool {
+        !self.clauses.is_empty() && self.spec.report.baseline == Some(true)
+    }
+
+    /// The same plan without requirements, on the same data: same model, recipe, seed and rows. Its problem file has nothing
+    /// that a training without requirements does not depend on, so equal files and data are equal trainings.
+    ///
+    /// ```
+    /// use feasible_problem::{Plan, ProblemSource};
+    /// let baseline = |limit: &str| -> Result<String, feasible_problem::Error> {
+    ///     let limit = [format!("requirement.gender.at_most={limit}")];
+    ///     let plan = Plan::check(&ProblemSource::open("adult")?.with_overrides(&limit))?;
+    ///     Ok(plan.without_requirements()?.spec().to_toml())
+    /// };
+    /// assert_eq!(baseline("1e-3")?, baseline("1e-2")?);
+    /// # Ok::<(), feasible_problem::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None for a checked plan.
+    pub fn without_requirements(&self) -> Result<Self> {
+        let mut plan = self.clone();
+        plan.train = self.train.with_requirements(Vec::new())?;
+        plan.validation = match &self.validation {
+            Some(validation) => Some(validation.with_requirements(Vec::new())?),
+            None => None,
+        };
+        (plan.clauses, plan.expanded, plan.most_learned) = (Vec::new(), Vec::new(), Vec::new());
+        let spec = &mut plan.spec;
+        spec.requirements.clear();
+        (spec.title, spec.certify, spec.tune) = (None, None, None);
+        (spec.report, spec.evaluation) = (ReportSpec::default(), EvaluationSpec::default());
+        (spec.training.dual, spec.training.margins, spec.training.threads) = (None, None, None);
+        spec.decision = None;
+        plan.settings.training.margins = Margins::Stated;
+        Ok(plan)
     }
 
     /// The size of the objective: its mean at the best constant prediction; 1 for classes.

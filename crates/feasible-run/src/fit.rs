@@ -21,33 +21,33 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use feasible::learner::Phase;
-use feasible::{Outcome, Problem, Samples, Solution, State, Training};
-use feasible_data::UnknownCategories;
+use feasible::{Outcome, Solution, State, Training};
 use feasible_problem::network::Network;
 use feasible_problem::plan::Plan;
-use feasible_problem::sampled_table::SampledTable;
 use feasible_problem::spec::ProblemSource;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::baseline;
 use crate::certify::{Certification, Theory};
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
 use crate::conclusion;
 use crate::decision::Decision;
-use crate::decision::choose::choose;
 use crate::error::{Error, Result};
 use crate::files::{
-    CHECKPOINT, FINGERPRINTS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows, README, README_TEXT,
+    CHECKPOINT, FINGERPRINTS, GROUPS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows, README, README_TEXT,
     ROWS, RUN, RunInfo, SUMMARY, TIMINGS, json,
 };
+use crate::groups::{DataSummary, GroupTables};
 use crate::interrupt::Interrupt;
 use crate::metrics::{EpochMetrics, EpochTiming, Event, json_line};
 use crate::multipliers::multipliers_csv;
 use crate::parse;
+use crate::parts::{PartResults, subject};
 use crate::saved_model::SavedModel;
 use crate::start::Start;
-use crate::storage::{Content, Storage, failed, read};
-use crate::subject::{Answers, Subject};
+use crate::storage::{Content, Memory, Storage, failed, read};
+use crate::subject::Answers;
 use crate::summary::Summary;
 use crate::threads;
 
@@ -152,6 +152,15 @@ pub(crate) fn train_until(
     let training = run.advance_to(epoch)?;
     let state = training.state().clone();
     Ok(is_at(&state, epoch).then_some(state))
+}
+
+/// Trains a plan to its end in memory and leaves nothing behind; `None` if it was interrupted.
+pub(crate) fn solve(plan: &Plan, interrupt: &Interrupt) -> Result<Option<Solution<f32>>> {
+    let (storage, from) = (Memory::new(), Beginning::Scratch);
+    let mut run = TrainingRun::open(plan, &[], from, &storage, interrupt, &|_| {})?;
+    let training = run.advance_to(u64::MAX)?;
+    let ended = !matches!(training.state().outcome, None | Some(Outcome::Interrupted));
+    Ok((ended && !interrupt.is_raised()).then(|| training.finish()))
 }
 
 /// Whether a training has got as far as this epoch, or has ended before.
@@ -456,6 +465,9 @@ impl<'a> TrainingRun<'a> {
             None | Some(Outcome::Interrupted) => None,
             Some(_) => self.save(run)?,
         };
+        // The run is complete by now, whatever becomes of the baseline.
+        let beside = |summary| baseline::beside(self.plan, self.storage, self.interrupt, summary);
+        let summary = summary.map(beside);
         let ended = summary.as_ref().map_or("interrupted".into(), Summary::headline);
         let outcome = summary.as_ref().map_or(Outcome::Interrupted, |s| s.outcome.clone());
         (self.observer)(&Event::Ended { seed, ended });
@@ -556,7 +568,7 @@ impl<'a> TrainingRun<'a> {
         if stopped() {
             return Ok(None);
         }
-        let (summary, test) = threads::on(count, || evaluate(plan, solution))?;
+        let (summary, groups, test) = threads::on(count, || evaluate(plan, solution))?;
         let model = SavedModel::new(plan, solution.theta.clone(), summary.clone())?;
         // A run that is complete and resumed all the same stays complete.
         if read(self.storage, SUMMARY)?.is_none() {
@@ -571,6 +583,7 @@ impl<'a> TrainingRun<'a> {
         }
         let summary = threads::on(count, || certified(plan, solution, summary, test.as_ref()));
         self.write(MODEL, &model.with_training(summary.clone()).to_bytes()?)?;
+        self.write(GROUPS, &json(&groups))?;
         self.write(SUMMARY, &json(&summary))?;
         Ok(Some(summary))
     }
@@ -578,75 +591,20 @@ impl<'a> TrainingRun<'a> {
 
 /// Evaluates a solution on every part of the plan's data, and certifies it.
 pub fn summarise(plan: &Plan, solution: &Solution<f32>) -> Result<Summary> {
-    let (summary, test) = evaluate(plan, solution)?;
+    let (summary, _, test) = evaluate(plan, solution)?;
     Ok(certified(plan, solution, summary, test.as_ref()))
 }
 
-/// A solution, and what the plan asks of it.
-fn subject<'a>(
-    plan: &'a Plan,
-    solution: &'a Solution<f32>,
-    decision: Option<Arc<Decision>>,
-) -> Subject<'a> {
-    Subject {
-        loss: plan.train().objective().loss().clone(),
-        clauses: plan.clauses(),
-        changes: plan.changes(),
-        tolerance: plan.settings().training.tolerance,
-        classes: plan.data().target.classes(),
-        coordinates: plan.data().target.coordinates(),
-        multipliers: None,
-        model: plan.model(),
-        theta: &solution.theta,
-        decision,
-        keeps_views: false,
-        given: None,
-    }
-}
-
-/// How a solution does on every part of the plan's data, and its answers to the test rows; nothing is certified yet.
+/// How a solution does on every part of the plan's data, within groups, and its answers to the test rows; nothing is certified yet.
 fn evaluate<'a>(
     plan: &'a Plan,
     solution: &'a Solution<f32>,
-) -> Result<(Summary, Option<Answers<'a>>)> {
+) -> Result<(Summary, GroupTables, Option<Answers<'a>>)> {
+    let multipliers = Some(&solution.multipliers);
+    let results = PartResults::of(plan, &solution.theta, multipliers, Some(plan.clauses()))?;
+    let PartResults { decision, train, validation, test, mut groups, answers } = results;
     let data = plan.data();
-    let undecided = subject(plan, solution, None);
-    let on =
-        |subject: &Subject<'a>, samples: &Arc<Samples>, rows: &[u32], problem: Option<&Problem>| {
-            let unknown = UnknownCategories::MatchNothing;
-            let sampled = SampledTable::new(&data.table, rows, samples, &data.encoder, unknown);
-            let mut sampled = match problem {
-                Some(problem) => sampled.with_shifts_of(plan.clauses(), problem),
-                None => sampled,
-            };
-            subject.on("evaluation", &mut sampled)
-        };
-    let chooses = plan.spec().decision.as_ref().filter(|spec| spec.chooses());
-    let decision = match (chooses, &data.validation) {
-        (Some(spec), Some(validation)) => {
-            let rows = &data.split.validation;
-            let keeping = Subject { keeps_views: true, ..undecided.clone() };
-            let answers = on(&keeping, validation, rows, plan.validation())?;
-            let groups = match &spec.per {
-                Some(column) => {
-                    let column = data.table.column(column)?;
-                    rows.iter().map(|&row| column.text(row as usize)).collect()
-                }
-                None => Vec::new(),
-            };
-            Some(choose(&answers, spec, &groups))
-        }
-        _ => None,
-    };
-    let subject = Subject { decision: decision.clone().map(Arc::new), ..undecided };
-    let other = |samples: &Option<Arc<Samples>>, rows: &[u32], problem: Option<&Problem>| {
-        samples.as_ref().map(|samples| on(&subject, samples, rows, problem)).transpose()
-    };
-    let of = |answers: &Option<Answers<'_>>| answers.as_ref().map(Answers::evaluation).transpose();
-    let trained = Subject { multipliers: Some(&solution.multipliers), ..subject.clone() };
-    let train = on(&trained, &data.train, &data.split.train, Some(plan.train()))?.evaluation()?;
-    let validation = of(&other(&data.validation, &data.split.validation, plan.validation())?)?;
-    let test = other(&data.test, &data.split.test, None)?;
+    groups.data = Some(DataSummary::of(data, &groups.part));
     let mut summary = Summary {
         problem: plan.name().to_string(),
         seed: plan.seed(),
@@ -660,16 +618,18 @@ fn evaluate<'a>(
         decision,
         train,
         validation,
-        test: of(&test)?,
+        test,
         notes: data.notes.clone(),
         advice: Vec::new(),
         certify: plan.spec().certify.is_some(),
         certificate: None,
         ladder: None,
         no_certificate: Some(NOT_YET.into()),
+        cost: Vec::new(),
+        no_baseline: None,
     };
     summary.advice = conclusion::advice(plan, &summary);
-    Ok((summary, test))
+    Ok((summary, groups, answers))
 }
 
 /// What a model says of its certificate while that is computed.
@@ -699,7 +659,7 @@ fn certificate(
 ) -> Result<Certification> {
     let design = plan.design()?;
     let cut = decision.is_some();
-    let subject = subject(plan, solution, decision);
+    let subject = subject(plan, &solution.theta, decision);
     let mut certification = subject.certify_own(&design, plan, plan.unit(), test)?;
     // The paper's bounds are of the class of models that are cut at 1/2.
     certification.theory = (!cut).then(|| Theory::of(plan, solution, design.delta));
