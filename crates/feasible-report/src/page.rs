@@ -7,9 +7,12 @@ use minijinja::value::Value;
 use serde::Serialize;
 
 use crate::chart::{grouped, number};
+use crate::cost;
+use crate::data;
 use crate::error::Result;
 use crate::figures::Figure;
 use crate::format::{dual, duration, percent};
+use crate::groups;
 use crate::hard::{Hard, INDIVIDUALS, Options, Who};
 use crate::layout::{bounded, drawn, name, page, value};
 use crate::monitor;
@@ -97,6 +100,10 @@ pub(crate) fn render(
         time => time(run),
         dual => dual(run),
         free => free(run),
+        cost => value(&cost::section(run))?,
+        by_group => value(&groups::section(run))?,
+        by_group_figures => groups::drawn_figures(run),
+        data_summary => value(&data::section(run))?,
         pointwise => value(&pointwise(run, options, who))?,
         hard => drawn(hard),
         groups => drawn(groups),

@@ -275,7 +275,9 @@ impl Directory {
         if !names.iter().all(|name| ours(name)) {
             return Err(Error::NotEmpty { directory: path.to_path_buf() });
         }
-        directory.clear(names)?;
+        // A baseline is known by its fingerprint: the next run may need no other.
+        let kept = |name: &String| name == files::BASELINE_MODEL;
+        directory.clear(names.into_iter().filter(|name| !kept(name)).collect())?;
         Ok(directory)
     }
 

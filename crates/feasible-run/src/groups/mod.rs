@@ -24,6 +24,9 @@ use serde::{Deserialize, Serialize};
 
 pub use drift::{ColumnSummary, DataSummary, Drift, PartSummary};
 
+use crate::directory::RunDirectory;
+use crate::fit::reopen;
+use crate::parts::PartResults;
 use crate::subject::{Answers, EVERYONE};
 use column::Grouping;
 use measure::Measured;
@@ -225,6 +228,23 @@ impl GroupTables {
             thresholds: measured.thresholds(),
             data: None,
         }
+    }
+
+    /// Of a run, with tables of more columns: its data are read again and go through its model.
+    ///
+    /// # Errors
+    /// A directory that is not a run, or has no model; data that have changed or lack a column.
+    pub fn with_columns(run: &RunDirectory, columns: &[String]) -> crate::Result<Self> {
+        let (plan, _) = reopen(&run.location(), None, &|name| run.read(name))?;
+        let mut groups = plan.spec().report.groups.clone();
+        groups.extend(columns.iter().filter(|column| !plan.spec().report.groups.contains(column)).cloned());
+        let set = format!("report.groups={}", toml::Value::from(groups));
+        let plan = plan.variant(&run.problem()?.with_overrides(&[set]))?;
+        let model = run.model()?;
+        let results = PartResults::of(&plan, model.theta(), None, Some(plan.clauses()))?;
+        let mut groups = results.groups;
+        groups.data = Some(DataSummary::of(plan.data(), &groups.part));
+        Ok(groups)
     }
 
     /// Whether its numbers can be of one set of rows; what is wrong is a sentence.
