@@ -27,6 +27,8 @@ pub(crate) struct GroupSection {
     measures: Vec<String>,
     tables: Vec<GroupGrid>,
     crossed: Vec<GroupGrid>,
+    /// The recall of each class, of more than two.
+    classes: Vec<GroupRow>,
     confusion: Option<Confusion>,
 }
 
@@ -76,6 +78,7 @@ pub(crate) fn section(run: &Run) -> Option<GroupSection> {
         measures: measures.take(MOST).collect(),
         tables: all(tables),
         crossed: all(crossed),
+        classes: everyone.rates.iter().filter_map(of_class).take(MOST).collect(),
         confusion: confusion(run),
     })
 }
@@ -117,6 +120,13 @@ fn row(of: &GroupRates) -> GroupRow {
         few: of.rows < FEW,
         cells: of.rates.iter().map(rate).chain(of.means.iter().map(mean)).take(MOST).collect(),
     }
+}
+
+/// The rows of a class, and the share that is predicted to be of it.
+fn of_class(rate: &CountedRate) -> Option<GroupRow> {
+    let class = rate.name.strip_prefix("recall of ")?;
+    let (group, rows) = (class.to_string(), rate.rows);
+    Some(row(&GroupRates { group, rows, rates: vec![rate.clone()], means: Vec::new() }))
 }
 
 /// `The selection rate goes from 8.1 % (Female) to 26.0 % (Male); the accuracy from …`, of groups that are not small.

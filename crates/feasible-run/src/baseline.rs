@@ -28,7 +28,7 @@ use crate::groups::GroupTables;
 use crate::interrupt::Interrupt;
 use crate::parts::PartResults;
 use crate::storage::{Storage, failed, read};
-use crate::summary::Summary;
+use crate::summary::{SeedsSummary, Summary};
 use crate::threads;
 
 /// The metadata entry and the tensor of `baseline.safetensors`.
@@ -99,6 +99,8 @@ impl Difference {
 
 const ACCURACY: &str = "accuracy";
 const FLIP_RATE: &str = "flip rate";
+/// Lines of the cost over several seeds.
+const MOST_LINES: usize = 5;
 
 impl Baseline {
     fn parts(&self) -> [Option<&Evaluation>; 3] {
@@ -166,6 +168,24 @@ pub(crate) fn cost_text(summary: &Summary) -> String {
     format!("\nThe cost of the requirements, {part} rows:\n{}", lines.concat())
 }
 
+/// The cost over several seeds: the differences of runs and baselines of the same seed.
+pub(crate) fn seeds_cost_text(seeds: &SeedsSummary) -> String {
+    let Some(first) = seeds.runs.first() else { return String::new() };
+    let (part, _) = first.judged();
+    let line = |of: &Difference| {
+        let same = |other: &&Difference| other.part == part && other.measure == of.measure;
+        let spread = seeds.spread(|run| Some(run.cost.iter().find(same)?.difference))?;
+        let spread = if of.is_share() { spread.as_percent(2) } else { spread.as_rounded() };
+        Some(format!("  {} {spread}\n", of.measure))
+    };
+    let lines: String =
+        first.cost.iter().filter(|of| of.part == part).take(MOST_LINES).filter_map(line).collect();
+    match lines.is_empty() {
+        true => lines,
+        false => format!("\nThe cost of the requirements, {part} rows (with − without):\n{lines}"),
+    }
+}
+
 /// The summary of a run with what its requirements cost, or with the reason why that is not known.
 pub(crate) fn beside(
     plan: &Plan,
@@ -180,7 +200,10 @@ pub(crate) fn beside(
     match add(plan, storage, interrupt, &summary) {
         Ok(Some(cost)) => summary.cost = cost,
         Ok(None) => summary.no_baseline = Some(format!("it was interrupted: {}", resume())),
-        Err(error) => summary.no_baseline = Some(format!("{error}: {}", resume())),
+        Err(error @ Error::Storage { .. }) => {
+            summary.no_baseline = Some(format!("{error}: {}", resume()));
+        }
+        Err(error) => summary.no_baseline = Some(error.to_string()),
     }
     summary
 }
@@ -203,6 +226,9 @@ fn add(
                 return Ok(None);
             }
             let Some(solution) = solve(&unconstrained, interrupt)? else { return Ok(None) };
+            if let Outcome::Diverged { .. } = solution.outcome {
+                return Err(Error::unfit("its training", solution.outcome.to_string()));
+            }
             Parameters {
                 origin: Origin {
                     fingerprint,

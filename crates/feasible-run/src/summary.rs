@@ -5,7 +5,7 @@ use feasible_data::visible;
 use feasible_problem::text::{Align, Grid, percent, short};
 use serde::{Deserialize, Serialize};
 
-use crate::baseline::{Difference, cost_text};
+use crate::baseline::{Difference, cost_text, seeds_cost_text};
 use crate::certify::Certification;
 use crate::decision::Decision;
 use crate::evaluate::{Evaluation, RequirementResult};
@@ -373,6 +373,7 @@ impl SeedsSummary {
             line(format!("{name}, met"), &met, true);
         }
         text += &grid.to_text(&[Align::Left, Align::Right]);
+        text += &seeds_cost_text(self);
         text
     }
 }
