@@ -387,8 +387,10 @@ impl Plan {
         }
         let changes = reported(source, &spec, &data, &clauses)?;
         if !clauses.is_empty() {
-            let work = training.epochs as f64 * rows as f64 * model.trainable_count() as f64;
-            let cheap = !images && training.seconds.is_none() && work <= CHEAP;
+            let work =
+                training.epochs as f64 * rows as f64 * weights_of_a_row(&spec, &data, &model);
+            let attacked = clauses.iter().any(|clause| clause.adversary.is_some());
+            let cheap = !images && !attacked && training.seconds.is_none() && work <= CHEAP;
             spec.report.baseline.get_or_insert(cheap);
         }
         combination::check_decision(source, &spec, &data, &clauses, &changes)?;
@@ -665,6 +667,19 @@ impl Plan {
     pub fn parameters(&self) -> usize {
         self.model.trainable_count()
     }
+}
+
+/// How many parameters a row meets: of a layer that sees categories only those of the row's own.
+fn weights_of_a_row(spec: &Spec, data: &Data, model: &Network) -> f64 {
+    let inputs = data.train.inputs();
+    let hot = if data.train.is_empty() { 0 } else { inputs.hot(0).len() };
+    let share = (inputs.dense_columns().len() + hot) as f64 / inputs.width().max(1) as f64;
+    let first = match spec.model.kind {
+        ModelKind::Mlp => spec.model.hidden.as_ref().and_then(|hidden| hidden.first()).copied(),
+        _ => Some(model.output_width()),
+    };
+    let (all, first) = (model.trainable_count() as f64, first.unwrap_or(0) * inputs.width());
+    all - (first as f64).min(all) * (1.0 - share.min(1.0))
 }
 
 /// Views of x beside x itself that some clauses ask for.

@@ -33,9 +33,8 @@ struct DataRow {
 
 pub(crate) fn section(run: &Run) -> Option<DataSection> {
     let data = run.groups.as_ref()?.data.as_ref()?;
-    let beyond = |column: &&ColumnSummary| {
-        column.drift.as_ref().is_some_and(Drift::is_beyond_chance)
-    };
+    let beyond =
+        |column: &&ColumnSummary| column.drift.as_ref().is_some_and(Drift::is_beyond_chance);
     let moved: Vec<&ColumnSummary> = data.columns.iter().filter(beyond).collect();
     let (notable, others): (Vec<&ColumnSummary>, Vec<&ColumnSummary>) = data
         .columns
@@ -45,7 +44,10 @@ pub(crate) fn section(run: &Run) -> Option<DataSection> {
     let sentence = match (with, &moved[..]) {
         (None, _) => "All rows were trained on: there is nothing to compare them with.".into(),
         (Some(with), []) => {
-            format!("No column of the {} rows differs from the training rows beyond chance.", name(with))
+            format!(
+                "No column of the {} rows differs from the training rows beyond chance.",
+                name(with)
+            )
         }
         (Some(with), [one]) => format!(
             "'{}' differs between the training and the {} rows beyond chance: the model is judged on rows unlike those \

@@ -148,8 +148,9 @@ fn range(table: &GroupTable) -> String {
             "bias" => number(x),
             _ => format!("{:.1} %", 100.0 * x),
         };
-        (values.len() > 1 && low < high)
-            .then(|| format!("{measure} from {} ({first}) to {} ({last})", shown(*low), shown(*high)))
+        (values.len() > 1 && low < high).then(|| {
+            format!("{measure} from {} ({first}) to {} ({last})", shown(*low), shown(*high))
+        })
     };
     let found: Vec<String> =
         ["selection rate", "accuracy", "bias"].into_iter().filter_map(of).collect();
@@ -236,7 +237,11 @@ fn calibration(groups: &GroupTables) -> Option<Figure> {
     let band = bins().map(|bin| (x(bin.predicted), 100.0 * bin.low, 100.0 * bin.high)).collect();
     let note = |bin: &feasible_run::groups::CalibrationBin| {
         let share = percent(bin.hits as f64 / bin.rows as f64);
-        format!("{share} of {} rows; predicted {}", grouped(&bin.rows.to_string()), percent(bin.predicted))
+        format!(
+            "{share} of {} rows; predicted {}",
+            grouped(&bin.rows.to_string()),
+            percent(bin.predicted)
+        )
     };
     let observed = Series::new("what happened", Mark::LineAndDots, points);
     let observed = observed.with_band(band).with_notes(bins().map(note).collect());
@@ -254,9 +259,8 @@ fn thresholds(run: &Run, groups: &GroupTables) -> Option<Figure> {
         return None;
     }
     let line = |name: &str, of: &dyn Fn(&feasible_run::groups::ThresholdRates) -> Option<f64>| {
-        let point = |at: &feasible_run::groups::ThresholdRates| {
-            Some((at.threshold, 100.0 * of(at)?))
-        };
+        let point =
+            |at: &feasible_run::groups::ThresholdRates| Some((at.threshold, 100.0 * of(at)?));
         Series::line(name, groups.thresholds.iter().filter_map(point).collect())
     };
     let decision = run.summary.decision.as_ref();

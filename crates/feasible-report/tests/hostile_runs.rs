@@ -68,8 +68,14 @@ fn a_run_with_any_value_changed_is_a_page_or_an_error() {
     let values =
         [json!(0), json!(-1), json!(u64::MAX), json!(1e308), Value::Null, json!("<b>"), json!([])];
     let (mut pages, mut all) = (0, 0);
-    let names =
-        [files::SUMMARY, files::RUN, files::METRICS, files::TIMINGS, files::GROUPS, files::BASELINE];
+    let names = [
+        files::SUMMARY,
+        files::RUN,
+        files::METRICS,
+        files::TIMINGS,
+        files::GROUPS,
+        files::BASELINE,
+    ];
     for name in names {
         let file = run.join(name);
         let text = fs::read_to_string(&file).unwrap();

@@ -245,12 +245,20 @@ fn add(
     let by_threshold = plan.clauses().iter().any(|clause| clause.by_threshold.is_some());
     let deciding = (!by_threshold).then_some(&[][..]);
     let count = plan.settings().training.threads;
-    let results =
-        threads::on(count, || PartResults::of(plan, &parameters.theta, None, deciding))?;
+    let results = threads::on(count, || PartResults::of(plan, &parameters.theta, None, deciding))?;
     let Origin { fingerprint, outcome, epochs, kept_epoch, .. } = parameters.origin.clone();
     let PartResults { decision, train, validation, test, groups, .. } = results;
-    let baseline =
-        Baseline { fingerprint, outcome, epochs, kept_epoch, decision, train, validation, test, groups };
+    let baseline = Baseline {
+        fingerprint,
+        outcome,
+        epochs,
+        kept_epoch,
+        decision,
+        train,
+        validation,
+        test,
+        groups,
+    };
     let cost = baseline.cost(summary);
     let write = |name: &str, bytes: &[u8]| {
         storage.write(name, bytes).map_err(failed("write", storage, name))

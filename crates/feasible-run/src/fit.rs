@@ -35,8 +35,8 @@ use crate::conclusion;
 use crate::decision::Decision;
 use crate::error::{Error, Result};
 use crate::files::{
-    CHECKPOINT, FINGERPRINTS, GROUPS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows, README, README_TEXT,
-    ROWS, RUN, RunInfo, SUMMARY, TIMINGS, json,
+    CHECKPOINT, FINGERPRINTS, GROUPS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows, README,
+    README_TEXT, ROWS, RUN, RunInfo, SUMMARY, TIMINGS, json,
 };
 use crate::groups::{DataSummary, GroupTables};
 use crate::interrupt::Interrupt;

@@ -22,7 +22,8 @@ use crate::baseline;
 use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
 use crate::files::{
-    FINGERPRINTS, GROUPS, LADDER, MODEL, PROBLEM, PartRows, README, ROWS, RUN, RunInfo, SUMMARY, json,
+    FINGERPRINTS, GROUPS, LADDER, MODEL, PROBLEM, PartRows, README, ROWS, RUN, RunInfo, SUMMARY,
+    json,
 };
 use crate::fit::{Fitted, Observer, fit_in, resume_on};
 use crate::interrupt::Interrupt;

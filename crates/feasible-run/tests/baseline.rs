@@ -139,7 +139,8 @@ fn groups_are_those_that_requirements_name_with_counts_of_the_test_rows() {
     let plan = with(&source, "report.groups=[\"city\"]");
     let (storage, summary) = fitted(&plan);
     let found = groups(&storage);
-    let columns: Vec<Vec<String>> = found.tables.iter().map(|table| table.columns.clone()).collect();
+    let columns: Vec<Vec<String>> =
+        found.tables.iter().map(|table| table.columns.clone()).collect();
     let named = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
     let expected = [
         named(&["gender"]),
@@ -154,7 +155,8 @@ fn groups_are_those_that_requirements_name_with_counts_of_the_test_rows() {
     let table = rows(scratch.path());
     let test: Vec<&Vec<String>> =
         plan.data().split.test.iter().map(|&row| &table[row as usize]).collect();
-    let count = |keep: &dyn Fn(&Vec<String>) -> bool| test.iter().filter(|row| keep(row)).count() as u64;
+    let count =
+        |keep: &dyn Fn(&Vec<String>) -> bool| test.iter().filter(|row| keep(row)).count() as u64;
     let old = |row: &Vec<String>| row[0].parse::<f64>().unwrap() >= 45.0;
     let women = group(&found, &["gender"], "Female");
     assert_eq!(women.rows, count(&|row| row[1] == "Female"));

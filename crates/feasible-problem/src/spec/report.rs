@@ -11,14 +11,14 @@
 //! | `groups` | none | columns whose groups get a table of rates; those that requirements name have one anyway |
 //! | `baseline` | if it is cheap | train a model of the same recipe without the requirements, to say what they cost |
 //!
-//! A baseline is cheap unless the data are images, `training.seconds` limits the time, or epochs × training rows ×
-//! parameters is above [`CHEAP`].
+//! A baseline is cheap unless the data are images, a requirement has an adversary, `training.seconds` limits the time,
+//! or epochs × training rows × parameters that a row meets is above [`CHEAP`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The most work that a baseline takes without being asked for: epochs × rows × parameters, about ten seconds on one
-/// core.
+/// The most work that a baseline takes without being asked for: epochs × rows × parameters that a row meets, about ten
+/// seconds on one core.
 pub const CHEAP: f64 = 5e10;
 
 /// `[report]`. See the [module](self).

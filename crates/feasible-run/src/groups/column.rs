@@ -24,12 +24,7 @@ pub(super) struct Grouping {
 impl Grouping {
     /// Of some rows of a column: one group for each category; numbers are cut where `cuts` says, or else at their values if
     /// they are few, or into quarters of the training rows.
-    pub(super) fn of(
-        column: &Column,
-        rows: &[u32],
-        train: &[u32],
-        cuts: &[(f64, bool)],
-    ) -> Self {
+    pub(super) fn of(column: &Column, rows: &[u32], train: &[u32], cuts: &[(f64, bool)]) -> Self {
         let (names, codes) = match &column.cells {
             Cells::Categories(categories) => {
                 let code = |&row: &u32| categories.codes.get(row as usize);
@@ -174,8 +169,12 @@ mod tests {
         let named = |rows: &[u32], name: &str| (name.to_string(), rows.to_vec());
         // age >= 18 and age <= 64.
         let cut = groups(&age, &[(64.0, true), (18.0, false), (18.0, false)]);
-        let expected =
-            [named(&[0], "< 18"), named(&[1, 2], "≥ 18 and ≤ 64"), named(&[3], "> 64"), named(&[4], "missing")];
+        let expected = [
+            named(&[0], "< 18"),
+            named(&[1, 2], "≥ 18 and ≤ 64"),
+            named(&[3], "> 64"),
+            named(&[4], "missing"),
+        ];
         assert_eq!(cut, expected);
         // age == 18.
         let cut = groups(&age, &[(18.0, false), (18.0, true)]);

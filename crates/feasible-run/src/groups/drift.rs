@@ -128,7 +128,8 @@ impl DataSummary {
         for column in &self.columns {
             let share = |x: f64| (0.0..=1.0).contains(&x);
             let sound = column.drift.as_ref().is_none_or(|drift| {
-                let values = drift.category.is_none() || share(drift.train) && share(drift.compared);
+                let values =
+                    drift.category.is_none() || share(drift.train) && share(drift.compared);
                 let finite = drift.train.is_finite() && drift.compared.is_finite();
                 share(drift.distance) && drift.chance >= 0.0 && values && finite
             });
@@ -136,7 +137,10 @@ impl DataSummary {
             let fits = column.missing.len() == self.parts.len()
                 && column.missing.iter().zip(rows).all(|(missing, rows)| *missing <= rows);
             if !sound || !fits {
-                return Err(format!("what it says of column '{}' contradicts itself", column.column));
+                return Err(format!(
+                    "what it says of column '{}' contradicts itself",
+                    column.column
+                ));
             }
         }
         Ok(())
@@ -249,12 +253,17 @@ mod tests {
         let half: Vec<u32> = (0..1000).collect();
         let rest: Vec<u32> = (1000..2000).collect();
         let same = Column::numbers("same", (0..2000).map(|n| f64::from(n % 100)).collect());
-        let moved =
-            Column::numbers("moved", (0..2000).map(|n| f64::from(n % 100 + n / 1000 * 30)).collect());
+        let moved = Column::numbers(
+            "moved",
+            (0..2000).map(|n| f64::from(n % 100 + n / 1000 * 30)).collect(),
+        );
         assert!(!drift(&same, &half, &rest, 0.05).unwrap().is_beyond_chance());
         let found = drift(&moved, &half, &rest, 0.05).unwrap();
         assert!(found.is_beyond_chance());
-        assert!((found.distance - 0.3).abs() < 1e-12 && (found.compared - found.train - 30.0).abs() < 1e-9);
+        assert!(
+            (found.distance - 0.3).abs() < 1e-12
+                && (found.compared - found.train - 30.0).abs() < 1e-9
+        );
         let letter = |n: u32| Some(if n < 1000 && n % 2 == 0 { "a" } else { "b" });
         let letters = Column::categories("letter", (0..2000).map(letter));
         let found = drift(&letters, &half, &rest, 0.05).unwrap();

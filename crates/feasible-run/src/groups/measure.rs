@@ -63,8 +63,7 @@ impl<'a> Measured<'a> {
         let mut rate = |name: &str, hits: u64, rows: u64| {
             rates.push(CountedRate::new(name, hits, rows));
         };
-        let mut mean =
-            |name: String, value: f64| means.push(NamedMean { name, value });
+        let mut mean = |name: String, value: f64| means.push(NamedMean { name, value });
         let all = members.len() as u64;
         match &self.rows {
             Rows::Binary { classes, predicted, probabilities } => {

@@ -200,15 +200,15 @@ impl GroupTables {
             .take(MOST_COLUMNS)
             .collect();
         let table = |grouping: &Grouping, most: usize| {
-            let mut members = grouping.members();
-            let mut sizes: Vec<usize> = members.iter().map(|(_, rows)| rows.len()).collect();
-            sizes.sort_unstable_by(|a, b| b.cmp(a));
-            let left_out = members.len().saturating_sub(most);
-            if let Some(&least) = sizes.get(most) {
-                members.retain(|(_, rows)| rows.len() > least);
-            }
-            let left_out = left_out.max(sizes.len() - members.len());
-            let groups = members.iter().map(|(name, rows)| measured.on(name, rows)).collect();
+            let members = grouping.members();
+            let mut largest: Vec<usize> = (0..members.len()).collect();
+            // Stable: of equals the first.
+            largest.sort_by_key(|&at| std::cmp::Reverse(members[at].1.len()));
+            largest.truncate(most);
+            largest.sort_unstable();
+            let left_out = members.len() - largest.len();
+            let group = |at: usize| measured.on(&members[at].0, &members[at].1);
+            let groups = largest.into_iter().map(group).collect();
             GroupTable { columns: grouping.columns.clone(), groups, left_out }
         };
         let mut tables: Vec<GroupTable> =
@@ -237,7 +237,9 @@ impl GroupTables {
     pub fn with_columns(run: &RunDirectory, columns: &[String]) -> crate::Result<Self> {
         let (plan, _) = reopen(&run.location(), None, &|name| run.read(name))?;
         let mut groups = plan.spec().report.groups.clone();
-        groups.extend(columns.iter().filter(|column| !plan.spec().report.groups.contains(column)).cloned());
+        groups.extend(
+            columns.iter().filter(|column| !plan.spec().report.groups.contains(column)).cloned(),
+        );
         let set = format!("report.groups={}", toml::Value::from(groups));
         let plan = plan.variant(&run.problem()?.with_overrides(&[set]))?;
         let model = run.model()?;
@@ -269,7 +271,10 @@ impl GroupTables {
         for group in self.tables.iter().flat_map(|table| &table.groups).chain([everyone]) {
             let sound = group.rates.iter().all(|rate| rate.is_sound(group.rows));
             if !sound || group.rows > everyone.rows || !names(group).eq(names(everyone)) {
-                return Err(format!("the rates of its group '{}' are not of its rows", group.group));
+                return Err(format!(
+                    "the rates of its group '{}' are not of its rows",
+                    group.group
+                ));
             }
         }
         let share = |x: f64| (0.0..=1.0).contains(&x);
@@ -294,11 +299,12 @@ impl GroupTables {
 /// The columns that have tables, and where the numbers of each are cut.
 fn columns(plan: &Plan) -> Vec<(String, Vec<(f64, bool)>)> {
     let mut found: Vec<(String, Vec<(f64, bool)>)> = Vec::new();
-    let mut add = |column: &str, cuts: Vec<(f64, bool)>| {
-        match found.iter_mut().find(|(known, _)| known == column) {
-            Some((_, known)) => known.extend(cuts),
-            None => found.push((column.to_string(), cuts)),
-        }
+    let mut add = |column: &str, cuts: Vec<(f64, bool)>| match found
+        .iter_mut()
+        .find(|(known, _)| known == column)
+    {
+        Some((_, known)) => known.extend(cuts),
+        None => found.push((column.to_string(), cuts)),
     };
     for clause in plan.clauses() {
         for expression in expressions(clause) {
