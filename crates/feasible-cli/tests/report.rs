@@ -38,6 +38,30 @@ fn a_run_becomes_a_page_and_figures() {
 }
 
 #[test]
+fn the_cost_is_said_unless_no_baseline_is_asked_for_and_groups_can_be_added_later() {
+    let scratch = Scratch::new();
+    let ran = scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);
+    assert!(ran.out.contains("The cost of the requirements, test rows:"), "{}", ran.out);
+    let alone = scratch.expect(0, &["fit", "problem.toml", "-o", "alone", "--no-baseline"]);
+    assert!(!alone.out.contains("The cost of the requirements"), "{}", alone.out);
+    assert!(!scratch.path("alone/baseline.json").exists());
+    // The baseline changes nothing about the run.
+    for name in ["model.safetensors", "multipliers.csv", "metrics.jsonl", "groups.json"] {
+        let bytes = |run: &str| std::fs::read(scratch.path(&format!("{run}/{name}"))).unwrap();
+        assert!(bytes("run") == bytes("alone"), "{name}");
+    }
+    scratch.refuse(&["fit", "problem.toml", "-o", "both", "--baseline", "--no-baseline"]);
+    scratch.expect(0, &["report", "run", "-o", "more.html", "--groups", "city,age"]);
+    let page = scratch.read("more.html");
+    assert!(page.contains("By <bdi>city</bdi>") && page.contains("By <bdi>age</bdi>"));
+    assert!(!scratch.read("run/report.html").contains("By <bdi>city</bdi>"));
+    let error = scratch.refuse(&["report", "run", "-o", "more.html", "--groups", "citty"]);
+    assert!(error.contains("citty") && error.contains("city"), "{error}");
+    let error = scratch.refuse(&["report", "run", "alone", "-o", "more.html", "--groups", "city"]);
+    assert!(error.contains("--groups is of one run"), "{error}");
+}
+
+#[test]
 fn what_is_no_finished_run_is_refused_with_a_sentence() {
     let scratch = Scratch::new();
     let error = scratch.refuse(&["report", "nowhere"]);

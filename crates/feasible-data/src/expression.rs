@@ -62,6 +62,13 @@ pub(crate) struct Subject {
     at: Position,
 }
 
+impl Subject {
+    /// Whether it is this column as read.
+    fn is_read(&self, column: &str) -> bool {
+        self.name == column && !self.encoded
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Literal {
     value: Value,
@@ -172,6 +179,49 @@ impl Expression {
         let mut found = Vec::new();
         walk(&self.root, &mut found);
         found
+    }
+
+    /// The numbers that it compares a column with, in order of mention, and whether the number itself belongs to the
+    /// lower side of the cut: `age < 65` cuts below 65. An equality cuts on both sides.
+    ///
+    /// ```
+    /// use feasible_data::Expression;
+    /// let between = Expression::parse("age >= 18 and age <= 64 and height > 2")?;
+    /// assert_eq!(between.cuts("age"), [(18.0, false), (64.0, true)]);
+    /// assert_eq!(Expression::parse("age == 7")?.cuts("age"), [(7.0, false), (7.0, true)]);
+    /// # Ok::<(), feasible_data::ExpressionError>(())
+    /// ```
+    pub fn cuts(&self, column: &str) -> Vec<(f64, bool)> {
+        fn walk(node: &Node, column: &str, cuts: &mut Vec<(f64, bool)>) {
+            match node {
+                Node::Or(parts) | Node::And(parts) => {
+                    parts.iter().for_each(|part| walk(part, column, cuts));
+                }
+                Node::Not(inner) => walk(inner, column, cuts),
+                Node::Compare { subject, comparison, value } => {
+                    if let (true, Value::Number(x)) = (subject.is_read(column), &value.value) {
+                        match comparison {
+                            Comparison::Less | Comparison::AtLeast => cuts.push((*x, false)),
+                            Comparison::AtMost | Comparison::Greater => cuts.push((*x, true)),
+                            Comparison::Equal | Comparison::Unequal => {
+                                cuts.extend([(*x, false), (*x, true)]);
+                            }
+                        }
+                    }
+                }
+                Node::In { subject, values } => {
+                    for value in values.iter().filter(|_| subject.is_read(column)) {
+                        if let Value::Number(x) = value.value {
+                            cuts.extend([(x, false), (x, true)]);
+                        }
+                    }
+                }
+                Node::Missing { .. } => {}
+            }
+        }
+        let mut cuts = Vec::new();
+        walk(&self.root, column, &mut cuts);
+        cuts
     }
 
     /// Whether both say the same, however they are written.

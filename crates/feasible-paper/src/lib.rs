@@ -114,7 +114,7 @@ fn train(
         if how.interrupt.is_raised() {
             return Err(interrupted());
         }
-        let plan = plans[p].clone().with_seed(seed);
+        let plan = plans[p].clone().with_seed(seed).without_baseline();
         let run = match &how.directory {
             Some(top) => {
                 let directory = run_directory(top, problems[p], seed);

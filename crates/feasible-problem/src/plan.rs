@@ -26,7 +26,8 @@ use crate::network::Network;
 use crate::recipe;
 use crate::settings::{DualSettings, Settings};
 use crate::spec::{
-    CertifySpec, DataSpec, LearnerName, Margins, ProblemSource, RequirementSpec, Spec,
+    CertifySpec, DataSpec, EvaluationSpec, LearnerName, Margins, ProblemSource, ReportSpec,
+    RequirementSpec, Spec,
 };
 
 /// A checked plan. See the [module](self).
@@ -76,7 +77,10 @@ impl Plan {
     /// # Errors
     /// As [`Plan::check`]; a file that names other data.
     pub fn with_table(source: &ProblemSource, table: Table) -> Result<Self> {
-        Self::check(&source.clone().with_table(table))
+        let asked = source.parse(&[])?.report.baseline.is_some();
+        let plan = Self::check(&source.clone().with_table(table))?;
+        // There is no page to show what it says.
+        Ok(if asked { plan } else { plan.without_baseline() })
     }
 
     /// The plan of another problem file on the data of this one, which are shared; they are read only if the file asks
@@ -104,7 +108,9 @@ impl Plan {
                 == recipe::takes_validation(&self.spec.training)
             && spec.objective.class_weights == self.spec.objective.class_weights
             && (self.data.table.taken().is_empty()
-                || columns(spec) == columns(&self.spec) && per(spec) == per(&self.spec))
+                || columns(spec) == columns(&self.spec)
+                    && per(spec) == per(&self.spec)
+                    && spec.report.groups == self.spec.report.groups)
     }
 
     /// What trainings of it take.
@@ -252,6 +258,52 @@ impl Plan {
     pub fn without_search(mut self) -> Self {
         self.spec.tune = None;
         self
+    }
+
+    /// The same plan without a baseline: one training of many.
+    #[must_use]
+    pub fn without_baseline(mut self) -> Self {
+        self.spec.report.baseline = self.spec.report.baseline.map(|_| false);
+        self
+    }
+
+    /// Whether a baseline is trained beside it.
+    pub fn has_baseline(&self) -> bool {
+        !self.clauses.is_empty() && self.spec.report.baseline == Some(true)
+    }
+
+    /// The same plan without requirements, on the same data: same model, recipe, seed and rows. Its problem file has nothing
+    /// that a training without requirements does not depend on, so equal files and data are equal trainings.
+    ///
+    /// ```
+    /// use feasible_problem::{Plan, ProblemSource};
+    /// let baseline = |limit: &str| -> Result<String, feasible_problem::Error> {
+    ///     let limit = [format!("requirement.gender.at_most={limit}")];
+    ///     let plan = Plan::check(&ProblemSource::open("adult")?.with_overrides(&limit))?;
+    ///     Ok(plan.without_requirements()?.spec().to_toml())
+    /// };
+    /// assert_eq!(baseline("1e-3")?, baseline("1e-2")?);
+    /// # Ok::<(), feasible_problem::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None for a checked plan.
+    pub fn without_requirements(&self) -> Result<Self> {
+        let mut plan = self.clone();
+        plan.train = self.train.with_requirements(Vec::new())?;
+        plan.validation = match &self.validation {
+            Some(validation) => Some(validation.with_requirements(Vec::new())?),
+            None => None,
+        };
+        (plan.clauses, plan.expanded, plan.most_learned) = (Vec::new(), Vec::new(), Vec::new());
+        let spec = &mut plan.spec;
+        spec.requirements.clear();
+        (spec.title, spec.certify, spec.tune) = (None, None, None);
+        (spec.report, spec.evaluation) = (ReportSpec::default(), EvaluationSpec::default());
+        (spec.training.dual, spec.training.margins, spec.training.threads) = (None, None, None);
+        spec.decision = None;
+        plan.settings.training.margins = Margins::Stated;
+        Ok(plan)
     }
 
     /// The size of the objective: its mean at the best constant prediction; 1 for classes.

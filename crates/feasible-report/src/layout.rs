@@ -50,6 +50,9 @@ pub fn page(template: &str, content: Value) -> Result<String> {
     });
     environment.add_template("base", include_str!("base.html"))?;
     environment.add_template("parts", PARTS)?;
+    environment.add_template("cost", include_str!("cost.html"))?;
+    environment.add_template("groups", include_str!("groups.html"))?;
+    environment.add_template("data", include_str!("data.html"))?;
     environment.add_template("page", template)?;
     let frame = context! {
         css => Value::from_safe_string(format!("{}{}", css(), include_str!("page.css"))),

@@ -19,10 +19,13 @@ mod card;
 mod certain;
 pub mod chart;
 mod compare;
+mod cost;
+mod data;
 pub mod error;
 pub mod figures;
 mod format;
 mod glossary;
+mod groups;
 pub mod hard;
 mod judged;
 pub mod layout;
@@ -41,7 +44,7 @@ pub use error::{Error, Result};
 use feasible_problem::Plan;
 use feasible_problem::data::Data;
 use feasible_run::storage::Content;
-use feasible_run::{Frontier, Judgement, files, write_whole};
+use feasible_run::{Frontier, GroupTables, Judgement, files, write_whole};
 pub use figures::Figure;
 pub use hard::Options;
 pub use run::Run;
@@ -70,6 +73,15 @@ impl Report {
     /// As [`Report::of`].
     pub fn with(directory: &Path, options: &Options) -> Result<Self> {
         Self::new(&Run::open(directory)?, None, options)
+    }
+
+    /// As [`Report::with`], with other groups than the run's own.
+    ///
+    /// # Errors
+    /// As [`Report::of`].
+    pub fn with_groups(directory: &Path, options: &Options, groups: GroupTables) -> Result<Self> {
+        let run = Run { groups: Some(groups), ..Run::open(directory)? };
+        Self::new(&run, None, options)
     }
 
     /// As [`Report::with`], of a run whose plan is at hand, so that its data need not be read
@@ -102,7 +114,8 @@ impl Report {
         let html = page::render(run, options, &who, figures)?;
         let met = run.summary.met();
         let card = Some(card::card(run, options, &who));
-        Ok(Self { html, figures: figures.concat(), met, card })
+        let figures = [&figures.concat()[..], &groups::figures(run)].concat();
+        Ok(Self { html, figures, met, card })
     }
 
     /// The report of a sweep; `command` is how it was made.

@@ -9,9 +9,12 @@ use serde::Serialize;
 
 use crate::certain;
 use crate::chart::{grouped, number, share};
+use crate::cost;
+use crate::data;
 use crate::error::Result;
 use crate::figures::Figure;
 use crate::format::{counted, dual, duration, percent};
+use crate::groups;
 use crate::hard::{Hard, INDIVIDUALS, Options, Who, is_settled};
 use crate::layout::{bounded, drawn, name, page, value};
 use crate::monitor;
@@ -113,6 +116,10 @@ pub(crate) fn render(
         time => time(run),
         dual => dual(run),
         free => free(run),
+        cost => value(&cost::section(run))?,
+        by_group => value(&groups::section(run))?,
+        by_group_figures => groups::drawn_figures(run),
+        data_summary => value(&data::section(run))?,
         pointwise => value(&pointwise(run, options, who))?,
         hard => drawn(&matching(hard, |name| !name.starts_with("lambda-"))),
         // Of each pointwise requirement: its groups, and how its multipliers are spread.

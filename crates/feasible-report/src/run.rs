@@ -6,7 +6,7 @@ use feasible_run::files::{self, RunInfo};
 use feasible_run::metrics::{EpochMetrics, EpochTiming};
 use feasible_run::monitor::MonitorReport;
 use feasible_run::multipliers::Multiplied;
-use feasible_run::{Curve, Prices, RunDirectory, Search, Summary};
+use feasible_run::{Baseline, Curve, GroupTables, Prices, RunDirectory, Search, Summary};
 
 use crate::error::{Error, Result};
 
@@ -38,6 +38,10 @@ pub struct Run {
     pub prices: Option<Prices>,
     /// `attack.json`, if the model was attacked.
     pub curve: Option<Curve>,
+    /// `groups.json`, if there is one.
+    pub groups: Option<GroupTables>,
+    /// `baseline.json`, if one was trained.
+    pub baseline: Option<Baseline>,
     /// What `monitor.jsonl` proves, if the model is monitored.
     pub monitored: Option<MonitorReport>,
     /// `tune.json`, if its settings were searched and this is the run of those that were chosen.
@@ -89,6 +93,8 @@ impl Run {
             margins,
             prices,
             curve: run.curve()?,
+            groups: run.groups()?,
+            baseline: run.baseline()?,
             monitored: MonitorReport::of(directory)?,
             search: run.search()?.filter(|search| search.chosen.is_some()),
         })

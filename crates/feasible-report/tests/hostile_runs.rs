@@ -68,7 +68,15 @@ fn a_run_with_any_value_changed_is_a_page_or_an_error() {
     let values =
         [json!(0), json!(-1), json!(u64::MAX), json!(1e308), Value::Null, json!("<b>"), json!([])];
     let (mut pages, mut all) = (0, 0);
-    for name in [files::SUMMARY, files::RUN, files::METRICS, files::TIMINGS] {
+    let names = [
+        files::SUMMARY,
+        files::RUN,
+        files::METRICS,
+        files::TIMINGS,
+        files::GROUPS,
+        files::BASELINE,
+    ];
+    for name in names {
         let file = run.join(name);
         let text = fs::read_to_string(&file).unwrap();
         // Of the files with a line for each epoch, the first line is changed.
@@ -103,6 +111,8 @@ fn a_run_with_a_file_cut_short_is_a_page_or_an_error() {
         files::MODEL,
         files::MULTIPLIERS,
         files::PROBLEM,
+        files::GROUPS,
+        files::BASELINE,
     ] {
         let file = run.join(name);
         let bytes = fs::read(&file).unwrap();

@@ -62,9 +62,76 @@ fn average_requirements_are_ranked_and_priced() {
         assert!(html.contains(&table.sha256));
     }
     let names: Vec<&str> = report.figures().iter().map(|f| f.name.as_str()).collect();
-    assert_eq!(names, ["mu", "objective", "violations", "multipliers", "gap", "times"]);
+    assert_eq!(names[..6], ["mu", "objective", "violations", "multipliers", "gap", "times"]);
+    assert_eq!(names[6..], ["rates-1", "rates-2", "calibration", "thresholds"]);
     // The same files, the same page.
     assert_eq!(Report::of(run.path()).unwrap().html(), html);
+}
+
+/// People whose columns and categories are markup, or hide text.
+fn markup(requirements: &str, more: &str) -> TempDir {
+    let scratch = TempDir::new().unwrap();
+    let mut csv = String::from("<script>alert(1)</script>,a\u{202e}b,score,income\n");
+    for n in 0..120 {
+        let group = ["</td><img src=x onerror=alert(1)>", "{{ 7 * 7 }}", "tiny"];
+        let group = if n == 5 { group[2] } else { group[n % 2] };
+        let income = if (n * 7) % 10 > 4 { "<b>high" } else { "low" };
+        csv += &format!("{group},{},{},{income}\n", n % 3, n % 40);
+    }
+    fs::write(scratch.path().join("people.csv"), csv).unwrap();
+    let problem = format!(
+        "[data]\nfile = \"people.csv\"\ntarget = \"income\"\npositive = \"<b>high\"\n\
+         split = {{ test = 0.5, seed = 1 }}\n\n[model]\nhidden = [2]\n\n{requirements}\n\
+         [training]\nepochs = 2\n{more}"
+    );
+    let file = scratch.path().join("problem.toml");
+    fs::write(&file, problem).unwrap();
+    let plan = Plan::check(&ProblemSource::open(file.to_str().unwrap()).unwrap()).unwrap();
+    let directory = Some(scratch.path().join("run"));
+    fit(&plan, &FitOptions { directory, ..FitOptions::default() }, &|_| {}).unwrap();
+    scratch
+}
+
+const FLOOR: &str = "[[requirement]]\nname = \"floor\"\nrate = \"selection\"\nat_least = 0.01\n\
+    where = \"score >= 20\"\n";
+
+#[test]
+fn groups_costs_and_data_are_on_the_page_and_their_names_are_text() {
+    let report = "[report]\ngroups = [\"<script>alert(1)</script>\", \"a\u{202e}b\"]\n";
+    let scratch = markup(FLOOR, report);
+    let made = Report::of(&scratch.path().join("run")).unwrap();
+    let page = made.html();
+    harmless(&page.replace("&lt;script", "").replace("&lt;img src=x onerror=", ""));
+    for shown in [
+        "Who gets what",
+        "The price of the requirements",
+        "Without the requirements the same recipe reaches an accuracy of",
+        "By <bdi>score</bdi>",
+        "<bdi>≥ 20</bdi>",
+        "&lt;script&gt;alert(1)",
+        "too few rows to judge",
+        "predicted <bdi>&lt;b&gt;high</bdi>",
+        "Calibration",
+        "Rates against the threshold",
+        "The data",
+    ] {
+        assert!(page.contains(shown), "{shown}");
+    }
+    assert!(!page.contains("49") || page.contains("{{ 7"), "a category was taken for a template");
+    assert!(!page.contains('\u{202e}'));
+}
+
+#[test]
+fn without_a_baseline_the_page_says_how_to_get_one_and_without_requirements_nothing() {
+    let scratch = markup(FLOOR, "[report]\nbaseline = false\n");
+    let report = Report::of(&scratch.path().join("run")).unwrap();
+    assert!(report.html().contains("feasible fit --baseline"));
+    assert!(!report.html().contains("The price of the requirements"));
+    let scratch = markup("", "");
+    let report = Report::of(&scratch.path().join("run")).unwrap();
+    harmless(report.html());
+    assert!(!report.html().contains("baseline"));
+    assert!(report.html().contains("No requirement names a column."));
 }
 
 #[test]

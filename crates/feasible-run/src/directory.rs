@@ -15,8 +15,10 @@ use feasible_problem::spec::ProblemSource;
 use serde::de::DeserializeOwned;
 
 use crate::attack::Curve;
+use crate::baseline::Baseline;
 use crate::error::{Error, Result};
 use crate::files::{self, RunInfo};
+use crate::groups::GroupTables;
 use crate::ladder::Listed;
 use crate::metrics::{EpochMetrics, EpochTiming};
 use crate::multipliers::{Multiplied, read_multipliers};
@@ -318,6 +320,22 @@ impl RunDirectory {
     /// As above.
     pub fn fingerprints(&self) -> Result<Option<Fingerprints>> {
         self.optional(files::FINGERPRINTS, parse::fingerprints)
+    }
+
+    /// `groups.json`.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn groups(&self) -> Result<Option<GroupTables>> {
+        self.optional(files::GROUPS, parse::groups)
+    }
+
+    /// `baseline.json`.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn baseline(&self) -> Result<Option<Baseline>> {
+        self.optional(files::BASELINE, parse::baseline)
     }
 
     /// `sensitivity.json`.

@@ -25,6 +25,12 @@ pub const MODEL: &str = "model.safetensors";
 pub const MULTIPLIERS: &str = "multipliers.csv";
 /// The results.
 pub const SUMMARY: &str = "summary.json";
+/// How the model does within groups, and what the data look like.
+pub const GROUPS: &str = "groups.json";
+/// The parameters of a model without the requirements,
+pub const BASELINE_MODEL: &str = "baseline.safetensors";
+/// and how it does.
+pub const BASELINE: &str = "baseline.json";
 /// What the rows that were trained and validated on look like.
 pub const FINGERPRINTS: &str = "fingerprints.bin";
 /// The seeds of a directory that holds several runs.
@@ -70,7 +76,7 @@ pub fn is_ours(name: &str) -> bool {
     let state = [README, PROBLEM, RUN, ROWS, FINGERPRINTS, METRICS, TIMINGS, CHECKPOINT];
     let results =
         [MODEL, MULTIPLIERS, SUMMARY, SEEDS, LADDER, REPORT, MODEL_CARD, SENSITIVITY, MONITOR];
-    let later = name == ONNX || name == TUNE;
+    let later = [ONNX, TUNE, GROUPS, BASELINE, BASELINE_MODEL].contains(&name);
     state.contains(&name) || results.contains(&name) || ATTACK.contains(&name) || later
 }
 
@@ -93,6 +99,9 @@ model.safetensors   the trained model with its preprocessing and requirements: t
 multipliers.csv     the final multipliers: mu of average requirements, lambda of each row of
                     pointwise ones, with violations (positive: violated)
 summary.json        how training ended, accuracy, requirements and flip rates on every part
+groups.json         rates within groups, with intervals; calibration, thresholds, what the data look like
+baseline.json       a model of the same recipe without the requirements, if one was trained, and how it does;
+                    its parameters are in baseline.safetensors
 report.html         the run on one page
 model-card.md       the same for those who use the model, in short
 monitor.jsonl       the tables on which the model was monitored, once `feasible monitor` was called: append-only,

@@ -20,18 +20,19 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::time::{Duration, Instant};
 
 use feasible::learner::Phase;
-use feasible::{Outcome, State, Training};
+use feasible::{Outcome, Solution, State, Training};
 use feasible_problem::network::Network;
 use feasible_problem::plan::Plan;
 use feasible_problem::spec::ProblemSource;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::baseline;
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
 use crate::error::{Error, Result};
 use crate::files::{
-    CHECKPOINT, FINGERPRINTS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows, README, README_TEXT,
-    ROWS, RUN, RunInfo, SUMMARY, TIMINGS, json,
+    CHECKPOINT, FINGERPRINTS, GROUPS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows, README,
+    README_TEXT, ROWS, RUN, RunInfo, SUMMARY, TIMINGS, json,
 };
 use crate::interrupt::Interrupt;
 use crate::metrics::{EpochMetrics, EpochTiming, Event, json_line};
@@ -39,7 +40,7 @@ use crate::multipliers::multipliers_csv;
 use crate::parse;
 use crate::saved_model::SavedModel;
 use crate::start::Start;
-use crate::storage::{Content, Storage, failed, read};
+use crate::storage::{Content, Memory, Storage, failed, read};
 use crate::summarise::{certified, evaluate};
 use crate::summary::Summary;
 use crate::threads;
@@ -145,6 +146,15 @@ pub(crate) fn train_until(
     let training = run.advance_to(epoch)?;
     let state = training.state().clone();
     Ok(is_at(&state, epoch).then_some(state))
+}
+
+/// Trains a plan to its end in memory and leaves nothing behind; `None` if it was interrupted.
+pub(crate) fn solve(plan: &Plan, interrupt: &Interrupt) -> Result<Option<Solution<f32>>> {
+    let (storage, from) = (Memory::new(), Beginning::Scratch);
+    let mut run = TrainingRun::open(plan, &[], from, &storage, interrupt, &|_| {})?;
+    let training = run.advance_to(u64::MAX)?;
+    let ended = !matches!(training.state().outcome, None | Some(Outcome::Interrupted));
+    Ok((ended && !interrupt.is_raised()).then(|| training.finish()))
 }
 
 /// Whether a training has got as far as this epoch, or has ended before.
@@ -449,6 +459,9 @@ impl<'a> TrainingRun<'a> {
             None | Some(Outcome::Interrupted) => None,
             Some(_) => self.save(run)?,
         };
+        // The run is complete by now, whatever becomes of the baseline.
+        let beside = |summary| baseline::beside(self.plan, self.storage, self.interrupt, summary);
+        let summary = summary.map(beside);
         let ended = summary.as_ref().map_or("interrupted".into(), Summary::headline);
         let outcome = summary.as_ref().map_or(Outcome::Interrupted, |s| s.outcome.clone());
         (self.observer)(&Event::Ended { seed, ended });
@@ -549,7 +562,7 @@ impl<'a> TrainingRun<'a> {
         if stopped() {
             return Ok(None);
         }
-        let (summary, test) = threads::on(count, || evaluate(plan, solution))?;
+        let (summary, groups, test) = threads::on(count, || evaluate(plan, solution))?;
         let model = SavedModel::new(plan, solution.theta.clone(), summary.clone())?;
         // A run that is complete and resumed all the same stays complete.
         if read(self.storage, SUMMARY)?.is_none() {
@@ -564,6 +577,7 @@ impl<'a> TrainingRun<'a> {
         }
         let summary = threads::on(count, || certified(plan, solution, summary, test.as_ref()));
         self.write(MODEL, &model.with_training(summary.clone()).to_bytes()?)?;
+        self.write(GROUPS, &json(&groups))?;
         self.write(SUMMARY, &json(&summary))?;
         Ok(Some(summary))
     }

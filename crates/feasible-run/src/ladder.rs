@@ -18,10 +18,12 @@ use feasible_problem::spec::ProblemSource;
 use feasible_problem::text::{Align, Grid, percent, short};
 use serde::{Deserialize, Serialize};
 
+use crate::baseline;
 use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
 use crate::files::{
-    FINGERPRINTS, LADDER, MODEL, PROBLEM, PartRows, README, ROWS, RUN, RunInfo, SUMMARY, json,
+    FINGERPRINTS, GROUPS, LADDER, MODEL, PROBLEM, PartRows, README, ROWS, RUN, RunInfo, SUMMARY,
+    json,
 };
 use crate::fit::{Fitted, Observer, fit_in, resume_on};
 use crate::interrupt::Interrupt;
@@ -59,6 +61,8 @@ fn rung(plan: &Plan, room: f64) -> Result<Plan> {
     if let Some(certify) = &mut spec.certify {
         (certify.ladder, certify.room) = (None, Some(room));
     }
+    // One for the whole ladder.
+    spec.report.baseline = spec.report.baseline.map(|_| false);
     let name = format!("{}, room {room}", plan.name());
     Ok(plan.variant(&ProblemSource::new(name, spec.to_toml()))?.called(plan.name()))
 }
@@ -105,9 +109,9 @@ fn climb(
     interrupt: &Interrupt,
     observer: Observer<'_>,
 ) -> Result<Fitted> {
-    let mut trained: Vec<(Fitted, Option<Vec<u8>>)> = Vec::new();
+    let mut trained: Vec<(Fitted, [Option<Vec<u8>>; 2])> = Vec::new();
     for (at, &room) in rooms.iter().enumerate() {
-        let (fitted, model) = match &top {
+        let (fitted, files) = match &top {
             Some((path, _)) => {
                 let inner = RunDirectory::new(*path).rung(at);
                 no_link(inner.path())?;
@@ -120,27 +124,33 @@ fn climb(
                     true => resume_on(Some(plan), &storage, interrupt, observer)?,
                     false => fit_in(&rung(plan, room)?, &storage, interrupt, observer)?,
                 };
-                (fitted, read(&storage, MODEL)?)
+                (fitted, [read(&storage, MODEL)?, read(&storage, GROUPS)?])
             }
             None => {
                 let storage = Memory::new();
                 let fitted = fit_in(&rung(plan, room)?, &storage, interrupt, observer)?;
-                (fitted, read(&storage, MODEL)?)
+                (fitted, [read(&storage, MODEL)?, read(&storage, GROUPS)?])
             }
         };
         if fitted.outcome == Outcome::Interrupted {
             return Ok(fitted);
         }
-        trained.push((fitted, model));
+        trained.push((fitted, files));
     }
-    take(rooms, trained, top.map(|(_, top)| top))
+    let top = top.map(|(_, top)| top);
+    let mut fitted = take(rooms, trained, top.as_ref())?;
+    let memory = Memory::new();
+    let storage: &dyn Storage = top.as_ref().map_or(&memory, |top| top);
+    let beside = |summary| baseline::beside(plan, storage, interrupt, summary);
+    fitted.summary = fitted.summary.map(beside);
+    Ok(fitted)
 }
 
 /// Tests the rungs in order and writes the model that is taken.
 fn take(
     rooms: &[f64],
-    mut trained: Vec<(Fitted, Option<Vec<u8>>)>,
-    top: Option<Directory>,
+    mut trained: Vec<(Fitted, [Option<Vec<u8>>; 2])>,
+    top: Option<&Directory>,
 ) -> Result<Fitted> {
     let lost = || Error::unfit("ladder", "a training ended without a summary");
     let summaries: Vec<Summary> = trained
@@ -168,7 +178,7 @@ fn take(
     });
     let rungs: Vec<Rung> = rungs.collect();
     // If none is certified the most cautious one is reported, and no model is handed over.
-    let (mut fitted, model) = trained.swap_remove(taken.unwrap_or(0));
+    let (mut fitted, [model, groups]) = trained.swap_remove(taken.unwrap_or(0));
     if let Some(summary) = &mut fitted.summary {
         summary.ladder = Some(rungs);
         if let Some(taken) = taken {
@@ -177,13 +187,16 @@ fn take(
             summary.certificate =
                 summary.certificate.take().map(|certificate| certificate.chosen_after(&tested));
         }
-        if let Some(top) = &top {
+        if let Some(top) = top {
             let write = |name: &str, bytes: &[u8]| {
                 top.write(name, bytes).map_err(failed("write", top, name))
             };
             if let (Some(_), Some(bytes)) = (taken, model) {
                 let model = SavedModel::from_bytes(MODEL, &bytes)?.with_training(summary.clone());
                 write(MODEL, &model.to_bytes()?)?;
+            }
+            if let Some(groups) = groups {
+                write(GROUPS, &groups)?;
             }
             write(SUMMARY, &json(summary))?;
         }

@@ -15,8 +15,10 @@ use feasible_problem::Fingerprints;
 use serde::de::DeserializeOwned;
 
 use crate::attack::Curve;
+use crate::baseline::Baseline;
 use crate::error::{Error, Result};
 use crate::files::{PartRows, RunInfo};
+use crate::groups::GroupTables;
 use crate::ladder::Listed;
 use crate::prices::Prices;
 use crate::seeds::{MOST_SEEDS, Seeds};
@@ -151,6 +153,26 @@ pub fn curve(path: &str, bytes: &[u8]) -> Result<Curve> {
         }
     }
     Ok(curve)
+}
+
+/// `groups.json`.
+///
+/// # Errors
+/// Rates that are not of its counts, tables of more groups than a run has.
+pub fn groups(path: &str, bytes: &[u8]) -> Result<GroupTables> {
+    let groups: GroupTables = json(path, bytes)?;
+    groups.check().map_err(|reason| damaged(path, reason))?;
+    Ok(groups)
+}
+
+/// `baseline.json`.
+///
+/// # Errors
+/// Evaluations of different requirements, groups as in [`groups`].
+pub fn baseline(path: &str, bytes: &[u8]) -> Result<Baseline> {
+    let baseline: Baseline = json(path, bytes)?;
+    baseline.check().map_err(|reason| damaged(path, reason))?;
+    Ok(baseline)
 }
 
 /// The lines of `metrics.jsonl` or `timings.jsonl`, one value a line.

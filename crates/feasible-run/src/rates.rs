@@ -121,7 +121,7 @@ impl Answers<'_> {
 }
 
 /// Calibration of predicted probabilities with what happened; `None` without rows.
-fn calibration(group: &str, pairs: &[(f64, bool)]) -> Option<Calibration> {
+pub(crate) fn calibration(group: &str, pairs: &[(f64, bool)]) -> Option<Calibration> {
     let rows = pairs.len();
     let count = Count::of(pairs.iter().map(|(_, happened)| *happened)).ok()?;
     let tail = Delta::new((1.0 - CONFIDENCE) / 2.0).ok()?;

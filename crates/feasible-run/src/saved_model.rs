@@ -204,7 +204,7 @@ fn size(sizes: &[usize]) -> Option<usize> {
 }
 
 /// Whether every tensor ends within the file: the sum of such ends does not overflow.
-fn check_offsets(bytes: &[u8]) -> Result<(), String> {
+pub(crate) fn check_offsets(bytes: &[u8]) -> Result<(), String> {
     #[derive(Deserialize)]
     struct Entry {
         data_offsets: Option<(u64, u64)>,

@@ -80,6 +80,11 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// What the system says.
     fn list(&self) -> io::Result<Vec<String>>;
+
+    /// Files of this name in the runs that lie beside this one, of the same user; none by default.
+    fn beside(&self, _name: &str) -> Vec<PathBuf> {
+        Vec::new()
+    }
 }
 
 /// Reads a file; `None` if there is none.
@@ -270,7 +275,9 @@ impl Directory {
         if !names.iter().all(|name| ours(name)) {
             return Err(Error::NotEmpty { directory: path.to_path_buf() });
         }
-        directory.clear(names)?;
+        // A baseline is known by its fingerprint: the next run may need no other.
+        let kept = |name: &String| name == files::BASELINE_MODEL;
+        directory.clear(names.into_iter().filter(|name| !kept(name)).collect())?;
         Ok(directory)
     }
 
@@ -404,6 +411,41 @@ impl Storage for Directory {
         names.sort_unstable();
         Ok(names)
     }
+
+    fn beside(&self, name: &str) -> Vec<PathBuf> {
+        let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        let (Some(parent), Some(own)) = (path.parent(), path.file_name()) else {
+            return Vec::new();
+        };
+        let inside = |directory: &Path| -> Vec<PathBuf> {
+            let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+            entries.take(MOST_BESIDE).map(|entry| entry.path()).collect()
+        };
+        // Of several seeds, the same seed of other runs lies a level above.
+        let of_seeds = own.to_string_lossy().starts_with(files::SEED);
+        let mut beside: Vec<PathBuf> = match parent.parent() {
+            Some(above) if of_seeds => inside(above).iter().map(|run| run.join(own)).collect(),
+            _ => inside(parent),
+        };
+        beside.retain(|run| *run != path && is_of_same_user(run, &path));
+        beside.sort_unstable();
+        beside.into_iter().map(|run| run.join(name)).collect()
+    }
+}
+
+/// Directories beside a run that are looked at.
+const MOST_BESIDE: usize = 1000;
+
+#[cfg(unix)]
+fn is_of_same_user(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let owner = |path: &Path| Some(fs::symlink_metadata(path).ok()?.uid());
+    owner(a).is_some_and(|user| owner(b) == Some(user))
+}
+
+#[cfg(not(unix))]
+fn is_of_same_user(_: &Path, _: &Path) -> bool {
+    true
 }
 
 /// Files in memory, for runs that leave nothing behind.

@@ -5,6 +5,7 @@ use feasible_data::visible;
 use feasible_problem::text::{Align, Grid, percent, short};
 use serde::{Deserialize, Serialize};
 
+use crate::baseline::{Difference, cost_text, seeds_cost_text};
 use crate::certify::Certification;
 use crate::decision::Decision;
 use crate::doubt::Doubt;
@@ -66,6 +67,12 @@ pub struct Summary {
     /// Why nothing is certified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_certificate: Option<String>,
+    /// What the requirements cost, against a model without them; empty if none was trained.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cost: Vec<Difference>,
+    /// Why there is no such model, if one was to be trained. No part of the file: it may be trained later.
+    #[serde(skip)]
+    pub no_baseline: Option<String>,
 }
 
 impl Summary {
@@ -110,7 +117,10 @@ impl Summary {
                 return Err(format!("the confusion table of its {part} rows is not square"));
             }
         }
-        Ok(())
+        match self.cost.iter().find(|one| !one.is_sound()) {
+            Some(one) => Err(format!("the difference of its '{}' is none", one.measure)),
+            None => Ok(()),
+        }
     }
 
     /// The parts, by name.
@@ -150,6 +160,7 @@ impl Summary {
         if let Some(decision) = &self.decision {
             text += &format!("\n{}\n", decision.to_text());
         }
+        text += &cost_text(self);
         text += &match (&self.certificate, &self.no_certificate) {
             (Some(certificate), _) if !certificate.certificate.findings.is_empty() => {
                 format!("\n{}", certificate.to_text())
@@ -389,6 +400,7 @@ impl SeedsSummary {
             line(format!("{name}, met"), &met, true);
         }
         text += &grid.to_text(&[Align::Left, Align::Right]);
+        text += &seeds_cost_text(self);
         text
     }
 }

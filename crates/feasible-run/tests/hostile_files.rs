@@ -463,6 +463,7 @@ fn fingerprints_that_were_changed_are_refused() {
 fn json_files_of_a_run_with_any_value_changed_are_refused_or_can_be_used() {
     let tree = |name: &str| -> Value { serde_json::from_slice(&read(name)).unwrap() };
     let summary = tree(files::SUMMARY);
+    let summary_tree = summary.clone();
     hostile(&summary, |changed, _| {
         if let Ok(summary) = parse::summary("s", changed.to_string().as_bytes()) {
             let _ = (summary.to_text(), summary.met(), summary.verdict());
@@ -480,6 +481,41 @@ fn json_files_of_a_run_with_any_value_changed_are_refused_or_can_be_used() {
     other["test"]["requirements"] = json!([]);
     let error = parse::summary("s", other.to_string().as_bytes()).unwrap_err().to_string();
     assert!(error.contains("requirements of its test rows"), "{error}");
+    hostile(&tree(files::GROUPS), |changed, at| {
+        if let Ok(groups) = parse::groups("g", changed.to_string().as_bytes()) {
+            for rate in groups.tables.iter().flat_map(|t| &t.groups).flat_map(|g| &g.rates) {
+                let share = rate.share().unwrap_or(rate.low);
+                assert!((0.0..=1.0).contains(&share), "{at}");
+                assert!(rate.low <= share && share <= rate.high, "{at}");
+            }
+        }
+    });
+    for (at, to, said) in [
+        ("/everyone/rows", json!(3), "are not of its rows"),
+        ("/everyone/rates/0/hits", json!(4_000_000), "are not of its rows"),
+        ("/everyone/rates/0/name", json!("other"), "are not of its rows"),
+        ("/tables/0/columns", json!([]), "one or two columns"),
+        ("/tables/0/groups/0/rates/1/low", json!(0.999), "are not of its rows"),
+        ("/confidence", json!(2), "its confidence is 2"),
+        ("/calibration/0/predicted", json!(1.5), "calibration curve"),
+        ("/thresholds/3/accuracy", json!(-1), "rates at thresholds"),
+        ("/data/columns/0/missing", json!([]), "contradicts itself"),
+        ("/data/columns/0/drift/distance", json!(7), "contradicts itself"),
+        ("/data/parts/0/rows", json!(u64::MAX), "the parts of its data"),
+    ] {
+        let mut changed = tree(files::GROUPS);
+        *changed.pointer_mut(at).unwrap() = to;
+        let error = parse::groups("g", changed.to_string().as_bytes()).unwrap_err().to_string();
+        assert!(error.starts_with("g is damaged: ") && error.contains(said), "{at}: {error}");
+    }
+    let mut other = tree(files::BASELINE);
+    other["test"]["requirements"] = json!([]);
+    let error = parse::baseline("b", other.to_string().as_bytes()).unwrap_err().to_string();
+    assert_eq!(error, "b is damaged: its parts are about different requirements");
+    let mut other = summary_tree.clone();
+    other["cost"][0]["difference"] = json!(0.5);
+    let error = parse::summary("s", other.to_string().as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("the difference of its 'accuracy'"), "{error}");
     hostile(&tree(files::RUN), |changed, _| {
         let _ = parse::run_info("r", changed.to_string().as_bytes());
     });
@@ -522,6 +558,8 @@ fn every_json_file_of_a_run_may_be_anything() {
             parse::search("f", text).map(drop),
             parse::prices("f", text).map(drop),
             parse::curve("f", text).map(drop),
+            parse::groups("f", text).map(drop),
+            parse::baseline("f", text).map(drop),
         ];
         for error in errors {
             assert!(matches!(error, Err(Error::Damaged { .. })));

@@ -107,6 +107,32 @@ fn whichever_operation_fails_the_error_is_typed_and_the_run_can_go_on_to_the_sam
 }
 
 #[test]
+fn a_baseline_that_fails_is_a_sentence_and_resuming_trains_it_to_the_same_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let plan = plan(directory.path(), GENDER, "epochs = 3\n");
+    let expected = Memory::new();
+    let whole = fit_in(&plan, &expected, &Interrupt::new(), &|_| {}).unwrap().summary.unwrap();
+    assert!(!whole.cost.is_empty() && whole.no_baseline.is_none());
+    let mut failures = 0;
+    for n in 0.. {
+        let files = Memory::new();
+        let run = fit_in(&plan, &Failing::after(&files, n), &Interrupt::new(), &|_| {});
+        let Ok(run) = run else { continue };
+        let summary = run.summary.unwrap();
+        let Some(reason) = &summary.no_baseline else { break };
+        assert!(reason.contains("no space left") && reason.contains("feasible resume"), "{reason}");
+        // The run itself is complete, and the same.
+        assert_eq!(files.read(files::MODEL).unwrap(), expected.read(files::MODEL).unwrap());
+        assert_eq!((summary.met(), &summary.test), (whole.met(), &whole.test));
+        assert!(summary.to_text().contains("No baseline: "));
+        resume_in(&files, &Interrupt::new(), &|_| {}).unwrap();
+        assert_same(&files, &expected, &format!("operation {n} failed"));
+        failures += 1;
+    }
+    assert!(failures >= 3, "{failures}");
+}
+
+#[test]
 fn a_directory_that_cannot_be_written_to_is_an_error_that_names_it() {
     use feasible_run::Directory;
     let directory = tempfile::tempdir().unwrap();

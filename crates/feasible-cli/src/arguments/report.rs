@@ -17,6 +17,9 @@ pub struct ReportArguments {
     /// Write every figure as an SVG and a PNG file into this directory too
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
+    /// Tables of the groups of these columns too, of one run; the data are read again
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub groups: Vec<String>,
     /// The top share by λ that counts as hard, for pointwise requirements
     #[arg(long, value_name = "SHARE", default_value_t = 0.2, value_parser = share)]
     pub top: f64,

@@ -66,6 +66,13 @@ pub struct FitArguments {
     /// Write no page about the run
     #[arg(long)]
     pub no_report: bool,
+    /// Train a baseline without the requirements too, to show what they cost [default: if it takes about ten
+    /// seconds at most]
+    #[arg(long, conflicts_with = "no_baseline")]
+    pub baseline: bool,
+    /// Train no baseline
+    #[arg(long)]
+    pub no_baseline: bool,
     /// Settings.
     #[command(flatten)]
     pub overrides: Overrides,

@@ -24,6 +24,9 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     let start = Instant::now();
     let mut settings = Vec::new();
     settings.extend(arguments.seed.map(Override::Seed));
+    if arguments.baseline || arguments.no_baseline {
+        settings.push(Override::Text(format!("report.baseline={}", arguments.baseline)));
+    }
     let several = arguments.seeds.is_some_and(|n| n > 1);
     if !several {
         settings.extend(arguments.threads.map(Override::Threads));

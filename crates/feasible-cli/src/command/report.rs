@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use feasible_report::hard::Among;
 use feasible_report::{Options, Report};
-use feasible_run::{Prices, check_prices, files};
+use feasible_run::{GroupTables, Prices, RunDirectory, check_prices, files};
 use serde::Serialize;
 
 use super::fit::workers;
@@ -35,6 +35,11 @@ pub fn report(arguments: &ReportArguments, terminal: &Terminal) -> Result<Exit> 
     if let Some(missing) = arguments.directories.iter().find(|directory| !directory.is_dir()) {
         let shown = missing.display();
         return Err(Failure::input(format!("{shown} is not a run directory: there is none")));
+    }
+    let several = arguments.directories.len() > 1
+        || arguments.directories.iter().any(|directory| directory.join(files::SEEDS).is_file());
+    if several && !arguments.groups.is_empty() {
+        return Err(Failure::input("--groups is of one run: name one run directory"));
     }
     let (report, page, sensitivity) = match arguments.directories.as_slice() {
         [directory] if directory.join(files::SEEDS).is_file() && !arguments.check_sensitivity => {
@@ -90,7 +95,14 @@ fn one(
     let among = if arguments.of == "all" { Among::All } else { Among::Positive };
     let options = Options { top: arguments.top, among, ..Options::default() };
     // Whatever is wrong with the run is said before anything is solved.
-    let report = Report::with(directory, &options)?;
+    let made = || match arguments.groups.as_slice() {
+        [] => Ok(Report::with(directory, &options)?),
+        columns => {
+            let groups = GroupTables::with_columns(&RunDirectory::new(directory), columns)?;
+            Ok::<_, Failure>(Report::with_groups(directory, &options, groups)?)
+        }
+    };
+    let report = made()?;
     if !arguments.check_sensitivity {
         return Ok((report, None));
     }
@@ -107,5 +119,5 @@ fn one(
         true => Failure::interrupted(lost),
         false => error.into(),
     })?;
-    Ok((Report::with(directory, &options)?, Some(prices)))
+    Ok((made()?, Some(prices)))
 }

@@ -25,6 +25,7 @@ use crate::room::leave_room;
 use crate::sampled_table::SampledTable;
 use crate::settings::{LearnerSettings, Settings};
 use crate::space::Space;
+use crate::spec::report::CHEAP;
 use crate::spec::{Keep, Margins, ModelKind, ProblemSource, Spec, effect};
 use crate::threshold;
 use crate::units::OutputUnits;
@@ -106,6 +107,10 @@ impl Plan {
             let attack = spec.evaluation.attack.clone().unwrap_or_default();
             clauses.extend(Clause::of(source, *from, requirement, encoder, target, &attack)?);
         }
+        for (at, column) in spec.report.groups.iter().enumerate() {
+            let known = table.column(column);
+            known.map_err(|error| source.about(&format!("report.groups[{at}]"), error))?;
+        }
         let (data, taken) = match loaded {
             Loaded::Before(plan) => (plan.data.clone(), plan.taken.clone()),
             Loaded::Now(draft) => {
@@ -114,6 +119,10 @@ impl Plan {
                 let taken = draft.large.then(|| Arc::new(Taken::of(&draft, &spec, &spoken)));
                 spoken.extend(spec.certify.iter().filter_map(|certify| certify.unit.clone()));
                 spoken.extend(spec.decision.iter().filter_map(|decision| decision.per.clone()));
+                // The page has tables of these.
+                let changes = clauses.iter().filter_map(|clause| clause.change.as_ref());
+                spoken.extend(changes.flat_map(|change| change.columns().iter().cloned()));
+                spoken.extend(spec.report.groups.iter().cloned());
                 let class_weights = spec.objective.class_weights.as_ref();
                 (Arc::new(draft.encode(source, &spoken, class_weights)?), taken)
             }
@@ -285,6 +294,13 @@ impl Plan {
             }
         }
         let changes = reported(source, &spec, &data, &clauses)?;
+        if !clauses.is_empty() {
+            let work =
+                training.epochs as f64 * rows as f64 * weights_of_a_row(&spec, &data, &model);
+            let attacked = clauses.iter().any(|clause| clause.adversary.is_some());
+            let cheap = !images && !attacked && training.seconds.is_none() && work <= CHEAP;
+            spec.report.baseline.get_or_insert(cheap);
+        }
         combination::check_decision(source, &spec, &data, &clauses, &changes)?;
         let name = source.name().to_string();
         let settings = Settings { objective: loss, weight_decay, training };
@@ -378,4 +394,17 @@ fn reported(
         }
     }
     Ok(all)
+}
+
+/// How many parameters a row meets: of a layer that sees categories only those of the row's own.
+fn weights_of_a_row(spec: &Spec, data: &Data, model: &Network) -> f64 {
+    let inputs = data.train.inputs();
+    let hot = if data.train.is_empty() { 0 } else { inputs.hot(0).len() };
+    let share = (inputs.dense_columns().len() + hot) as f64 / inputs.width().max(1) as f64;
+    let first = match spec.model.kind {
+        ModelKind::Mlp => spec.model.hidden.as_ref().and_then(|hidden| hidden.first()).copied(),
+        _ => Some(model.output_width()),
+    };
+    let (all, first) = (model.trainable_count() as f64, first.unwrap_or(0) * inputs.width());
+    all - (first as f64).min(all) * (1.0 - share.min(1.0))
 }

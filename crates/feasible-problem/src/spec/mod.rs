@@ -39,6 +39,7 @@ mod locate;
 pub mod model;
 pub mod objective;
 mod overrides;
+pub mod report;
 pub mod requirement;
 mod source;
 pub mod training;
@@ -59,6 +60,7 @@ pub use decision::{DecisionSpec, Maximise};
 pub use model::{ModelKind, ModelSpec};
 pub use objective::{EvaluationAttackSpec, EvaluationSpec, ObjectiveSpec};
 pub use overrides::{Override, apply as apply_overrides};
+pub use report::ReportSpec;
 pub use requirement::{
     Counterfactuals, Fairness, LimitKey, Rate, RequirementKind, RequirementSpec,
 };
@@ -100,6 +102,9 @@ pub struct Spec {
     /// What is reported besides.
     #[serde(default)]
     pub evaluation: EvaluationSpec,
+    /// What the page about a run shows besides.
+    #[serde(default, skip_serializing_if = "ReportSpec::is_empty")]
+    pub report: ReportSpec,
     /// What `feasible tune` searches: how many trials, and the values of each key. Default some for each kind of model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::schema::tune")]

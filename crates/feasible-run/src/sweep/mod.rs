@@ -429,6 +429,7 @@ impl<'a> Sweep<'a> {
             Some(bytes) => parse::summary(&format!("{}/{SUMMARY}", storage.location()), &bytes)?,
             None => {
                 let plan = plan.as_ref().clone().with_seed(seed).with_threads(work.threads);
+                let plan = plan.without_baseline();
                 let interrupt = &work.options.interrupt;
                 let fitted = fit_from(&plan, start, storage, interrupt, work.observer)?;
                 fitted.summary.ok_or_else(interrupted)?

@@ -123,7 +123,8 @@ impl Tuning {
             let reason = format!("a search has 1 to {MOST_TRIALS} trials, not {wanted}");
             return Err(Error::unfit("--trials", reason));
         }
-        let first = planned.without_search();
+        // A search is complete with its summary: a baseline after it would not be continued.
+        let first = planned.without_search().without_baseline();
         can_be_tuned(source, &first)?;
         let space = given.map(|(_, space)| space).filter(|space| !space.is_empty());
         let space = space.unwrap_or_else(|| Space::usual(&first));
@@ -196,7 +197,7 @@ impl Tuning {
         if !Arc::ptr_eq(&plan.shared_data(), &self.first.shared_data()) {
             return Err(wrong("other rows would be trained and validated on".into()));
         }
-        Ok(plan.without_search().called(self.first.name()))
+        Ok(plan.without_search().without_baseline().called(self.first.name()))
     }
 
     /// The plan of the problem file.
