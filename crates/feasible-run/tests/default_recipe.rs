@@ -193,9 +193,9 @@ fn few_overlapping(rows: usize) -> Table {
     Table::from_bytes("few", csv.as_bytes(), &Format::default()).unwrap()
 }
 
-fn found_in(rows: usize, seed: u64) -> Summary {
+fn found_in(rows: usize, seed: u64, limit: f64) -> Summary {
     let text = format!(
-        "[data]\ntarget = \"ill\"\npositive = \"yes\"\nsplit = {{ test = 0.2, seed = {seed} }}\n[[requirement]]\nname = \"found\"\nrate = \"recall\"\nat_least = 0.8\n"
+        "[data]\ntarget = \"ill\"\npositive = \"yes\"\nsplit = {{ test = 0.2, seed = {seed} }}\n[[requirement]]\nname = \"found\"\nrate = \"recall\"\nat_least = {limit}\n"
     );
     summary(&plan(few_overlapping(rows), &text))
 }
@@ -205,7 +205,7 @@ fn a_lucky_draw_of_validation_rows_does_not_choose_the_threshold() {
     // With these seeds fifteen positive validation rows allow thresholds that give a recall of 0.71, 0.75 and 0.62 on the 63 of the training rows, and
     // of 0.55, 0.68 and 0.55 on the test rows.
     for seed in 1..=3 {
-        let found = found_in(400, seed);
+        let found = found_in(400, seed, 0.8);
         assert!(found.train.met, "{seed}: {:?}", found.train.requirements);
         assert!(found.decision.unwrap().met);
     }
@@ -213,11 +213,13 @@ fn a_lucky_draw_of_validation_rows_does_not_choose_the_threshold() {
 
 #[test]
 fn what_few_rows_cannot_show_is_doubted_and_what_many_show_is_not() {
-    let few = found_in(100, 0);
+    // All of 78 rows found: one time in ten where 3 % are not. So few show nothing, whatever the model.
+    let few = found_in(400, 1, 0.97);
+    assert!(few.train.met, "{:?}", few.train.requirements);
     let [doubt] = &few.doubts[..] else { panic!("{:?}", few.doubts) };
-    assert!(doubt.requirement == "found" && doubt.rows < 10, "{doubt:?}");
+    assert_eq!((doubt.requirement.as_str(), doubt.rows), ("found", 15), "{doubt:?}");
     assert!(few.to_text().contains("What not to expect on new rows"), "{}", few.to_text());
-    let many = found_in(6000, 0);
+    let many = found_in(6000, 0, 0.8);
     assert_eq!(many.doubts, []);
     assert!(!many.to_text().contains("What not to expect"));
 }
