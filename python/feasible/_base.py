@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _feasible
 from ._feasible import FeasibleError, Run, Table
-from ._frames import add_array, add_column, add_frame, column_names, is_frame, is_pandas
+from ._frames import add_array, add_column, add_frame, check_readable, column_names, is_frame, is_pandas
 from .progress import observer
 from .requirements import Requirement, as_dicts
 from .results import Certificate, Judgement, Report, RequirementsTable, requirements_table
@@ -163,6 +163,7 @@ class FeasibleEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _inputs(self, X: Any, *, reset: bool) -> tuple[Table, int, list[str], Any]:
         """The table of X, its rows, its columns, and X as it was checked."""
+        check_readable("X", X)
         table = Table()
         if is_frame(X):
             if not reset and getattr(self, "_loaded", False):
@@ -222,6 +223,8 @@ class FeasibleEstimator(BaseEstimator):  # type: ignore[misc]
         return list(apart)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, sensitive_features: Any) -> None:
+        check_readable("X", X)
+        check_readable("y", y)
         index = X.index if is_pandas(X) else None
         kept, weights, given = None, None, None
         if sample_weight is not None:

@@ -23,6 +23,15 @@ def is_pandas(X: Any) -> bool:
     return pandas is not None and isinstance(X, (pandas.DataFrame, pandas.Series))
 
 
+def check_readable(what: str, values: Any) -> None:
+    """Refuses a tensor that numpy cannot read, with what to do."""
+    device = getattr(getattr(values, "device", None), "type", "cpu")
+    if device != "cpu":
+        raise FeasibleError(f"{what} is a tensor on {values.device}: give {what}.cpu()")
+    if getattr(values, "requires_grad", False):
+        raise FeasibleError(f"{what} is a tensor that is differentiated: give {what}.detach()")
+
+
 def column_names(X: Any) -> list[str]:
     """The names of a frame's columns, as text."""
     if hasattr(X, "columns") and not callable(X.columns) and not hasattr(X, "column_names"):

@@ -5,7 +5,7 @@
 (32561, 16281, 'income', ['Female', 'Male'])
 >>> x, y, x_test, y_test, classes = load_images("fashion-mnist-sample")
 >>> x.shape, x.dtype, x_test.shape, classes[y[0]]
-((6000, 1, 28, 28), dtype('uint8'), (1000, 1, 28, 28), 'Ankle boot')
+((6000, 1, 28, 28), dtype('uint8'), (1000, 1, 28, 28), 'Coat')
 """
 
 from __future__ import annotations

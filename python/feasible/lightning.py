@@ -30,7 +30,7 @@ if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules
     from pytorch_lightning import Callback
 else:
     try:
-        from lightning.pytorch import Callback
+        from lightning.pytorch import Callback  # type: ignore
     except ModuleNotFoundError:
         from pytorch_lightning import Callback
 

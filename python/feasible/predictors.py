@@ -22,7 +22,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from . import _feasible
 from ._feasible import FeasibleError, Table
-from ._frames import add_array, add_column, add_frame, column_names, is_frame, is_pandas
+from ._frames import add_array, add_column, add_frame, check_readable, column_names, is_frame, is_pandas
 from .requirements import Requirement, as_dicts, label
 from .results import Certificate, Judgement
 
@@ -50,6 +50,8 @@ def certify(
     has, for each requirement under a counterfactual by name, the predictions for the rows as it changes them;
     :func:`audit` computes them. ``title`` is that of the page, ``report``.
     """
+    check_readable("predictions", predictions)
+    check_readable("y", y)
     y = np.asarray(y)
     of_classes = classes is not None or type_of_target(y) in ("binary", "multiclass")
     known = np.asarray(list(classes)) if classes is not None else np.unique(y) if of_classes else None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -193,3 +195,24 @@ def test_a_model_in_numpy_meets_its_requirement_and_the_multiplier_is_the_price(
         duals.step()
     assert theta == pytest.approx(1.0, abs=1e-3)
     assert duals.multipliers("far") == pytest.approx([2.0], abs=1e-2)
+
+
+def test_the_last_step_is_the_end_of_the_history() -> None:
+    duals = Duals(average("a", at_most=0.0), every_row("b", at_most=0.0))
+    assert duals.last == []
+    for values in ({"a": 1.0}, {"a": 1.0, "b": ([0.5], [3])}, {"b": ([0.5], [3])}):
+        duals.lagrangian(0.0, **values)
+        duals.step()
+        assert [line["requirement"] for line in duals.last] == list(values)
+        assert duals.last == duals.history[-len(values) :]
+
+
+def test_a_copy_and_a_pickle_continue_to_the_same_multipliers() -> None:
+    duals = Duals(every_row("b", rows=9, at_most=0.0, dual=adam(0.1)))
+    duals.lagrangian(0.0, b=([0.5, 1.0], [3, 4]))
+    duals.step()
+    others = [copy.deepcopy(duals), pickle.loads(pickle.dumps(duals))]
+    for one in (duals, *others):
+        one.lagrangian(0.0, b=([2.0], [4]))
+        one.step()
+    assert all(other.state_dict() == duals.state_dict() for other in others)

@@ -55,7 +55,8 @@ def train(duals: Any, callback: Any, epochs: int, checkpoint: Any = None, **opti
         max_epochs=epochs, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
         enable_model_summary=False, callbacks=[callback], **options,
     )  # fmt: skip
-    trainer.fit(net, loader, ckpt_path=checkpoint, **({"weights_only": True} if checkpoint else {}))
+    restored: dict[str, Any] = {"ckpt_path": checkpoint, "weights_only": True} if checkpoint else {}
+    trainer.fit(net, loader, **restored)
     return trainer
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
-NAMES = ("fair_lending", "frontier", "robust_cnn")
+NAMES = ("fair_lending", "frontier")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -22,7 +22,7 @@ def test_a_notebook_is_kept_with_its_outputs(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for needed in ("nbclient", "nbformat", "ipykernel", "matplotlib", *(["torch"] if name == "robust_cnn" else [])):
+    for needed in ("nbclient", "nbformat", "ipykernel", "matplotlib"):
         pytest.importorskip(needed)
     monkeypatch.syspath_prepend(str(NOTEBOOKS))
     from importlib import import_module

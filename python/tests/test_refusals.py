@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import feasible
 from feasible import FeasibleClassifier, FeasibleError, FeasibleRegressor, invariant, parity, rate
 
 from .conftest import Rows
@@ -92,3 +93,15 @@ def test_a_frame_without_rows() -> None:
     X = pd.DataFrame({"a": np.zeros(0), "b": np.zeros(0)})
     with pytest.raises(ValueError, match="0 sample"):
         FeasibleClassifier().fit(X, [])
+
+
+def test_a_tensor_that_is_elsewhere_or_differentiated() -> None:
+    torch = pytest.importorskip("torch")
+    x, y = torch.randn(60, 2), torch.arange(60) % 2
+    FeasibleClassifier(epochs=1).fit(x, y)
+    # A device that is always there, and that numpy cannot read any more than CUDA.
+    refused(x.to("meta"), y, r"X is a tensor on meta: give X\.cpu\(\)")
+    refused(x, y.to("meta"), r"y is a tensor on meta: give y\.cpu\(\)")
+    refused(x.requires_grad_(), y, r"X is a tensor that is differentiated: give X\.detach\(\)")
+    with pytest.raises(FeasibleError, match=r"predictions is a tensor on meta: give predictions\.cpu\(\)"):
+        feasible.certify(y.to("meta"), y, [rate("error", at_most=0.5)])
