@@ -14,6 +14,8 @@ use crate::run::Run;
 
 /// Groups, and rates, of fewer rows are greyed.
 const FEW: u64 = 10;
+/// It stands below the mean probability.
+const CALIBRATION_ERROR: &str = "calibration error";
 /// Classes whose confusion is shown, and groups whose rates are drawn.
 const MOST_CLASSES: usize = 12;
 const MOST_DRAWN: usize = 3;
@@ -67,7 +69,8 @@ pub(crate) fn section(run: &Run) -> Option<GroupSection> {
     let groups = run.groups.as_ref()?;
     let everyone = &groups.everyone;
     let rates = everyone.rates.iter().map(|rate| name(&rate.name));
-    let measures = rates.chain(everyone.means.iter().map(|mean| name(&mean.name)));
+    let means = everyone.means.iter().filter(|mean| mean.name != CALIBRATION_ERROR);
+    let measures = rates.chain(means.map(|mean| name(&mean.name)));
     let (tables, crossed): (Vec<&GroupTable>, Vec<&GroupTable>) =
         groups.tables.iter().partition(|table| table.columns.len() == 1);
     let all = |tables: Vec<&GroupTable>| tables.into_iter().take(MOST).map(grid).collect();
@@ -105,20 +108,23 @@ fn row(of: &GroupRates) -> GroupRow {
     };
     let mean = |mean: &feasible_run::groups::NamedMean| GroupCell {
         value: match mean.name.as_str() {
-            "mean probability" | "calibration error" if mean.value.is_finite() => {
-                percent(mean.value)
-            }
+            "mean probability" if mean.value.is_finite() => percent(mean.value),
             _ if mean.value.is_nan() => "–".into(),
             _ => number(mean.value),
         },
-        interval: String::new(),
+        // Both are about the same probabilities: one column.
+        interval: match of.means.iter().find(|other| other.name == CALIBRATION_ERROR) {
+            Some(error) if error.value.is_finite() => format!("off by {}", percent(error.value)),
+            _ => String::new(),
+        },
         few: of.rows < FEW,
     };
+    let means = of.means.iter().filter(|mean| mean.name != CALIBRATION_ERROR);
     GroupRow {
         group: name(&of.group),
         rows: grouped(&of.rows.to_string()),
         few: of.rows < FEW,
-        cells: of.rates.iter().map(rate).chain(of.means.iter().map(mean)).take(MOST).collect(),
+        cells: of.rates.iter().map(rate).chain(means.map(mean)).take(MOST).collect(),
     }
 }
 

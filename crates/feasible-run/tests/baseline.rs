@@ -134,7 +134,7 @@ fn rows(directory: &Path) -> Vec<Vec<String>> {
 #[test]
 fn groups_are_those_that_requirements_name_with_counts_of_the_test_rows() {
     let scratch = tempfile::tempdir().unwrap();
-    let older = "[[requirement]]\nname = \"older\"\nrate = \"selection\"\nwhere = \"age >= 45\"\nat_least = 0.1\n";
+    let older = "[[requirement]]\nname = \"older\"\nloss = \"cross-entropy\"\nwhere = \"age >= 45\"\nat_most = 0.9\n";
     let source = problem(scratch.path(), &format!("{GENDER}{older}"), TRAINING);
     let plan = with(&source, "report.groups=[\"city\"]");
     let (storage, summary) = fitted(&plan);
