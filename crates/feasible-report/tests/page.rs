@@ -58,6 +58,8 @@ fn average_requirements_are_ranked_and_priced() {
     );
     assert!(html.contains("Multipliers of the average requirements"));
     assert!(html.contains("Adam moved them"));
+    // The problem file has lines.
+    assert!(html.contains("\n[data]\nsource = &quot;compas&quot;\n"), "{html}");
     for table in Run::open(run.path()).unwrap().info.tables {
         assert!(html.contains(&table.sha256));
     }
