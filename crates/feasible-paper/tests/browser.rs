@@ -1,12 +1,13 @@
-//! The page where it will be read: headless Chromium opens it, finds no error and no request, and
-//! a chart shows its values when pointed at.
+//! The pages where they will be read, in every state a run can be in: headless Chromium opens them, finds no error and
+//! no request, nothing is cut off on a wide screen, a phone or paper, and a chart shows its values when pointed at.
 //!
 //! ```text
 //! cargo test -p feasible-paper --test browser -- --ignored
 //! ```
 //!
 //! Needs `chromium` (or what CHROMIUM names) and a POSIX shell. Screenshots, light and dark, wide
-//! and narrow, go to SCREENSHOTS if that names a directory. The browser is spoken to through two
+//! and narrow, go to SCREENSHOTS if that names a directory. Where AXE names the file `axe.min.js` of the npm package
+//! `axe-core`, the pages are held against its rules of accessibility. The browser is spoken to through two
 //! pipes, a JSON message each way, without any library.
 
 #![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
@@ -14,14 +15,15 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use feasible_data::{DataSet, Table};
 use feasible_paper::{Reproduction, compas};
-use feasible_problem::spec::Override;
+use feasible_problem::spec::{CertifySpec, Override};
 use feasible_problem::{Plan, ProblemSource};
 use feasible_report::Report;
-use feasible_run::{FitOptions, SweepOptions, fit, sweep};
+use feasible_run::{FitOptions, Monitor, SweepOptions, TuneOptions, fit, sweep, tune};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -101,8 +103,8 @@ impl Browser {
     }
 
     fn evaluate(&mut self, expression: &str) -> Value {
-        let answer = self
-            .call("Runtime.evaluate", json!({ "expression": expression, "returnByValue": true }));
+        let how = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let answer = self.call("Runtime.evaluate", how);
         assert!(answer["exceptionDetails"].is_null(), "{answer}");
         answer["result"]["value"].clone()
     }
@@ -153,9 +155,11 @@ fn base64(text: &str) -> Vec<u8> {
 }
 
 impl Browser {
-    /// Opens a page wide and narrow, light and dark: no message, no request, nothing too wide.
+    /// Opens a page wide and narrow, light and dark: no message, no request, nothing too wide, nothing that the rules
+    /// of accessibility object to.
     fn inspect(&mut self, page: &Path, name: &str) {
-        for (width, scheme) in [(1120, "light"), (1120, "dark"), (390, "light"), (390, "dark")] {
+        let axe = std::env::var_os("AXE").map(|file| fs::read_to_string(file).unwrap());
+        for (width, scheme) in [(1440, "light"), (1440, "dark"), (390, "light"), (390, "dark")] {
             self.look(width, scheme);
             self.open(page);
             let of = |event: &&Value, method: &str| event["method"] == method;
@@ -168,13 +172,26 @@ impl Browser {
             // Nothing is wider than the screen but what scrolls on its own.
             let wide = self.evaluate("document.documentElement.scrollWidth - window.innerWidth");
             assert!(wide.as_i64().unwrap() <= 0, "{name}, {width}: {wide} pixels too wide");
+            // Nor does anything have to scroll, the values of charts aside: every column is in view.
+            let cut = "[...document.querySelectorAll('.scroll')].filter(e => !e.closest('figure')).filter(e => e.scrollWidth > e.clientWidth + 1) \
+                       .map(e => e.getAttribute('aria-label') + ' ' + (e.scrollWidth - e.clientWidth))";
+            assert_eq!(self.evaluate(cut), json!([]), "{name}, {width}: tables that are cut off");
             let ink = self.evaluate("getComputedStyle(document.body).color");
             assert_eq!(ink == "rgb(29, 35, 48)", scheme == "light", "{ink}");
             // Every table has a head, every chart a name for those who do not see it.
             let bare = "document.querySelectorAll('table:not(:has(thead th[scope=col]))').length \
                         + document.querySelectorAll('svg[role=img]:not(:has(title)):not(:has(desc))').length";
             assert_eq!(self.evaluate(bare), 0, "{name}");
+            // Every link of the page leads somewhere on it; every chart has its values in a table.
+            let nowhere = "[...document.querySelectorAll('a')].filter(a => !document.getElementById(a.hash.slice(1))).length \
+                           + document.querySelectorAll('figure:not(:has(details table)):not(:has(.s.m))').length";
+            assert_eq!(self.evaluate(nowhere), 0, "{name}");
             self.screenshot(&format!("{name}-{width}-{scheme}.png"));
+            if let Some(axe) = &axe {
+                self.evaluate(&format!("{axe}; undefined"));
+                let found = "axe.run(document).then(found => found.violations.map(v => v.id + ': ' + v.nodes[0].html))";
+                assert_eq!(self.evaluate(found), json!([]), "{name}, {width}, {scheme}");
+            }
         }
         // On paper it is light, and nothing is cut off: A4 without its margins is 718 pixels wide.
         let size = json!({ "width": 718, "height": 900, "deviceScaleFactor": 1, "mobile": false });
@@ -183,6 +200,10 @@ impl Browser {
         assert_eq!(self.evaluate("getComputedStyle(document.body).color"), "rgb(29, 35, 48)");
         let cut = "[...document.querySelectorAll('table')].map(t => Math.round(t.getBoundingClientRect().right)).filter(x => x > 719)";
         assert_eq!(self.evaluate(cut), json!([]), "{name}: tables wider than the paper");
+        // What is folded on the screen is not folded on paper.
+        let folded = "[...document.querySelectorAll('main > section > details:not([open]) > :not(summary)')] \
+                      .filter(e => e.getBoundingClientRect().height == 0 || !e.checkVisibility({ contentVisibilityAuto: true })).length";
+        assert_eq!(self.evaluate(folded), 0, "{name}: folded on paper");
         self.screenshot(&format!("{name}-paper.png"));
         let printed = self.call("Page.printToPDF", json!({ "printBackground": true }));
         let printed = base64(printed["data"].as_str().unwrap());
@@ -193,7 +214,7 @@ impl Browser {
 
     /// What a chart shows when its middle is pointed at; nothing before.
     fn hover(&mut self, page: &Path, figure: &str) -> String {
-        self.look(1120, "light");
+        self.look(1440, "light");
         self.open(page);
         let place = self.evaluate(&format!(
             "(() => {{ const strips = document.querySelectorAll('{figure} .tip .hit'); \
@@ -210,6 +231,16 @@ impl Browser {
     }
 }
 
+/// Trains a problem and writes its page.
+fn page_of(source: &ProblemSource, run: &Path) -> PathBuf {
+    let plan = Plan::check(source).unwrap();
+    let options = FitOptions { directory: Some(run.into()), ..FitOptions::default() };
+    fit(&plan, &options, &|_| {}).unwrap();
+    let page = run.join("report.html");
+    Report::of(run).unwrap().write(&page).unwrap();
+    page
+}
+
 #[test]
 #[ignore = "needs Chromium"]
 fn the_page_opens_without_errors_or_requests_and_shows_values_on_hover() {
@@ -218,14 +249,10 @@ fn the_page_opens_without_errors_or_requests_and_shows_values_on_hover() {
     let mut runs = Vec::new();
     for (problem, requirements) in [("adult", 1), ("compas", 13)] {
         let run = scratch.path().join(problem);
-        let plan = Plan::check(&ProblemSource::open(problem).unwrap()).unwrap();
-        let options = FitOptions { directory: Some(run.clone()), ..FitOptions::default() };
-        fit(&plan, &options, &|_| {}).unwrap();
-        let page = run.join("report.html");
-        Report::of(&run).unwrap().write(&page).unwrap();
+        let page = page_of(&ProblemSource::open(problem).unwrap(), &run);
         browser.inspect(&page, problem);
         let rows = browser
-            .evaluate("document.querySelectorAll('#requirements ~ .scroll tbody tr').length");
+            .evaluate("document.querySelectorAll('#requirements ~ .scroll tbody.entry').length");
         assert_eq!(rows, requirements);
         let verdicts = browser.evaluate(
             "document.querySelectorAll('#requirements ~ .scroll tbody td:nth-child(2) .pill.yes').length",
@@ -236,11 +263,157 @@ fn the_page_opens_without_errors_or_requests_and_shows_values_on_hover() {
         browser.screenshot(&format!("{problem}-hover.png"));
         runs.push(run);
     }
+    for problem in ["adult-unconstrained", "compas-unconstrained"] {
+        let quick = ["training.epochs=3".to_string()];
+        let source = ProblemSource::open(problem).unwrap().with_overrides(&quick);
+        runs.push(scratch.path().join(problem));
+        let page = page_of(&source, &scratch.path().join(problem));
+        browser.inspect(&page, problem);
+        assert_eq!(
+            browser.evaluate("document.querySelector('.verdict p').textContent"),
+            "No requirements."
+        );
+    }
     let page = scratch.path().join("comparison.html");
     Report::compare(&runs).unwrap().write(&page).unwrap();
     browser.inspect(&page, "comparison");
+    let shown = browser.evaluate("document.querySelectorAll('#runs ~ .scroll tbody.entry').length");
+    assert_eq!(shown, 4);
     let text = browser.hover(&page, "#curves ~ .figures figure:first-child");
     assert!(text.contains("adult0.") && text.contains("compas0."), "{text}");
+}
+
+/// Five requirements of which some are not met, one of them pointwise.
+const SEVERAL: &str = r#"
+title = "Income over 50,000 dollars, fair to women and to older people"
+[data]
+source = "adult"
+[model]
+kind = "mlp"
+hidden = [16]
+[[requirement]]
+name = "error of older"
+rate = "error"
+where = "age > 52"
+at_most = 0.35
+[[requirement]]
+name = "recall of women"
+rate = "tpr"
+where = "gender = 'Female'"
+at_least = 0.99
+[[requirement]]
+name = "false alarms"
+rate = "fpr"
+at_most = 0.001
+[[requirement]]
+name = "gender"
+loss = "kl"
+kind = "pointwise"
+at_most = 0.02
+counterfactual = { swap = { gender = ["Male", "Female"] } }
+[training]
+epochs = 4
+"#;
+
+#[test]
+#[ignore = "needs Chromium"]
+fn every_state_of_a_run_has_a_page_that_can_be_read() {
+    let scratch = TempDir::new().unwrap();
+    let mut browser = Browser::start(scratch.path());
+    let text = "document.querySelector('main').textContent";
+    // Some requirements fail: named in the banner, first in the table, each with a next step.
+    let run = scratch.path().join("several");
+    let page = page_of(&ProblemSource::new("several.toml", SEVERAL), &run);
+    browser.inspect(&page, "several");
+    let banner = browser.evaluate("document.querySelector('.verdict.missed p').textContent");
+    assert!(banner.as_str().unwrap().contains("‘recall of women’"), "{banner}");
+    let first = browser
+        .evaluate("document.querySelector('#requirements ~ .scroll tbody.entry').textContent");
+    assert!(
+        first.as_str().unwrap().contains("not met")
+            && first.as_str().unwrap().contains("Next step.")
+    );
+    // In use.
+    let (table, split) = DataSet::adult().load().unwrap();
+    let mut monitor = Monitor::open(&run, &CertifySpec::default(), None).unwrap();
+    let format = monitor.format();
+    for (at, rows) in split.test.chunks(4_000).enumerate() {
+        let head: Vec<&str> = table.columns().iter().map(|c| c.name.as_str()).collect();
+        let mut csv = format!("{}\n", head.join(","));
+        for &row in rows {
+            let cells: Vec<String> =
+                table.columns().iter().map(|c| c.text(row as usize).unwrap_or_default()).collect();
+            csv += &format!("{}\n", cells.join(","));
+        }
+        let file = scratch.path().join(format!("2026-{:02}.csv", at + 1));
+        fs::write(&file, csv).unwrap();
+        let read = Table::read(&file, &format).unwrap();
+        monitor.add(&read, Some(&file), &format!("2026-{:02}", at + 1)).unwrap();
+    }
+    drop(monitor);
+    Report::of(&run).unwrap().write(&page).unwrap();
+    browser.inspect(&page, "monitored");
+    assert!(
+        browser.evaluate("document.querySelectorAll('#monitor ~ .figures figure').length").as_u64()
+            > Some(0)
+    );
+    // Certified, or not.
+    let certified = format!(
+        "{}\n[certify]\nconfidence = 0.95\n",
+        SEVERAL.replace("0.99\n", "0.4\n").replace("0.001", "0.2")
+    );
+    let page = page_of(
+        &ProblemSource::new("certified.toml", certified),
+        &scratch.path().join("certified"),
+    );
+    browser.inspect(&page, "certified");
+    let said = browser.evaluate("document.querySelector('.verdict p').textContent");
+    assert!(said.as_str().unwrap().contains("ertified"), "{said}");
+    // An early epoch: nobody is called hard.
+    let quick = ["training.epochs=2".to_string()];
+    let source = ProblemSource::open("adult").unwrap().with_overrides(&quick);
+    let page = page_of(&source, &scratch.path().join("early"));
+    browser.inspect(&page, "early");
+    let all = browser.evaluate(text);
+    assert!(
+        all.as_str().unwrap().contains("Nobody stands out")
+            && !all.as_str().unwrap().contains("of the hardest")
+    );
+    // Numbers are predicted.
+    let csv = scratch.path().join("houses.csv");
+    let towns = ["North", "South", "West"];
+    let house = |n: usize| {
+        format!(
+            "{},{},{},{}\n",
+            40 + n * 37 % 180,
+            1 + n % 6,
+            towns[n % 3],
+            90 + n * 37 % 180 + n * n % 41
+        )
+    };
+    fs::write(&csv, format!("area,rooms,town,price\n{}", (0..900).map(house).collect::<String>()))
+        .unwrap();
+    let houses = format!(
+        "title = \"House prices\"\n[data]\nfile = \"{}\"\ntarget = \"price\"\ntask = \"regress\"\n[model]\nkind = \"linear\"\n\
+         [[requirement]]\nname = \"South\"\nloss = \"squared\"\nwhere = \"town = 'South'\"\nat_most = 100.0\n[training]\nepochs = 3\n",
+        csv.display()
+    );
+    let page = page_of(&ProblemSource::new("houses.toml", houses), &scratch.path().join("houses"));
+    browser.inspect(&page, "houses");
+    // A search.
+    let source =
+        ProblemSource::open("compas").unwrap().with_overrides(&["training.epochs=6".to_string()]);
+    let run = scratch.path().join("tuned");
+    let options =
+        TuneOptions { trials: Some(4), directory: Some(run.clone()), ..TuneOptions::default() };
+    tune(&source, &options, &|_| {}).unwrap();
+    let page = run.join("report.html");
+    Report::of(&run).unwrap().write(&page).unwrap();
+    browser.inspect(&page, "tuned");
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('#search ~ details tbody tr').length"),
+        4
+    );
 }
 
 #[test]
@@ -259,7 +432,10 @@ fn the_pages_of_sweeps_and_reproductions_open_too() {
     let page = scratch.path().join("sweep.html");
     Report::of_sweep(&frontier, "feasible sweep compas").unwrap().write(&page).unwrap();
     browser.inspect(&page, "sweep");
-    assert_eq!(browser.evaluate("document.querySelectorAll('tbody tr').length"), 3);
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('#table ~ .scroll tbody tr').length"),
+        3
+    );
     let text = browser.hover(&page, "#frontier ~ .figures figure:first-child");
     assert!(text.contains("limit of") && text.contains("training rows0."), "{text}");
     let how = Reproduction {

@@ -149,8 +149,8 @@ fn sentences(of: &Certification, confidence: &str) -> Vec<String> {
         of.repetition.map(|repetition| repetition.sentence()).into_iter().collect();
     if of.chosen {
         all.push(
-            "These rows chose the model from a ladder: they prove the limits, all of them together, and no bound \
-             beyond."
+            "These rows chose the model: they prove the limits, all of them together, whichever model of the ladder was taken, \
+             and no bound beyond."
                 .into(),
         );
     }

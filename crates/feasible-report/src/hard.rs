@@ -83,7 +83,7 @@ fn unsettled(of: &Multiplied, run: &Run) -> Option<String> {
     (!is_settled(of)).then(|| {
         format!(
             "Nobody stands out: all multipliers lie between {} and {}. Training had not moved them apart by epoch {} of \
-             {}, from which the model is. Their order says nothing about who was hard, so it is not shown.",
+             {}, the one this model is from. Their order says nothing about who was hard, so it is not shown.",
             number(low),
             number(high),
             run.summary.kept_epoch,

@@ -62,8 +62,7 @@ fn page_verdict(judged: &Judgement) -> PageVerdict {
     let missed: Vec<&str> = all.iter().filter(|r| !r.met).map(|r| r.name.as_str()).collect();
     let (state, sentence) = match (all.len(), judged.evaluation.met) {
         (0, _) => ("none", "No requirements.".to_string()),
-        (1, true) => ("met", format!("{} is met on the {rows}.", listed(&[&all[0].name]))),
-        (n, true) => ("met", format!("All {n} requirements are met on the {rows}.")),
+        (_, true) => ("met", format!("Every requirement is met on the {rows}.")),
         (_, false) => ("missed", format!("Not met on the {rows}: {}.", listed(&missed))),
     };
     let more = match certified && !all.is_empty() {

@@ -8,7 +8,7 @@ use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, context, escape_formatter};
 use serde::{Deserialize, Serialize};
 
-use crate::chart::css;
+use crate::chart::{css, escape};
 use crate::error::{Error, Result};
 use crate::figures::Figure;
 use crate::glossary;
@@ -48,6 +48,7 @@ pub fn page(template: &str, content: Value) -> Result<String> {
     environment.add_function("term", |term: &str, shown: Option<&str>| {
         Value::from_safe_string(glossary::link(term, shown.unwrap_or(term)))
     });
+    environment.add_filter("code", |text: &str| Value::from_safe_string(code(text)));
     environment.add_template("base", include_str!("base.html"))?;
     environment.add_template("parts", PARTS)?;
     environment.add_template("cost", include_str!("cost.html"))?;
@@ -63,6 +64,21 @@ pub fn page(template: &str, content: Value) -> Result<String> {
     let html = html.replacen("<!--glossary-->", &glossary::section(&html), 1);
     let contents = contents(&html);
     Ok(html.replacen("<!--contents-->", &contents, 1))
+}
+
+/// Text, escaped, with what stands between backticks as code.
+fn code(text: &str) -> String {
+    let text = escape(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    // Without a second backtick the first one is only that.
+    if parts.len() % 2 == 0 {
+        return text;
+    }
+    let part = |(at, part): (usize, &&str)| match at % 2 {
+        0 => part.to_string(),
+        _ => format!("<code>{part}</code>"),
+    };
+    parts.iter().enumerate().map(part).collect()
 }
 
 /// Links to the sections of a page.
@@ -114,4 +130,15 @@ pub fn bounded(text: &str, most: usize) -> String {
         shown.push('…');
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_between_backticks_is_code_and_harmless() {
+        assert_eq!(code("try `a < b` now"), "try <code>a &lt; b</code> now");
+        assert_eq!(code("one ` only <b>"), "one ` only &lt;b&gt;");
+    }
 }

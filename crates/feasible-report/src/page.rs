@@ -137,7 +137,8 @@ pub(crate) fn render(
         kept => run.summary.kept_epoch,
         epochs => counted(run.summary.epochs as usize, "epoch"),
         problem => context! {
-            text => bounded(&run.problem, 60_000),
+            // Its lines stay lines; what else is hidden in it, the template writes out.
+            text => run.problem.chars().take(60_000).collect::<String>(),
             name => name(&run.summary.problem),
         },
         seed => run.summary.seed,

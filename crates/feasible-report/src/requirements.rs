@@ -81,18 +81,17 @@ pub(crate) fn ended(run: &Run) -> String {
     }
 }
 
+/// The names of requirements that are not met.
+fn missed(of: &[RequirementResult]) -> Vec<&str> {
+    of.iter().filter(|r| !r.met).map(|r| r.name.as_str()).collect()
+}
+
 /// What a page begins with: whether the requirements are met, and which are not.
 pub(crate) fn verdict(run: &Run) -> PageVerdict {
     let summary = &run.summary;
     let (part, judged) = summary.judged();
     let all = &judged.requirements;
-    let missed = |of: &'_ [RequirementResult]| -> Vec<String> {
-        of.iter().filter(|r| !r.met).map(|r| r.name.clone()).collect()
-    };
     let (here, there) = (missed(all), missed(&summary.train.requirements));
-    fn refs(names: &[String]) -> Vec<&str> {
-        names.iter().map(String::as_str).collect()
-    }
     let rows = if part == "train" { "training" } else { part };
     let mut more = Vec::new();
     let (state, sentence) = match (all.len(), summary.certify, summary.met()) {
@@ -106,28 +105,26 @@ pub(crate) fn verdict(run: &Run) -> PageVerdict {
                 .collect();
             more.push(match here.len() {
                 0 => format!("On the {rows} rows every requirement is met."),
-                _ => format!("On the {rows} rows, not met: {}.", listed(&refs(&here))),
+                _ => format!("On the {rows} rows, not met: {}.", listed(&here)),
             });
             match open.is_empty() {
                 true => ("missed", summary.verdict()),
                 false => ("missed", format!("Not certified: {}.", listed(&open))),
             }
         }
-        (1, false, true) => {
-            ("met", format!("{} is met on the {rows} rows.", listed(&[&all[0].name])))
-        }
-        (n, false, true) => ("met", format!("All {n} requirements are met on the {rows} rows.")),
+        (_, false, true) => ("met", format!("Every requirement is met on the {rows} rows.")),
         (n, false, false) => {
             if n > 1 && here.len() < n {
-                more.push(format!("{} of {n} requirements are met.", n - here.len()));
+                let are = if n - here.len() == 1 { "is" } else { "are" };
+                more.push(format!("{} of {n} requirements {are} met.", n - here.len()));
             }
-            ("missed", format!("Not met on the {rows} rows: {}.", listed(&refs(&here))))
+            ("missed", format!("Not met on the {rows} rows: {}.", listed(&here)))
         }
     };
     if part != "train" && !all.is_empty() && here.is_empty() != there.is_empty() {
         more.push(match there.is_empty() {
             true => "On the training rows every requirement is met.".into(),
-            false => format!("On the training rows, not met: {}.", listed(&refs(&there))),
+            false => format!("On the training rows, not met: {}.", listed(&there)),
         });
     }
     more.push(format!(

@@ -58,6 +58,8 @@ fn average_requirements_are_ranked_and_priced() {
     );
     assert!(html.contains("Multipliers of the average requirements"));
     assert!(html.contains("Adam moved them"));
+    // The problem file has lines.
+    assert!(html.contains("\n[data]\nsource = &quot;compas&quot;\n"), "{html}");
     for table in Run::open(run.path()).unwrap().info.tables {
         assert!(html.contains(&table.sha256));
     }
@@ -278,7 +280,7 @@ fn nobody_is_called_hard_before_the_multipliers_have_moved_apart() {
     let report = Report::of(run.path()).unwrap();
     let html = report.html();
     assert!(html.contains("Nobody stands out: all multipliers lie between 28."), "{html}");
-    assert!(html.contains("of 2, from which the model is."));
+    assert!(html.contains("of 2, the one this model is from."));
     for hidden in
         ["differ beyond chance", "The rows with the largest λ", "The price of each requirement"]
     {

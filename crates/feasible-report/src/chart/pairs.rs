@@ -125,7 +125,7 @@ impl Pairs {
         let (ticks, _) = Scale::Linear.ticks((0.0, 100.0 * most), 4);
         for tick in &ticks {
             let at = plot.at(tick.position / 100.0);
-            svg.line(if tick.position == 0.0 { "zero" } else { "grid" }, (at, top), (at, end));
+            svg.line("grid", (at, top), (at, end));
             svg.text("s m", at, end + 16.0, &format!("{} %", tick.label));
         }
         for (at, pair) in self.pairs.iter().enumerate() {

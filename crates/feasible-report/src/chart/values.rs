@@ -12,7 +12,7 @@ use super::xy::Chart;
 /// Rows of a table at most; a chart with more points gives every second, third, … of them, and the last.
 const ROWS: usize = 24;
 /// Series that have a column.
-const COLUMNS: usize = 14;
+const COLUMNS: usize = 8;
 
 /// The numbers of a chart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -27,7 +27,8 @@ pub struct Values {
 
 impl Values {
     pub(crate) fn of_chart(chart: &Chart) -> Self {
-        let series = || chart.series.iter().take(COLUMNS);
+        // Those that are grey are drawn as a crowd, and left out as one.
+        let series = || chart.series.iter().filter(|s| !s.muted).take(COLUMNS);
         let mut xs: Vec<f64> = series().flat_map(|s| s.points.iter().map(|p| p.0)).collect();
         xs.retain(|x| chart.x.scale.position(*x).is_some());
         xs.sort_unstable_by(f64::total_cmp);
