@@ -19,7 +19,7 @@ const SHARED: [(&str, &[&str]); 4] = [
     ("An evaluation", &["train", "validation", "test", "evaluation", "reserve"]),
     ("A certificate", &["certificate"]),
     ("A summary", &["summary"]),
-    ("A problem", &["resolved", "problem_file"]),
+    ("A problem", &["resolved", "space", "settings"]),
 ];
 
 type Fields = BTreeMap<String, BTreeSet<&'static str>>;
@@ -33,7 +33,7 @@ pub fn json_page(old: &str) -> String {
         }
     };
     let scratch = Scratch::new();
-    scratch.write("certified.toml", &format!("certify = 0.9\n{PROBLEM}"));
+    scratch.write("certified.toml", &format!("certify = {{ confidence = 0.9, all_but = 0.1 }}\n{PROBLEM}"));
     scratch.write("impossible.toml", &format!("{PROBLEM}{IMPOSSIBLE}"));
     scratch.write("more.csv", &numbered(300, 5000));
     let regression = PROBLEM.split("[[requirement]]").next().unwrap();
@@ -111,8 +111,8 @@ fn walk(sections: &mut Vec<(String, Fields)>, title: &str, path: &str, value: &V
         }
         Value::Object(fields) => {
             let last = path.rsplit('.').next().unwrap_or_default();
-            // What `certify` prints is itself a certificate.
-            let inside = |name: &str| name == title || (name == "A certificate" && title == "`certify`");
+            // What `certify` prints is itself a certificate, and a sweep keeps less than evaluations.
+            let inside = |name: &str| name == title || matches!(title, "`certify`" | "`sweep`");
             let shared = SHARED.iter().find(|(name, names)| names.contains(&last) && !inside(name));
             if let Some((name, _)) = shared {
                 note(name);
@@ -171,7 +171,7 @@ fn write(sections: &[(String, Fields)], meanings: &BTreeMap<(String, String), St
 /// The kind of a value, with a link to its section.
 fn linked(kind: &str) -> String {
     match kind {
-        "A problem" => "[a problem file](problem-file.md)".to_string(),
+        "A problem" => "[keys of a problem file](problem-file.md)".to_string(),
         kind if kind.starts_with("A") => {
             let anchor = kind.to_lowercase().replace(' ', "-");
             format!("[{}](#{anchor})", kind.to_lowercase())
