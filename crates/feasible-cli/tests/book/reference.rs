@@ -1,7 +1,7 @@
-//! The reference pages are written from the program: its help texts, its schema, its JSON.
+//! The reference pages are written from the program: its help texts, its schema, its files.
 
-use super::json_fields::json_page;
 use super::problem_keys::problem_page;
+use super::run_files::run_files_page;
 use super::support::Scratch;
 use super::{read, repository, updating};
 
@@ -60,10 +60,10 @@ fn the_page_on_problem_files_is_the_schema() {
 }
 
 #[test]
-fn the_page_on_json_lists_every_field_with_its_meaning() {
-    let old = read("docs/reference/json.md");
-    let new = json_page(&old);
-    same("docs/reference/json.md", &new);
+fn the_page_on_the_files_of_a_run_lists_every_field_with_its_meaning() {
+    let page = "docs/reference/run-files.md";
+    let new = run_files_page(&read(page));
+    same(page, &new);
     let unknown: Vec<&str> = new.lines().filter(|line| line.ends_with("| ? |")).collect();
-    assert!(unknown.is_empty(), "write what these mean in docs/reference/json.md:\n{}", unknown.join("\n"));
+    assert!(unknown.is_empty(), "write what these mean in {page}:\n{}", unknown.join("\n"));
 }
