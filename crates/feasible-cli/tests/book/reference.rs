@@ -10,11 +10,16 @@ fn same(page: &str, expected: &str) {
     if updating() {
         std::fs::write(repository(page), expected).unwrap();
     }
-    let advice = "run `UPDATE_BOOK=1 cargo test -p feasible-cli --test book reference` and commit it";
+    let advice =
+        "run `UPDATE_BOOK=1 cargo test -p feasible-cli --test book reference` and commit it";
     let differing = || {
         let text = read(page);
         let pairs = text.lines().zip(expected.lines());
-        pairs.filter(|(old, new)| old != new).take(5).map(|(o, n)| format!("- {o}\n+ {n}\n")).collect::<String>()
+        pairs
+            .filter(|(old, new)| old != new)
+            .take(5)
+            .map(|(o, n)| format!("- {o}\n+ {n}\n"))
+            .collect::<String>()
     };
     assert!(read(page) == expected, "{page} is stale: {advice}\n{}", differing());
 }
@@ -36,7 +41,8 @@ fn sections(scratch: &Scratch, path: &[String], page: &mut String) {
     let name = [&["feasible".to_string()], path].concat().join(" ");
     let (about, usage) = help.split_once("\nUsage:").unwrap_or_else(|| panic!("{help}"));
     let about = about.replace('<', "&lt;");
-    *page += &format!("\n## {name}\n\n{}\n\n```text\nUsage:{}\n```\n", about.trim(), usage.trim_end());
+    *page +=
+        &format!("\n## {name}\n\n{}\n\n```text\nUsage:{}\n```\n", about.trim(), usage.trim_end());
     for command in commands_of(&help) {
         sections(scratch, &[path, &[command]].concat(), page);
     }
