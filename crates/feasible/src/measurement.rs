@@ -156,7 +156,7 @@ impl Measurement {
         self.violations.iter().map(Violations::worst).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// Whether every requirement is met within `tolerance` (but for the share of points that a
+    /// Whether every requirement is met within `tolerance` (except for the share of points that a
     /// pointwise one allows).
     pub fn is_feasible(&self, problem: &Problem, tolerance: f64) -> bool {
         problem.requirements().iter().zip(&self.violations).all(|(r, s)| is_met(r, s, tolerance))

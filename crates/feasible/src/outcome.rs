@@ -28,18 +28,18 @@ use serde::{Deserialize, Serialize};
 pub enum Outcome {
     /// An optimality criterion (duality gap, KKT residual) was reached.
     Converged,
-    /// The training ended with every requirement met, by feasibility, patience or epochs.
+    /// Training ended, by feasibility, patience or epochs, with every requirement met.
     Feasible,
-    /// The epochs are over and a requirement is not met.
+    /// Training stopped after its last epoch, with a requirement not met.
     MaxEpochs,
     /// Nothing improved for as long as the user's patience, and a requirement is not met.
     Stalled,
-    /// No parameters near meet the requirements together: their total violation is at a
+    /// No nearby parameters meet the requirements together: their total violation is at a
     /// minimum that is not zero.
     Infeasible {
         /// The requirement with the largest remaining violation.
         requirement: String,
-        /// Its violation where the total violation is least.
+        /// Its violation where the total violation is smallest.
         violation: f64,
         /// Whether that is a proof that no parameters at all meet them, as it is for convex problems;
         /// otherwise none were found.

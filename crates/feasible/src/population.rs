@@ -101,7 +101,7 @@ impl Population {
     /// Those members for which `mask` is true.
     ///
     /// # Errors
-    /// A mask that has not one entry per member.
+    /// A mask without exactly one entry per member.
     pub fn subset(&self, mask: &[bool]) -> Result<Self> {
         if mask.len() != self.len() {
             return Err(Error::Shape {

@@ -1,6 +1,6 @@
 //! What a requirement costs: the price its multiplier predicts, and the one that solving again shows.
 //!
-//! Let P(c) be the least objective under a requirement ℓ ≤ c. Where a multiplier μ belongs to a
+//! Let P(c) be the lowest objective under a requirement ℓ ≤ c. Where a multiplier μ belongs to a
 //! minimum, relaxing the limit by a little lowers the objective at the rate μ,
 //!
 //! $$ \frac{dP}{dc} = -\mu, \qquad P(c \pm \delta) = P(c) \mp \mu \delta + O(\delta^2) , $$

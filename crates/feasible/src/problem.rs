@@ -49,7 +49,7 @@ impl ProblemDraft {
     }
 
     /// Judges the objective by another loss than the one that is minimised, for instance by the error rate,
-    /// where the best iterate is looked for.
+    /// when the best iterate is chosen.
     pub fn measured_by(mut self, loss: Loss) -> Self {
         self.objective.measure = Some(loss);
         self

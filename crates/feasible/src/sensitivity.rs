@@ -55,7 +55,7 @@ pub struct Hardest {
     pub members: Vec<u32>,
     /// Of how many they are the top share.
     pub of: usize,
-    /// The least of their multipliers.
+    /// The smallest of their multipliers.
     pub least: f64,
     /// Individuals with that same multiplier who did not get in: where there are any, the order
     /// of the rows decided.

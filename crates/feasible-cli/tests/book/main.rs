@@ -5,12 +5,12 @@
 //! `cargo test -p feasible-cli --test book -- --ignored`.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod json_fields;
 mod links;
 mod markdown;
 mod pages;
 mod problem_keys;
 mod reference;
+mod run_files;
 #[path = "../support/mod.rs"]
 mod support;
 

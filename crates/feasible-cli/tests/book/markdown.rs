@@ -22,7 +22,8 @@ pub fn blocks(text: &str) -> Vec<Block> {
         let trimmed = line.trim_end();
         if let Some((language, begin)) = &open {
             if trimmed == "```" {
-                let block = Block { language: language.clone(), mark: mark.take(), range: *begin..at };
+                let block =
+                    Block { language: language.clone(), mark: mark.take(), range: *begin..at };
                 blocks.push(block);
                 open = None;
             }

@@ -11,7 +11,8 @@ and marks mistakes as you type. [The program](../program.md#the-problem-file) ha
 
 /// The whole page.
 pub fn problem_page(schema: &Value) -> String {
-    let mut writer = Writer { schema, page: HEAD.to_string(), queue: Vec::new(), seen: BTreeSet::new() };
+    let mut writer =
+        Writer { schema, page: HEAD.to_string(), queue: Vec::new(), seen: BTreeSet::new() };
     writer.section("The file", schema);
     while !writer.queue.is_empty() {
         let (path, definition) = writer.queue.remove(0);
@@ -56,9 +57,11 @@ impl<'a> Writer<'a> {
     fn alternatives(&self, value: &'a Value) -> Vec<&'a Value> {
         let value = self.resolve(value);
         match value["anyOf"].as_array().or(value["oneOf"].as_array()) {
-            Some(all) => {
-                all.iter().filter(|one| !is_null(one)).flat_map(|one| self.alternatives(one)).collect()
-            }
+            Some(all) => all
+                .iter()
+                .filter(|one| !is_null(one))
+                .flat_map(|one| self.alternatives(one))
+                .collect(),
             None => vec![value],
         }
     }
@@ -86,10 +89,13 @@ impl<'a> Writer<'a> {
         }
         let types: Vec<&str> = match &value["type"] {
             Value::String(one) => vec![one],
-            Value::Array(all) => all.iter().filter_map(Value::as_str).filter(|t| *t != "null").collect(),
+            Value::Array(all) => {
+                all.iter().filter_map(Value::as_str).filter(|t| *t != "null").collect()
+            }
             _ => vec!["any"],
         };
-        let named: Vec<String> = types.into_iter().map(|name| self.named_kind(name, path, value)).collect();
+        let named: Vec<String> =
+            types.into_iter().map(|name| self.named_kind(name, path, value)).collect();
         named.join(", ")
     }
 
@@ -139,7 +145,12 @@ impl<'a> Writer<'a> {
             let bold = if required.contains(&key.as_str()) { "**" } else { "" };
             self.page += &format!("| {bold}`{key}`{bold} | {kind} | {meaning} |\n");
             let values = self.alternatives(property);
-            if values.iter().filter(|value| value["const"].is_string() && value["description"].is_string()).count() > 1 {
+            if values
+                .iter()
+                .filter(|value| value["const"].is_string() && value["description"].is_string())
+                .count()
+                > 1
+            {
                 named.push((below, values));
             }
         }

@@ -1,7 +1,7 @@
-//! The reference pages are written from the program: its help texts, its schema, its JSON.
+//! The reference pages are written from the program: its help texts, its schema, its files.
 
-use super::json_fields::json_page;
 use super::problem_keys::problem_page;
+use super::run_files::run_files_page;
 use super::support::Scratch;
 use super::{read, repository, updating};
 
@@ -10,11 +10,16 @@ fn same(page: &str, expected: &str) {
     if updating() {
         std::fs::write(repository(page), expected).unwrap();
     }
-    let advice = "run `UPDATE_BOOK=1 cargo test -p feasible-cli --test book reference` and commit it";
+    let advice =
+        "run `UPDATE_BOOK=1 cargo test -p feasible-cli --test book reference` and commit it";
     let differing = || {
         let text = read(page);
         let pairs = text.lines().zip(expected.lines());
-        pairs.filter(|(old, new)| old != new).take(5).map(|(o, n)| format!("- {o}\n+ {n}\n")).collect::<String>()
+        pairs
+            .filter(|(old, new)| old != new)
+            .take(5)
+            .map(|(o, n)| format!("- {o}\n+ {n}\n"))
+            .collect::<String>()
     };
     assert!(read(page) == expected, "{page} is stale: {advice}\n{}", differing());
 }
@@ -36,7 +41,8 @@ fn sections(scratch: &Scratch, path: &[String], page: &mut String) {
     let name = [&["feasible".to_string()], path].concat().join(" ");
     let (about, usage) = help.split_once("\nUsage:").unwrap_or_else(|| panic!("{help}"));
     let about = about.replace('<', "&lt;");
-    *page += &format!("\n## {name}\n\n{}\n\n```text\nUsage:{}\n```\n", about.trim(), usage.trim_end());
+    *page +=
+        &format!("\n## {name}\n\n{}\n\n```text\nUsage:{}\n```\n", about.trim(), usage.trim_end());
     for command in commands_of(&help) {
         sections(scratch, &[path, &[command]].concat(), page);
     }
@@ -60,10 +66,10 @@ fn the_page_on_problem_files_is_the_schema() {
 }
 
 #[test]
-fn the_page_on_json_lists_every_field_with_its_meaning() {
-    let old = read("docs/reference/json.md");
-    let new = json_page(&old);
-    same("docs/reference/json.md", &new);
+fn the_page_on_the_files_of_a_run_lists_every_field_with_its_meaning() {
+    let page = "docs/reference/run-files.md";
+    let new = run_files_page(&read(page));
+    same(page, &new);
     let unknown: Vec<&str> = new.lines().filter(|line| line.ends_with("| ? |")).collect();
-    assert!(unknown.is_empty(), "write what these mean in docs/reference/json.md:\n{}", unknown.join("\n"));
+    assert!(unknown.is_empty(), "write what these mean in {page}:\n{}", unknown.join("\n"));
 }

@@ -8,7 +8,7 @@ use crate::adversary::goal::{Aim, AttackLoss};
 use crate::adversary::judge::Judge;
 use crate::error::{Error, Result};
 
-/// The most steps of a run, and the most runs: an attack comes to an end.
+/// The most steps of a run, and the most runs: an attack always ends.
 const MOST_STEPS: u32 = 10_000;
 const MOST_RESTARTS: u32 = 1_000;
 

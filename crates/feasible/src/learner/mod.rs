@@ -29,7 +29,7 @@
 //! | `stop_at_gap` | off | end at a relative duality gap, if feasible |
 //! | `stop_at_kkt` | off (`exact`: 1e-8) | end at a KKT residual (at least 64 ε of the model's scalar); `exact`: relative to the scale of the problem |
 //! | `patience` | off | epochs without a better iterate after which training ends |
-//! | `keep_last`, `keep_best`, `keep_best_on` | last (`exact`: least KKT residual) | which iterate is returned |
+//! | `keep_last`, `keep_best`, `keep_best_on` | last (`exact`: smallest KKT residual) | which iterate is returned |
 //! | `learn_margins` | off | stricter limits in training where validation rows show that a requirement generalises badly |
 //! | `look_for_infeasibility` | on | name a problem that cannot be solved |
 
@@ -172,7 +172,7 @@ impl<R: Real> Learner<R> {
 
     /// Ends when the KKT residual is at most this, or at most 64 ε of the model's scalar, below
     /// which it is rounding. Costs a full gradient per epoch. The exact learner measures it relative to the scale of
-    /// objective and limits too, and stops by that where plain numbers do not get so far.
+    /// objective and limits as well, and stops by that where the absolute residual cannot get as low.
     pub fn stop_at_kkt(mut self, residual: f64) -> Self {
         self.stop.kkt = Some(residual);
         self
@@ -211,7 +211,7 @@ impl<R: Real> Learner<R> {
 
     /// Trains average requirements against limits that are stricter by as much as the validation rows of
     /// [`keep_best_on`](Learner::keep_best_on) exceed the training rows, but by at most `most`, one number for each
-    /// requirement; see [`margin`]. Of no effect without validation rows, and for the exact learner. The best
+    /// requirement; see [`margin`]. Has no effect without validation rows, or for the exact learner. The best
     /// iterate is then one that is feasible on both.
     ///
     /// ```
@@ -293,8 +293,8 @@ impl<R: Real> Learner<R> {
         Ok(training.finish())
     }
 
-    /// Starts a training that the caller advances. It owns what it needs: given a model by value it can be kept
-    /// and sent to another thread; given a reference, as long as that lives.
+    /// Starts a training that the caller advances. It owns what it needs: with a model passed by value it can be kept
+    /// and sent to another thread; with a reference, for as long as that lives.
     ///
     /// # Errors
     /// As [`Learner::solve`].

@@ -36,7 +36,7 @@
 //! | [DRIFTED](MonitorVerdict::Drifted) | the average over the tables s, …, t violates it: capital from s to t ≥ 1/(α wₛ), for some s ≤ t so far |
 //! | [OPEN](MonitorVerdict::Open) | neither; or CERTIFIED is suspended |
 //!
-//! In a population that does not change the average is the number itself. Starting the bets anew at every table,
+//! In a population that does not change the average is the number itself. Starting the bets again at every table,
 //! with weights wₛ = 1/(s(s + 1)) that sum to 1, finds a late drift soon although the tables before it were good;
 //! DRIFTED is permanent, because it remains true of those tables. CERTIFIED says nothing about the last table alone, so it is
 //! *suspended* as soon as the capital over the tables s, …, t, the latest, reaches 1/δ for some s: a test of these
