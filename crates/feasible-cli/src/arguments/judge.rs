@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use feasible_data::Limits;
 
-use super::Overrides;
+use super::{Overrides, number};
 
 /// What to do with categories that the training rows did not have.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -144,16 +144,16 @@ pub struct AttackArguments {
     #[arg(value_name = "DATA")]
     pub data: Option<String>,
     /// The grid of ε [default: 0 to 0.2 in 11 steps]
-    #[arg(long, value_name = "E,E,…", value_delimiter = ',')]
+    #[arg(long, value_name = "E,E,…", value_delimiter = ',', value_parser = number::number)]
     pub epsilons: Option<Vec<f64>>,
     /// Steps of a run
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = number::count)]
     pub steps: u32,
-    /// The length of a step as a share of ε [default: 1/30]
+    /// The length of a step as a share of ε [default: 1/30, but at least 5/3 of ε over all steps]
     #[arg(long, value_name = "SHARE", value_parser = share_of_epsilon)]
     pub step: Option<f64>,
     /// Runs for each sample, of which the worst counts
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::count)]
     pub restarts: u32,
     /// The norm of the ball
     #[arg(long, default_value = "linf")]
@@ -162,17 +162,18 @@ pub struct AttackArguments {
     #[arg(long, default_value = "cross-entropy")]
     pub loss: AttackLoss,
     /// Attack only about N images, equally many of each class
-    #[arg(long, value_name = "N")]
-    pub images: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = number::whole(1, u64::MAX))]
+    pub images: Option<u64>,
     /// The confidence of each interval
-    #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = number::share)]
     pub confidence: f64,
     /// The seed of the random starts
-    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
+    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true,
+          value_parser = number::seed)]
     pub seed: Option<u64>,
     /// Threads, by default as many as there are cores; results do not depend on it
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
-          value_parser = clap::value_parser!(u64).range(1..=1024))]
+          value_parser = number::threads)]
     pub threads: Option<u64>,
     /// Read an image set's files from this directory [env: FEASIBLE_DATA]
     #[arg(long, value_name = "DIR")]
@@ -180,6 +181,9 @@ pub struct AttackArguments {
     /// Where attack.json, attack.csv and attack.svg go; by default the run directory
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Replace an earlier attack of more samples
+    #[arg(long)]
+    pub force: bool,
     /// Limits.
     #[command(flatten)]
     pub limits: LimitArguments,
@@ -192,7 +196,7 @@ fn share_of_epsilon(text: &str) -> Result<f64, String> {
         Some((over, under)) => number(over).zip(number(under)).map(|(over, under)| over / under),
         None => number(text),
     };
-    share.ok_or("a number, or a fraction such as 1/30".into())
+    share.ok_or("give a number, or a fraction such as 1/30".into())
 }
 
 /// What must hold to exit with status 0.
@@ -256,11 +260,11 @@ pub struct CertifyArguments {
     #[arg(value_name = "TABLE")]
     pub table: Option<PathBuf>,
     /// The confidence, of all requirements together [default: as the problem file says, or 0.95]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = number::number)]
     pub confidence: Option<f64>,
     /// The share of the population that may violate a requirement on every single sample, where it allows
     /// none [default: as the problem file says, or 0.01]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = number::number)]
     pub all_but: Option<f64>,
     /// How requirements share the risk of being wrong [default: as the problem file says, or holm]
     #[arg(long)]
@@ -307,11 +311,11 @@ pub struct MonitorArguments {
     pub at: Vec<String>,
     /// The confidence of all verdicts of the model's life together; fixed by the first table [default: as the
     /// problem file says, or 0.95]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = number::number)]
     pub confidence: Option<f64>,
     /// The share of the population that may violate a requirement on every single sample, where it allows
     /// none; fixed by the first table [default: as the problem file says, or 0.01]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = number::number)]
     pub all_but: Option<f64>,
     /// What must hold for exit status 0
     #[arg(long, default_value = "not-drifted")]
@@ -331,22 +335,22 @@ pub struct BoundArguments {
     #[arg(value_name = "FILE|adult|compas")]
     pub problem: Option<String>,
     /// Held-out rows: what do they buy?
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::whole(1, u64::MAX))]
     pub rows: Option<u64>,
     /// The share, or the mean divided by its bound, to be certified: how many rows does it take?
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = number::number)]
     pub limit: Option<f64>,
     /// The share that a sample is expected to show; several by default
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = number::number)]
     pub rate: Option<f64>,
     /// The confidence, of all requirements together
-    #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = number::share)]
     pub confidence: f64,
     /// Requirements that share it [default: those of the problem file, or 1]
-    #[arg(long, value_name = "M")]
-    pub requirements: Option<usize>,
+    #[arg(long, value_name = "M", value_parser = number::whole(1, 1_000_000))]
+    pub requirements: Option<u64>,
     /// The VC dimension of the sets {f > 0}, for the paper's bounds [default: of the problem file's]
-    #[arg(long, value_name = "D")]
+    #[arg(long, value_name = "D", value_parser = number::number)]
     pub dimension: Option<f64>,
     /// Settings.
     #[command(flatten)]

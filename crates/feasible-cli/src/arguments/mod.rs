@@ -4,12 +4,13 @@
 mod data;
 mod export;
 mod judge;
+mod number;
 mod problem;
 mod report;
 mod shell;
 mod train;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use data::{DataArguments, DataCommand};
 pub use export::{ExportArguments, ExportFormat};
@@ -67,9 +68,36 @@ pub struct TerminalArguments {
     /// Suppress progress: print only results and errors
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Output")]
     pub quiet: bool,
-    /// Print more: every epoch, every checkpoint, times
+    /// Print more: every epoch, every checkpoint, every requirement
     #[arg(short, long, global = true, help_heading = "Output")]
     pub verbose: bool,
+    /// Colour verdicts and errors; auto does on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto",
+          help_heading = "Output")]
+    pub color: Color,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless the environment says otherwise.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    /// From now on.
+    pub fn apply(self) {
+        match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
 }
 
 /// What to do.

@@ -6,6 +6,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use feasible_problem::memory;
 
+use super::number;
+
 /// What is put on top of a problem file.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Overrides {
@@ -54,14 +56,15 @@ pub struct FitArguments {
     #[arg(long)]
     pub force: bool,
     /// The seed of the start and of the shuffles
-    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
+    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true,
+          value_parser = number::seed)]
     pub seed: Option<u64>,
     /// Train N seeds, starting at --seed, and report mean ± sd; every run is kept
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = number::whole(1, 10_000))]
     pub seeds: Option<u64>,
     /// Threads: of one training, or seeds trained at once; results do not depend on it
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
-          value_parser = clap::value_parser!(u64).range(1..=1024))]
+          value_parser = number::threads)]
     pub threads: Option<u64>,
     /// Write no page about the run
     #[arg(long)]
@@ -102,21 +105,22 @@ pub struct SweepArguments {
     pub limits: String,
     /// Limits of a range, both ends included
     #[arg(long, value_name = "N", default_value_t = 7,
-          value_parser = clap::value_parser!(u64).range(2..=1000))]
+          value_parser = number::whole(2, 1000))]
     pub points: u64,
     /// Seeds for each limit, from --seed on
     #[arg(long, value_name = "N", default_value_t = 3,
-          value_parser = clap::value_parser!(u64).range(1..=10_000))]
+          value_parser = number::whole(1, 10_000))]
     pub seeds: u64,
     /// The first seed
-    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
+    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true,
+          value_parser = number::seed)]
     pub seed: Option<u64>,
     /// Epochs for each limit
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::whole(1, u64::MAX))]
     pub epochs: Option<u64>,
     /// Cores to use, by default all; results do not depend on it
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
-          value_parser = clap::value_parser!(u64).range(1..=1024))]
+          value_parser = number::threads)]
     pub threads: Option<u64>,
     /// Start from another limit's solution: the default for the exact learner, each from the next looser
     /// limit's; for other learners all from the loosest limit's, so that all have had the same training
@@ -149,14 +153,15 @@ pub struct TuneArguments {
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Trials, the first of which has the settings of the file [default: as the file says, or 27]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = number::whole(1, 1000))]
     pub trials: Option<u64>,
     /// The seed of the search, and of the start and the shuffles of every trial
-    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
+    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true,
+          value_parser = number::seed)]
     pub seed: Option<u64>,
     /// Cores to use, by default all; results do not depend on it
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
-          value_parser = clap::value_parser!(u64).range(1..=1024))]
+          value_parser = number::threads)]
     pub threads: Option<u64>,
     /// Replace the search or run that is in the directory
     #[arg(long)]
@@ -185,7 +190,7 @@ pub struct ReproduceArguments {
     #[arg(value_parser = PossibleValuesParser::new(["adult", "compas", "fashion-mnist", "cifar-10"]))]
     pub experiment: String,
     /// adult, compas: seeds 1 to N [default: 5]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = number::whole(1, 10_000))]
     pub seeds: Option<u64>,
     /// fashion-mnist, cifar-10: small is minutes on a part of the images, paper is days on all of them
     /// [default: small]
@@ -193,7 +198,7 @@ pub struct ReproduceArguments {
     pub budget: Option<Budget>,
     /// Trainings at once, or threads of each for images; by default as many as there are cores
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
-          value_parser = clap::value_parser!(u64).range(1..=1024))]
+          value_parser = number::threads)]
     pub threads: Option<u64>,
     /// Where runs, page and figures go; by default runs/reproduce-EXPERIMENT, or …-2 if it exists; for
     /// images runs/EXPERIMENT-BUDGET, where an interrupted one continues

@@ -19,7 +19,7 @@ struct CertifyReport<'a> {
     certification: &'a Certification,
 }
 
-/// Says what is certified about a model.
+/// Certifies the requirements of a model.
 pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit> {
     has_model(&arguments.model)?;
     let record = RunRecord::open(&arguments.model)?;
@@ -33,7 +33,7 @@ pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit
         None => record.certify_own(&settings)?,
         Some(_) if record.model().manifest().image.is_some() => {
             return Err(Failure::input(
-                "of images, only those that the run itself held out are certified: leave out the table",
+                "only images that the run itself held out are certified: leave out the table",
             ));
         }
         Some(path) => {
@@ -50,7 +50,7 @@ pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit
     };
     let (certified, met) = (certification.all_certified(), certification.all_met());
     let report = CertifyReport { certified, met, certification: &certification };
-    terminal.result(&report, || certification.to_text())?;
+    terminal.result(&report, |page| certification.text_on(page))?;
     Ok(Exit::met(match arguments.require {
         Require::Certified => certified,
         Require::Met => met,

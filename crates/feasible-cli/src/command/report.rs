@@ -69,15 +69,15 @@ pub fn report(arguments: &ReportArguments, terminal: &Terminal) -> Result<Exit> 
         None => Vec::new(),
     };
     let written = Written { page, card, figures, met: report.met(), sensitivity };
-    let lines = |written: &Written| {
+    let lines = |written: &Written, page: &Page| {
         let files = std::iter::once(&written.page).chain(&written.card).chain(&written.figures);
         let files = files.map(|file| format!("{}\n", file.display())).collect::<String>();
         match &written.sensitivity {
-            Some(prices) => format!("{}\n{files}", prices.to_text()),
+            Some(prices) => format!("{}\n{files}", prices.text_on(page)),
             None => files,
         }
     };
-    terminal.result(&written, || lines(&written))?;
+    terminal.result(&written, |page| lines(&written, page))?;
     Ok(Exit::Met)
 }
 

@@ -42,7 +42,7 @@ pub fn man(arguments: &ManArguments, terminal: &Terminal) -> Result<Exit> {
     }
     files.sort_unstable();
     let written = Written { files };
-    terminal.result(&written, || {
+    terminal.result(&written, |_| {
         written.files.iter().map(|file| format!("{}\n", file.display())).collect()
     })?;
     Ok(Exit::Met)

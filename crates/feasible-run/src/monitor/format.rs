@@ -3,20 +3,25 @@
 use feasible::monitor::MonitorVerdict;
 use feasible::requirement::Sense;
 use feasible_problem::text::precise_percent as percent;
-use feasible_problem::text::{Align, Grid, grouped, short};
+use feasible_problem::text::{Align, Grid, Page, grouped, short};
 
 use super::report::{MonitorReport, WatchedRequirement};
 
 impl MonitorReport {
     /// As a table and sentences for people.
     pub fn to_text(&self) -> String {
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
         let mut text = format!(
             "{}: {} monitored, {} rows\n\n",
             self.problem,
             counted(self.tables.iter().filter(|table| table.labels_of.is_none()).count()),
             grouped(self.rows())
         );
-        let mut grid = Grid::new();
+        let mut grid = Grid::new().ranked(&[0, 0, 3, 2, 1, 0, 0]);
         let head = ["requirement", "limit", "rows", "last table", "average", "bound", ""];
         grid.row(head.map(String::from));
         for one in &self.requirements {
@@ -34,7 +39,7 @@ impl MonitorReport {
             ]);
         }
         let right = Align::Right;
-        text += &grid.to_text(&[Align::Left, right, right, right, right, right, Align::Left]);
+        text += &grid.on(page, &[Align::Left, right, right, right, right, right, Align::Left]);
         text += "\n";
         for one in &self.requirements {
             text += &format!("{}: {}\n", one.name, one.sentence());
