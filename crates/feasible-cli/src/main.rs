@@ -58,7 +58,7 @@ fn main() -> ExitCode {
         Command::Reproduce(arguments) => command::reproduce::reproduce(arguments, &terminal),
         Command::Completions(arguments) => command::shell::completions(arguments, &terminal),
         Command::Man(arguments) => command::shell::man(arguments, &terminal),
-        Command::Schema => command::shell::schema(&terminal),
+        Command::Schema(arguments) => command::shell::schema(arguments, &terminal),
     };
     match ended {
         Ok(exit) => exit.into(),

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anstream::{AutoStream, ColorChoice};
 use feasible_data::{is_hidden, visible_lines};
 use feasible_problem::text::{BAD, GOOD, PLAIN, Page, UNDECIDED, wrapped};
-use feasible_run::FORMAT;
+use feasible_run::JSON_FORMAT;
 use serde::Serialize;
 
 use crate::arguments::{Color, TerminalArguments};
@@ -56,7 +56,7 @@ pub struct Versioned<'a, T> {
 impl<'a, T> Versioned<'a, T> {
     /// Of a result, which has fields.
     pub fn new(result: &'a T) -> Self {
-        Self { format: FORMAT, result }
+        Self { format: JSON_FORMAT, result }
     }
 }
 
@@ -259,7 +259,7 @@ fn cleaned(text: &str, colored: bool) -> String {
 pub fn error(message: &str, exit: Exit) {
     if is_json() {
         let error = ErrorShown { kind: exit.kind(), exit: exit as u8, message };
-        let document = JsonError { format: FORMAT, error };
+        let document = JsonError { format: JSON_FORMAT, error };
         let text = serde_json::to_string_pretty(&document).unwrap_or_default();
         let mut out = io::stdout().lock();
         if writeln!(out, "{}", escaped(&text)).and_then(|()| out.flush()).is_ok() {

@@ -38,7 +38,7 @@ fn fit_without_requirements_ends_with_0() {
     let (data, _) = PROBLEM.split_once("[[requirement]]").unwrap();
     scratch.write("plain.toml", data);
     let ran = scratch.expect(0, &["fit", "plain.toml", "--set", "training.epochs=2"]);
-    assert!(ran.out.contains("There are no requirements."), "{}", ran.out);
+    assert!(ran.out.contains("No requirements were stated."), "{}", ran.out);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn export_writes_an_onnx_file_beside_the_model_or_where_it_is_told() {
     let scratch = Scratch::new();
     scratch.expect(0, &["fit", "problem.toml", "-o", "run", "-q"]);
     let said = scratch.expect(0, &["export", "run"]).out;
-    let head = "bytes, operators of set 19\n\ninput          type    shape\nage            double  N × 1\n";
+    let head = ", ONNX operator set 19\n\ninput   type    shape\nage     double  N × 1\n";
     assert!(said.starts_with("run/model.onnx: ") && said.contains(head), "{said}");
     let tail = "label          string  N\nprobabilities  float   N × 2\n";
     assert!(said.ends_with(tail), "{said}");

@@ -81,7 +81,7 @@ impl Plan {
             writeln!(out, "{lead:<18}{}", visible(&sentence(clause)))?;
             writeln!(out, "{:<18}  '{}', {points} points", "", clause.name)?;
             if clause.by_threshold.is_some() {
-                let note = "met by the threshold of the decisions; training ignores it";
+                let note = "left to the decision threshold; not part of training";
                 writeln!(out, "{:<18}  {note}", "")?;
             } else if requirement.is_always_met(self.model().output_width()) {
                 writeln!(out, "{:<18}  note: every model meets it, whatever the data", "")?;

@@ -63,7 +63,7 @@ fn page_verdict(judged: &Judgement) -> PageVerdict {
     let certified = judged.certificate.as_ref().is_some_and(|c| c.all_certified());
     let (state, sentence) = match (judged.evaluation.requirements.is_empty(), judged.evaluation.met)
     {
-        (true, _) => ("none", "There are no requirements.".to_string()),
+        (true, _) => ("none", "No requirements were stated.".to_string()),
         (_, true) => ("met", format!("Every requirement is met on the {rows} rows.")),
         (_, false) => ("missed", format!("Not every requirement is met on the {rows} rows.")),
     };

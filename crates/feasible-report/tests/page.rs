@@ -186,7 +186,7 @@ fn a_problem_without_requirements_says_so() {
     let run = trained("adult-unconstrained", &["training.epochs=1"]);
     let report = Report::of(run.path()).unwrap();
     harmless(report.html());
-    assert!(report.html().contains("There are no requirements."));
+    assert!(report.html().contains("No requirements were stated."));
     assert!(!report.html().contains("What made it hard"));
 }
 

@@ -19,7 +19,7 @@ use crate::evaluate::{Evaluation, RequirementResult};
 use crate::summary::{SeedsSummary, Summary};
 
 /// The version of what JSON says; a field that is renamed, removed or means something else raises it.
-pub const FORMAT: u32 = 1;
+pub const JSON_FORMAT: u32 = 1;
 
 /// What is said where nothing is required.
 pub(crate) const NO_REQUIREMENTS: &str = "No requirements were stated.";
@@ -66,7 +66,7 @@ pub struct WrittenSummary<'a, T> {
 impl SeedsSummary {
     /// As it is written.
     pub fn written(&self) -> WrittenSummary<'_, Self> {
-        WrittenSummary { format: FORMAT, verdict: self.verdict_state(), of: self }
+        WrittenSummary { format: JSON_FORMAT, verdict: self.verdict_state(), of: self }
     }
 
     /// What all runs together come to.
@@ -129,7 +129,7 @@ pub(crate) fn outcome(plan: &Plan, solution: &Solution<f32>, train: &Evaluation)
 impl Summary {
     /// As it is written.
     pub fn written(&self) -> WrittenSummary<'_, Self> {
-        WrittenSummary { format: FORMAT, verdict: self.verdict_state(), of: self }
+        WrittenSummary { format: JSON_FORMAT, verdict: self.verdict_state(), of: self }
     }
 
     /// What the run comes to.

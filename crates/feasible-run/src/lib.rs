@@ -66,7 +66,7 @@ pub mod tune;
 pub use attack::{AttackOptions, AttackProgress, Curve, CurvePoint};
 pub use audit::Audit;
 pub use certify::{Certification, RunRecord};
-pub use conclusion::{FORMAT, RunVerdict, WrittenSummary};
+pub use conclusion::{JSON_FORMAT, RunVerdict, WrittenSummary};
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use decision::{Decision, GroupThresholds};
 pub use directory::RunDirectory;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use feasible_data::visible;
+use feasible_problem::text::{self, Align, Grid, Page};
 use feasible_run::export::{GraphValue, OnnxModel};
 use feasible_run::{files, write_whole};
 use serde::Serialize;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use feasible_problem::text::Page;
 use feasible_report::hard::Among;
 use feasible_report::{Options, Report};
 use feasible_run::{Prices, check_prices, files};
