@@ -48,7 +48,8 @@ fn the_first_command_of_the_readme_prints_what_the_readme_says() {
     let first = commands.lines().next().unwrap().split('#').next().unwrap();
     let arguments = first.strip_prefix("cargo run --release -- ").unwrap();
     let words: Vec<&str> = arguments.split_whitespace().collect();
-    let printed = scratch.expect(0, &words).out;
+    let ran = scratch.command(&words).env("COLUMNS", "100").output().unwrap();
+    let printed = String::from_utf8(ran.stdout).unwrap();
     assert_eq!(shape(&printed), shape(&blocks_of("README.md", "text")[0]));
 }
 

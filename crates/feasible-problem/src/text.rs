@@ -78,35 +78,42 @@ fn wrap_line(line: &str, width: usize, out: &mut String) {
     let start = line.len() - line.trim_start().len();
     let body = &line[start..];
     // Below the text of an entry, `- text` or `name   text`.
-    let hang = match body.find("  ") {
+    let hang = match body.rfind("  ") {
         _ if body.starts_with("- ") => start + 2,
-        Some(gap) => columns(line) - columns(body[gap..].trim_start()),
+        Some(gap) => columns(line) - columns(&body[gap + 2..]),
         None => start,
     };
     let hang = if 2 * hang > width { start + 2 } else { hang };
     let mut used = 0;
     // What stands before the hanging text keeps its spaces.
     let head: String = line.chars().take(hang).collect();
-    let mut rest = line[head.len()..].split(' ');
     out.push_str(&head);
     used += columns(&head);
-    if let Some(first) = rest.next() {
-        out.push_str(first);
-        used += columns(first);
-    }
-    for word in rest {
-        if used + 1 + columns(word) > width {
+    for (at, words) in unbroken(&line[head.len()..]).iter().enumerate() {
+        if at > 0 && used + 1 + columns(words) > width {
             out.push('\n');
             out.push_str(&" ".repeat(hang));
             used = hang;
-        } else {
+        } else if at > 0 {
             out.push(' ');
             used += 1;
         }
-        out.push_str(word);
-        used += columns(word);
+        out.push_str(words);
+        used += columns(words);
     }
     out.push_str(end);
+}
+
+/// The words of a text, each with what must not begin a line: `5 %`, `y positive ]`.
+fn unbroken(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match all.last_mut() {
+            Some(last) if word.starts_with(['%', ']', '}']) => *last = format!("{last} {word}"),
+            _ => all.push(word.to_string()),
+        }
+    }
+    all
 }
 
 /// How many characters are seen: colours are not.
@@ -152,6 +159,7 @@ pub enum Align {
 pub struct Grid {
     rows: Vec<Vec<String>>,
     ranks: Vec<u8>,
+    prose: bool,
 }
 
 impl Grid {
@@ -164,6 +172,13 @@ impl Grid {
     #[must_use]
     pub fn ranked(mut self, ranks: &[u8]) -> Self {
         self.ranks = ranks.to_vec();
+        self
+    }
+
+    /// With a last column of sentences, which [`wrapped`] breaks.
+    #[must_use]
+    pub fn with_prose(mut self) -> Self {
+        self.prose = true;
         self
     }
 
@@ -191,7 +206,10 @@ impl Grid {
         let mut highest = (0..columns).map(rank).max().unwrap_or(0);
         loop {
             let shown: Vec<usize> = (0..columns).filter(|&c| rank(c) <= highest).collect();
-            let total: usize = shown.iter().map(|&c| widths[c] + 2).sum();
+            // Sentences need half of the page.
+            let prose = self.prose && widths[columns - 1] > page.width / 2;
+            let width = |c: usize| if prose && c == columns - 1 { page.width / 2 } else { widths[c] };
+            let total = shown.iter().fold(0usize, |sum, &c| sum.saturating_add(width(c) + 2));
             if total <= page.width.saturating_add(2) {
                 return self.aligned(page, &shown, &widths, align);
             }

@@ -326,8 +326,8 @@ impl Uniform {
         if let (Some(limit), Some(rows)) = (limit, self.rows_for_limit) {
             let least = self.theorem_1.unwrap_or(f64::NAN);
             text += &format!(
-                "  ζ(N) ≤ {} takes {} training rows; Theorem 1 says C · {}, with a constant C that it \
-                 leaves open\n",
+                "  ζ(N) ≤ {} takes {} training rows; Theorem 1 gives C · {}, with an unknown \
+                 constant C\n",
                 short(limit),
                 short(rows),
                 short(least)

@@ -86,7 +86,7 @@ pub fn data(arguments: &DataArguments, terminal: &Terminal) -> Result<Exit> {
         DataCommand::Fetch { name, directory } => data_images::fetch(name, directory, terminal)?,
         DataCommand::Export { name, .. } if image_set(name).is_some() => {
             return Err(Failure::input(format!(
-                "{name} is a set of images, not a table: `feasible data show {name}` says where \
+                "{name} is a set of images, not a table: `feasible data show {name}` shows where \
                  its files are"
             )));
         }
@@ -119,9 +119,9 @@ pub(super) fn unknown(name: &str) -> Failure {
     let tables = DataSet::all().into_iter().map(|set| set.name);
     let names: Vec<&str> = tables.chain(ImageSet::all().into_iter().map(|set| set.name)).collect();
     let nearest = feasible_data::nearest(name, names.iter().copied());
-    let nearest = nearest.map_or(String::new(), |name| format!("did you mean '{name}'? "));
+    let nearest = nearest.map_or(".".to_string(), |name| format!(": did you mean '{name}'?"));
     Failure::input(format!(
-        "no data set is named '{name}': {nearest}The data sets are {}",
+        "no data set is named '{name}'{nearest} The data sets are {}",
         names.join(", ")
     ))
 }
@@ -155,7 +155,7 @@ fn list(terminal: &Terminal) -> Result<()> {
     };
     let mut all: Vec<Listed> = DataSet::all().iter().map(listed).collect();
     all.extend(ImageSet::all().into_iter().map(images));
-    let mut grid = Grid::new();
+    let mut grid = Grid::new().with_prose();
     grid.row(["name", "size", "what it is"].map(String::from));
     for set in &all {
         let what = if set.kind == "table" { "rows" } else { "images" };

@@ -32,7 +32,7 @@ impl Certification {
             grid.row([
                 f.name.clone(),
                 format!("{symbol} {}", shown(f, f.limit)),
-                f.rows.to_string(),
+                grouped(f.rows as usize),
                 f.estimate.map_or("".into(), |x| shown(f, x)),
                 f.bound.map_or("".into(), |x| format!("{symbol} {}", shown(f, x))),
                 verdict(&self.certificate, f),

@@ -29,7 +29,7 @@ impl MonitorReport {
             grid.row([
                 one.name.clone(),
                 format!("{} {}", one.symbol(), one.shown(one.limit)),
-                one.rows.to_string(),
+                grouped(one.rows as usize),
                 last.map_or(String::new(), |look| one.shown(look.value)),
                 one.value.map_or(String::new(), |value| one.shown(value)),
                 one.bound().map_or(String::new(), |bound| {
@@ -82,15 +82,15 @@ impl WatchedRequirement {
         match (self.verdict, &self.suspended, self.value) {
             (MonitorVerdict::Certified, ..) => format!("{subject} is {side} {bound} {so_far}."),
             (_, Some(since), _) => format!(
-                "{subject} is {side} {bound} {so_far}, but the tables since '{since}' speak against it; not \
-                 certified until they no longer do."
+                "{subject} is {side} {bound} {so_far}, but the tables since '{since}' are evidence \
+                 against it; it is not certified until they no longer are."
             ),
             (_, None, Some(value)) => format!(
                 "not proven either way: {subject} is {side} {bound} {so_far} ({} in their rows), and the limit is \
                  {limit}.",
                 self.shown(value)
             ),
-            (_, None, None) => "no row of any table speaks of it yet.".into(),
+            (_, None, None) => "it applies to no row of any table yet.".into(),
         }
     }
 

@@ -218,8 +218,9 @@ impl<'a> Sweep<'a> {
             let hint = match feasible_data::nearest(name, names()) {
                 _ if spec.requirements.is_empty() => "the problem has none".to_string(),
                 nearest => {
-                    let nearest = nearest.map_or(String::new(), |name| format!("did you mean '{name}'? "));
-                    format!("{nearest}There are '{}'", names().collect::<Vec<_>>().join("', '"))
+                    let nearest =
+                        nearest.map_or(String::new(), |name| format!("did you mean '{name}'? "));
+                    format!("{nearest}The requirements are '{}'", names().collect::<Vec<_>>().join("', '"))
                 }
             };
             let reason = format!("no requirement is named '{name}': {hint}");

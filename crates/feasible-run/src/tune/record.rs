@@ -277,7 +277,7 @@ impl Search {
             "{}: {trials}, compared on the {rows} validation rows; those trained in full, the best first\n\n",
             self.problem
         );
-        let mut grid = Grid::new().ranked(&[0, 1, 0, 1, 0, 0]);
+        let mut grid = Grid::new().ranked(&[0, 1, 0, 1, 0, 0]).with_prose();
         grid.row(["trial", "epochs", "objective", "violation", "", "settings"].map(String::from));
         let finalists =
             self.ranked().into_iter().filter(|&n| self.trials[n].rounds.len() == rounds);
