@@ -99,7 +99,7 @@ fn verdicts_have_colours_only_where_they_are_wanted() {
     scratch.write("many.toml", &format!("{PROBLEM}{MANY}"));
     scratch.expect(1, &["fit", "many.toml", "-o", "run", "-q"]);
     let out = |more: &[&str], variables: &[(&str, &str)]| {
-        let arguments = [&["resume", "run", "--no-report"], more].concat();
+        let arguments = [&["resume", "run", "--no-report", "-v"], more].concat();
         let mut command = scratch.command(&arguments);
         Ran::of(command.envs(variables.iter().copied()).output().unwrap()).out
     };
@@ -144,7 +144,7 @@ fn check_on_two_thousand_categories_is_short_and_whole_with_v() {
         *line = if at == 0 { format!("town,{line}") } else { format!("town {},{line}", at % 2000) };
     }
     scratch.write("people.csv", &(lines.join("\n") + "\n"));
-    let file = PROBLEM.replace("target =", "max_categories = 3000\ntarget =");
+    let file = PROBLEM.replace("target =", "max_categories = 3000\nunseen = \"other\"\ntarget =");
     let each = "\n[[requirement]]\nname = \"each\"\nrate = \"accuracy\"\ngroups = \"town\"\nat_least = 0.0\n";
     scratch.write("problem.toml", &format!("{file}{each}"));
     let short = scratch.expect(0, &["check", "problem.toml"]).out;

@@ -217,9 +217,15 @@ fn requirements_text(parts: &[(&'static str, &Evaluation)], page: &Page) -> Stri
         ranks.extend([rank; 2]);
         head.extend([name.to_string(), "".into()]);
     }
+    let pointwise = |at: &usize| first.requirements[*at].kind == RequirementKind::Pointwise;
+    let with_zeros = with_multipliers && listed.iter().any(pointwise);
     if with_multipliers {
-        ranks.extend([3, 4]);
-        head.extend(["multiplier".into(), "at 0".into()]);
+        ranks.push(3);
+        head.push("multiplier".into());
+    }
+    if with_zeros {
+        ranks.push(4);
+        head.push("at 0".into());
     }
     let mut grid = Grid::new().ranked(&ranks);
     grid.row(head);
@@ -244,8 +250,9 @@ fn requirements_text(parts: &[(&'static str, &Evaluation)], page: &Page) -> Stri
         }
         if with_multipliers {
             row.push(requirement.multiplier.map_or("".into(), short));
-            let pointwise = requirement.kind == RequirementKind::Pointwise;
-            let at_zero = requirement.multipliers_at_zero.filter(|_| pointwise);
+        }
+        if with_zeros {
+            let at_zero = requirement.multipliers_at_zero.filter(|_| pointwise(&at));
             row.push(at_zero.map_or("".into(), percent));
         }
         grid.row(row);

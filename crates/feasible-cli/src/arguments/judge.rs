@@ -332,7 +332,7 @@ pub struct MonitorArguments {
 #[derive(Debug, Args)]
 pub struct BoundArguments {
     /// A problem file, or an embedded problem: its rows, requirements and model
-    #[arg(value_name = "FILE|adult|compas")]
+    #[arg(value_name = "FILE")]
     pub problem: Option<String>,
     /// Held-out rows: what can they certify?
     #[arg(long, value_name = "N", value_parser = number::whole(1, u64::MAX))]

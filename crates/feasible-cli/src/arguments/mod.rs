@@ -73,7 +73,7 @@ pub struct TerminalArguments {
     /// Print more: every epoch, every checkpoint, every requirement
     #[arg(short, long, global = true, help_heading = "Output")]
     pub verbose: bool,
-    /// Colour verdicts and errors; auto does on a terminal, unless NO_COLOR is set
+    /// When to colour verdicts and errors
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto",
           help_heading = "Output")]
     pub color: Color,
@@ -82,7 +82,7 @@ pub struct TerminalArguments {
 /// When to use colours.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Color {
-    /// On a terminal, unless the environment says otherwise.
+    /// On a terminal, unless NO_COLOR is set.
     Auto,
     /// Always.
     Always,
@@ -196,12 +196,12 @@ pub enum Command {
     Sweep(SweepArguments),
     /// Search model and training settings under the requirements, and train the best
     ///
-    /// Trains the problem with settings drawn from a space: that of [tune] in the problem file, or the usual one of
-    /// its kind of model. All trials are trained a little, the better third of them three times as long, and so on;
-    /// the settings of the file are a trial that stays to the end. Trials are compared on the validation rows alone:
-    /// feasible before infeasible, then the objective. The directory becomes the run of the best one, as `feasible
-    /// fit` would leave it, with tune.json and a page that shows the search. A search that was stopped continues when it
-    /// is started again. Exits with status 0 if every requirement is met, 1 if not, as `fit` does.
+    /// Trains the problem with settings drawn from a space: [tune] in the problem file, or the default for
+    /// its kind of model. All trials are trained briefly, the best third three times as long, and so on;
+    /// the settings of the file are a trial that is never dropped. Trials are compared on the validation rows alone:
+    /// feasible before infeasible, then by the objective. The directory then holds the run of the best trial, as
+    /// `feasible fit` would write it, with tune.json and the search in its report. A search that was stopped continues
+    /// when it is started again. Exits with status 0 if every requirement is met, 1 if not, as `fit` does.
     #[command(after_help = "Example:\n  feasible tune problem.toml --trials 27 -o runs/tuned")]
     Tune(TuneArguments),
     /// Write an HTML report of a run, or of several side by side
@@ -231,12 +231,12 @@ pub enum Command {
     /// Adult and COMPAS are embedded, with the paper's preprocessing; nothing is downloaded.
     #[command(after_help = "Example:\n  feasible data export adult data/")]
     Data(DataArguments),
-    /// Repeat an experiment of the paper, its figures beside ours
+    /// Reproduce an experiment of the paper, next to its published figures
     ///
     /// adult and compas train every variant with several seeds, print one table, and write the paper's
-    /// figures from our runs to one HTML page, its claims beside our results. fashion-mnist and cifar-10 train
-    /// networks with and without a requirement under attack, attack them, and keep runs, curves and
-    /// figures in a directory: called again after an interruption, they continue. cifar-10 needs its files,
+    /// figures, redrawn from these runs, and its claims next to the results to one HTML page. fashion-mnist and
+    /// cifar-10 train networks with and without a requirement under attack, attack them, and keep runs, curves and
+    /// figures in a directory; the same command continues after an interruption. cifar-10 needs its files:
     /// see `feasible data show cifar-10`. Exits with status 0 when the experiment is done, whatever the results.
     #[command(after_help = "Example:\n  feasible reproduce adult --seeds 3\n  \
         feasible reproduce fashion-mnist --budget paper --data-dir data/")]

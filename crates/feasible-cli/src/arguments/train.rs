@@ -47,7 +47,7 @@ impl MemoryArguments {
 #[derive(Debug, Args)]
 pub struct FitArguments {
     /// A problem file, or an embedded problem: adult, compas, …
-    #[arg(value_name = "FILE|adult|compas")]
+    #[arg(value_name = "FILE")]
     pub problem: String,
     /// The run directory; by default runs/NAME, or runs/NAME-2, … if it exists
     #[arg(short, long, value_name = "DIR")]
@@ -95,7 +95,7 @@ pub struct ResumeArguments {
 #[derive(Debug, Args)]
 pub struct SweepArguments {
     /// A problem file, or an embedded problem: adult, compas, …
-    #[arg(value_name = "FILE|adult|compas")]
+    #[arg(value_name = "FILE")]
     pub problem: String,
     /// The requirement whose limit varies
     #[arg(long, value_name = "NAME")]
@@ -147,7 +147,7 @@ pub struct SweepArguments {
 #[derive(Debug, Args)]
 pub struct TuneArguments {
     /// A problem file, or an embedded problem: adult, compas, …
-    #[arg(value_name = "FILE|adult|compas")]
+    #[arg(value_name = "FILE")]
     pub problem: String,
     /// The run directory; by default runs/NAME-tuned, or runs/NAME-tuned-2, … if it exists
     #[arg(short, long, value_name = "DIR")]

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use feasible_run::{Certification, RunRecord};
+use feasible_problem::text::{BAD, GOOD};
+use feasible_run::{Certification, RunRecord, RunVerdict};
 use serde::Serialize;
 
 use super::{has_model, table};
@@ -15,6 +16,7 @@ use crate::terminal::Terminal;
 struct CertifyReport<'a> {
     certified: bool,
     met: bool,
+    verdict: RunVerdict,
     #[serde(flatten)]
     certification: &'a Certification,
 }
@@ -49,8 +51,13 @@ pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit
         }
     };
     let (certified, met) = (certification.all_certified(), certification.all_met());
-    let report = CertifyReport { certified, met, certification: &certification };
-    terminal.result(&report, |page| certification.text_on(page))?;
+    let verdict = certification.verdict_state();
+    let report = CertifyReport { certified, met, verdict, certification: &certification };
+    terminal.result(&report, |page| {
+        let color = if certified { GOOD } else { BAD };
+        let sentence = page.paint(color, &certification.verdict());
+        format!("{sentence}\n{}", certification.text_on(page))
+    })?;
     Ok(Exit::met(match arguments.require {
         Require::Certified => certified,
         Require::Met => met,

@@ -6,6 +6,7 @@ use feasible_problem::held_out::Repetition;
 use feasible_problem::text::{Align, Grid, Page, grouped, precise_percent as percent, short};
 
 use super::Certification;
+use crate::conclusion::{NO_REQUIREMENTS, RunVerdict};
 use crate::summary::MOST_LISTED;
 
 impl Certification {
@@ -22,12 +23,17 @@ impl Certification {
         let mut grid = Grid::new().ranked(&[0, 0, 2, 1, 0, 0]);
         let short_list = !page.whole && findings.len() > MOST_LISTED;
         let is_listed = |f: &&Finding| !short_list || f.verdict != Verdict::Certified;
-        // What is not certified comes first.
-        let (rest, first): (Vec<_>, Vec<_>) =
-            findings.iter().filter(is_listed).partition(|f| f.verdict == Verdict::Certified);
+        // What failed comes first.
+        let mut listed: Vec<&Finding> = findings.iter().filter(is_listed).collect();
+        listed.sort_by_key(|f| match f.verdict {
+            Verdict::Violated => 0,
+            Verdict::Open => 1,
+            Verdict::Met => 2,
+            Verdict::Certified => 3,
+        });
         let noun = self.noun();
         grid.row(["requirement", "limit", noun, "sample", "bound", ""].map(String::from));
-        for f in first.iter().chain(&rest) {
+        for f in &listed {
             let symbol = symbol(f);
             grid.row([
                 f.name.clone(),
@@ -40,7 +46,7 @@ impl Certification {
         }
         if findings.is_empty() {
             text += "No requirements were stated.\n";
-        } else if first.len() + rest.len() > 0 {
+        } else if !listed.is_empty() {
             text += &grid.on(page, &[
                 Align::Left,
                 Align::Right,
@@ -52,6 +58,33 @@ impl Certification {
             text += "\n";
         }
         text + &self.statements_on(page)
+    }
+
+    /// What it comes to.
+    pub fn verdict_state(&self) -> RunVerdict {
+        match (self.certificate.findings.is_empty(), self.all_certified()) {
+            (true, _) => RunVerdict::NoRequirements,
+            (false, true) => RunVerdict::Certified,
+            (false, false) => RunVerdict::NotCertified,
+        }
+    }
+
+    /// One line: is every requirement certified?
+    pub fn verdict(&self) -> String {
+        let findings = &self.certificate.findings;
+        let is_open = |f: &&Finding| f.verdict != Verdict::Certified;
+        let open: Vec<&str> = findings.iter().filter(is_open).map(|f| f.name.as_str()).collect();
+        match (self.verdict_state(), &open[..]) {
+            (RunVerdict::NoRequirements, _) => NO_REQUIREMENTS.into(),
+            (RunVerdict::Certified, []) => "Every requirement is certified.".into(),
+            // As one claim, where not each by itself.
+            (RunVerdict::Certified, _) => "All requirements together are certified.".into(),
+            (_, [one]) => format!("'{one}' is not certified."),
+            (_, [one, rest @ ..]) => {
+                format!("'{one}' and {} more are not certified.", grouped(rest.len()))
+            }
+            (_, []) => "The requirements are not certified.".into(),
+        }
     }
 
     /// What the table says, and more, in sentences: one a line.

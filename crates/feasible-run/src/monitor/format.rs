@@ -3,9 +3,10 @@
 use feasible::monitor::MonitorVerdict;
 use feasible::requirement::Sense;
 use feasible_problem::text::precise_percent as percent;
-use feasible_problem::text::{Align, Grid, Page, grouped, short};
+use feasible_problem::text::{Align, BAD, GOOD, Grid, Page, grouped, short};
 
 use super::report::{MonitorReport, WatchedRequirement};
+use crate::conclusion::NO_REQUIREMENTS;
 
 impl MonitorReport {
     /// As a table and sentences for people.
@@ -15,8 +16,10 @@ impl MonitorReport {
 
     /// The same, laid out for a page.
     pub fn text_on(&self, page: &Page) -> String {
-        let mut text = format!(
-            "{}: {} monitored, {} rows\n\n",
+        let color = if self.drifted { BAD } else { GOOD };
+        let mut text = page.paint(color, &self.verdict());
+        text += &format!(
+            "\n{}: {} monitored, {} rows\n\n",
             self.problem,
             counted(self.tables.iter().filter(|table| table.labels_of.is_none()).count()),
             grouped(self.rows())
@@ -45,6 +48,22 @@ impl MonitorReport {
             text += &format!("{}: {}\n", one.name, one.sentence());
         }
         text + &self.guarantee() + "\n"
+    }
+
+    /// One line: has a requirement drifted?
+    pub fn verdict(&self) -> String {
+        let drifted = |one: &&WatchedRequirement| one.verdict == MonitorVerdict::Drifted;
+        let drifted: Vec<&str> =
+            self.requirements.iter().filter(drifted).map(|one| one.name.as_str()).collect();
+        match &drifted[..] {
+            [] if self.requirements.is_empty() => NO_REQUIREMENTS.into(),
+            [] if self.certified => "Every requirement is certified.".into(),
+            [] => "No requirement has drifted.".into(),
+            [one] => format!("'{one}' has drifted."),
+            [one, rest @ ..] => {
+                format!("'{one}' and {} more have drifted.", grouped(rest.len()))
+            }
+        }
     }
 
     /// What the confidence is about.

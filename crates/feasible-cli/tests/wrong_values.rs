@@ -57,7 +57,7 @@ fn problem(path: &[String], value: &str) -> String {
     match (section.as_str(), rest) {
         (_, []) if section == "data" => line(path),
         (_, []) => format!("{}[data]\n{data}", line(path)),
-        ("data", ["source"]) => format!("[data]\n{}", line(rest)),
+        ("data", [key]) if key == "source" => format!("[data]\n{}", line(rest)),
         ("data", rest) => format!("[data]\n{data}{}", line(rest)),
         ("requirement", rest) => format!("[data]\n{data}[[requirement]]\n{}", line(rest)),
         (_, rest) => format!("[data]\n{data}[{section}]\n{}", line(rest)),
