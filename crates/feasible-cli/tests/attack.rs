@@ -35,7 +35,8 @@ fn an_attack_of_fewer_samples_does_not_replace_one_of_more() {
     let error = scratch.refuse(&few);
     assert!(
         error.contains("run/attack.json holds an attack of 400 samples, and this one has 100")
-            && error.contains("-o") && error.contains("--force"),
+            && error.contains("-o")
+            && error.contains("--force"),
         "{error}"
     );
     assert_eq!(scratch.read("run/attack.json"), kept);
@@ -51,7 +52,9 @@ fn an_attack_of_fewer_samples_does_not_replace_one_of_more() {
 fn few_steps_are_long_enough_to_reach_the_radius() {
     let scratch = trained();
     let step = |steps: &str, more: &[&str]| {
-        let arguments = [&["attack", "run", "people.csv", "--json", "--steps", steps][..], &QUICK, more].concat();
+        let arguments =
+            [&["attack", "run", "people.csv", "--json", "--steps", steps][..], &QUICK, more]
+                .concat();
         scratch.expect(0, &arguments).json()["attack"]["step"].as_f64().unwrap()
     };
     assert_eq!(step("50", &[]), 1.0 / 30.0);

@@ -11,9 +11,29 @@ use support::{IMPOSSIBLE, PROBLEM, Ran, SHORT, Scratch, numbered};
 
 /// The documents; every other section is a part of one.
 const DOCUMENTS: [&str; 23] = [
-    "Error", "Fit", "Tune", "Predictions", "AuditResult", "Certify", "Monitor", "Curve", "Bound", "Sweep", "Report",
-    "Check", "Init", "Export", "DataList", "DataShow", "DataShowImages", "DataExport", "DataFetch", "Man",
-    "ReproduceAdult", "ReproduceCompas", "ReproduceImages",
+    "Error",
+    "Fit",
+    "Tune",
+    "Predictions",
+    "AuditResult",
+    "Certify",
+    "Monitor",
+    "Curve",
+    "Bound",
+    "Sweep",
+    "Report",
+    "Check",
+    "Init",
+    "Export",
+    "DataList",
+    "DataShow",
+    "DataShowImages",
+    "DataExport",
+    "DataFetch",
+    "Man",
+    "ReproduceAdult",
+    "ReproduceCompas",
+    "ReproduceImages",
 ];
 
 fn file(path: &str) -> PathBuf {
@@ -26,12 +46,16 @@ fn type_of(text: &str) -> Value {
     let words: Vec<&str> = alternatives.iter().filter_map(|a| a.strip_prefix("`\"")).collect();
     let mut any: Vec<Value> = Vec::new();
     if !words.is_empty() {
-        any.push(json!({ "enum": words.iter().map(|w| w.trim_end_matches("\"`")).collect::<Vec<_>>() }));
+        any.push(
+            json!({ "enum": words.iter().map(|w| w.trim_end_matches("\"`")).collect::<Vec<_>>() }),
+        );
     }
     for one in alternatives.iter().filter(|a| !a.starts_with('`')) {
         any.push(match *one {
             "any" => json!({}),
-            one if one.starts_with("list of ") => json!({ "type": "array", "items": type_of(&one[8..]) }),
+            one if one.starts_with("list of ") => {
+                json!({ "type": "array", "items": type_of(&one[8..]) })
+            }
             one if one.starts_with("map of ") => {
                 json!({ "type": "object", "additionalProperties": type_of(&one[7..]) })
             }
@@ -39,7 +63,9 @@ fn type_of(text: &str) -> Value {
                 json!({ "$ref": format!("#/$defs/{}", one[1..].split(']').next().unwrap()) })
             }
             "text" => json!({ "type": "string" }),
-            one if ["null", "number", "integer", "boolean"].contains(&one) => json!({ "type": one }),
+            one if ["null", "number", "integer", "boolean"].contains(&one) => {
+                json!({ "type": one })
+            }
             one => panic!("no type: {one}"),
         });
     }
@@ -56,11 +82,15 @@ fn schema_of(documentation: &str) -> Value {
             name = title.to_string();
             let of = defs.entry(name.clone()).or_default();
             if DOCUMENTS.contains(&title) {
-                of.0.insert("format".into(), json!({ "const": 1, "description": "The version of the format." }));
+                of.0.insert(
+                    "format".into(),
+                    json!({ "const": 1, "description": "The version of the format." }),
+                );
                 of.1.push("format".into());
             }
         }
-        let cells: Vec<&str> = line.split(" | ").map(|cell| cell.trim_matches(['|', ' '])).collect();
+        let cells: Vec<&str> =
+            line.split(" | ").map(|cell| cell.trim_matches(['|', ' '])).collect();
         let [field, kind, words] = cells[..] else { continue };
         if field == "…" {
             let inner = kind.trim_start_matches('[').split(']').next().unwrap();
@@ -82,9 +112,7 @@ fn schema_of(documentation: &str) -> Value {
         of.0.extend(fields);
         of.1.extend(required);
     }
-    let object = |(fields, required): (Map<String, Value>, Vec<String>)| {
-        json!({ "type": "object", "properties": fields, "required": required })
-    };
+    let object = |(fields, required): (Map<String, Value>, Vec<String>)| json!({ "type": "object", "properties": fields, "required": required });
     let defs: Map<String, Value> = defs.into_iter().map(|(name, of)| (name, object(of))).collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -175,7 +203,10 @@ fn the_schema_is_made_from_the_documentation() {
         std::fs::write(file("output.schema.json"), &made).unwrap();
     }
     let kept = std::fs::read_to_string(file("output.schema.json")).unwrap();
-    assert_eq!(kept, made, "UPDATE_SCHEMA=1 cargo test -p feasible-cli --test json writes the schema");
+    assert_eq!(
+        kept, made,
+        "UPDATE_SCHEMA=1 cargo test -p feasible-cli --test json writes the schema"
+    );
     let printed = Scratch::new().expect(0, &["schema", "--of", "output"]).out;
     assert_eq!(printed, made);
 }
@@ -189,7 +220,8 @@ fn every_document_fits_the_schema() {
     scratch.write("missed.toml", &format!("{PROBLEM}{IMPOSSIBLE}"));
     let without = PROBLEM.split("[[requirement]]").next().unwrap();
     scratch.write("none.toml", &format!("{without}\n[training]\nepochs = 3\n"));
-    let number = "[data]\nfile = \"people.csv\"\ntarget = \"age\"\nsplit = { test = 0.3, seed = 1 }\n";
+    let number =
+        "[data]\nfile = \"people.csv\"\ntarget = \"age\"\nsplit = { test = 0.3, seed = 1 }\n";
     scratch.write("number.toml", &format!("{number}[training]\nepochs = 3\n"));
     scratch.write(
         "certify.toml",
@@ -211,10 +243,37 @@ fn every_document_fits_the_schema() {
         ("AuditResult", &["audit", "missed", "people.csv"]),
         ("Certify", &["certify", "run"]),
         ("Monitor", &["monitor", "run", "later.csv"]),
-        ("Curve", &["attack", "run", "later.csv", "--steps", "2", "--restarts", "1", "--epsilons", "0,0.1"]),
+        (
+            "Curve",
+            &[
+                "attack",
+                "run",
+                "later.csv",
+                "--steps",
+                "2",
+                "--restarts",
+                "1",
+                "--epsilons",
+                "0,0.1",
+            ],
+        ),
         ("Bound", &["bound", "--rows", "1000", "--limit", "0.02"]),
         ("Bound", &["bound", "short.toml"]),
-        ("Sweep", &["sweep", "short.toml", "--requirement", "gender", "--limits", "0.1,0.5", "--seeds", "1", "-o", "swept"]),
+        (
+            "Sweep",
+            &[
+                "sweep",
+                "short.toml",
+                "--requirement",
+                "gender",
+                "--limits",
+                "0.1,0.5",
+                "--seeds",
+                "1",
+                "-o",
+                "swept",
+            ],
+        ),
         ("Report", &["report", "run", "--check-sensitivity"]),
         ("Check", &["check", "short.toml"]),
         ("Init", &["init", "people.csv", "-o", "new.toml"]),
@@ -225,7 +284,10 @@ fn every_document_fits_the_schema() {
         ("DataExport", &["data", "export", "compas", "out"]),
         ("DataFetch", &["data", "fetch", "mnist"]),
         ("Man", &["man", "-o", "pages"]),
-        ("ReproduceCompas", &["reproduce", "compas", "--seeds", "1", "--no-report", quick[0], quick[1]]),
+        (
+            "ReproduceCompas",
+            &["reproduce", "compas", "--seeds", "1", "--no-report", quick[0], quick[1]],
+        ),
     ];
     for (kind, arguments) in runs {
         let mut arguments = arguments.to_vec();

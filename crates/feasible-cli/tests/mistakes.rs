@@ -189,21 +189,45 @@ fn a_disk_that_is_full_is_not_the_users_fault() {
 
 /// Words of the compiler, which nobody at a terminal knows.
 const OF_TYPES: [&str; 10] = [
-    "u64", "f64", "usize", "i64", "u32", "invalid digit", "invalid float", "invalid type", "variant", "ParseIntError",
+    "u64",
+    "f64",
+    "usize",
+    "i64",
+    "u32",
+    "invalid digit",
+    "invalid float",
+    "invalid type",
+    "variant",
+    "ParseIntError",
 ];
 
 #[test]
 fn a_wrong_value_of_any_flag_is_refused_in_plain_words() {
     let scratch = Scratch::new();
     let commands = [
-        "fit", "resume", "predict", "export", "audit", "attack", "certify", "monitor", "bound", "sweep", "tune",
-        "report", "check", "init", "reproduce",
+        "fit",
+        "resume",
+        "predict",
+        "export",
+        "audit",
+        "attack",
+        "certify",
+        "monitor",
+        "bound",
+        "sweep",
+        "tune",
+        "report",
+        "check",
+        "init",
+        "reproduce",
     ];
     let mut tried = 0;
     for command in commands {
         let help = scratch.expect(0, &[command, "--help"]).out;
         let flags = help.split_whitespace().filter(|word| word.starts_with("--"));
-        let flags: Vec<&str> = flags.filter(|word| word[2..].chars().all(|c| c.is_alphanumeric() || c == '-')).collect();
+        let flags: Vec<&str> = flags
+            .filter(|word| word[2..].chars().all(|c| c.is_alphanumeric() || c == '-'))
+            .collect();
         for flag in flags.iter().filter(|flag| help.contains(&format!("{flag} <"))) {
             for value in ["nonsense", "-1", "1.5", "99999999999999999999", ""] {
                 let ran = scratch.run(&[command, &format!("{flag}={value}")]);
@@ -241,7 +265,8 @@ fn a_wrong_environment_variable_is_named() {
 #[test]
 fn an_unknown_name_lists_the_known_ones_and_the_nearest() {
     let scratch = Scratch::new();
-    let all = "The data sets are adult, compas, fashion-mnist-sample, fashion-mnist, mnist, cifar-10";
+    let all =
+        "The data sets are adult, compas, fashion-mnist-sample, fashion-mnist, mnist, cifar-10";
     for command in ["show", "fetch"] {
         let error = scratch.refuse(&["data", command, "foo"]);
         assert!(error.contains("no data set is named 'foo'") && error.contains(all), "{error}");

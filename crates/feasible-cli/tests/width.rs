@@ -63,7 +63,19 @@ fn every_result_fits_60_80_and_120_columns_and_no_word_is_broken() {
         &["data", "show", "adult"],
         &["data", "show", "fashion-mnist"],
         &["export", "run"],
-        &["sweep", "many.toml", "--requirement", "recall", "--limits", "0.1,0.2", "--seeds", "2", "-o", "swept", "--force"],
+        &[
+            "sweep",
+            "many.toml",
+            "--requirement",
+            "recall",
+            "--limits",
+            "0.1,0.2",
+            "--seeds",
+            "2",
+            "-o",
+            "swept",
+            "--force",
+        ],
     ];
     for arguments in commands {
         let mut whole: Option<Vec<String>> = None;
@@ -125,11 +137,17 @@ fn of_many_requirements_the_failures_are_printed_and_all_with_v() {
     let scratch = Scratch::new();
     let mut file = format!("{PROBLEM}{MANY}");
     for at in 0..30 {
-        file += &format!("\n[[requirement]]\nname = \"easy {at}\"\nrate = \"accuracy\"\nat_least = 0.{at:03}\n");
+        file += &format!(
+            "\n[[requirement]]\nname = \"easy {at}\"\nrate = \"accuracy\"\nat_least = 0.{at:03}\n"
+        );
     }
     scratch.write("many.toml", &file);
     let short = scratch.expect(1, &["fit", "many.toml", "-o", "run", "-q"]).out;
-    assert!(short.contains("requirements are met on all rows (train, validation, test); -v lists them."), "{short}");
+    assert!(
+        short
+            .contains("requirements are met on all rows (train, validation, test); -v lists them."),
+        "{short}"
+    );
     assert!(short.contains("NOT MET") && !short.contains("easy 17"), "{short}");
     let whole = scratch.expect(1, &["resume", "run", "-v"]).out;
     assert!(whole.contains("easy 17") && whole.contains("easy 29"), "{whole}");
@@ -149,7 +167,10 @@ fn check_on_two_thousand_categories_is_short_and_whole_with_v() {
     scratch.write("problem.toml", &format!("{file}{each}"));
     let short = scratch.expect(0, &["check", "problem.toml"]).out;
     assert!(short.len() < 6_000, "{} bytes", short.len());
-    assert!(short.contains("more; -v lists them") && short.contains("more requirements; -v lists them"), "{short}");
+    assert!(
+        short.contains("more; -v lists them") && short.contains("more requirements; -v lists them"),
+        "{short}"
+    );
     let whole = scratch.expect(0, &["check", "problem.toml", "-v"]).out;
     assert!(whole.len() > 50_000 && whole.contains("town = town 1987"), "{} bytes", whole.len());
 }

@@ -6,13 +6,35 @@ use serde_json::Value as Schema;
 
 /// Words of the compiler and of serde, which nobody who writes a problem file knows.
 const OF_TYPES: [&str; 16] = [
-    "u64", "f64", "usize", "i64", "u32", "i128", "u128", "invalid type", "invalid value", "expected struct",
-    "variant", "ParseIntError", "ParseFloatError", "unit struct", "a sequence", "target type",
+    "u64",
+    "f64",
+    "usize",
+    "i64",
+    "u32",
+    "i128",
+    "u128",
+    "invalid type",
+    "invalid value",
+    "expected struct",
+    "variant",
+    "ParseIntError",
+    "ParseFloatError",
+    "unit struct",
+    "a sequence",
+    "target type",
 ];
 
 /// Values of every kind; each is wrong for most keys.
 const VALUES: [&str; 10] = [
-    "\"neither\"", "-7", "2.5", "true", "[]", "[true, \"x\"]", "{ nonsense = 1 }", "2024-03-31", "1e400",
+    "\"neither\"",
+    "-7",
+    "2.5",
+    "true",
+    "[]",
+    "[true, \"x\"]",
+    "{ nonsense = 1 }",
+    "2024-03-31",
+    "1e400",
     "123456789012345678901234567890",
 ];
 
@@ -36,7 +58,9 @@ fn keys(root: &Schema, schema: &Schema, path: &[String], found: &mut Vec<Vec<Str
         if let Some(items) = schema.get("items") {
             keys(root, items, path, found);
         }
-        let Some(properties) = schema.get("properties").and_then(Schema::as_object) else { continue };
+        let Some(properties) = schema.get("properties").and_then(Schema::as_object) else {
+            continue;
+        };
         for (key, inner) in properties {
             let mut below = path.to_vec();
             below.push(key.clone());
@@ -92,13 +116,17 @@ fn a_value_of_the_wrong_kind_is_refused_at_its_key_in_the_words_of_the_file() {
 
 #[test]
 fn what_is_allowed_is_said() {
-    let refuse = |text: &str| ProblemSource::new("my.toml", text).parse(&[]).unwrap_err().to_string();
+    let refuse =
+        |text: &str| ProblemSource::new("my.toml", text).parse(&[]).unwrap_err().to_string();
     assert_eq!(
         refuse("[data]\nsource = \"adult\"\n[training]\nepochs = \"many\"\n"),
         "my.toml:4:10: training.epochs: the text \"many\" is not allowed here: give a whole number, 0 or more"
     );
     let error = refuse("[data]\nsource = \"adult\"\n[training]\nkeep = 3\n");
-    assert!(error.ends_with("the number 3 is not allowed here: give \"last\" or \"best\""), "{error}");
+    assert!(
+        error.ends_with("the number 3 is not allowed here: give \"last\" or \"best\""),
+        "{error}"
+    );
     let error = refuse("data = 3\n");
     assert!(error.contains("give a table with keys among"), "{error}");
 }

@@ -227,7 +227,10 @@ impl Clause {
             return wrong("class", "is the positive class of a rate, and there is none. Remove it");
         }
         if spec.of.is_some() && spec.loss.is_none() {
-            return wrong("of", "names the number that a loss is of, but there is no loss. Remove it");
+            return wrong(
+                "of",
+                "names the number that a loss is of, but there is no loss. Remove it",
+            );
         }
         if spec.adversary.is_some() && !target.coordinates().is_empty() {
             let message = "an adversary is against a class or one number, and several numbers are predicted: leave it out, \

@@ -144,7 +144,11 @@ impl Plan {
         }
         writeln!(out, "\ncolumns fed to the model ({})", encoder.width())?;
         let variables = encoder.variables();
-        let shown = if variables.len() > most.saturating_mul(4) { most.saturating_mul(4) } else { variables.len() };
+        let shown = if variables.len() > most.saturating_mul(4) {
+            most.saturating_mul(4)
+        } else {
+            variables.len()
+        };
         for variable in &variables[..shown] {
             let names = variable.names();
             let column = match (&variable.encoding, names.len()) {

@@ -208,7 +208,8 @@ impl Grid {
             let shown: Vec<usize> = (0..columns).filter(|&c| rank(c) <= highest).collect();
             // Sentences need half of the page.
             let prose = self.prose && widths[columns - 1] > page.width / 2;
-            let width = |c: usize| if prose && c == columns - 1 { page.width / 2 } else { widths[c] };
+            let width =
+                |c: usize| if prose && c == columns - 1 { page.width / 2 } else { widths[c] };
             let total = shown.iter().fold(0usize, |sum, &c| sum.saturating_add(width(c) + 2));
             if total <= page.width.saturating_add(2) {
                 return self.aligned(page, &shown, &widths, align);

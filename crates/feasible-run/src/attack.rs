@@ -79,7 +79,6 @@ impl AttackOptions {
         };
         format!("PGD in the {norm} ball, {steps} steps of {step}, {restarts}")
     }
-
 }
 
 /// Accuracy against ε.

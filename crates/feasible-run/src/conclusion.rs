@@ -113,7 +113,9 @@ pub(crate) fn outcome(plan: &Plan, solution: &Solution<f32>, train: &Evaluation)
     let stricter = plan.clauses().iter().any(|clause| clause.room > 0.0);
     let ended = &solution.outcome;
     match ended {
-        Outcome::Feasible | Outcome::MaxEpochs | Outcome::Stalled if train.requirements.is_empty() => {
+        Outcome::Feasible | Outcome::MaxEpochs | Outcome::Stalled
+            if train.requirements.is_empty() =>
+        {
             Outcome::Unconstrained
         }
         Outcome::MaxEpochs | Outcome::Stalled | Outcome::Infeasible { .. } if train.met => {
@@ -303,10 +305,7 @@ fn standing(
     if let Some(reached) = reached.filter(|x| x.is_finite()) {
         let everyone = if train.kind == RequirementKind::Pointwise { " for every row" } else { "" };
         let which = if parts().count() > 1 { "both" } else { "these rows" };
-        text += &format!(
-            ". A limit of {} would be met{everyone} on {which}",
-            outward(reached, up)
-        );
+        text += &format!(". A limit of {} would be met{everyone} on {which}", outward(reached, up));
         let share = parts().filter_map(|(_, s)| s.violated).fold(0.0, f64::max);
         if train.kind == RequirementKind::Pointwise && share < 1.0 {
             text += &format!("; this limit with `all_but = {}`", outward(share, true));

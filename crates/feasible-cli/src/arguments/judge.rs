@@ -165,7 +165,7 @@ pub struct AttackArguments {
     #[arg(long, value_name = "N", value_parser = number::whole(1, u64::MAX))]
     pub images: Option<u64>,
     /// The confidence of each interval
-    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = number::share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = number::number)]
     pub confidence: f64,
     /// The seed of the random starts
     #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true,
@@ -344,7 +344,7 @@ pub struct BoundArguments {
     #[arg(long, value_name = "SHARE", value_parser = number::number)]
     pub rate: Option<f64>,
     /// The confidence, of all requirements together
-    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = number::share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = number::number)]
     pub confidence: f64,
     /// Requirements that share the confidence [default: those of the problem file, or 1]
     #[arg(long, value_name = "M", value_parser = number::whole(1, 1_000_000))]

@@ -74,8 +74,13 @@ pub struct TerminalArguments {
     #[arg(short, long, global = true, help_heading = "Output")]
     pub verbose: bool,
     /// When to colour verdicts and errors
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto",
-          help_heading = "Output")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Output"
+    )]
     pub color: Color,
 }
 

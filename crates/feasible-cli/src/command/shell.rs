@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use clap::CommandFactory;
 use serde::Serialize;
 
-use crate::arguments::{
-    Arguments, CompletionsArguments, ManArguments, SchemaArguments, SchemaOf,
-};
+use crate::arguments::{Arguments, CompletionsArguments, ManArguments, SchemaArguments, SchemaOf};
 use crate::exit::{Exit, Failure, Result};
 use crate::terminal::Terminal;
 

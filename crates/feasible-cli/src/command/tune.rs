@@ -73,8 +73,7 @@ pub fn tune(arguments: &TuneArguments, terminal: &Terminal) -> Result<Exit> {
     let met = fit.met();
     let verdict = fit.verdict_state();
     let report = TuneReport { directory: &directory, met, verdict, search, runs: fit.runs() };
-    terminal
-        .result(&report, |page| format!("{}\n{}", fit.text_on(page), search.text_on(page)))?;
+    terminal.result(&report, |page| format!("{}\n{}", fit.text_on(page), search.text_on(page)))?;
     // What only training needed is dropped before the page is made.
     let data = tuning.into_training_data();
     if !arguments.no_report {

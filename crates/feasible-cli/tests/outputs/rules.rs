@@ -142,7 +142,8 @@ fn written_verdict(o: &Outputs) -> Result<(), String> {
     unless(written != expected, || format!("{written}, where the terminal says '{verdict}'"))?;
     let met = ["met", "certified", "no-requirements"].contains(&expected);
     let good = ["Every", "All requirements", "No requirements were"];
-    let good = good.iter().any(|start| verdict.starts_with(start)) || verdict.contains("show no violation");
+    let good = good.iter().any(|start| verdict.starts_with(start))
+        || verdict.contains("show no violation");
     unless(met != good, || format!("{expected}: '{verdict}'"))?;
     unless(o.written["format"] != 1, || format!("format {}", o.written["format"]))
 }

@@ -251,8 +251,7 @@ impl DataDraft {
         let key = "objective.class_weights";
         let classes = match (class_weights, self.target.classes(), samples.first()) {
             (Some(_), None, _) => {
-                let message =
-                    "has no effect: a number is predicted, not classes. Remove it";
+                let message = "has no effect: a number is predicted, not classes. Remove it";
                 return Err(source.at(key, message));
             }
             (Some(weights), Some(classes), Some(train)) => {

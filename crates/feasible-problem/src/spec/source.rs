@@ -7,9 +7,9 @@ use std::sync::Arc;
 use feasible_data::{Table, disk};
 use serde::Deserialize;
 
-use super::{Spec, allowed};
 use super::locate::{Places, line_and_column};
 use super::overrides::{self, Override};
+use super::{Spec, allowed};
 use crate::data::{Files, InMemory, Tables};
 use crate::embedded;
 use crate::error::{Error, KeyPlace, Result};

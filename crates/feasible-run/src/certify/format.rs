@@ -47,14 +47,10 @@ impl Certification {
         if findings.is_empty() {
             text += "No requirements were stated.\n";
         } else if !listed.is_empty() {
-            text += &grid.on(page, &[
-                Align::Left,
-                Align::Right,
-                Align::Right,
-                Align::Right,
-                Align::Right,
-                Align::Left,
-            ]);
+            text += &grid.on(
+                page,
+                &[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left],
+            );
             text += "\n";
         }
         text + &self.statements_on(page)
@@ -194,7 +190,9 @@ impl Certification {
                     self.noun(),
                     grouped(n as usize)
                 ),
-                Some(RowsNeeded::About(_)) => format!("a few more {} would certify it", self.noun()),
+                Some(RowsNeeded::About(_)) => {
+                    format!("a few more {} would certify it", self.noun())
+                }
                 Some(RowsNeeded::MoreThan(n)) => format!(
                     "at this margin, certifying it takes more than {} {}",
                     grouped(n as usize),
@@ -214,7 +212,8 @@ impl Certification {
         }
         let violated: Vec<&Finding> = of(Verdict::Violated).collect();
         if !violated.is_empty() {
-            text += &format!("{draw}{jointly}, these requirements are violated in the population\n");
+            text +=
+                &format!("{draw}{jointly}, these requirements are violated in the population\n");
             for f in violated {
                 let side = if f.sense == Sense::AtMost { "more" } else { "less" };
                 text +=

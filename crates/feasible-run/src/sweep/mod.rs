@@ -220,7 +220,10 @@ impl<'a> Sweep<'a> {
                 nearest => {
                     let nearest =
                         nearest.map_or(String::new(), |name| format!("did you mean '{name}'? "));
-                    format!("{nearest}The requirements are '{}'", names().collect::<Vec<_>>().join("', '"))
+                    format!(
+                        "{nearest}The requirements are '{}'",
+                        names().collect::<Vec<_>>().join("', '")
+                    )
                 }
             };
             let reason = format!("no requirement is named '{name}': {hint}");
