@@ -83,7 +83,12 @@ fn problem(path: &[String], value: &str) -> String {
         (_, []) => format!("{}[data]\n{data}", line(path)),
         ("data", [key]) if key == "source" => format!("[data]\n{}", line(rest)),
         ("data", rest) => format!("[data]\n{data}{}", line(rest)),
-        ("requirement", rest) => format!("[data]\n{data}[[requirement]]\n{}", line(rest)),
+        ("requirement", [key]) if key == "name" => {
+            format!("[data]\n{data}[[requirement]]\n{}", line(rest))
+        }
+        ("requirement", rest) => {
+            format!("[data]\n{data}[[requirement]]\nname = \"r\"\n{}", line(rest))
+        }
         (_, rest) => format!("[data]\n{data}[{section}]\n{}", line(rest)),
     }
 }
@@ -103,8 +108,8 @@ fn a_value_of_the_wrong_kind_is_refused_at_its_key_in_the_words_of_the_file() {
             let error = error.to_string();
             let rusty = OF_TYPES.iter().find(|word| error.contains(*word));
             let named = error.contains(path.last().unwrap().as_str());
-            // A number that no file can hold is refused before keys are read, at its line and column.
-            let named = named || error.starts_with("my.toml:") && error.contains("too large");
+            // The value is fine, but a key beside it is missing.
+            let named = named || error.ends_with("' is missing");
             if rusty.is_some() || !named {
                 wrong.push(format!("{} = {value}\n    {error}", path.join(".")));
             }

@@ -9,7 +9,7 @@ use crate::schema::problem_schema;
 use crate::text::grouped;
 
 /// Words that only somebody who knows the program's types understands.
-const OF_TYPES: [&str; 9] = [
+const OF_TYPES: [&str; 10] = [
     "invalid type",
     "invalid value",
     "invalid length",
@@ -19,6 +19,7 @@ const OF_TYPES: [&str; 9] = [
     "expected a sequence",
     "expected a map",
     "invalid character",
+    "wanted ",
 ];
 
 /// A sentence about the value at a path of a file, if the message is about its type; `text` is the file.
@@ -27,17 +28,21 @@ pub(super) fn in_words(message: &str, path: &str, text: &str) -> Option<String> 
         return None;
     }
     let steps = steps(path);
-    let file: Value = toml::from_str(text).ok()?;
-    let found = steps.iter().try_fold(&file, |value, step| match step {
-        Step::Key(key) => value.get(key),
-        Step::Item(at) => value.get(at),
-    })?;
+    let file: Option<Value> = toml::from_str(text).ok();
+    let found = file.as_ref().and_then(|file| {
+        steps.iter().try_fold(file, |value, step| match step {
+            Step::Key(key) => value.get(key),
+            Step::Item(at) => value.get(at),
+        })
+    });
+    // A whole number of more than 64 bits can be written, but not be held.
+    let found = found.map_or("this value".to_string(), of_value);
     let root: Schema = serde_json::from_str(&problem_schema()).ok()?;
     let allowed = steps.iter().try_fold(&root, |schema, step| below(&root, schema, step));
     let allowed = allowed.map(|schema| describe(&root, schema)).filter(|words| !words.is_empty());
     Some(match allowed {
-        Some(allowed) => format!("{} is not allowed here: give {allowed}", of_value(found)),
-        None => format!("{} is not allowed here", of_value(found)),
+        Some(allowed) => format!("{found} is not allowed here: give {allowed}"),
+        None => format!("{found} is not allowed here"),
     })
 }
 
