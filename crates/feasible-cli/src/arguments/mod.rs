@@ -247,8 +247,7 @@ pub enum Command {
         feasible reproduce fashion-mnist --budget paper --data-dir data/")]
     Reproduce(ReproduceArguments),
     /// Print a completion script for a shell
-    #[command(after_help = "Example:\n  \
-        feasible completions bash > ~/.local/share/bash-completion/completions/feasible")]
+    #[command(after_help = "Example:\n  feasible completions bash > feasible.bash")]
     Completions(CompletionsArguments),
     /// Print the manual page, or write those of all commands
     #[command(after_help = "Example:\n  feasible man | man -l -")]
