@@ -32,6 +32,17 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// What kind of failure it is.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Met => "none",
+            Self::NotMet => "not-met",
+            Self::Input => "input",
+            Self::Internal => "internal",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
     /// 0 or 1.
     pub fn met(met: bool) -> Self {
         if met { Self::Met } else { Self::NotMet }
@@ -118,8 +129,8 @@ impl From<feasible_run::Error> for Failure {
             feasible_run::Error::NotEmpty { directory } => {
                 let shown = directory.display();
                 format!(
-                    "{shown} is not empty: give another directory; `feasible resume {shown}` goes \
-                     on with a run, --force replaces it"
+                    "{shown} is not empty: name another directory, continue its run with `feasible \
+                     resume {shown}`, or replace it with --force"
                 )
             }
             error => error.to_string(),
@@ -161,16 +172,25 @@ pub fn of_arguments(error: &clap::Error) -> Exit {
         return match printed {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 let failure = Failure::from(error);
-                self::error(failure.message());
+                self::error(failure.message(), failure.exit());
                 failure.exit()
             }
             _ => Exit::Met,
         };
     }
-    // They quote what was typed.
-    let hidden = |word: std::ffi::OsString| word.to_string_lossy().chars().any(is_hidden);
-    match std::env::args_os().any(hidden) {
-        true => warn(error.to_string().trim_end()),
+    let words: Vec<String> = std::env::args_os().map(|w| w.to_string_lossy().into()).collect();
+    if let Some(message) = of_environment(error, &words) {
+        self::error(&message, Exit::Input);
+        return Exit::Input;
+    }
+    let text = error.to_string();
+    if crate::terminal::is_json() {
+        self::error(text.trim_end().strip_prefix("error: ").unwrap_or(&text), Exit::Input);
+        return Exit::Input;
+    }
+    // It quotes what was typed.
+    match words.iter().any(|word| word.chars().any(is_hidden)) {
+        true => warn(text.trim_end()),
         false => {
             let _ = error.print();
         }
@@ -178,12 +198,33 @@ pub fn of_arguments(error: &clap::Error) -> Exit {
     Exit::Input
 }
 
+/// What is wrong with a variable of the environment that stands for a flag which was not given.
+fn of_environment(error: &clap::Error, words: &[String]) -> Option<String> {
+    use clap::error::{ContextKind, ContextValue};
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let flag = text(ContextKind::InvalidArg)?.split(' ').next()?;
+    let variable = match flag {
+        "--seed" => "FEASIBLE_SEED",
+        "--threads" => "FEASIBLE_THREADS",
+        _ => return None,
+    };
+    if words.iter().any(|word| word == flag || word.starts_with(&format!("{flag}="))) {
+        return None;
+    }
+    let value = std::env::var_os(variable)?;
+    let reason = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+    Some(format!("{variable}={}: {reason}", value.to_string_lossy()))
+}
+
 /// A panic is our bug: says so in a few lines, and ends with 3 whichever thread it was in. Unless it is one of a
 /// decoder, at a damaged file. Nothing is unwound; the release profile relies on it.
 pub fn report_panics() {
     std::panic::set_hook(Box::new(|panic| {
         if let Some(damage) = feasible_data::damage() {
-            error(&damage);
+            error(&damage, Exit::Input);
             std::process::exit(Exit::Input as i32);
         }
         let payload = panic.payload();
@@ -192,12 +233,16 @@ pub fn report_panics() {
         let what = what.unwrap_or("no message");
         let place = panic.location().map_or(String::new(), |at| format!(" ({at})"));
         let version = env!("CARGO_PKG_VERSION");
-        warn(&format!(
+        let message = format!(
             "feasible {version} failed: {what}{place}\n\
              This is a bug in feasible, not a fault of yours. Please report it with this message, \
              the command\nand, if you can share it, the problem file. A run that was being \
              trained can be resumed."
-        ));
+        );
+        match crate::terminal::is_json() {
+            true => error(&message, Exit::Internal),
+            false => warn(&message),
+        }
         if std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0") {
             warn(&std::backtrace::Backtrace::force_capture().to_string());
         }

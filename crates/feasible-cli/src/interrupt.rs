@@ -95,11 +95,11 @@ fn raised() {
     });
     let work = WORK.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(Work { flag, progress, kept }) = work.filter(|_| clock.is_ok()) else {
-        error("interrupted");
+        error("interrupted", Exit::Interrupted);
         end();
     };
     if !progress.has_begun() {
-        error(&kept());
+        error(&kept(), Exit::Interrupted);
         end();
     }
     flag.raise();
@@ -107,7 +107,7 @@ fn raised() {
     let _ = thread::Builder::new().spawn(move || {
         thread::sleep(GRACE);
         progress.clear();
-        error(&kept());
+        error(&kept(), Exit::Interrupted);
         end();
     });
     shown.note("stopping; press Ctrl-C again to quit at once");

@@ -21,20 +21,22 @@ use crate::terminal::Terminal;
 fn main() -> ExitCode {
     interrupt::watch();
     exit::report_panics();
+    let words: Vec<String> = std::env::args_os().map(|w| w.to_string_lossy().into()).collect();
+    Terminal::prepare(&words);
     let Arguments { terminal, command } = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return exit::of_arguments(&error).into(),
     };
     let terminal = Terminal::new(&terminal);
     if let Err(sentence) = feasible_problem::Level::chosen() {
-        terminal.error(&sentence);
+        terminal.error(&sentence, exit::Exit::Input);
         return exit::Exit::Input.into();
     }
     if cfg!(debug_assertions) && std::env::var_os("FEASIBLE_PANIC").is_some() {
         panic!("asked to by FEASIBLE_PANIC");
     }
     if let Err(failure) = command::memory_of_environment() {
-        terminal.error(failure.message());
+        terminal.error(failure.message(), failure.exit());
         return failure.exit().into();
     }
     let ended = match &command {
@@ -56,12 +58,12 @@ fn main() -> ExitCode {
         Command::Reproduce(arguments) => command::reproduce::reproduce(arguments, &terminal),
         Command::Completions(arguments) => command::shell::completions(arguments, &terminal),
         Command::Man(arguments) => command::shell::man(arguments, &terminal),
-        Command::Schema => command::shell::schema(&terminal),
+        Command::Schema(arguments) => command::shell::schema(arguments, &terminal),
     };
     match ended {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            terminal.error(failure.message());
+            terminal.error(failure.message(), failure.exit());
             failure.exit().into()
         }
     }

@@ -14,6 +14,8 @@ use crate::terminal::{Terminal, warn};
 const STEPS: u64 = 1000;
 /// The least time between two lines; it grows with the time since the start.
 const PAUSE: Duration = Duration::from_secs(1);
+/// The same for an attack, whose batches are slower.
+const ATTACK_PAUSE: Duration = Duration::from_secs(2);
 /// At most about this many lines for each doubling of the time.
 const LINES: u32 = 20;
 
@@ -184,11 +186,14 @@ impl Progress {
     }
 }
 
-/// The progress of an attack: a line that is written over on a terminal, else nothing until the end.
+/// The progress of an attack: a line that is written over on a terminal, else a line now and then.
 #[derive(Debug)]
 pub struct AttackLine {
     bar: Option<ProgressBar>,
     epsilons: usize,
+    quiet: bool,
+    start: Instant,
+    last_line: Mutex<Instant>,
 }
 
 impl AttackLine {
@@ -200,18 +205,29 @@ impl AttackLine {
             let style = ProgressStyle::with_template("{bar:12} {wide_msg}");
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Self { bar, epsilons }
+        let now = Instant::now();
+        Self { bar, epsilons, quiet: terminal.quiet, start: now, last_line: Mutex::new(now) }
     }
 
     /// How many ε are done, and how many samples are attacked at the next.
     pub fn show(&self, done: usize, attacked: usize) {
-        if let Some(bar) = &self.bar {
+        let text = || {
             let number = (done + 1).min(self.epsilons);
-            bar.set_message(format!(
-                "ε {number} of {}, {attacked} samples attacked",
-                self.epsilons
-            ));
-            bar.set_position(done as u64);
+            format!("ε {number} of {}, {attacked} samples attacked", self.epsilons)
+        };
+        match &self.bar {
+            Some(bar) => {
+                bar.set_message(text());
+                bar.set_position(done as u64);
+            }
+            None if self.quiet || done >= self.epsilons => {}
+            None => {
+                let mut last = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
+                if last.elapsed() >= ATTACK_PAUSE.max(self.start.elapsed() / LINES) {
+                    *last = Instant::now();
+                    warn(&format!("{}, {} so far", text(), shown(self.start.elapsed())));
+                }
+            }
         }
     }
 

@@ -38,7 +38,7 @@ fn fit_without_requirements_ends_with_0() {
     let (data, _) = PROBLEM.split_once("[[requirement]]").unwrap();
     scratch.write("plain.toml", data);
     let ran = scratch.expect(0, &["fit", "plain.toml", "--set", "training.epochs=2"]);
-    assert!(ran.out.contains("There are no requirements."), "{}", ran.out);
+    assert!(ran.out.contains("No requirements were stated."), "{}", ran.out);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn fit_of_the_embedded_problems_needs_no_files() {
     let ran = scratch.run(&["fit", "adult", "-o", "a", "--set", "training.epochs=1"]);
     assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
     // 32,561 and 4,937 training rows, less those for validation.
-    assert!(ran.out.contains("29304") && ran.out.contains("3257"), "{}", ran.out);
+    assert!(ran.out.contains("29,304") && ran.out.contains("3,257"), "{}", ran.out);
     let ran = scratch.run(&["fit", "compas", "-o", "c", "--set", "training.epochs=1"]);
     assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
     assert!(ran.out.contains("3949") && ran.out.contains("988"), "{}", ran.out);
@@ -137,7 +137,7 @@ fn export_writes_an_onnx_file_beside_the_model_or_where_it_is_told() {
     let scratch = Scratch::new();
     scratch.expect(0, &["fit", "problem.toml", "-o", "run", "-q"]);
     let said = scratch.expect(0, &["export", "run"]).out;
-    let head = "bytes, operators of set 19\n\ninput          type    shape\nage            double  N × 1\n";
+    let head = ", ONNX operator set 19\n\ninput   type    shape\nage     double  N × 1\n";
     assert!(said.starts_with("run/model.onnx: ") && said.contains(head), "{said}");
     let tail = "label          string  N\nprobabilities  float   N × 2\n";
     assert!(said.ends_with(tail), "{said}");
@@ -238,7 +238,7 @@ fn image_sets_are_listed_shown_and_told_how_to_get() {
     let list = scratch.expect(0, &["data", "list"]).out;
     assert!(list.contains("fashion-mnist-sample") && list.contains("cifar-10"), "{list}");
     let show = scratch.expect(0, &["data", "show", "fashion-mnist-sample"]).out;
-    assert!(show.contains("inside the program and are verified"), "{show}");
+    assert!(show.contains("embedded in the program and verified"), "{show}");
     let show = scratch.expect(0, &["data", "show", "mnist", "--data-dir", "nowhere"]).out;
     assert!(show.contains("nowhere/MNIST/raw") && show.contains("not found"), "{show}");
     let fetch = scratch.expect(0, &["data", "fetch", "cifar-10", "images"]).out;
@@ -246,7 +246,7 @@ fn image_sets_are_listed_shown_and_told_how_to_get() {
     let error = scratch.refuse(&["data", "fetch", "cifar-100"]);
     assert!(error.contains("did you mean 'cifar-10'?"), "{error}");
     let error = scratch.refuse(&["data", "fetch", "fashion-mnist-sample"]);
-    assert!(error.contains("inside the program"), "{error}");
+    assert!(error.contains("embedded in the program"), "{error}");
     let error = scratch.refuse(&["data", "export", "mnist", "out"]);
     assert!(error.contains("a set of images"), "{error}");
     // A file of the right name and the wrong content is refused, not shown as found.

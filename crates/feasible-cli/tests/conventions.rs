@@ -29,7 +29,10 @@ fn every_command_that_reports_prints_json_when_asked() {
     let init = scratch.expect(0, &["init", "people.csv", "--json"]).json();
     assert_eq!(init["file"], "people.toml");
     let list = scratch.expect(0, &["data", "list", "--json"]).json();
-    assert_eq!((&list[0]["name"], &list[0]["rows"]), (&"adult".into(), &48_842.into()));
+    assert_eq!(
+        (&list["sets"][0]["name"], &list["sets"][0]["rows"]),
+        (&"adult".into(), &48_842.into())
+    );
     let show = scratch.expect(0, &["data", "show", "compas", "--json"]).json();
     assert_eq!(show["columns"][0]["name"], "sex");
     let export = scratch.expect(0, &["data", "export", "compas", "out", "--json"]).json();

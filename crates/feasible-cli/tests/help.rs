@@ -56,7 +56,7 @@ fn every_help_text_ends_with_an_example_and_fits_the_terminal() {
             let help = scratch.expect(0, &arguments).out;
             let (_, example) = help.rsplit_once("Example:\n").unwrap_or_else(|| panic!("{help}"));
             assert!(example.lines().all(|line| line.starts_with("  feasible ")), "{example}");
-            let wide = help.lines().find(|line| line.chars().count() > 100);
+            let wide = help.lines().find(|line| line.chars().count() > 80);
             assert_eq!(wide, None, "{command:?}");
         }
     }

@@ -186,3 +186,97 @@ fn a_disk_that_is_full_is_not_the_users_fault() {
     assert_eq!(ran.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&ran.stderr).contains("cannot write the result"));
 }
+
+/// Words of the compiler, which nobody at a terminal knows.
+const OF_TYPES: [&str; 10] = [
+    "u64",
+    "f64",
+    "usize",
+    "i64",
+    "u32",
+    "invalid digit",
+    "invalid float",
+    "invalid type",
+    "variant",
+    "ParseIntError",
+];
+
+#[test]
+fn a_wrong_value_of_any_flag_is_refused_in_plain_words() {
+    let scratch = Scratch::new();
+    let commands = [
+        "fit",
+        "resume",
+        "predict",
+        "export",
+        "audit",
+        "attack",
+        "certify",
+        "monitor",
+        "bound",
+        "sweep",
+        "tune",
+        "report",
+        "check",
+        "init",
+        "reproduce",
+    ];
+    let mut tried = 0;
+    for command in commands {
+        let help = scratch.expect(0, &[command, "--help"]).out;
+        let flags = help.split_whitespace().filter(|word| word.starts_with("--"));
+        let flags: Vec<&str> = flags
+            .filter(|word| word[2..].chars().all(|c| c.is_alphanumeric() || c == '-'))
+            .collect();
+        for flag in flags.iter().filter(|flag| help.contains(&format!("{flag} <"))) {
+            for value in ["nonsense", "-1", "1.5", "99999999999999999999", ""] {
+                let ran = scratch.run(&[command, &format!("{flag}={value}")]);
+                tried += 1;
+                assert_eq!(ran.code, Some(2), "{command} {flag}={value}: {}{}", ran.out, ran.err);
+                let rusty = OF_TYPES.iter().find(|word| ran.err.contains(*word));
+                assert_eq!(rusty, None, "{command} {flag}={value}: {}", ran.err);
+            }
+        }
+    }
+    assert!(tried > 300, "{tried}");
+}
+
+#[test]
+fn a_wrong_environment_variable_is_named() {
+    let scratch = Scratch::new();
+    let cases = [
+        ("FEASIBLE_SEED", "x", "give a whole number, 0 or more"),
+        ("FEASIBLE_SEED", "", "give a whole number, 0 or more"),
+        ("FEASIBLE_THREADS", "none", "give a whole number from 1 to 1,024"),
+        ("FEASIBLE_THREADS", "0", "give a whole number from 1 to 1,024"),
+        ("FEASIBLE_MEMORY", "much", "a size is a number with a unit"),
+        ("FEASIBLE_SIMD", "sse9", "portable"),
+    ];
+    for (name, value, words) in cases {
+        let mut command = scratch.command(&["fit", "problem.toml", "-o", "run"]);
+        let ran = support::Ran::of(command.env(name, value).output().unwrap());
+        assert_eq!(ran.code, Some(2), "{name}={value}: {}", ran.err);
+        assert!(ran.err.starts_with(&format!("error: {name}")), "{}", ran.err);
+        assert!(ran.err.contains(words), "{}", ran.err);
+        assert!(OF_TYPES.iter().all(|word| !ran.err.contains(word)), "{}", ran.err);
+    }
+}
+
+#[test]
+fn an_unknown_name_lists_the_known_ones_and_the_nearest() {
+    let scratch = Scratch::new();
+    let all =
+        "The data sets are adult, compas, fashion-mnist-sample, fashion-mnist, mnist, cifar-10";
+    for command in ["show", "fetch"] {
+        let error = scratch.refuse(&["data", command, "foo"]);
+        assert!(error.contains("no data set is named 'foo'") && error.contains(all), "{error}");
+        let error = scratch.refuse(&["data", command, "fashion-mnst"]);
+        assert!(error.contains("did you mean 'fashion-mnist'?") && error.contains(all), "{error}");
+    }
+    let error = scratch.refuse(&["data", "export", "adlt", "out"]);
+    assert!(error.contains("did you mean 'adult'?") && error.contains(all), "{error}");
+    let error = scratch.refuse(&["fit", "adlt"]);
+    assert!(error.contains("did you mean 'adult'?") && error.contains("compas-paper"), "{error}");
+    let error = scratch.refuse(&["check", "problem.toml", "--set", "requirement.gendr.at_most=1"]);
+    assert!(error.contains("did you mean 'gender'? There are 'gender'"), "{error}");
+}

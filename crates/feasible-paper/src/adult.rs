@@ -1,6 +1,6 @@
 //! Adult: invariance to gender, on average and for every person.
 
-use feasible_problem::text::{Align, Grid};
+use feasible_problem::text::{Align, Grid, Page};
 use feasible_run::error::Result;
 use feasible_run::fit::Observer;
 use feasible_run::summary::{SeedsSummary, Spread};
@@ -87,10 +87,15 @@ fn row(
 impl AdultTable {
     /// As a table for people.
     pub fn to_text(&self) -> String {
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
         let n = self.seeds.len();
         let mut text =
             format!("Adult, mean ± sd of {n} seeds; flip rate with gender on the test rows\n\n");
-        let mut grid = Grid::new();
+        let mut grid = Grid::new().ranked(&[0, 0, 0, 1, 2, 2, 3, 4]);
         let head = [
             "",
             "test accuracy",
@@ -122,7 +127,7 @@ impl AdultTable {
                 row.paper_at_zero.clone().unwrap_or_default(),
             ]);
         }
-        text += &grid.to_text(&[Align::Left, Align::Right]);
+        text += &grid.on(page, &[Align::Left, Align::Right]);
         text += "\nover c: share of rows over the limit (pointwise), runs whose average is over it \
                  (average effect).\nThe paper gives no accuracy.\n";
         text

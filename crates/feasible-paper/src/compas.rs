@@ -1,6 +1,6 @@
 //! COMPAS: invariance to sex, race and both at once.
 
-use feasible_problem::text::{Align, Grid, percent};
+use feasible_problem::text::{Align, Grid, Page, percent};
 use feasible_run::error::Result;
 use feasible_run::evaluate::Evaluation;
 use feasible_run::fit::Observer;
@@ -130,10 +130,15 @@ impl CompasTable {
 
     /// As tables for people.
     pub fn to_text(&self) -> String {
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
         let n = self.seeds.len();
         let mut text = format!("COMPAS, mean ± sd of {n} seeds; predictions that flip\n\n");
         let percents = |spread: Option<Spread>| spread.map_or("".into(), |s| s.as_percent(2));
-        let mut grid = Grid::new();
+        let mut grid = Grid::new().ranked(&[0, 2, 0, 3, 2, 0, 3, 2, 0]);
         let head = [
             "",
             "unconstrained",
@@ -188,7 +193,7 @@ impl CompasTable {
             met(FEASIBLE),
             blank(),
         ]);
-        text += &grid.to_text(&[Align::Left, Align::Right]);
+        text += &grid.on(page, &[Align::Left, Align::Right]);
         text += "\nmultipliers μ\n\n";
         let mut grid = Grid::new();
         grid.row(["", "7 constraints", "13 constraints", "13, feasible"].map(String::from));
@@ -203,7 +208,7 @@ impl CompasTable {
                 number(row.of_13_feasible),
             ]);
         }
-        text += &grid.to_text(&[Align::Left, Align::Right]);
+        text += &grid.on(page, &[Align::Left, Align::Right]);
         text += "\nThe paper's figures are of one run, very likely of the training rows.\n";
         text
     }

@@ -271,7 +271,7 @@ fn the_page_opens_without_errors_or_requests_and_shows_values_on_hover() {
         browser.inspect(&page, problem);
         assert_eq!(
             browser.evaluate("document.querySelector('.verdict p').textContent"),
-            "No requirements."
+            "No requirements were stated."
         );
     }
     let page = scratch.path().join("comparison.html");

@@ -227,7 +227,10 @@ impl Clause {
             return wrong("class", "is the positive class of a rate, and there is none. Remove it");
         }
         if spec.of.is_some() && spec.loss.is_none() {
-            return wrong("of", "says which number a loss is of, and there is no loss. Remove it");
+            return wrong(
+                "of",
+                "names the number that a loss is of, but there is no loss. Remove it",
+            );
         }
         if spec.adversary.is_some() && !target.coordinates().is_empty() {
             let message = "an adversary is against a class or one number, and several numbers are predicted: leave it out, \
@@ -248,7 +251,7 @@ impl Clause {
             (None, Some(rate)) => RateLosses::of(source, &key, rate, spec, target)?,
             (Some(_), Some(_)) => return wrong("rate", "give only one of loss, rate and fairness"),
             (None, None) => {
-                return wrong("name", "says nothing yet: give a loss, a rate or fairness");
+                return wrong("name", "has no content yet: give a loss, a rate or fairness");
             }
         };
         let measure = spec
@@ -286,7 +289,7 @@ impl Clause {
             return wrong("kind", "a rate, or a difference of groups, is an average");
         }
         if spec.all_but.is_some() && !pointwise {
-            return wrong("all_but", "only pointwise requirements speak of single samples");
+            return wrong("all_but", "only pointwise requirements are about single samples");
         }
         let share = |name: &str, value: Option<f64>, of: &str| match value {
             Some(value) if !(0.0..1.0).contains(&value) => {

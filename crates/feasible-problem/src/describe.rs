@@ -11,21 +11,42 @@ use crate::loss::LossName;
 use crate::plan::Plan;
 use crate::rate::Among;
 use crate::spec::{DataSpec, LearnerName, Margins, RequirementKind};
-use crate::text::{bytes, grouped, short};
+use crate::text::{Page, bytes, grouped, short};
+
+/// Entries of a list on a page that is not to have everything.
+const MOST_LISTED: usize = 12;
+
+/// The first of a list, and how many more there are: `a, b, … (1,988 more, -v lists them)`.
+fn listed(names: &[String], most: usize) -> String {
+    match names.len() > most {
+        false => names.join(", "),
+        true => format!(
+            "{}, … ({} more; -v lists them)",
+            names[..most].join(", "),
+            grouped(names.len() - most)
+        ),
+    }
+}
 
 impl Plan {
     /// The resolved problem, the columns fed to the model, and the size of everything.
     pub fn describe(&self) -> String {
+        self.describe_on(&Page::default())
+    }
+
+    /// The same for a page: of long lists the first few, unless it is to have everything.
+    pub fn describe_on(&self, page: &Page) -> String {
+        let most = if page.whole { usize::MAX } else { MOST_LISTED };
         let mut text = String::new();
         // Writing to a string cannot fail.
-        let _ = self.write_problem(&mut text);
-        let _ = self.write_columns(&mut text);
+        let _ = self.write_problem(&mut text, most);
+        let _ = self.write_columns(&mut text, most);
         let _ = self.write_notes(&mut text);
         let _ = self.write_sizes(&mut text);
         text
     }
 
-    fn write_problem(&self, out: &mut String) -> std::fmt::Result {
+    fn write_problem(&self, out: &mut String, most: usize) -> std::fmt::Result {
         let title = self.spec().title.as_deref();
         let title = title.map_or(String::new(), |t| format!(": {}", visible(t)));
         writeln!(out, "{}{title}", visible(self.name()))?;
@@ -35,7 +56,7 @@ impl Plan {
             if decay > 0.0 { format!(" + {}/2 ‖θ‖²", short(decay)) } else { String::new() };
         let target = &self.data().target;
         let y = match target.classes() {
-            Some(classes) => format!("y = {} in {{{}}}", target.column(), classes.join(", ")),
+            Some(classes) => format!("y = {} in {{{}}}", target.column(), listed(classes, most)),
             None => match target.columns()[..] {
                 [column] => format!("y = {column}, a number"),
                 ref columns => format!("y = ({}), {} numbers", columns.join(", "), columns.len()),
@@ -53,18 +74,22 @@ impl Plan {
             writeln!(out, "subject to        nothing")?;
         }
         for (i, (clause, requirement)) in
-            clauses.iter().zip(self.train().requirements()).enumerate()
+            clauses.iter().zip(self.train().requirements()).enumerate().take(most)
         {
             let lead = if i == 0 { "subject to" } else { "" };
             let points = grouped(requirement.terms()[0].population().points());
             writeln!(out, "{lead:<18}{}", visible(&sentence(clause)))?;
             writeln!(out, "{:<18}  '{}', {points} points", "", clause.name)?;
             if clause.by_threshold.is_some() {
-                let note = "left to the threshold of the decisions; training does not see it";
+                let note = "left to the decision threshold; not part of training";
                 writeln!(out, "{:<18}  {note}", "")?;
             } else if requirement.is_always_met(self.model().output_width()) {
                 writeln!(out, "{:<18}  note: every model meets it, whatever the data", "")?;
             }
+        }
+        if clauses.len() > most {
+            let more = grouped(clauses.len() - most);
+            writeln!(out, "{:<18}… and {more} more requirements; -v lists them", "")?;
         }
         if let Some(decision) = self.spec().decision.as_ref().filter(|spec| spec.chooses()) {
             let rows = grouped(self.data().split.validation.len());
@@ -112,13 +137,19 @@ impl Plan {
         Some(visible(&parts.join("; ")).into_owned())
     }
 
-    fn write_columns(&self, out: &mut String) -> std::fmt::Result {
+    fn write_columns(&self, out: &mut String, most: usize) -> std::fmt::Result {
         let encoder = &self.data().encoder;
         if let Some(shape) = self.data().image_shape() {
             return writeln!(out, "\npixels fed to the model ({}): {shape}", shape.len());
         }
         writeln!(out, "\ncolumns fed to the model ({})", encoder.width())?;
-        for variable in encoder.variables() {
+        let variables = encoder.variables();
+        let shown = if variables.len() > most.saturating_mul(4) {
+            most.saturating_mul(4)
+        } else {
+            variables.len()
+        };
+        for variable in &variables[..shown] {
             let names = variable.names();
             let column = match (&variable.encoding, names.len()) {
                 (Encoding::Piecewise { knots, .. }, n) => {
@@ -129,16 +160,19 @@ impl Plan {
                     format!(
                         "{} ({n}): piecewise linear, {pieces} pieces from {first} to {last}{lead}{}",
                         variable.column,
-                        apart.join(", ")
+                        listed(apart, most)
                     )
                 }
                 (_, 0) => format!("{}: constant in training, left out", variable.column),
                 (_, 1) => names[0].clone(),
-                (_, n) => format!("{} ({n}): {}", variable.column, names.join(", ")),
+                (_, n) => format!("{} ({n}): {}", variable.column, listed(&names, most)),
             };
             writeln!(out, "  {}", visible(&column))?;
         }
-        Ok(())
+        match variables.len() - shown {
+            0 => Ok(()),
+            more => writeln!(out, "  … and {} more columns; -v lists them", grouped(more)),
+        }
     }
 
     fn write_notes(&self, out: &mut String) -> std::fmt::Result {
@@ -179,8 +213,8 @@ impl Plan {
         };
         writeln!(
             out,
-            "  training          {learner}, {work}, recipe {:?}",
-            self.spec().training.recipe
+            "  training          {learner}, {work}, recipe {}",
+            format!("{:?}", self.spec().training.recipe).to_lowercase()
         )?;
         if training.patience > 0 {
             writeln!(
@@ -203,7 +237,7 @@ impl Plan {
         }
         let limits = self.spec().data.limits.as_ref().map(Limits::changed).unwrap_or_default();
         let limits = match limits.is_empty() {
-            true => "the usual ones; [data.limits] raises them".to_string(),
+            true => "the defaults; [data.limits] raises them".to_string(),
             false => limits.join(", "),
         };
         writeln!(out, "  limits on files   {limits}")

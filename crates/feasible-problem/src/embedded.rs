@@ -50,13 +50,10 @@ pub fn problems() -> &'static [EmbeddedProblem] {
 pub fn problem(name: &str) -> Result<EmbeddedProblem> {
     PROBLEMS.iter().find(|problem| problem.name == name).copied().ok_or_else(|| {
         let names = || PROBLEMS.iter().map(|problem| problem.name);
-        let hint = match feasible_data::nearest(name, names()) {
-            Some(nearest) => format!(": did you mean '{nearest}'?"),
-            None => {
-                let all: Vec<&str> = names().collect();
-                format!(": give a file, or one of {}", all.join(", "))
-            }
-        };
+        let nearest = feasible_data::nearest(name, names());
+        let nearest = nearest.map_or(".".to_string(), |name| format!(": did you mean '{name}'?"));
+        let all = names().collect::<Vec<_>>().join(", ");
+        let hint = format!("{nearest} Name a file, or an embedded problem: {all}");
         Error::UnknownProblem { name: name.to_string(), hint }
     })
 }

@@ -138,7 +138,7 @@ impl RateLosses {
                 // Limits that make no sense at all have a better message below.
                 if !inside && (0.0..=1.0).contains(&limit) {
                     let message = format!(
-                        "{limit} is no limit of a {}: give one between 0 and 1",
+                        "{limit} is not a limit of a {}: give one between 0 and 1",
                         rate.name()
                     );
                     return wrong(name, &message);

@@ -115,7 +115,7 @@ fn a_rate_is_of_the_class_that_is_named() {
         "rate = \"precision\"\nwhere = \"age > 30\"\nwithin = 0.1",
         "requirement[0].within: a precision is a ratio",
     );
-    says("rate = \"ppv\"\nat_least = 1.0", "1 is no limit of a precision");
+    says("rate = \"ppv\"\nat_least = 1.0", "1 is not a limit of a precision");
     says("rate = \"npv\"\nat_least = 90", "did you mean 0.9?");
     says("rate = \"npv\"\nat_least = 0.9\nmeasured_by = \"error\"", "has a measure of its own");
     let text = Plan::check(&of("rate = \"precision\"\nwhere = \"age > 30\"\nat_least = 0.8"))

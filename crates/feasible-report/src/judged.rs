@@ -61,7 +61,7 @@ fn page_verdict(judged: &Judgement) -> PageVerdict {
     let all = &judged.evaluation.requirements;
     let missed: Vec<&str> = all.iter().filter(|r| !r.met).map(|r| r.name.as_str()).collect();
     let (state, sentence) = match (all.len(), judged.evaluation.met) {
-        (0, _) => ("none", "No requirements.".to_string()),
+        (0, _) => ("none", "No requirements were stated.".to_string()),
         (_, true) => ("met", format!("Every requirement is met on the {rows}.")),
         (_, false) => ("missed", format!("Not met on the {rows}: {}.", listed(&missed))),
     };

@@ -95,7 +95,7 @@ pub(crate) fn verdict(run: &Run) -> PageVerdict {
     let rows = if part == "train" { "training" } else { part };
     let mut more = Vec::new();
     let (state, sentence) = match (all.len(), summary.certify, summary.met()) {
-        (0, ..) => ("none", "No requirements.".to_string()),
+        (0, ..) => ("none", "No requirements were stated.".to_string()),
         (_, true, true) => ("met", summary.verdict()),
         (_, true, false) => {
             let findings = summary.certificate.iter().flat_map(|c| &c.certificate.findings);

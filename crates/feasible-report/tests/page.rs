@@ -421,7 +421,7 @@ fn a_problem_without_requirements_says_so() {
     let run = trained("adult-unconstrained", &["training.epochs=1"]);
     let report = Report::of(run.path()).unwrap();
     harmless(report.html());
-    assert!(report.html().contains("<p><bdi>No requirements.</bdi></p>"));
+    assert!(report.html().contains("<p><bdi>No requirements were stated.</bdi></p>"));
     for text in [report.html(), report.card().unwrap()] {
         for wrong in [
             "What made it hard",
@@ -433,7 +433,7 @@ fn a_problem_without_requirements_says_so() {
             assert!(!text.contains(wrong), "{wrong}");
         }
     }
-    assert!(report.card().unwrap().contains("**No requirements.**"));
+    assert!(report.card().unwrap().contains("**No requirements were stated.**"));
 }
 
 /// Replaces a text in all files of a run that people read.

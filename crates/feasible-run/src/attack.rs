@@ -1,8 +1,8 @@
 //! How a saved model stands up to attacks: accuracy against ε, with exact intervals.
 //!
-//! Every sample is attacked at every ε of a grid, from the smallest on; it stands if no restart led to a wrong
-//! answer. Of N samples k standing, the interval around k/N is Clopper and Pearson's: whatever the
-//! model, it covers the share of the population that this attack would leave standing with at least the
+//! Every sample is attacked at every ε of a grid, from the smallest on; it is still correct if no restart led to a wrong
+//! answer. Where k of N samples are, the interval around k/N is Clopper and Pearson's: whatever the
+//! model, it covers the share of the population that this attack would leave correct with at least the
 //! confidence stated. A stronger attack may do better, so this is no bound on the worst case.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use feasible::{Population, Samples};
 use feasible_data::Table;
 use feasible_problem::gallery::Gallery;
 use feasible_problem::spec::{AttackLossName, NormName};
-use feasible_problem::text::{Align, Grid, percent, short};
+use feasible_problem::text::{Align, Grid, Page, grouped, percent, short};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ pub struct AttackOptions {
     pub norm: NormName,
     /// Steps of a run; 50 by default.
     pub steps: u32,
-    /// The length of a step as a share of ε; 1/30 by default.
+    /// The length of a step as a share of ε; 1/30 by default, which fits 50 steps: see [`AttackOptions::step_of`].
     pub step: f64,
     /// Runs, of which the worst counts; 10 by default.
     pub restarts: u32,
@@ -55,6 +55,32 @@ impl Default for AttackOptions {
     }
 }
 
+impl AttackOptions {
+    /// The length of a step, as a share of ε, where none is given: max(1/30, 5/(3 steps)). The paper's 50 steps have 1/30;
+    /// fewer steps are longer, so that together they are always 5/3 of the radius.
+    pub fn step_of(steps: u32) -> f64 {
+        (1.0 / 30.0f64).max(5.0 / (3.0 * f64::from(steps.max(1))))
+    }
+
+    /// The attack in words.
+    pub fn method(&self) -> String {
+        let Self { steps, step, restarts, .. } = self;
+        let step = match 1.0 / step {
+            n if (n - n.round()).abs() < 1e-9 => format!("ε/{n:.0}"),
+            _ => format!("{} ε", short(*step)),
+        };
+        let norm = match self.norm {
+            NormName::Linf => "l∞",
+            NormName::L2 => "l2",
+        };
+        let restarts = match restarts {
+            1 => "1 restart".to_string(),
+            n => format!("worst of {n} restarts"),
+        };
+        format!("PGD in the {norm} ball, {steps} steps of {step}, {restarts}")
+    }
+}
+
 /// Accuracy against ε.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
@@ -73,7 +99,7 @@ pub struct Curve {
 pub struct CurvePoint {
     /// ε.
     pub epsilon: f64,
-    /// Samples that stood.
+    /// Samples that are still correct.
     pub correct: usize,
     /// Samples attacked.
     pub total: usize,
@@ -206,26 +232,31 @@ impl Curve {
         self.points.iter().find(|point| point.epsilon == epsilon)
     }
 
+    /// Samples attacked at each ε.
+    pub fn total(&self) -> usize {
+        self.points.first().map_or(0, |point| point.total)
+    }
+
     /// The attack in words.
     pub fn method(&self) -> String {
-        let AttackOptions { steps, step, restarts, .. } = &self.attack;
-        let step = match 1.0 / step {
-            n if (n - n.round()).abs() < 1e-9 => format!("ε/{n:.0}"),
-            _ => format!("{} ε", short(*step)),
-        };
-        let norm = match self.attack.norm {
-            NormName::Linf => "l∞",
-            NormName::L2 => "l2",
-        };
-        format!("PGD in the {norm} ball, {steps} steps of {step}, worst of {restarts} restarts")
+        self.attack.method()
     }
 
     /// As a table for people.
     pub fn to_text(&self) -> String {
-        let total = self.points.first().map_or(0, |point| point.total);
-        let mut text =
-            format!("{} on {total} samples of {}\n{}\n\n", self.problem, self.data, self.method());
-        let mut grid = Grid::new();
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
+        let mut text = format!(
+            "{} on {} samples of {}\n{}\n\n",
+            self.problem,
+            grouped(self.total()),
+            self.data,
+            self.attack.method()
+        );
+        let mut grid = Grid::new().ranked(&[0, 0, 0, 1]);
         let interval = format!("{} % interval", short(100.0 * self.attack.confidence));
         grid.row(["ε".to_string(), "accuracy".into(), interval, "still correct".into()]);
         for point in &self.points {
@@ -236,7 +267,7 @@ impl Curve {
                 point.correct.to_string(),
             ]);
         }
-        text += &grid.to_text(&[Align::Right]);
+        text += &grid.on(page, &[Align::Right]);
         text
     }
 

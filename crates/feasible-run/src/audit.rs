@@ -6,9 +6,10 @@ use feasible::Samples;
 use feasible_data::{Encoder, Table, UnknownCategories, Unseen, visible};
 use feasible_problem::gallery::Gallery;
 use feasible_problem::sampled_table::SampledTable;
-use feasible_problem::text::{Align, Grid, percent};
+use feasible_problem::text::{Align, BAD, GOOD, Grid, Page, grouped, percent};
 use serde::Serialize;
 
+use crate::conclusion::{NO_REQUIREMENTS, RunVerdict, missed, not_met};
 use crate::error::Result;
 use crate::evaluate::Evaluation;
 use crate::saved_model::{Manifest, SavedModel};
@@ -86,10 +87,35 @@ impl Audit {
         self.evaluation.met
     }
 
-    /// As a table for people.
+    /// What it comes to.
+    pub fn verdict_state(&self) -> RunVerdict {
+        RunVerdict::of(&self.evaluation)
+    }
+
+    /// One line: are the requirements met on these rows?
+    pub fn verdict(&self) -> String {
+        match self.verdict_state() {
+            RunVerdict::NoRequirements => NO_REQUIREMENTS.into(),
+            RunVerdict::Met => "Every requirement is met on these rows.".into(),
+            _ => format!("{} on these rows.", not_met(&missed(&self.evaluation))),
+        }
+    }
+
+    /// The verdict and the numbers, for people.
     pub fn to_text(&self) -> String {
-        let mut text = format!("{} on {}\n\n", visible(&self.problem), visible(&self.table));
-        text += &evaluations_text(&[("table", &self.evaluation)]);
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
+        let color = if self.met() { GOOD } else { BAD };
+        let verdict = match self.verdict_state() {
+            RunVerdict::NoRequirements => self.verdict(),
+            _ => page.paint(color, &self.verdict()),
+        };
+        let (problem, table) = (visible(&self.problem), visible(&self.table));
+        let mut text = format!("{verdict}\n{problem} on {table}\n\n");
+        text += &evaluations_text(&[("table", &self.evaluation)], page);
         if let Some(rates) = &self.evaluation.by_class {
             let mut grid = Grid::new();
             grid.row(["class", "recall", "precision", "F1"].map(String::from));
@@ -99,19 +125,19 @@ impl Audit {
                 grid.row([class, share(of.recall), share(of.precision), share(of.f1)]);
             }
             text += "\n";
-            text += &grid.to_text(&[Align::Left, Align::Right]);
+            text += &grid.on(page, &[Align::Left, Align::Right]);
         }
         if let Some(confusion) = &self.evaluation.confusion {
-            text += "\nconfusion (true class: predicted class)\n";
+            text += "\nconfusion matrix\n";
+            let name = |class: &String| visible(class).into_owned();
+            let mut grid = Grid::new();
+            let head = self.classes.iter().map(|class| format!("predicted {}", name(class)));
+            grid.row(std::iter::once("true class".to_string()).chain(head));
             for (class, counts) in self.classes.iter().zip(confusion) {
-                let cells: Vec<String> = self
-                    .classes
-                    .iter()
-                    .zip(counts)
-                    .map(|(predicted, count)| format!("{} {count}", visible(predicted)))
-                    .collect();
-                text += &format!("  {}: {}\n", visible(class), cells.join(", "));
+                let counts = counts.iter().map(|&count| grouped(count as usize));
+                grid.row(std::iter::once(name(class)).chain(counts));
             }
+            text += &grid.on(page, &[Align::Left, Align::Right]);
         }
         text
     }

@@ -15,7 +15,7 @@ use feasible::limit::suggestion;
 use feasible::theory::{is_vacuous, rows_for, sample_complexity, zeta};
 use feasible_problem::plan::Plan;
 use feasible_problem::text::precise_percent as percent;
-use feasible_problem::text::{Align, Grid, grouped, short};
+use feasible_problem::text::{Align, Grid, Page, grouped, short};
 use serde::Serialize;
 
 use crate::certify::dimension_of;
@@ -226,6 +226,11 @@ impl Question {
 impl Answer {
     /// For people, with a plot.
     pub fn to_text(&self) -> String {
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
         let mut text = format!("confidence {}", percent(self.confidence));
         if self.requirements > 1 {
             text += &format!(", shared by {} requirements (Bonferroni)", self.requirements);
@@ -243,7 +248,7 @@ impl Answer {
             for line in &self.bought {
                 grid.row([grouped(line.hits as usize), percent(line.rate), percent(line.upper)]);
             }
-            text += &grid.to_text(&[Align::Right]);
+            text += &grid.on(page, &[Align::Right]);
         }
         if let Some(limit) = self.limit {
             text += &format!("\nHeld-out rows that certify at most {}\n", percent(limit));
@@ -257,12 +262,15 @@ impl Answer {
                 };
                 grid.row([percent(line.rate), rows]);
             }
-            text += &grid.to_text(&[Align::Right]);
+            text += &grid.on(page, &[Align::Right]);
         }
         if let Some(uniform) = &self.uniform {
             text += &uniform.to_text(self.limit);
         }
-        text += &self.plot();
+        // The plot is 72 wide.
+        if page.width >= 72 {
+            text += &self.plot();
+        }
         text
     }
 
@@ -318,8 +326,8 @@ impl Uniform {
         if let (Some(limit), Some(rows)) = (limit, self.rows_for_limit) {
             let least = self.theorem_1.unwrap_or(f64::NAN);
             text += &format!(
-                "  ζ(N) ≤ {} takes {} training rows; Theorem 1 says C · {}, with a constant C that it \
-                 leaves open\n",
+                "  ζ(N) ≤ {} takes {} training rows; Theorem 1 gives C · {}, with an unknown \
+                 constant C\n",
                 short(limit),
                 short(rows),
                 short(least)

@@ -1,20 +1,103 @@
-//! How a training ended, in words: the first line of an output, its last one, and what to do about requirements
+//! How a training ended, in words: the verdict, how training ended, and what to do about requirements
 //! that are not met. Terminal, page and model card take their words from here, so that they agree.
 //!
-//! | rows | met | not met |
-//! | --- | --- | --- |
-//! | training | "feasible: every requirement is met on the training rows" | "stopped after 80 epochs: 'older' is not met on the training rows"; "infeasible" only where it is proven |
-//! | test | "Every requirement is met on the test rows." | "'older' is not met on the test rows." |
+//! | rows | met | not met | no requirements |
+//! | --- | --- | --- | --- |
+//! | training | "feasible on the training rows" | "stopped after 80 epochs: 'older' is not met on the training rows"; "infeasible" only where it is proven | "trained for 80 epochs" |
+//! | test | "Every requirement is met on the test rows." | "'older' is not met on the test rows." | "No requirements were stated." |
 //!
-//! Where training and held-out rows disagree, the last line names both.
+//! The second is the verdict: the first line of every output, `verdict` in JSON ([`RunVerdict`]), and the exit status. Where
+//! training and held-out rows disagree, it names both.
 
 use feasible::{Outcome, Solution};
 use feasible_problem::plan::Plan;
 use feasible_problem::spec::{LearnerName, ModelKind, RequirementKind};
 use feasible_problem::text::{percent, short};
+use serde::Serialize;
 
 use crate::evaluate::{Evaluation, RequirementResult};
-use crate::summary::Summary;
+use crate::summary::{SeedsSummary, Summary};
+
+/// The version of what JSON says; a field that is renamed, removed or means something else raises it.
+pub const JSON_FORMAT: u32 = 1;
+
+/// What is said where nothing is required.
+pub(crate) const NO_REQUIREMENTS: &str = "No requirements were stated.";
+
+/// What a run comes to, on the rows it is judged by. Exit status 1 is for `not-met` and `not-certified`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunVerdict {
+    /// Every requirement is met.
+    Met,
+    /// A requirement is not met.
+    NotMet,
+    /// The problem file asks for a certificate, and it is given.
+    Certified,
+    /// The problem file asks for a certificate, and it is not given.
+    NotCertified,
+    /// No requirements were stated.
+    NoRequirements,
+}
+
+impl RunVerdict {
+    /// Of some rows, without a certificate.
+    pub fn of(evaluation: &Evaluation) -> Self {
+        match (evaluation.requirements.is_empty(), evaluation.met) {
+            (true, _) => Self::NoRequirements,
+            (false, true) => Self::Met,
+            (false, false) => Self::NotMet,
+        }
+    }
+}
+
+/// `summary.json`, of one run or of several seeds: the results with what they come to.
+#[derive(Clone, Debug, Serialize)]
+pub struct WrittenSummary<'a, T> {
+    /// The version of this format.
+    pub format: u32,
+    /// What the run comes to.
+    pub verdict: RunVerdict,
+    /// The results.
+    #[serde(flatten)]
+    pub of: &'a T,
+}
+
+impl SeedsSummary {
+    /// As it is written.
+    pub fn written(&self) -> WrittenSummary<'_, Self> {
+        WrittenSummary { format: JSON_FORMAT, verdict: self.verdict_state(), of: self }
+    }
+
+    /// What all runs together come to.
+    pub fn verdict_state(&self) -> RunVerdict {
+        let first = self.runs.first().map_or(RunVerdict::NoRequirements, Summary::verdict_state);
+        match (first, self.met()) {
+            (RunVerdict::NoRequirements, _) => RunVerdict::NoRequirements,
+            (RunVerdict::Certified | RunVerdict::NotCertified, true) => RunVerdict::Certified,
+            (RunVerdict::Certified | RunVerdict::NotCertified, false) => RunVerdict::NotCertified,
+            (_, true) => RunVerdict::Met,
+            (_, false) => RunVerdict::NotMet,
+        }
+    }
+
+    /// One line: how many runs meet the requirements?
+    pub fn verdict(&self) -> String {
+        let Some(first) = self.runs.first() else { return String::new() };
+        let met = self.runs.iter().filter(|run| run.met()).count();
+        let n = self.runs.len();
+        match self.verdict_state() {
+            RunVerdict::NoRequirements => NO_REQUIREMENTS.into(),
+            RunVerdict::Certified | RunVerdict::NotCertified => {
+                format!("All requirements are certified in {met} of {n} runs.")
+            }
+            _ => format!(
+                "{met} of {n} runs meet every requirement on the {} rows.",
+                first.judged().0
+            ),
+        }
+    }
+}
 
 /// Requirements that are spoken of one by one.
 const MOST: usize = 5;
@@ -30,6 +113,11 @@ pub(crate) fn outcome(plan: &Plan, solution: &Solution<f32>, train: &Evaluation)
     let stricter = plan.clauses().iter().any(|clause| clause.room > 0.0);
     let ended = &solution.outcome;
     match ended {
+        Outcome::Feasible | Outcome::MaxEpochs | Outcome::Stalled
+            if train.requirements.is_empty() =>
+        {
+            Outcome::Unconstrained
+        }
         Outcome::MaxEpochs | Outcome::Stalled | Outcome::Infeasible { .. } if train.met => {
             Outcome::Feasible
         }
@@ -41,6 +129,21 @@ pub(crate) fn outcome(plan: &Plan, solution: &Solution<f32>, train: &Evaluation)
 }
 
 impl Summary {
+    /// As it is written.
+    pub fn written(&self) -> WrittenSummary<'_, Self> {
+        WrittenSummary { format: JSON_FORMAT, verdict: self.verdict_state(), of: self }
+    }
+
+    /// What the run comes to.
+    pub fn verdict_state(&self) -> RunVerdict {
+        match RunVerdict::of(self.judged().1) {
+            RunVerdict::NoRequirements => RunVerdict::NoRequirements,
+            _ if self.certify && self.met() => RunVerdict::Certified,
+            _ if self.certify => RunVerdict::NotCertified,
+            uncertified => uncertified,
+        }
+    }
+
     /// One line: how training ended, and how the requirements stand on the training rows.
     pub fn headline(&self) -> String {
         let epochs = match self.epochs {
@@ -52,10 +155,8 @@ impl Summary {
             Outcome::Diverged { .. } | Outcome::Interrupted => self.outcome.to_string(),
             Outcome::Converged if train.requirements.is_empty() => "converged".into(),
             _ if train.requirements.is_empty() => format!("trained for {epochs}"),
-            Outcome::Converged if train.met => {
-                "converged: every requirement is met on the training rows".into()
-            }
-            _ if train.met => "feasible: every requirement is met on the training rows".into(),
+            Outcome::Converged if train.met => "converged, feasible on the training rows".into(),
+            _ if train.met => "feasible on the training rows".into(),
             // Of the training rows: said beside held-out rows that show no violation, it would confuse.
             Outcome::Infeasible { .. } if !self.judged().1.met => self.outcome.to_string(),
             _ => {
@@ -69,7 +170,7 @@ impl Summary {
     pub fn verdict(&self) -> String {
         let (part, judged) = self.judged();
         if judged.requirements.is_empty() {
-            return "There are no requirements.".into();
+            return NO_REQUIREMENTS.into();
         }
         if self.certify {
             return self.certified();
@@ -112,16 +213,20 @@ impl Summary {
 }
 
 /// The names of requirements that are not met.
-fn missed(evaluation: &Evaluation) -> Vec<&str> {
+pub(crate) fn missed(evaluation: &Evaluation) -> Vec<&str> {
     evaluation.requirements.iter().filter(|r| !r.met).map(|r| r.name.as_str()).collect()
 }
 
-/// `'older' and 2 more are not met`.
-fn not_met(names: &[&str]) -> String {
+/// `'older', 'recall' and 2 more are not met`.
+pub(crate) fn not_met(names: &[&str]) -> String {
     match names {
         [] => "nothing is violated".into(),
         [one] => format!("'{one}' is not met"),
-        [one, rest @ ..] => format!("'{one}' and {} more are not met", rest.len()),
+        [one, two] => format!("'{one}' and '{two}' are not met"),
+        [one, two, three] => format!("'{one}', '{two}' and '{three}' are not met"),
+        [one, two, rest @ ..] => {
+            format!("'{one}', '{two}' and {} more are not met", rest.len())
+        }
     }
 }
 
@@ -148,7 +253,7 @@ pub(crate) fn advice(plan: &Plan, summary: &Summary) -> Vec<String> {
         lines.push("Training diverged: lower `training.rate` or the dual rate first.".into());
     } else if train.met {
         lines.push(format!(
-            "The training rows meet every requirement and the {part} rows do not. Try a stricter limit in \
+            "Every requirement is met on the training rows, but not on the {part} rows. Try a stricter limit in \
              training (`certify = 0.95` computes one), more rows, or a smaller model."
         ));
     } else {
@@ -198,11 +303,12 @@ fn standing(
     });
     let reached = reached.reduce(|a, b| if up { a.max(b) } else { a.min(b) });
     if let Some(reached) = reached.filter(|x| x.is_finite()) {
-        let everyone = if train.kind == RequirementKind::Pointwise { " for everyone" } else { "" };
-        text += &format!(". This model meets {sign} {}{everyone}", outward(reached, up));
+        let everyone = if train.kind == RequirementKind::Pointwise { " for every row" } else { "" };
+        let which = if parts().count() > 1 { "both" } else { "these rows" };
+        text += &format!(". A limit of {} would be met{everyone} on {which}", outward(reached, up));
         let share = parts().filter_map(|(_, s)| s.violated).fold(0.0, f64::max);
         if train.kind == RequirementKind::Pointwise && share < 1.0 {
-            text += &format!(", or the limit as it is with `all_but = {}`", outward(share, true));
+            text += &format!("; this limit with `all_but = {}`", outward(share, true));
         }
     }
     text + "."

@@ -58,7 +58,15 @@ pub struct Fitted {
     /// Epochs done.
     pub epochs: u64,
     /// The results; `None` if it was interrupted and can be resumed.
+    #[serde(serialize_with = "written")]
     pub summary: Option<Summary>,
+}
+
+fn written<S: serde::Serializer>(
+    of: &Option<Summary>,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    of.as_ref().map(Summary::written).serialize(serializer)
 }
 
 impl Fitted {
@@ -578,7 +586,7 @@ impl<'a> TrainingRun<'a> {
         let summary = threads::on(count, || certified(plan, solution, summary, test.as_ref()));
         self.write(MODEL, &model.with_training(summary.clone()).to_bytes()?)?;
         self.write(GROUPS, &json(&groups))?;
-        self.write(SUMMARY, &json(&summary))?;
+        self.write(SUMMARY, &json(&summary.written()))?;
         Ok(Some(summary))
     }
 }

@@ -15,7 +15,7 @@ use feasible::Outcome;
 use feasible::certificate::fixed_sequence;
 use feasible_problem::plan::Plan;
 use feasible_problem::spec::ProblemSource;
-use feasible_problem::text::{Align, Grid, percent, short};
+use feasible_problem::text::{Align, Grid, Page, percent, short};
 use serde::{Deserialize, Serialize};
 
 use crate::baseline;
@@ -198,14 +198,14 @@ fn take(
             if let Some(groups) = groups {
                 write(GROUPS, &groups)?;
             }
-            write(SUMMARY, &json(summary))?;
+            write(SUMMARY, &json(&summary.written()))?;
         }
     }
     Ok(fitted)
 }
 
 /// The ladder as a table.
-pub(crate) fn to_text(rungs: &[Rung]) -> String {
+pub(crate) fn to_text(rungs: &[Rung], page: &Page) -> String {
     let mut text = String::from(
         "\nLadder: the most cautious model first, tested in this order up to the first that is not \
          certified\n\n",
@@ -226,7 +226,7 @@ pub(crate) fn to_text(rungs: &[Rung]) -> String {
             verdict.into(),
         ]);
     }
-    text += &grid.to_text(&[Align::Right, Align::Right, Align::Right, Align::Left]);
+    text += &grid.on(page, &[Align::Right, Align::Right, Align::Right, Align::Left]);
     if rungs.iter().all(|rung| !rung.taken) {
         text += "\nNo model of the ladder is certified; what is above is the most cautious one.\n";
     }

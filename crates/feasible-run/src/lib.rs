@@ -73,6 +73,7 @@ pub use audit::Audit;
 pub use baseline::{Baseline, Difference};
 pub use certify::{Certification, RunRecord};
 pub use checkpoint::{Checkpoint, CheckpointError};
+pub use conclusion::{JSON_FORMAT, RunVerdict, WrittenSummary};
 pub use decision::{Decision, GroupThresholds};
 pub use directory::RunDirectory;
 pub use doubt::Doubt;

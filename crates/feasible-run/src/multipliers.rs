@@ -96,7 +96,7 @@ pub fn read_multipliers(shown: &str, file: impl Read) -> Result<Vec<Multiplied>>
             record.deserialize(Some(&headers)).map_err(|error| wrong(error.to_string()))?;
         let row = match read.row {
             "" => None,
-            text => Some(text.parse().map_err(|_| wrong(format!("'{text}' is no row number")))?),
+            text => Some(text.parse().map_err(|_| wrong(format!("'{text}' is not a row number")))?),
         };
         let pointwise = read.kind == "pointwise";
         // Rows of a requirement stand together.

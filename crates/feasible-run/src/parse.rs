@@ -148,7 +148,7 @@ pub fn curve(path: &str, bytes: &[u8]) -> Result<Curve> {
             || ![point.accuracy, point.low, point.high].into_iter().all(share)
             || !(point.epsilon >= 0.0 && point.epsilon.is_finite())
         {
-            let reason = format!("its point at ε = {} is no accuracy", point.epsilon);
+            let reason = format!("its point at ε = {} is not an accuracy", point.epsilon);
             return Err(damaged(path, reason));
         }
     }

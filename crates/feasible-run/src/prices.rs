@@ -14,7 +14,7 @@ use feasible::requirement::Limit;
 use feasible::{Measurement, Outcome, Problem};
 use feasible_problem::data::sha256;
 use feasible_problem::plan::Plan;
-use feasible_problem::text::{Align, Grid, short};
+use feasible_problem::text::{Align, Grid, Page, short};
 use serde::{Deserialize, Serialize};
 
 use crate::directory::RunDirectory;
@@ -61,12 +61,17 @@ impl Prices {
 
     /// As a table for people.
     pub fn to_text(&self) -> String {
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
         let mut text = format!(
             "Prices: the change of the objective when a limit is relaxed by {} %, predicted by the \
              multiplier and observed by re-solving\n\n",
             short(100.0 * self.share)
         );
-        let mut grid = Grid::new();
+        let mut grid = Grid::new().ranked(&[0, 2, 3, 0, 0, 1, 0]);
         let head = ["requirement", "multiplier", "δ", "predicted", "observed", "±", ""];
         grid.row(head.map(String::from));
         for price in &self.prices {
@@ -80,7 +85,7 @@ impl Prices {
                 if self.is_resolved(price) { String::new() } else { "not resolved".into() },
             ]);
         }
-        text += &grid.to_text(&[Align::Left, Align::Right]);
+        text += &grid.on(page, &[Align::Left, Align::Right]);
         text += &format!(
             "\n± is the distance of the objective at the limit itself from the mean of both sides: a \
              smaller price is not resolved.\nRe-solving at the same limit moves the objective by \

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use feasible::Outcome;
 use feasible_problem::plan::Plan;
+use feasible_problem::text::{BAD, GOOD, Page};
 use serde::{Deserialize, Serialize};
 
+use crate::conclusion::RunVerdict;
 use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
 use crate::files::{LADDER, PROBLEM, README, RUNG, SEED, SEEDS, SUMMARY, TUNE, is_ours, json};
@@ -67,6 +69,15 @@ impl Fit {
         self.runs().iter().all(|run| run.summary.as_ref().is_some_and(Summary::met))
     }
 
+    /// What the runs come to.
+    pub fn verdict_state(&self) -> RunVerdict {
+        match (self.seeds_summary(), self.runs.first().and_then(|run| run.summary.as_ref())) {
+            (Some(all), _) => all.verdict_state(),
+            (None, Some(one)) => one.verdict_state(),
+            (None, None) => RunVerdict::NotMet,
+        }
+    }
+
     /// Several seeds summed up; `None` for one, or if any was interrupted.
     pub fn seeds_summary(&self) -> Option<SeedsSummary> {
         if self.runs.len() < 2 {
@@ -77,13 +88,23 @@ impl Fit {
         Some(SeedsSummary { problem: runs.first()?.problem.clone(), runs })
     }
 
-    /// As a table for people.
+    /// The verdict and the numbers, for people.
     pub fn to_text(&self) -> String {
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
         if let Some(summary) = self.seeds_summary() {
-            return summary.to_text();
+            let color = if summary.met() { GOOD } else { BAD };
+            let verdict = match summary.verdict_state() {
+                RunVerdict::NoRequirements => summary.verdict(),
+                _ => page.paint(color, &summary.verdict()),
+            };
+            return format!("{verdict}\n{}", summary.text_on(page));
         }
         let text = |run: &Fitted| match &run.summary {
-            Some(summary) => summary.to_text(),
+            Some(summary) => summary.text_on(page),
             None => format!("seed {}: {} after {} epochs\n", run.seed, run.outcome, run.epochs),
         };
         self.runs.iter().map(text).collect()
@@ -218,7 +239,7 @@ pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
 
 fn sum_up(top: &Directory, fit: Fit) -> Result<Fit> {
     if let Some(summary) = fit.seeds_summary() {
-        top.write(SUMMARY, &json(&summary)).map_err(failed("write", top, SUMMARY))?;
+        top.write(SUMMARY, &json(&summary.written())).map_err(failed("write", top, SUMMARY))?;
     }
     Ok(fit)
 }

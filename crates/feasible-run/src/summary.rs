@@ -2,7 +2,8 @@
 
 use feasible::{Gap, Kkt, Outcome};
 use feasible_data::visible;
-use feasible_problem::text::{Align, Grid, percent, short};
+use feasible_problem::spec::RequirementKind;
+use feasible_problem::text::{Align, BAD, GOOD, Grid, Page, grouped, percent, short};
 use serde::{Deserialize, Serialize};
 
 use crate::baseline::{Difference, cost_text, seeds_cost_text};
@@ -89,6 +90,7 @@ impl Summary {
     /// asks for that.
     pub fn met(&self) -> bool {
         match (self.certify, &self.certificate) {
+            _ if self.train.requirements.is_empty() => true,
             (false, _) => self.judged().1.met,
             (true, certificate) => {
                 // Of a ladder, only a model that was taken.
@@ -146,50 +148,66 @@ impl Summary {
         lines
     }
 
-    /// As a table for people.
+    /// The verdict, what to do about it, and the numbers, for people.
     pub fn to_text(&self) -> String {
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
+        let color = if self.met() { GOOD } else { BAD };
+        let verdict = match self.judged().1.requirements.is_empty() {
+            true => self.verdict(),
+            false => page.paint(color, &self.verdict()),
+        };
         let mut text = format!(
-            "{}, seed {}: {} (best epoch: {} of {})\n\n",
+            "{verdict}\n{}, seed {}: {} (best epoch: {} of {})\n",
             self.problem,
             self.seed,
             self.headline(),
             self.kept_epoch,
             self.epochs
         );
-        text += &evaluations_text(&self.parts());
+        if !self.advice.is_empty() {
+            text += "\nWhat is not met, and what to try\n";
+            self.advice.iter().for_each(|line| text += &format!("- {line}\n"));
+        }
+        let doubts = self.doubt_lines();
+        if !doubts.is_empty() {
+            text += "\nWhat not to expect on new rows\n";
+            doubts.iter().for_each(|line| text += &format!("- {line}\n"));
+        }
+        text += "\n";
+        text += &evaluations_text(&self.parts(), page);
         if let Some(decision) = &self.decision {
             text += &format!("\n{}\n", decision.to_text());
         }
         text += &cost_text(self);
         text += &match (&self.certificate, &self.no_certificate) {
             (Some(certificate), _) if !certificate.certificate.findings.is_empty() => {
-                format!("\n{}", certificate.to_text())
+                format!("\n{}", certificate.text_on(page))
             }
-            (None, Some(reason)) => format!("\nNo certificate: {reason}\n"),
+            (None, Some(reason)) if !self.train.requirements.is_empty() => {
+                format!("\nNo certificate: {reason}\n")
+            }
             _ => String::new(),
         };
         if let Some(rungs) = &self.ladder {
-            text += &ladder::to_text(rungs);
-        }
-        let doubts = self.doubt_lines();
-        if !doubts.is_empty() {
-            text += "\nWhat not to expect on new rows\n\n";
-            doubts.iter().for_each(|line| text += &format!("- {line}\n"));
-        }
-        if !self.advice.is_empty() {
-            text += "\nWhat is not met, and what to try\n\n";
-            self.advice.iter().for_each(|line| text += &format!("- {line}\n"));
+            text += &ladder::to_text(rungs, page);
         }
         text
     }
 }
 
-/// Evaluations side by side.
-pub(crate) fn evaluations_text(parts: &[(&'static str, &Evaluation)]) -> String {
+/// The most requirements that are printed one by one where the page is not to have all of them.
+pub(crate) const MOST_LISTED: usize = 12;
+
+/// Evaluations side by side; the last one decides.
+pub(crate) fn evaluations_text(parts: &[(&'static str, &Evaluation)], page: &Page) -> String {
     let mut text = String::new();
     let mut grid = Grid::new();
     grid.row(std::iter::once("".to_string()).chain(parts.iter().map(|(name, _)| name.to_string())));
-    grid.row(cells("rows", parts, |e| e.rows.to_string()));
+    grid.row(cells("rows", parts, |e| grouped(e.rows)));
     if parts.iter().any(|(_, e)| e.accuracy.is_some()) {
         grid.row(cells("accuracy", parts, |e| e.accuracy.map_or("".into(), percent)));
     }
@@ -212,22 +230,45 @@ pub(crate) fn evaluations_text(parts: &[(&'static str, &Evaluation)]) -> String 
             e.flip_rates.get(at).map_or("".into(), |f| percent(f.share))
         }));
     }
-    text += &grid.to_text(&[Align::Left, Align::Right]);
+    text += &grid.on(page, &[Align::Left, Align::Right]);
+    text + &requirements_text(parts, page)
+}
+
+/// Every requirement on every part, those that are not met first; of many, only these.
+fn requirements_text(parts: &[(&'static str, &Evaluation)], page: &Page) -> String {
     let Some((_, first)) = parts.first().filter(|(_, e)| !e.requirements.is_empty()) else {
-        return text;
+        return String::new();
     };
-    text += "\n";
-    let mut grid = Grid::new();
-    let mut head = vec!["requirement".to_string(), "limit".into()];
-    for (name, _) in parts {
-        head.extend([format!("{name} mean"), "violated".into(), "".into()]);
-    }
+    let all = first.requirements.len();
+    let is_met = |at: usize| parts.iter().all(|(_, e)| e.requirements[at].met);
+    let (met, missed): (Vec<usize>, Vec<usize>) = (0..all).partition(|&at| is_met(at));
+    let listed = match page.whole || all <= MOST_LISTED {
+        true => [missed, met.clone()].concat(),
+        false => missed,
+    };
     let with_multipliers = first.requirements.iter().any(|r| r.multiplier.is_some());
-    if with_multipliers {
-        head.extend(["multiplier".into(), "at 0".into()]);
+    // The rows that decide stay longest, then those that were trained on.
+    let mut ranks = vec![0, 0];
+    let mut head = vec!["requirement".to_string(), "limit".into()];
+    for (at, (name, _)) in parts.iter().enumerate() {
+        let rank = if at + 1 == parts.len() { 0 } else { 1 + u8::from(at > 0) };
+        ranks.extend([rank; 2]);
+        head.extend([name.to_string(), "".into()]);
     }
+    let pointwise = |at: &usize| first.requirements[*at].kind == RequirementKind::Pointwise;
+    let with_zeros = with_multipliers && listed.iter().any(pointwise);
+    if with_multipliers {
+        ranks.push(3);
+        head.push("multiplier".into());
+    }
+    if with_zeros {
+        ranks.push(4);
+        head.push("at 0".into());
+    }
+    let mut grid = Grid::new().ranked(&ranks);
     grid.row(head);
-    for (at, requirement) in first.requirements.iter().enumerate() {
+    for &at in &listed {
+        let requirement = &first.requirements[at];
         let mut row = vec![
             requirement.name.clone(),
             format!(
@@ -238,18 +279,37 @@ pub(crate) fn evaluations_text(parts: &[(&'static str, &Evaluation)]) -> String 
         ];
         for (_, evaluation) in parts {
             let s: &RequirementResult = &evaluation.requirements[at];
-            row.push(s.value.map_or("no rows".into(), short));
-            row.push(s.violated.map_or("".into(), percent));
+            row.push(match (s.kind, s.violated, s.value) {
+                (RequirementKind::Pointwise, Some(share), _) => format!("{} over", percent(share)),
+                (_, _, Some(value)) => short(value),
+                (_, _, None) => "no rows".into(),
+            });
             row.push(if s.met { "met".into() } else { "NOT MET".into() });
         }
         if with_multipliers {
             row.push(requirement.multiplier.map_or("".into(), short));
-            row.push(requirement.multipliers_at_zero.map_or("".into(), percent));
+        }
+        if with_zeros {
+            let at_zero = requirement.multipliers_at_zero.filter(|_| pointwise(&at));
+            row.push(at_zero.map_or("".into(), percent));
         }
         grid.row(row);
     }
-    text += &grid.to_text(&[Align::Left, Align::Right]);
-    for requirement in &first.requirements {
+    let mut text = String::new();
+    if !listed.is_empty() {
+        text += "\n";
+        text += &grid.on(page, &[Align::Left, Align::Right]);
+    }
+    if listed.len() < all {
+        let names: Vec<&str> = parts.iter().map(|(name, _)| *name).collect();
+        let more = if listed.is_empty() { "" } else { " others" };
+        text += &format!(
+            "\nThe {}{more} of {all} requirements are met on all rows ({}); -v lists them.\n",
+            met.len(),
+            names.join(", ")
+        );
+    }
+    for requirement in listed.iter().map(|&at| &first.requirements[at]) {
         if let Some(attack) = &requirement.attack {
             text += &format!("'{}' is judged under attack: {attack}\n", requirement.name);
         }
@@ -354,6 +414,11 @@ impl SeedsSummary {
 
     /// As a table for people: mean ± sd.
     pub fn to_text(&self) -> String {
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
         let Some(first) = self.runs.first() else { return String::new() };
         let seeds: Vec<String> = self.runs.iter().map(|run| run.seed.to_string()).collect();
         let mut text = format!(
@@ -394,14 +459,22 @@ impl SeedsSummary {
         }
         for (at, requirement) in first.train.requirements.iter().enumerate() {
             let name = &requirement.name;
+            if !page.whole && first.train.requirements.len() > MOST_LISTED && self.all_met(at) {
+                continue;
+            }
             line(format!("{name}, mean"), &|e| e.requirements[at].value, false);
             line(format!("{name}, violated"), &|e| e.requirements[at].violated, true);
             let met = |e: &Evaluation| Some(f64::from(u8::from(e.requirements[at].met)));
             line(format!("{name}, met"), &met, true);
         }
-        text += &grid.to_text(&[Align::Left, Align::Right]);
+        text += &grid.on(page, &[Align::Left, Align::Right]);
         text += &seeds_cost_text(self);
         text
+    }
+
+    /// Whether every run meets a requirement on all rows.
+    fn all_met(&self, at: usize) -> bool {
+        self.runs.iter().flat_map(Summary::parts).all(|(_, e)| e.requirements[at].met)
     }
 }
 

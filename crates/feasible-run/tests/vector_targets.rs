@@ -315,7 +315,7 @@ fn what_does_not_fit_several_targets_is_refused_by_key() {
         (requirement(&format!("loss = \"kl\"\n{kl}")), "requirement[0].loss: KL divergence is of classes, and 3 numbers"),
         (requirement("rate = \"recall\""), "requirement[0].rate: rates are of classes"),
         (requirement("loss = \"squared\"\nof = \"wast\""), "requirement[0].of: 'wast' is not predicted: did you mean 'waist'?"),
-        (requirement("rate = \"recall\"\nof = \"waist\""), "requirement[0].of: says which number a loss is of"),
+        (requirement("rate = \"recall\"\nof = \"waist\""), "requirement[0].of: names the number that a loss is of"),
         (requirement("loss = \"squared\"\nadversary = { epsilon = 0.1 }"), "requirement[0].adversary: an adversary is against a class or one number"),
         (
             "[data]\ntarget = \"weight\"\n[[requirement]]\nname = \"r\"\nat_most = 0.5\nloss = \"squared\"\nof = \"weight\"\n".into(),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 /// use feasible::Outcome;
 /// let advice = |outcome: &Outcome| match outcome {
-///     Outcome::Converged | Outcome::Feasible => "use it",
+///     Outcome::Converged | Outcome::Feasible | Outcome::Unconstrained => "use it",
 ///     Outcome::MaxEpochs => "train longer",
 ///     Outcome::Stalled => "relax a limit, or be more patient",
 ///     Outcome::Infeasible { proven: true, .. } => "relax a limit",
@@ -30,6 +30,8 @@ pub enum Outcome {
     Converged,
     /// Training ended, by feasibility, patience or epochs, with every requirement met.
     Feasible,
+    /// Training ended, and no requirements were stated.
+    Unconstrained,
     /// Training stopped after its last epoch, with a requirement not met.
     MaxEpochs,
     /// Nothing improved for as long as the user's patience, and a requirement is not met.
@@ -62,6 +64,7 @@ impl fmt::Display for Outcome {
         match self {
             Self::Converged => write!(f, "converged"),
             Self::Feasible => write!(f, "feasible: every requirement is met"),
+            Self::Unconstrained => write!(f, "trained: no requirements were stated"),
             Self::MaxEpochs => write!(f, "stopped at the last epoch, a requirement is not met"),
             Self::Stalled => write!(f, "no more progress, a requirement is not met"),
             Self::Infeasible { requirement, violation, proven } => {

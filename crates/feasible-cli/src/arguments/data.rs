@@ -21,7 +21,7 @@ pub enum DataCommand {
     /// List the data sets
     #[command(after_help = "Example:\n  feasible data list")]
     List,
-    /// Show where a data set comes from, its licence, files, columns or places
+    /// Show the source, licence, files and columns of a data set
     #[command(after_help = "Example:\n  feasible data show compas")]
     Show {
         /// The data set
@@ -36,7 +36,7 @@ pub enum DataCommand {
         /// The image set
         #[arg(value_name = "NAME")]
         name: String,
-        /// Where to; a directory of the set's name by default
+        /// The directory to fetch into; by default one with the name of the set
         #[arg(value_name = "DIR")]
         directory: Option<PathBuf>,
     },
@@ -46,7 +46,7 @@ pub enum DataCommand {
         /// The data set
         #[arg(value_name = "NAME")]
         name: String,
-        /// Where to
+        /// The directory to write to
         #[arg(value_name = "DIR")]
         directory: PathBuf,
         /// Replace files that exist

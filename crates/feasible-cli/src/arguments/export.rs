@@ -14,9 +14,9 @@ pub enum ExportFormat {
 /// The precision of inputs that are numbers.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Numbers {
-    /// 64 bits: every row is encoded exactly as `predict` does it.
+    /// 64 bits: every row is encoded exactly as by `predict`.
     Double,
-    /// 32 bits, for runtimes that have no others.
+    /// 32 bits, for runtimes without 64.
     Float,
 }
 
@@ -35,7 +35,7 @@ pub struct ExportArguments {
     /// A run directory or a model file
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
-    /// The form of the file
+    /// The format of the file
     #[arg(long, default_value = "onnx")]
     pub format: ExportFormat,
     /// The precision of inputs that are numbers

@@ -1,18 +1,18 @@
-//! Arguments of the commands that hold a trained model against data.
+//! Arguments of the commands that evaluate a trained model on data.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use feasible_data::Limits;
 
-use super::Overrides;
+use super::{Overrides, number};
 
 /// What to do with categories that the training rows did not have.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Unseen {
-    /// Stop and say where.
+    /// Stop with an error that names the cell.
     Error,
-    /// Take them as '(other)'.
+    /// Treat them as '(other)'.
     Other,
 }
 
@@ -28,9 +28,9 @@ impl From<Unseen> for feasible_data::Unseen {
 /// What is done with text that a spreadsheet would take for a formula.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum FormulaCells {
-    /// Put an apostrophe before it, so that it is text.
+    /// Put an apostrophe before them, so that they are text.
     Quote,
-    /// Write it as it is, for programs.
+    /// Write them as they are, for programs.
     Keep,
 }
 
@@ -46,7 +46,7 @@ impl From<FormulaCells> for feasible_run::Formulas {
 /// Limits on what is read.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LimitArguments {
-    /// Raise a limit on what is read, as in rows=100000000; the keys are those of [data.limits]
+    /// Raise a limit on files, as in rows=100000000; the keys are those of [data.limits]
     #[arg(long = "read-limit", value_name = "KEY=N", value_parser = limit)]
     given: Vec<(String, u64)>,
 }
@@ -79,17 +79,17 @@ pub struct PredictArguments {
     #[arg(value_name = "DIR_OR_MODEL")]
     pub model: PathBuf,
     /// A table: CSV, TSV or Parquet; - reads from standard input. For a model of images, an image set or
-    /// a folder: its test images, or all if it has no such part
+    /// a folder: its test images, or all of them if none are marked as test
     #[arg(value_name = "TABLE")]
     pub table: PathBuf,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// What to do with classes that a spreadsheet would take for a formula (they begin with = + - @ and are no
-    /// number)
+    /// What to do with classes that a spreadsheet would read as a formula (they begin with = + - @ and are not
+    /// numbers)
     #[arg(long, default_value = "quote")]
     pub formulas: FormulaCells,
-    /// What to do with categories the training rows did not have, if not as the problem file says
+    /// What to do with categories that the training rows do not have [default: as the problem file says]
     #[arg(long)]
     pub unseen: Option<Unseen>,
     /// Limits.
@@ -104,10 +104,10 @@ pub struct AuditArguments {
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
     /// A table with the target: CSV, TSV or Parquet; - reads from standard input. For a model of images, an
-    /// image set or a folder: its test images, or all if it has no such part
+    /// image set or a folder: its test images, or all of them if none are marked as test
     #[arg(value_name = "TABLE")]
     pub table: PathBuf,
-    /// What to do with categories the training rows did not have, if not as the problem file says
+    /// What to do with categories that the training rows do not have [default: as the problem file says]
     #[arg(long)]
     pub unseen: Option<Unseen>,
     /// Limits.
@@ -139,21 +139,21 @@ pub struct AttackArguments {
     /// A run directory or a model file
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
-    /// An image set, a folder of images by class, or a problem: its test images; by default the run's
-    /// own. For a model of tables, a table
+    /// An image set, a folder of images by class, or a problem, whose test images are attacked; by default the
+    /// run's own. For a model of tables, a table
     #[arg(value_name = "DATA")]
     pub data: Option<String>,
-    /// The grid of ε [default: 0 to 0.2 in 11 steps]
-    #[arg(long, value_name = "E,E,…", value_delimiter = ',')]
+    /// The values of ε, separated by commas [default: 11 values from 0 to 0.2]
+    #[arg(long, value_name = "E,E,…", value_delimiter = ',', value_parser = number::number)]
     pub epsilons: Option<Vec<f64>>,
-    /// Steps of a run
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    /// Gradient steps of a restart
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = number::count)]
     pub steps: u32,
-    /// The length of a step as a share of ε [default: 1/30]
+    /// The length of a step as a share of ε [default: max(1/30, 5/(3 steps))]
     #[arg(long, value_name = "SHARE", value_parser = share_of_epsilon)]
     pub step: Option<f64>,
-    /// Runs for each sample, of which the worst counts
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    /// Random restarts for each sample, of which the worst counts
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::count)]
     pub restarts: u32,
     /// The norm of the ball
     #[arg(long, default_value = "linf")]
@@ -161,25 +161,29 @@ pub struct AttackArguments {
     /// The loss that the attack maximises
     #[arg(long, default_value = "cross-entropy")]
     pub loss: AttackLoss,
-    /// Attack only about N images, equally many of each class
-    #[arg(long, value_name = "N")]
-    pub images: Option<usize>,
+    /// Attack about N images only, the same number of each class
+    #[arg(long, value_name = "N", value_parser = number::whole(1, u64::MAX))]
+    pub images: Option<u64>,
     /// The confidence of each interval
-    #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = number::number)]
     pub confidence: f64,
     /// The seed of the random starts
-    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
+    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true,
+          value_parser = number::seed)]
     pub seed: Option<u64>,
     /// Threads, by default as many as there are cores; results do not depend on it
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
-          value_parser = clap::value_parser!(u64).range(1..=1024))]
+          value_parser = number::threads)]
     pub threads: Option<u64>,
     /// Read an image set's files from this directory [env: FEASIBLE_DATA]
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// Where attack.json, attack.csv and attack.svg go; by default the run directory
+    /// The directory for attack.json, attack.csv and attack.svg; by default the run directory
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Replace an earlier attack of more samples
+    #[arg(long)]
+    pub force: bool,
     /// Limits.
     #[command(flatten)]
     pub limits: LimitArguments,
@@ -192,13 +196,13 @@ fn share_of_epsilon(text: &str) -> Result<f64, String> {
         Some((over, under)) => number(over).zip(number(under)).map(|(over, under)| over / under),
         None => number(text),
     };
-    share.ok_or("a number, or a fraction such as 1/30".into())
+    share.ok_or("give a number, or a fraction such as 1/30".into())
 }
 
 /// What must hold to exit with status 0.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Require {
-    /// It is certified that all requirements hold.
+    /// Every requirement is certified.
     Certified,
     /// Every requirement is certified or met in the rows.
     Met,
@@ -252,15 +256,15 @@ pub struct CertifyArguments {
     /// A run directory
     #[arg(value_name = "MODEL")]
     pub model: PathBuf,
-    /// A table of rows that were not used, with the target; by default those the run held out
+    /// A table of rows that were not used in training, with the target; by default the rows the run held out
     #[arg(value_name = "TABLE")]
     pub table: Option<PathBuf>,
-    /// The confidence, of all requirements together [default: as the problem file says, or 0.95]
-    #[arg(long, value_name = "SHARE")]
+    /// The confidence of all verdicts together [default: as the problem file says, or 0.95]
+    #[arg(long, value_name = "SHARE", value_parser = number::number)]
     pub confidence: Option<f64>,
-    /// The share of the population that may violate a requirement on every single sample, where it allows
-    /// none [default: as the problem file says, or 0.01]
-    #[arg(long, value_name = "SHARE")]
+    /// The share of the population that may violate a pointwise requirement that allows no violation
+    /// [default: as the problem file says, or 0.01]
+    #[arg(long, value_name = "SHARE", value_parser = number::number)]
     pub all_but: Option<f64>,
     /// How requirements share the risk of being wrong [default: as the problem file says, or holm]
     #[arg(long)]
@@ -268,14 +272,14 @@ pub struct CertifyArguments {
     /// The bound for averages of losses [default: as the problem file says, or betting]
     #[arg(long)]
     pub method: Option<Method>,
-    /// A column: rows that are equal in it, of one person say, count as one [default: as the problem
-    /// file says, or none]
+    /// A column whose equal values mark rows of one unit, such as a person; a unit counts once [default: as
+    /// the problem file says, or none]
     #[arg(long, value_name = "COLUMN")]
     pub unit: Option<String>,
     /// What must hold to exit with status 0
     #[arg(long, default_value = "certified")]
     pub require: Require,
-    /// What to do with categories the training rows did not have, if not as the problem file says
+    /// What to do with categories that the training rows do not have [default: as the problem file says]
     #[arg(long)]
     pub unseen: Option<Unseen>,
     /// Limits.
@@ -298,25 +302,25 @@ pub struct MonitorArguments {
     /// The run directory of the model that is in use
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Tables of new rows, in order of time: CSV, TSV or Parquet; - reads from standard input. Without one,
-    /// shows how the model stands
+    /// Tables of new rows, in order of time: CSV, TSV or Parquet; - reads from standard input. Without a table,
+    /// shows the verdicts so far
     #[arg(value_name = "TABLE")]
     pub tables: Vec<PathBuf>,
-    /// What each table is called, such as 2026-01; by default its file name
+    /// A label for each table, such as 2026-01; by default its file name
     #[arg(long, value_name = "LABEL", value_delimiter = ',')]
     pub at: Vec<String>,
-    /// The confidence of all verdicts of the model's life together; fixed by the first table [default: as the
+    /// The confidence of all verdicts over the model's life together; fixed by the first table [default: as the
     /// problem file says, or 0.95]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = number::number)]
     pub confidence: Option<f64>,
-    /// The share of the population that may violate a requirement on every single sample, where it allows
-    /// none; fixed by the first table [default: as the problem file says, or 0.01]
-    #[arg(long, value_name = "SHARE")]
+    /// The share of the population that may violate a pointwise requirement that allows no violation; fixed
+    /// by the first table [default: as the problem file says, or 0.01]
+    #[arg(long, value_name = "SHARE", value_parser = number::number)]
     pub all_but: Option<f64>,
     /// What must hold for exit status 0
     #[arg(long, default_value = "not-drifted")]
     pub require: Watch,
-    /// What to do with categories the training rows did not have, if not as the problem file says
+    /// What to do with categories that the training rows do not have [default: as the problem file says]
     #[arg(long)]
     pub unseen: Option<Unseen>,
     /// Limits.
@@ -328,25 +332,25 @@ pub struct MonitorArguments {
 #[derive(Debug, Args)]
 pub struct BoundArguments {
     /// A problem file, or an embedded problem: its rows, requirements and model
-    #[arg(value_name = "FILE|adult|compas")]
+    #[arg(value_name = "FILE")]
     pub problem: Option<String>,
-    /// Held-out rows: what do they buy?
-    #[arg(long, value_name = "N")]
+    /// Held-out rows: what can they certify?
+    #[arg(long, value_name = "N", value_parser = number::whole(1, u64::MAX))]
     pub rows: Option<u64>,
-    /// The share, or the mean divided by its bound, to be certified: how many rows does it take?
-    #[arg(long, value_name = "SHARE")]
+    /// A share, or a mean divided by its bound, to certify: how many rows does it take?
+    #[arg(long, value_name = "SHARE", value_parser = number::number)]
     pub limit: Option<f64>,
-    /// The share that a sample is expected to show; several by default
-    #[arg(long, value_name = "SHARE")]
+    /// The share expected in the sample; several by default
+    #[arg(long, value_name = "SHARE", value_parser = number::number)]
     pub rate: Option<f64>,
     /// The confidence, of all requirements together
-    #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = number::number)]
     pub confidence: f64,
-    /// Requirements that share it [default: those of the problem file, or 1]
-    #[arg(long, value_name = "M")]
-    pub requirements: Option<usize>,
-    /// The VC dimension of the sets {f > 0}, for the paper's bounds [default: of the problem file's]
-    #[arg(long, value_name = "D")]
+    /// Requirements that share the confidence [default: those of the problem file, or 1]
+    #[arg(long, value_name = "M", value_parser = number::whole(1, 1_000_000))]
+    pub requirements: Option<u64>,
+    /// The VC dimension of the sets {f > 0}, for the paper's bounds [default: that of the problem file's model]
+    #[arg(long, value_name = "D", value_parser = number::number)]
     pub dimension: Option<f64>,
     /// Settings.
     #[command(flatten)]

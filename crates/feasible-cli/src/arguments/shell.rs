@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 /// `completions`.
 #[derive(Debug, Args)]
@@ -17,4 +17,21 @@ pub struct ManArguments {
     /// Write the pages of all commands into this directory
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+}
+
+/// What a schema describes.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SchemaOf {
+    /// The problem file.
+    Problem,
+    /// What --json prints.
+    Output,
+}
+
+/// `schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArguments {
+    /// What it describes: the problem file, or what --json prints
+    #[arg(long, default_value = "problem", value_name = "WHAT")]
+    pub of: SchemaOf,
 }

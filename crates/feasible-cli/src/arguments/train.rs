@@ -6,12 +6,14 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use feasible_problem::memory;
 
+use super::number;
+
 /// What is put on top of a problem file.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Overrides {
     /// Set a key of the problem file; may be repeated
     ///
-    /// The value is TOML, or else text. A requirement goes by its name:
+    /// The value is TOML, or else text. Name a requirement by its name:
     /// requirement.gender.at_most=1e-4
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
@@ -27,7 +29,7 @@ pub struct Overrides {
 #[derive(Clone, Debug, Default, Args)]
 pub struct MemoryArguments {
     /// Refuse a training that would take more memory than this: 800MB, 1.5GB, 2GiB [env: FEASIBLE_MEMORY]
-    /// [default: on Linux what is available, elsewhere no limit]
+    /// [default: what is available on Linux, no limit elsewhere]
     #[arg(long, value_name = "SIZE", value_parser = memory::parse)]
     pub memory: Option<u64>,
 }
@@ -45,25 +47,26 @@ impl MemoryArguments {
 #[derive(Debug, Args)]
 pub struct FitArguments {
     /// A problem file, or an embedded problem: adult, compas, …
-    #[arg(value_name = "FILE|adult|compas")]
+    #[arg(value_name = "FILE")]
     pub problem: String,
     /// The run directory; by default runs/NAME, or runs/NAME-2, … if it exists
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Replace the run that is in the directory
+    /// Replace the run in the directory
     #[arg(long)]
     pub force: bool,
-    /// The seed of the start and of the shuffles
-    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
+    /// The seed of initial parameters and shuffles
+    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true,
+          value_parser = number::seed)]
     pub seed: Option<u64>,
     /// Train N seeds, starting at --seed, and report mean ± sd; every run is kept
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = number::whole(1, 10_000))]
     pub seeds: Option<u64>,
-    /// Threads: of one training, or seeds trained at once; results do not depend on it
+    /// Threads of one training, or seeds trained at once; results do not depend on it
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
-          value_parser = clap::value_parser!(u64).range(1..=1024))]
+          value_parser = number::threads)]
     pub threads: Option<u64>,
-    /// Write no page about the run
+    /// Do not write the report
     #[arg(long)]
     pub no_report: bool,
     /// Train a baseline without the requirements too, to show what they cost [default: if it takes about ten
@@ -87,10 +90,10 @@ pub struct ResumeArguments {
     /// Memory.
     #[command(flatten)]
     pub memory: MemoryArguments,
-    /// Train no further: end with the last epoch that was saved, and the model that was kept
+    /// Do not train further: end at the last saved epoch, with the best model so far
     #[arg(long)]
     pub finish: bool,
-    /// Write no page about the run
+    /// Do not write the report
     #[arg(long)]
     pub no_report: bool,
 }
@@ -99,46 +102,47 @@ pub struct ResumeArguments {
 #[derive(Debug, Args)]
 pub struct SweepArguments {
     /// A problem file, or an embedded problem: adult, compas, …
-    #[arg(value_name = "FILE|adult|compas")]
+    #[arg(value_name = "FILE")]
     pub problem: String,
-    /// The requirement whose limit moves
+    /// The requirement whose limit varies
     #[arg(long, value_name = "NAME")]
     pub requirement: String,
     /// The limits: a range, 1e-4..1e-1, or a list, 1e-4,1e-3,1e-2
     #[arg(long, value_name = "LIMITS", allow_hyphen_values = true)]
     pub limits: String,
-    /// Limits of a range, both ends included
+    /// The number of limits in a range, both ends included
     #[arg(long, value_name = "N", default_value_t = 7,
-          value_parser = clap::value_parser!(u64).range(2..=1000))]
+          value_parser = number::whole(2, 1000))]
     pub points: u64,
     /// Seeds for each limit, from --seed on
     #[arg(long, value_name = "N", default_value_t = 3,
-          value_parser = clap::value_parser!(u64).range(1..=10_000))]
+          value_parser = number::whole(1, 10_000))]
     pub seeds: u64,
     /// The first seed
-    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
+    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true,
+          value_parser = number::seed)]
     pub seed: Option<u64>,
     /// Epochs for each limit
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::whole(1, u64::MAX))]
     pub epochs: Option<u64>,
     /// Cores to use, by default all; results do not depend on it
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
-          value_parser = clap::value_parser!(u64).range(1..=1024))]
+          value_parser = number::threads)]
     pub threads: Option<u64>,
-    /// Start from another limit's solution: the default for the exact learner, each from the next looser
-    /// limit's; for other learners all from the loosest limit's, so that all have had the same training
+    /// Start from the solution of another limit. The exact learner, whose default this is, starts each limit
+    /// from the next looser one; other learners start all of them from the loosest
     #[arg(long, conflicts_with = "cold")]
     pub warm: bool,
-    /// Start every limit afresh: the default for other learners
+    /// Start every limit from scratch: the default for other learners
     #[arg(long)]
     pub cold: bool,
-    /// Where everything goes; by default runs/NAME-sweep, or runs/NAME-sweep-2, … if it exists
+    /// The directory of all runs; by default runs/NAME-sweep, or runs/NAME-sweep-2, … if it exists
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Replace the sweep that is in the directory
+    /// Replace the sweep in the directory
     #[arg(long)]
     pub force: bool,
-    /// Write no page and no figures
+    /// Do not write the report and its figures
     #[arg(long)]
     pub no_report: bool,
     /// Settings.
@@ -150,25 +154,26 @@ pub struct SweepArguments {
 #[derive(Debug, Args)]
 pub struct TuneArguments {
     /// A problem file, or an embedded problem: adult, compas, …
-    #[arg(value_name = "FILE|adult|compas")]
+    #[arg(value_name = "FILE")]
     pub problem: String,
     /// The run directory; by default runs/NAME-tuned, or runs/NAME-tuned-2, … if it exists
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Trials, the first of which has the settings of the file [default: as the file says, or 27]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    /// Trials, of which the first has the settings of the file [default: as the file says, or 27]
+    #[arg(long, value_name = "N", value_parser = number::whole(1, 1000))]
     pub trials: Option<u64>,
-    /// The seed of the search, and of the start and the shuffles of every trial
-    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true)]
+    /// The seed of the search, and of initial parameters and shuffles of every trial
+    #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true,
+          value_parser = number::seed)]
     pub seed: Option<u64>,
     /// Cores to use, by default all; results do not depend on it
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
-          value_parser = clap::value_parser!(u64).range(1..=1024))]
+          value_parser = number::threads)]
     pub threads: Option<u64>,
-    /// Replace the search or run that is in the directory
+    /// Replace the search or run in the directory
     #[arg(long)]
     pub force: bool,
-    /// Write no page about the run
+    /// Do not write the report
     #[arg(long)]
     pub no_report: bool,
     /// Settings.
@@ -192,7 +197,7 @@ pub struct ReproduceArguments {
     #[arg(value_parser = PossibleValuesParser::new(["adult", "compas", "fashion-mnist", "cifar-10"]))]
     pub experiment: String,
     /// adult, compas: seeds 1 to N [default: 5]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = number::whole(1, 10_000))]
     pub seeds: Option<u64>,
     /// fashion-mnist, cifar-10: small is minutes on a part of the images, paper is days on all of them
     /// [default: small]
@@ -200,13 +205,13 @@ pub struct ReproduceArguments {
     pub budget: Option<Budget>,
     /// Trainings at once, or threads of each for images; by default as many as there are cores
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
-          value_parser = clap::value_parser!(u64).range(1..=1024))]
+          value_parser = number::threads)]
     pub threads: Option<u64>,
-    /// Where runs, page and figures go; by default runs/reproduce-EXPERIMENT, or …-2 if it exists; for
+    /// The directory of runs, report and figures; by default runs/reproduce-EXPERIMENT, or …-2 if it exists; for
     /// images runs/EXPERIMENT-BUDGET, where an interrupted one continues
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Write nothing
+    /// Write no files
     #[arg(long, conflicts_with = "output")]
     pub no_report: bool,
     /// Settings.

@@ -1,10 +1,12 @@
 //! `feasible attack`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use feasible_data::Table;
 use feasible_problem::Gallery;
 use feasible_problem::spec::{AttackLossName, NormName};
+use feasible_problem::text::grouped;
 use feasible_report::robust;
 use feasible_run::files::ATTACK;
 use feasible_run::{AttackOptions, Curve, SavedModel, write_whole};
@@ -15,9 +17,9 @@ use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::outputs::Inputs;
 use crate::progress::{AttackLine, Progress};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, Versioned};
 
-/// Attacks a model and says what stands.
+/// Attacks a model and prints its accuracy.
 pub fn attack(arguments: &AttackArguments, terminal: &Terminal) -> Result<Exit> {
     let model = model(&arguments.model)?;
     let beside = arguments.model.is_dir().then_some(&arguments.model);
@@ -32,7 +34,7 @@ pub fn attack(arguments: &AttackArguments, terminal: &Terminal) -> Result<Exit> 
     }
     let options = options(arguments);
     let progress = Arc::new(Progress::new(1, terminal));
-    let kept = "interrupted: nothing of an attack is kept";
+    let kept = "interrupted: an attack cannot be resumed, and nothing was written";
     let interrupt = interrupt::listen(&progress, move || kept.into());
     let threads = super::fit::workers(arguments.threads);
     let line = AttackLine::new(terminal, options.epsilons.len());
@@ -40,31 +42,103 @@ pub fn attack(arguments: &AttackArguments, terminal: &Terminal) -> Result<Exit> 
         line.show(done, attacked);
         !interrupt.is_raised()
     };
-    let attacked = match model.manifest().image {
-        Some(_) => {
-            let gallery = images(arguments)?;
-            let rows = rows(&model, &gallery, arguments.images)?;
-            model.attack_images(&gallery, &rows, &options, threads, &mut watch)
+    let subject = subject(&model, arguments)?;
+    let earlier = directory.and_then(|directory| Earlier::in_directory(directory));
+    if let Some(earlier) = &earlier {
+        earlier.refuse_fewer(subject.count(), arguments.force)?;
+    }
+    terminal.note(&format!(
+        "Attacking {} samples of {} at {} values of ε: {}",
+        grouped(subject.count()),
+        subject.name(),
+        options.epsilons.len(),
+        options.method()
+    ));
+    let attacked = match &subject {
+        Attacked::Images(gallery, rows) => {
+            model.attack_images(gallery, rows, &options, threads, &mut watch)
         }
-        None => {
-            let path = arguments.data.as_deref().ok_or_else(|| {
-                Failure::input("the model is for tables: name a table with the target to attack")
-            })?;
-            let table = table(Path::new(path), &model.audit_format(), &arguments.limits)?;
-            model.attack_table(&table, &options, threads, &mut watch)
-        }
+        Attacked::Table(table) => model.attack_table(table, &options, threads, &mut watch),
     };
     line.clear();
     if interrupt.is_raised() {
         return Err(Failure::interrupted(kept));
     }
     let curve = attacked?;
-    terminal.result(&curve, || curve.to_text())?;
+    terminal.result(&curve, |page| curve.text_on(page))?;
     if let Some(directory) = directory {
         write(&curve, directory)?;
-        terminal.note(&format!("{} are in {}", ATTACK.join(", "), directory.display()));
+        if let Some(earlier) = earlier {
+            let samples = grouped(earlier.curve.total());
+            terminal.note(&format!("Replaced an earlier attack of {samples} samples"));
+        }
+        terminal.note(&format!("Wrote {} to {}", ATTACK.join(", "), directory.display()));
     }
     Ok(Exit::Met)
+}
+
+/// What is attacked.
+enum Attacked {
+    Images(Gallery, Vec<u32>),
+    Table(Table),
+}
+
+impl Attacked {
+    fn count(&self) -> usize {
+        match self {
+            Self::Images(_, rows) => rows.len(),
+            Self::Table(table) => table.rows(),
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Images(gallery, _) => gallery.table().name(),
+            Self::Table(table) => table.name(),
+        }
+    }
+}
+
+fn subject(model: &SavedModel, arguments: &AttackArguments) -> Result<Attacked> {
+    if model.manifest().image.is_some() {
+        let gallery = images(arguments)?;
+        let rows = rows(model, &gallery, arguments.images.map(|n| n as usize))?;
+        return Ok(Attacked::Images(gallery, rows));
+    }
+    let path = arguments.data.as_deref().ok_or_else(|| {
+        Failure::input("the model is for tables: name a table with the target to attack")
+    })?;
+    Ok(Attacked::Table(table(Path::new(path), &model.audit_format(), &arguments.limits)?))
+}
+
+/// An attack whose files are where the new ones go.
+struct Earlier {
+    path: PathBuf,
+    curve: Curve,
+}
+
+impl Earlier {
+    /// A file that cannot be read is nobody's result.
+    fn in_directory(directory: &Path) -> Option<Self> {
+        let path = directory.join(ATTACK[0]);
+        let curve = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+        Some(Self { path, curve })
+    }
+
+    /// Refuses to replace an attack of more samples.
+    fn refuse_fewer(&self, samples: usize, force: bool) -> Result<()> {
+        let before = self.curve.total();
+        if force || before <= samples {
+            return Ok(());
+        }
+        Err(Failure::input(format!(
+            "{} holds an attack of {} samples, and this one has {}: name another directory with -o, or \
+             replace it with --force",
+            self.path.display(),
+            grouped(before),
+            grouped(samples)
+        )))
+    }
 }
 
 fn options(arguments: &AttackArguments) -> AttackOptions {
@@ -76,7 +150,7 @@ fn options(arguments: &AttackArguments) -> AttackOptions {
             Norm::L2 => NormName::L2,
         },
         steps: arguments.steps,
-        step: arguments.step.unwrap_or(usual.step),
+        step: arguments.step.unwrap_or_else(|| AttackOptions::step_of(arguments.steps)),
         restarts: arguments.restarts,
         loss: match arguments.loss {
             AttackLoss::CrossEntropy => AttackLossName::CrossEntropy,
@@ -106,7 +180,7 @@ fn rows(model: &SavedModel, gallery: &Gallery, limit: Option<usize>) -> Result<V
 
 /// The curve as JSON, CSV and SVG.
 pub fn write(curve: &Curve, directory: &Path) -> Result<()> {
-    let json = serde_json::to_string_pretty(curve).unwrap_or_default() + "\n";
+    let json = serde_json::to_string_pretty(&Versioned::new(curve)).unwrap_or_default() + "\n";
     let figure = robust::accuracy(&[(curve.problem.as_str(), curve)]);
     let contents = [json, curve.to_csv(), figure.svg()];
     let failed = |path: &Path, error: &std::io::Error| Failure::file("write", path, error);

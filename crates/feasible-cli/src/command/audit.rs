@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use feasible_data::Table;
-use feasible_run::{Certification, RunRecord};
+use feasible_run::{Certification, RunRecord, RunVerdict};
 use serde::Serialize;
 
 use super::fit::workers;
@@ -16,6 +16,7 @@ use crate::terminal::Terminal;
 #[derive(Serialize)]
 struct AuditReport<'a> {
     met: bool,
+    verdict: RunVerdict,
     #[serde(flatten)]
     audit: &'a feasible_run::Audit,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,7 +25,7 @@ struct AuditReport<'a> {
     no_certificate: Option<String>,
 }
 
-/// Holds a model against a table.
+/// Evaluates a model on a table.
 pub fn audit(arguments: &AuditArguments, terminal: &Terminal) -> Result<Exit> {
     let model = model(&arguments.model)?;
     let (audit, certified) = if model.manifest().image.is_some() {
@@ -33,7 +34,7 @@ pub fn audit(arguments: &AuditArguments, terminal: &Terminal) -> Result<Exit> {
         let audit = model.audit_images(&gallery, &gallery.test_rows(), workers(None))?;
         (
             audit,
-            Err("of images, those that the run held out: `feasible certify` with its directory"
+            Err("only images that the run held out are certified: run `feasible certify` on its directory"
                 .into()),
         )
     } else {
@@ -43,17 +44,18 @@ pub fn audit(arguments: &AuditArguments, terminal: &Terminal) -> Result<Exit> {
     };
     let report = AuditReport {
         met: audit.met(),
+        verdict: audit.verdict_state(),
         audit: &audit,
         certificate: certified.as_ref().ok(),
         no_certificate: certified.as_ref().err().cloned(),
     };
-    terminal.result(&report, || {
+    terminal.result(&report, |page| {
         let section = match &certified {
             _ if audit.evaluation.requirements.is_empty() => String::new(),
-            Ok(certificate) => format!("\n{}", certificate.to_text()),
+            Ok(certificate) => format!("\n{}", certificate.text_on(page)),
             Err(reason) => format!("\nNo certificate: {reason}\n"),
         };
-        audit.to_text() + &section
+        audit.text_on(page) + &section
     })?;
     Ok(Exit::met(audit.met()))
 }

@@ -22,9 +22,9 @@ pub fn bound(arguments: &BoundArguments, terminal: &Terminal) -> Result<Exit> {
         question = question.about(&Plan::check(&source(problem, &[], &arguments.overrides)?)?);
     }
     if let Some(requirements) = arguments.requirements {
-        question.requirements = requirements;
+        question.requirements = requirements as usize;
     }
     let answer = question.answer()?;
-    terminal.result(&answer, || answer.to_text())?;
+    terminal.result(&answer, |page| answer.text_on(page))?;
     Ok(Exit::Met)
 }

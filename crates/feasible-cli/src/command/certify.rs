@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use feasible_run::{Certification, RunRecord};
+use feasible_problem::text::{BAD, GOOD};
+use feasible_run::{Certification, RunRecord, RunVerdict};
 use serde::Serialize;
 
 use super::{has_model, table};
@@ -15,11 +16,12 @@ use crate::terminal::Terminal;
 struct CertifyReport<'a> {
     certified: bool,
     met: bool,
+    verdict: RunVerdict,
     #[serde(flatten)]
     certification: &'a Certification,
 }
 
-/// Says what is certified about a model.
+/// Certifies the requirements of a model.
 pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit> {
     has_model(&arguments.model)?;
     let record = RunRecord::open(&arguments.model)?;
@@ -33,7 +35,7 @@ pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit
         None => record.certify_own(&settings)?,
         Some(_) if record.model().manifest().image.is_some() => {
             return Err(Failure::input(
-                "of images, only those that the run itself held out are certified: leave out the table",
+                "only images that the run itself held out are certified: leave out the table",
             ));
         }
         Some(path) => {
@@ -49,8 +51,13 @@ pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit
         }
     };
     let (certified, met) = (certification.all_certified(), certification.all_met());
-    let report = CertifyReport { certified, met, certification: &certification };
-    terminal.result(&report, || certification.to_text())?;
+    let verdict = certification.verdict_state();
+    let report = CertifyReport { certified, met, verdict, certification: &certification };
+    terminal.result(&report, |page| {
+        let color = if certified { GOOD } else { BAD };
+        let sentence = page.paint(color, &certification.verdict());
+        format!("{sentence}\n{}", certification.text_on(page))
+    })?;
     Ok(Exit::met(match arguments.require {
         Require::Certified => certified,
         Require::Met => met,

@@ -33,7 +33,7 @@ struct PartSizes {
     test: usize,
 }
 
-/// Says what a problem file means.
+/// Validates and explains a problem file.
 pub fn check(arguments: &CheckArguments, terminal: &Terminal) -> Result<Exit> {
     let plan = Plan::check(&source(&arguments.problem, &[], &arguments.overrides)?)?;
     let split = &plan.data().split;
@@ -56,6 +56,6 @@ pub fn check(arguments: &CheckArguments, terminal: &Terminal) -> Result<Exit> {
         terminal.print(plan.spec().to_toml().as_bytes())?;
         return Ok(Exit::Met);
     }
-    terminal.result(&report, || plan.describe())?;
+    terminal.result(&report, |page| plan.describe_on(page))?;
     Ok(Exit::Met)
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use feasible_data::{Cells, Column, DataSet, ImageSet, Table, visible};
+use feasible_problem::text::{Align, Grid, grouped};
 use feasible_run::write_whole;
 use serde::Serialize;
 
@@ -11,6 +12,11 @@ use crate::arguments::{DataArguments, DataCommand};
 use crate::exit::{Exit, Failure, Result};
 use crate::outputs::Inputs;
 use crate::terminal::Terminal;
+
+#[derive(Serialize)]
+struct List {
+    sets: Vec<Listed>,
+}
 
 #[derive(Serialize)]
 struct Listed {
@@ -72,20 +78,20 @@ pub fn data(arguments: &DataArguments, terminal: &Terminal) -> Result<Exit> {
         DataCommand::Show { name } => match image_set(name) {
             Some(set) => data_images::show(&set, arguments.data_dir.as_deref(), terminal)?,
             None => {
-                let set = DataSet::named(name)?;
+                let set = named(name)?;
                 let shown = shown(&set, &tables(&set)?, from.is_none());
-                terminal.result(&shown, || show(&shown))?;
+                terminal.result(&shown, |_| show(&shown, terminal.verbose))?;
             }
         },
         DataCommand::Fetch { name, directory } => data_images::fetch(name, directory, terminal)?,
         DataCommand::Export { name, .. } if image_set(name).is_some() => {
             return Err(Failure::input(format!(
-                "{name} is a set of images, not a table: `feasible data show {name}` says where \
+                "{name} is a set of images, not a table: `feasible data show {name}` shows where \
                  its files are"
             )));
         }
         DataCommand::Export { name, directory, force } => {
-            let set = DataSet::named(name)?;
+            let set = named(name)?;
             let mut inputs = Inputs::new();
             for (from, original) in from.iter().flat_map(|from| {
                 set.original_files().into_iter().map(move |original| (from, original))
@@ -99,6 +105,30 @@ pub fn data(arguments: &DataArguments, terminal: &Terminal) -> Result<Exit> {
         }
     }
     Ok(Exit::Met)
+}
+
+/// The table set of this name; of an unknown one, the names of all sets are given.
+fn named(name: &str) -> Result<DataSet> {
+    let all = || DataSet::all().into_iter();
+    let set = all().find(|set| set.name == name);
+    set.ok_or_else(|| unknown(name))
+}
+
+/// A name that no set has.
+pub(super) fn unknown(name: &str) -> Failure {
+    let tables = DataSet::all().into_iter().map(|set| set.name);
+    let names: Vec<&str> = tables.chain(ImageSet::all().into_iter().map(|set| set.name)).collect();
+    let nearest = feasible_data::nearest(name, names.iter().copied());
+    let nearest = nearest.map_or(".".to_string(), |name| format!(": did you mean '{name}'?"));
+    Failure::input(format!(
+        "no data set is named '{name}'{nearest} The data sets are {}",
+        names.join(", ")
+    ))
+}
+
+/// The first digits of a hash, or all of them.
+pub(super) fn abbreviated(hash: &str, whole: bool) -> String {
+    if whole { hash.to_string() } else { format!("{}…", &hash[..hash.len().min(16)]) }
 }
 
 /// The image set of this name, if it is one.
@@ -125,12 +155,16 @@ fn list(terminal: &Terminal) -> Result<()> {
     };
     let mut all: Vec<Listed> = DataSet::all().iter().map(listed).collect();
     all.extend(ImageSet::all().into_iter().map(images));
-    let line = |set: &Listed| {
+    let mut grid = Grid::new().with_prose();
+    grid.row(["name", "size", "what it is"].map(String::from));
+    for set in &all {
         let what = if set.kind == "table" { "rows" } else { "images" };
         let files = if set.bytes == 0 { " (from files)" } else { "" };
-        format!("{:<21}{:>6} {what:<7} {}{files}\n", set.name, set.rows, set.title)
-    };
-    Ok(terminal.result(&all, || all.iter().map(line).collect())?)
+        let size = format!("{} {what}", grouped(set.rows));
+        grid.row([set.name.to_string(), size, format!("{}{files}", set.title)]);
+    }
+    let list = List { sets: all };
+    Ok(terminal.result(&list, |page| grid.on(page, &[Align::Left]))?)
 }
 
 fn shown(set: &DataSet, tables: &[Table], embedded: bool) -> Shown {
@@ -169,7 +203,7 @@ fn column(column: &Column) -> ColumnShown {
     ColumnShown { name, kind, missing: column.missing(), categories, range }
 }
 
-fn show(set: &Shown) -> String {
+fn show(set: &Shown, verbose: bool) -> String {
     let mut text = format!(
         "{}: {}\nsource   {}\nlicence  {}\ntarget   {}\n",
         set.name, set.title, set.source, set.licence, set.target
@@ -179,11 +213,12 @@ fn show(set: &Shown) -> String {
     }
     text += "\nfiles\n";
     for file in &set.files {
-        let hash = file.sha256.map_or(String::new(), |hash| format!(", SHA-256 {hash}"));
+        let hash = |hash| format!(", SHA-256 {}", abbreviated(hash, verbose));
+        let hash = file.sha256.map_or(String::new(), hash);
         text += &format!("  {}: {} rows{hash}\n", file.file, file.rows);
     }
     text += &format!("  originals (for --data-dir): {}\n", set.original_files.join(", "));
-    text += "\ncolumns of the first\n";
+    text += "\ncolumns of the first file\n";
     for column in &set.columns {
         let what = match (&column.categories, column.range) {
             (Some(categories), _) => {
@@ -237,5 +272,5 @@ fn export(
     }
     let lines = |files: &[PathBuf]| files.iter().map(|f| format!("{}\n", f.display())).collect();
     let exported = Exported { files };
-    Ok(terminal.result(&exported, || lines(&exported.files))?)
+    Ok(terminal.result(&exported, |_| lines(&exported.files))?)
 }

@@ -6,6 +6,7 @@ use feasible_data::ImageSet;
 use feasible_data::image::Form;
 use serde::Serialize;
 
+use super::data::{abbreviated, unknown};
 use crate::exit::{Failure, Result};
 use crate::terminal::Terminal;
 
@@ -61,10 +62,10 @@ pub fn show(set: &ImageSet, given: Option<&Path>, terminal: &Terminal) -> Result
         found,
         how_to_get: set.how_to_get(given.unwrap_or(Path::new(set.name))),
     };
-    Ok(terminal.result(&shown, || text(&shown))?)
+    Ok(terminal.result(&shown, |_| text(&shown, terminal.verbose))?)
 }
 
-fn text(set: &Shown) -> String {
+fn text(set: &Shown, verbose: bool) -> String {
     let [channels, height, width] = set.shape;
     let mut text = format!(
         "{}: {}\nsource   {}\nlicence  {}\nimages   {} for training, {} for test, {channels} × \
@@ -78,17 +79,17 @@ fn text(set: &Shown) -> String {
         set.classes.join(", ")
     );
     for file in &set.files {
-        text += &format!("  {}  {}\n", file.sha256, file.file);
+        text += &format!("  {}  {}\n", abbreviated(file.sha256, verbose), file.file);
     }
     if set.embedded {
-        return text + "\nThe files are inside the program and are verified.\n";
+        return text + "\nThe files are embedded in the program and verified.\n";
     }
-    text += "\nlooked for in\n";
+    text += "\nsearched in\n";
     for place in &set.places {
         text += &format!("  {}\n", place.display());
     }
     if set.places.is_empty() {
-        text += "  no place: give --data-dir or set FEASIBLE_DATA\n";
+        text += "  no directory: give --data-dir or set FEASIBLE_DATA\n";
     }
     match &set.found {
         Some(place) => text + &format!("\nfound in {} and verified\n", place.display()),
@@ -106,14 +107,16 @@ struct Fetch<'a> {
 
 /// Prints how to get a set. No connection is opened.
 pub fn fetch(name: &str, directory: &Option<PathBuf>, terminal: &Terminal) -> Result<()> {
-    let set = ImageSet::named(name)?;
+    let Some(set) = ImageSet::all().into_iter().find(|set| set.name == name) else {
+        return Err(unknown(name));
+    };
     if set.form == Form::Embedded {
         return Err(Failure::input(format!(
-            "{name} is inside the program: nothing is to be fetched"
+            "{name} is embedded in the program: there is nothing to fetch"
         )));
     }
     let directory = directory.as_deref().unwrap_or(Path::new(set.name));
     let commands = set.how_to_get(directory);
     let fetch = Fetch { name: set.name, directory, addresses: set.addresses, commands };
-    Ok(terminal.result(&fetch, || fetch.commands.clone())?)
+    Ok(terminal.result(&fetch, |_| fetch.commands.clone())?)
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use feasible_data::visible;
+use feasible_problem::text::{self, Align, Grid, Page};
 use feasible_run::export::{GraphValue, OnnxModel};
 use feasible_run::{files, write_whole};
 use serde::Serialize;
@@ -17,7 +17,8 @@ use crate::terminal::Terminal;
 #[derive(Serialize)]
 struct Written {
     file: PathBuf,
-    format: &'static str,
+    /// The form of the file.
+    file_format: &'static str,
     bytes: usize,
     /// The version of the operators that the graph needs.
     opset: i64,
@@ -36,8 +37,8 @@ pub fn export(arguments: &ExportArguments, terminal: &Terminal) -> Result<Exit> 
     write_whole(&output, &|out| out.write_all(&bytes))
         .map_err(|error| Failure::file("write", &output, &error))?;
     let (file, bytes) = (output, bytes.len());
-    let written = Written { file, format: "onnx", bytes, opset, inputs, outputs };
-    terminal.result(&written, || lines(&written))?;
+    let written = Written { file, file_format: "onnx", bytes, opset, inputs, outputs };
+    terminal.result(&written, |page| lines(&written, page))?;
     Ok(Exit::Met)
 }
 
@@ -46,19 +47,20 @@ fn beside(model: &Path) -> PathBuf {
     if model.is_dir() { model.join(files::ONNX) } else { model.with_extension("onnx") }
 }
 
-fn lines(written: &Written) -> String {
+fn lines(written: &Written, page: &Page) -> String {
     let Written { file, bytes, opset, .. } = written;
-    let name = |value: &GraphValue| visible(&value.name).into_owned();
-    let both = || written.inputs.iter().chain(&written.outputs);
-    let width = both().map(|value| name(value).chars().count()).max().unwrap_or(0).max(6);
-    let mut text = format!("{}: {bytes} bytes, operators of set {opset}\n", file.display());
+    let size = text::bytes(*bytes);
+    let mut text = format!("{}: {size}, ONNX operator set {opset}\n", file.display());
     for (title, values) in [("input", &written.inputs), ("output", &written.outputs)] {
-        text += &format!("\n{title:width$}  type    shape\n");
+        let mut grid = Grid::new();
+        grid.row([title, "type", "shape"].map(String::from));
         for value in values {
             let sizes = value.shape.iter().map(|size| size.map_or("N".into(), |n| n.to_string()));
             let sizes = sizes.collect::<Vec<_>>().join(" × ");
-            text += &format!("{:width$}  {:6}  {sizes}\n", name(value), value.element);
+            grid.row([value.name.clone(), value.element.to_string(), sizes]);
         }
+        text += "\n";
+        text += &grid.on(page, &[Align::Left]);
     }
     text
 }

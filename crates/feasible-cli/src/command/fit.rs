@@ -8,7 +8,7 @@ use std::time::Instant;
 use feasible_problem::Plan;
 use feasible_problem::data::Data;
 use feasible_problem::spec::Override;
-use feasible_run::{Fit, FitOptions, Fitted, RunDirectory, files};
+use feasible_run::{Fit, FitOptions, Fitted, RunDirectory, RunVerdict, files};
 use serde::Serialize;
 
 use super::{incomplete_search, seeds, source};
@@ -98,7 +98,7 @@ pub(super) fn on_pages(fit: &Fit, directory: &Path, data: Option<&Arc<Data>>, te
     };
     match written() {
         Ok(()) => terminal.note(&format!("Report: {}", page.display())),
-        Err(error) => warn(&format!("no page about it: {error}")),
+        Err(error) => warn(&format!("the report was not written: {error}")),
     }
 }
 
@@ -162,6 +162,9 @@ struct FitReport<'a> {
     directory: &'a Path,
     /// Whether every requirement is met on the rows the models are judged by.
     met: bool,
+    /// What the runs come to; none of a training that was interrupted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<RunVerdict>,
     /// Whether it was interrupted and can be resumed.
     interrupted: bool,
     runs: &'a [Fitted],
@@ -174,37 +177,26 @@ fn report(
     pages: Option<&dyn Fn(&Fit)>,
 ) -> Result<Exit> {
     let (met, interrupted) = (fit.met(), fit.is_interrupted());
-    let report = FitReport { directory, met, interrupted, runs: fit.runs() };
+    let verdict = (!interrupted).then(|| fit.verdict_state());
+    let report = FitReport { directory, met, verdict, interrupted, runs: fit.runs() };
     let shown = directory.display();
     if interrupted {
-        if terminal.json {
-            terminal.result(&report, String::new)?;
-        }
         let epochs: u64 = fit.runs().iter().map(|run| run.epochs).sum();
-        return Err(Failure::interrupted(format!(
+        let message = format!(
             "interrupted after {epochs} epochs: `feasible resume {shown}` continues from there"
-        )));
+        );
+        if terminal.json {
+            // The result says so: standard output holds one document.
+            terminal.result(&report, |_| String::new())?;
+            terminal.note(&message);
+            return Ok(Exit::Interrupted);
+        }
+        return Err(Failure::interrupted(message));
     }
-    terminal.result(&report, || format!("{}\n{}\n", fit.to_text(), verdict(fit)))?;
+    terminal.result(&report, |page| fit.text_on(page))?;
     if let Some(pages) = pages {
         pages(fit);
     }
     terminal.note(&format!("Run directory: {shown}"));
     Ok(Exit::met(met))
-}
-
-/// One line: are the requirements met?
-pub(super) fn verdict(fit: &Fit) -> String {
-    let summaries: Vec<_> = fit.runs().iter().filter_map(|run| run.summary.clone()).collect();
-    let Some(first) = summaries.first() else { return String::new() };
-    let (part, judged) = first.judged();
-    if summaries.len() > 1 && !judged.requirements.is_empty() {
-        let met = summaries.iter().filter(|run| run.met()).count();
-        let n = summaries.len();
-        return match first.certify {
-            true => format!("All requirements are certified in {met} of {n} runs."),
-            false => format!("{met} of {n} runs meet every requirement on the {part} rows."),
-        };
-    }
-    first.verdict()
 }

@@ -52,7 +52,7 @@ pub fn init(arguments: &InitArguments, terminal: &Terminal) -> Result<Exit> {
     let next = format!(
         "wrote {shown}: edit it, then `feasible check {shown}` and `feasible fit {shown}`\n"
     );
-    terminal.result(&InitReport { file: &output }, || next)?;
+    terminal.result(&InitReport { file: &output }, |_| next)?;
     Ok(Exit::Met)
 }
 

@@ -65,7 +65,7 @@ pub fn monitor(arguments: &MonitorArguments, terminal: &Terminal) -> Result<Exit
             run.display()
         )));
     };
-    terminal.result(&standing, || standing.to_text())?;
+    terminal.result(&standing, |page| standing.text_on(page))?;
     Ok(Exit::met(match arguments.require {
         Watch::NotDrifted => !standing.drifted,
         Watch::Certified => standing.certified,

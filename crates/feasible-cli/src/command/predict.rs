@@ -9,7 +9,7 @@ use super::{data_dir, gallery, model, table};
 use crate::arguments::PredictArguments;
 use crate::exit::{Exit, Failure, Result};
 use crate::outputs::Inputs;
-use crate::terminal::{Terminal, escaped};
+use crate::terminal::{Terminal, Versioned, escaped};
 
 /// Predicts the rows of a table.
 pub fn predict(arguments: &PredictArguments, terminal: &Terminal) -> Result<Exit> {
@@ -27,7 +27,8 @@ pub fn predict(arguments: &PredictArguments, terminal: &Terminal) -> Result<Exit
     };
     let write = |out: &mut dyn Write| {
         if terminal.json {
-            out.write_all(escaped(&serde_json::to_string(&predictions)?).as_bytes())?;
+            let text = serde_json::to_string(&Versioned::new(&predictions))?;
+            out.write_all(escaped(&text).as_bytes())?;
             out.write_all(b"\n")
         } else {
             predictions.write_csv(out, arguments.formulas.into())
@@ -37,7 +38,7 @@ pub fn predict(arguments: &PredictArguments, terminal: &Terminal) -> Result<Exit
         None => terminal.write(write)?,
         Some(path) => {
             write_whole(path, &write).map_err(|error| Failure::file("write", path, &error))?;
-            terminal.note(&format!("{} rows in {}", predictions.rows.len(), path.display()));
+            terminal.note(&format!("Wrote {} rows to {}", predictions.rows.len(), path.display()));
         }
     }
     Ok(Exit::Met)

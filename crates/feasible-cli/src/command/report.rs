@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use feasible_problem::text::Page;
 use feasible_report::hard::Among;
 use feasible_report::{Options, Report};
 use feasible_run::{GroupTables, Prices, RunDirectory, check_prices, files};
@@ -74,15 +75,15 @@ pub fn report(arguments: &ReportArguments, terminal: &Terminal) -> Result<Exit> 
         None => Vec::new(),
     };
     let written = Written { page, card, figures, met: report.met(), sensitivity };
-    let lines = |written: &Written| {
+    let lines = |written: &Written, page: &Page| {
         let files = std::iter::once(&written.page).chain(&written.card).chain(&written.figures);
         let files = files.map(|file| format!("{}\n", file.display())).collect::<String>();
         match &written.sensitivity {
-            Some(prices) => format!("{}\n{files}", prices.to_text()),
+            Some(prices) => format!("{}\n{files}", prices.text_on(page)),
             None => files,
         }
     };
-    terminal.result(&written, || lines(&written))?;
+    terminal.result(&written, |page| lines(&written, page))?;
     Ok(Exit::Met)
 }
 

@@ -71,7 +71,7 @@ fn robust(
         true => Failure::interrupted(GOES_ON),
         false => error.into(),
     })?;
-    terminal.result(&table, || table.to_text())?;
+    terminal.result(&table, |page| table.text_on(page))?;
     let text = serde_json::to_string_pretty(&table).unwrap_or_default() + "\n";
     write(&directory, "table.json", text.as_bytes())?;
     for row in &table.rows {
@@ -82,7 +82,7 @@ fn robust(
     report.write(&page)?;
     report.write_figures(&directory)?;
     terminal.note(&format!("Report: {}", page.display()));
-    terminal.note(&format!("runs, curves and figures are in {}", directory.display()));
+    terminal.note(&format!("Runs, curves and figures: {}", directory.display()));
     terminal.note(&format!("{:.1} s", start.elapsed().as_secs_f64()));
     Ok(Exit::Met)
 }
@@ -138,11 +138,11 @@ pub fn reproduce(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<
     };
     let report = if name == "adult" {
         let table = adult(&how, &observer).map_err(stopped)?;
-        terminal.result(&table, || table.to_text())?;
+        terminal.result(&table, |page| table.text_on(page))?;
         directory.as_deref().map(|directory| table.report(directory, &command_line()))
     } else {
         let table = compas(&how, &observer).map_err(stopped)?;
-        terminal.result(&table, || table.to_text())?;
+        terminal.result(&table, |page| table.text_on(page))?;
         directory.as_deref().map(|_| table.report(&command_line()))
     };
     terminal.note(&format!("{:.1} s", start.elapsed().as_secs_f64()));

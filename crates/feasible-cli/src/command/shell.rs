@@ -1,11 +1,11 @@
-//! `feasible completions`, `man` and `schema`: what the program says of itself.
+//! `feasible completions`, `man` and `schema`: the program described for shells, readers and editors.
 
 use std::path::PathBuf;
 
 use clap::CommandFactory;
 use serde::Serialize;
 
-use crate::arguments::{Arguments, CompletionsArguments, ManArguments};
+use crate::arguments::{Arguments, CompletionsArguments, ManArguments, SchemaArguments, SchemaOf};
 use crate::exit::{Exit, Failure, Result};
 use crate::terminal::Terminal;
 
@@ -42,14 +42,20 @@ pub fn man(arguments: &ManArguments, terminal: &Terminal) -> Result<Exit> {
     }
     files.sort_unstable();
     let written = Written { files };
-    terminal.result(&written, || {
+    terminal.result(&written, |_| {
         written.files.iter().map(|file| format!("{}\n", file.display())).collect()
     })?;
     Ok(Exit::Met)
 }
 
-/// Prints the schema of the problem file.
-pub fn schema(terminal: &Terminal) -> Result<Exit> {
-    terminal.print(feasible_problem::problem_schema().as_bytes())?;
+/// What `--json` prints; a test makes it from `docs/json.md`.
+const OUTPUT_SCHEMA: &str = include_str!("../../output.schema.json");
+
+/// Prints a schema.
+pub fn schema(arguments: &SchemaArguments, terminal: &Terminal) -> Result<Exit> {
+    match arguments.of {
+        SchemaOf::Problem => terminal.print(feasible_problem::problem_schema().as_bytes())?,
+        SchemaOf::Output => terminal.print(OUTPUT_SCHEMA.as_bytes())?,
+    }
     Ok(Exit::Met)
 }

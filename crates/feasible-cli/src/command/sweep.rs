@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use feasible_problem::recipe;
 use feasible_problem::spec::Override;
+use feasible_problem::text::Page;
 use feasible_report::Report;
 use feasible_run::sweep::{Frontier, Warmth, limits};
 use feasible_run::{SweepOptions, files, sweep as solve};
@@ -71,9 +72,9 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
         true => Failure::interrupted(kept()),
         false => error.into(),
     })?;
-    let text = || frontier.to_text();
+    let text = |page: &Page| frontier.text_on(page);
     terminal.result(&Swept { directory: &directory, frontier: &frontier }, text)?;
-    terminal.note(&format!("{:.1} s; every run is in {shown}", start.elapsed().as_secs_f64()));
+    terminal.note(&format!("{:.1} s. Runs: {shown}", start.elapsed().as_secs_f64()));
     if !arguments.no_report {
         let report = Report::of_sweep(&frontier, &command_line())?;
         let page = directory.join(files::REPORT);

@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use feasible_problem::spec::Override;
 use feasible_run::tune::Tuning;
-use feasible_run::{Fitted, RunDirectory, Search, TuneOptions, files};
+use feasible_run::{Fitted, RunDirectory, RunVerdict, Search, TuneOptions, files};
 use serde::Serialize;
 
-use super::fit::{on_pages, unused, verdict, workers};
+use super::fit::{on_pages, unused, workers};
 use super::{source, stem};
 use crate::arguments::TuneArguments;
 use crate::exit::{Exit, Failure, Result};
@@ -24,6 +24,8 @@ struct TuneReport<'a> {
     directory: &'a Path,
     /// Whether every requirement is met on the rows the model is judged by.
     met: bool,
+    /// What the run comes to.
+    verdict: RunVerdict,
     search: &'a Search,
     runs: &'a [Fitted],
 }
@@ -69,16 +71,15 @@ pub fn tune(arguments: &TuneArguments, terminal: &Terminal) -> Result<Exit> {
     })?;
     let (search, fit) = (&tuned.search, &tuned.fit);
     let met = fit.met();
-    let report = TuneReport { directory: &directory, met, search, runs: fit.runs() };
-    terminal.result(&report, || {
-        format!("{}\n{}\n{}\n", search.to_text(), fit.to_text(), verdict(fit))
-    })?;
+    let verdict = fit.verdict_state();
+    let report = TuneReport { directory: &directory, met, verdict, search, runs: fit.runs() };
+    terminal.result(&report, |page| format!("{}\n{}", fit.text_on(page), search.text_on(page)))?;
     // What only training needed is dropped before the page is made.
     let data = tuning.into_training_data();
     if !arguments.no_report {
         on_pages(fit, &directory, Some(&data), terminal);
     }
     let seconds = start.elapsed().as_secs_f64();
-    terminal.note(&format!("{seconds:.1} s; run directory: {}", directory.display()));
+    terminal.note(&format!("{seconds:.1} s. Run directory: {}", directory.display()));
     Ok(Exit::met(met))
 }

@@ -83,7 +83,8 @@ fn run(drawn: &Drawn, scratch: &Scratch) -> Option<Outputs> {
         None => Some(report.unwrap()),
     };
     Some(Outputs {
-        terminal: format!("{}\n{}\n", fit.to_text(), summary.verdict()),
+        terminal: fit.to_text(),
+        written: written(&directory),
         summary: read(&directory),
         page: report.as_ref().map(|report| report.html().to_string()),
         card: report.and_then(|report| report.card().map(String::from)),
@@ -96,6 +97,10 @@ fn run(drawn: &Drawn, scratch: &Scratch) -> Option<Outputs> {
 fn tolerances(plan: &Plan) -> Vec<f64> {
     let share = plan.spec().training.tolerance.unwrap_or(0.0);
     plan.clauses().iter().map(|clause| clause.tolerance(share)).collect()
+}
+
+fn written(directory: &Path) -> serde_json::Value {
+    serde_json::from_slice(&std::fs::read(directory.join("summary.json")).unwrap()).unwrap()
 }
 
 fn read(directory: &Path) -> Summary {
@@ -159,7 +164,10 @@ fn the_rules_find_contradictions_that_are_planted() {
     insist("its numbers", &|o| o.summary.train.requirements[0].met = false);
     insist("how training ended", &|o| o.summary.outcome = feasible::Outcome::MaxEpochs);
     insist("infeasible", &|o| o.terminal.insert_str(0, "infeasible: "));
-    insist("first and the last", &|o| o.terminal.insert_str(0, "'rule 0' is not met\n"));
+    insist("verdict is the first line", &|o| o.terminal.insert_str(0, "'rule 0' is not met\n"));
+    insist("verdict is the first line", &|o| o.terminal += &o.summary.verdict());
+    insist("summary.json", &|o| o.written["verdict"] = "no-requirements".into());
+    insist("summary.json", &|o| o.written["format"] = 2.into());
     insist("certified", &|o| {
         let certificate = &mut o.summary.certificate.as_mut().unwrap().certificate;
         let certified = |f: &&mut Finding| f.verdict == Verdict::Certified;
@@ -194,6 +202,7 @@ fn no_output_of_the_program_contradicts_its_exit_code() {
         let text = |name: &str| std::fs::read_to_string(scratch.path("run").join(name)).ok();
         let outputs = Outputs {
             terminal: ran.out.clone(),
+            written: written(&scratch.path("run")),
             summary: read(&scratch.path("run")),
             page: text("report.html"),
             card: text("model-card.md"),

@@ -13,6 +13,8 @@ pub struct Outputs {
     pub terminal: String,
     /// `summary.json`.
     pub summary: Summary,
+    /// The same, as it is written.
+    pub written: serde_json::Value,
     /// `report.html`, if there is a page.
     pub page: Option<String>,
     /// `model-card.md`.
@@ -27,11 +29,12 @@ pub struct Outputs {
 
 pub type Rule = fn(&Outputs) -> Result<(), String>;
 
-pub const RULES: [(&str, Rule); 12] = [
+pub const RULES: [(&str, Rule); 13] = [
     ("a requirement is met if and only if its numbers say so", met_by_numbers),
     ("how training ended agrees with the training rows", outcome_agrees),
     ("infeasible is not said beside met", infeasible_beside_met),
-    ("the first and the last line agree", first_and_last),
+    ("the verdict is the first line, and said once", verdict_first),
+    ("summary.json has the verdict of the terminal", written_verdict),
     ("what is certified is within its limit on its own sample", certified_within),
     ("met and NOT MET are printed as they are measured", printed_as_measured),
     ("what is not met is named with advice, what is met is not", advice_agrees),
@@ -81,14 +84,16 @@ fn numbers(r: &RequirementResult) -> Option<(f64, f64, f64)> {
 fn outcome_agrees(o: &Outputs) -> Result<(), String> {
     let train = &o.summary.train;
     let agrees = match o.summary.outcome {
-        Outcome::Converged | Outcome::Feasible => train.met,
+        Outcome::Unconstrained => train.requirements.is_empty(),
+        Outcome::Feasible => train.met && !train.requirements.is_empty(),
+        Outcome::Converged => train.met,
         Outcome::MaxEpochs | Outcome::Stalled | Outcome::Infeasible { .. } => !train.met,
         Outcome::Diverged { .. } => true,
         _ => false,
     };
     unless(!agrees, || format!("{:?}, training rows met: {}", o.summary.outcome, train.met))?;
     let first = o.summary.headline();
-    let speaks = first.contains("requirement") || first.contains(" met");
+    let speaks = ["requirement", " met", "feasible"].iter().any(|word| first.contains(word));
     unless(train.requirements.is_empty() && speaks, || first)
 }
 
@@ -107,21 +112,40 @@ fn infeasible_beside_met(o: &Outputs) -> Result<(), String> {
     Ok(())
 }
 
-fn first_and_last(o: &Outputs) -> Result<(), String> {
-    let first = o.terminal.lines().next().unwrap_or_default();
-    let last = o.terminal.lines().last().unwrap_or_default();
-    let shown = || format!("'{first}' … '{last}'");
-    let bad =
-        ["not met", "infeasible", "no feasible model"].iter().any(|word| first.contains(word));
-    unless(bad && last.starts_with("Every requirement is met"), shown)?;
-    let good = first.contains("every requirement is met");
-    let (part, judged) = o.summary.judged();
-    unless(
-        good != (o.summary.train.met && !judged.requirements.is_empty()) && !diverged(o),
-        shown,
-    )?;
-    unless(good && part == "train" && last.contains("not met"), shown)?;
-    unless(last.starts_with("Every requirement is met") && !judged.met, shown)
+fn verdict_first(o: &Outputs) -> Result<(), String> {
+    let verdict = o.summary.verdict();
+    let mut lines = o.terminal.lines();
+    let (first, second) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    unless(first != verdict, || format!("'{first}' is not '{verdict}'"))?;
+    let times = o.terminal.matches(verdict.trim_end_matches('.')).count();
+    unless(times != 1, || format!("'{verdict}' {times} times"))?;
+    let (_, judged) = o.summary.judged();
+    let none = judged.requirements.is_empty();
+    unless(none != (verdict == "No requirements were stated."), || verdict.clone())?;
+    unless(none && o.terminal.contains("equirement is met"), || "nothing is required".into())?;
+    unless(first.starts_with("Every requirement is met") && !judged.met, || first.into())?;
+    // How training ended is about the training rows, and says which.
+    let feasible = second.contains("feasible on the training rows");
+    unless(feasible != (o.summary.train.met && !none) && !diverged(o), || second.into())
+}
+
+fn written_verdict(o: &Outputs) -> Result<(), String> {
+    let verdict = o.summary.verdict();
+    let expected = match (o.summary.judged().1.requirements.is_empty(), o.summary.certify) {
+        (true, _) => "no-requirements",
+        (false, true) if o.summary.met() => "certified",
+        (false, true) => "not-certified",
+        (false, false) if o.summary.met() => "met",
+        (false, false) => "not-met",
+    };
+    let written = &o.written["verdict"];
+    unless(written != expected, || format!("{written}, where the terminal says '{verdict}'"))?;
+    let met = ["met", "certified", "no-requirements"].contains(&expected);
+    let good = ["Every", "All requirements", "No requirements were"];
+    let good = good.iter().any(|start| verdict.starts_with(start))
+        || verdict.contains("show no violation");
+    unless(met != good, || format!("{expected}: '{verdict}'"))?;
+    unless(o.written["format"] != 1, || format!("format {}", o.written["format"]))
 }
 
 fn diverged(o: &Outputs) -> bool {
@@ -179,8 +203,6 @@ fn escaped(text: &str) -> String {
 
 fn same_verdict(o: &Outputs) -> Result<(), String> {
     let (verdict, headline) = (o.summary.verdict(), o.summary.headline());
-    let last = o.terminal.lines().last().unwrap_or_default();
-    unless(last != verdict, || format!("'{last}' is not '{verdict}'"))?;
     unless(!o.terminal.contains(&headline), || format!("no '{headline}'"))?;
     if let Some(page) = &o.page {
         unless(!page.contains(&escaped(&verdict)), || format!("no '{verdict}' on the page"))?;
@@ -236,7 +258,8 @@ fn exit_code_agrees(o: &Outputs) -> Result<(), String> {
     let expected = i32::from(!o.summary.met());
     let verdict = o.summary.verdict();
     unless(code != expected, || format!("{code}, where met is {}", o.summary.met()))?;
-    let good = verdict.starts_with("Every") || verdict.contains("show no violation");
-    let none = verdict.starts_with("There are no");
+    let good = ["Every", "All requirements"].iter().any(|start| verdict.starts_with(start));
+    let good = good || verdict.contains("show no violation");
+    let none = verdict == "No requirements were stated.";
     unless((good || none) != (code == 0), || format!("{code}: {verdict}"))
 }

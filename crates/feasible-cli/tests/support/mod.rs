@@ -77,7 +77,7 @@ impl Scratch {
     /// The program with the scratch directory as the current one and a clean environment.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("feasible"));
-        command.current_dir(self.directory.path()).args(arguments).env("COLUMNS", "100");
+        command.current_dir(self.directory.path()).args(arguments).env("COLUMNS", "1000");
         for name in ["FEASIBLE_THREADS", "FEASIBLE_SEED", "FEASIBLE_DATA", "FEASIBLE_PANIC"] {
             command.env_remove(name);
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use feasible::adversary::Prior;
-use feasible_problem::text::{Align, Grid, short};
+use feasible_problem::text::{Align, Grid, Page, short};
 use feasible_run::attack::Curve;
 use feasible_run::summary::Summary;
 use serde::Serialize;
@@ -50,6 +50,11 @@ pub struct RobustTable {
 impl RobustTable {
     /// As a table for people.
     pub fn to_text(&self) -> String {
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
         let first = self.rows.first().map(|row| &row.curve);
         let samples = first.and_then(|c| c.points.first()).map_or(0, |p| p.total);
         let method = first.map_or(String::new(), Curve::method);
@@ -59,7 +64,9 @@ impl RobustTable {
             self.title,
             self.budget.name()
         );
-        let mut grid = Grid::new();
+        let mut ranks = vec![0; 1 + self.shown.len()];
+        ranks.extend([2, 1, 1, 3]);
+        let mut grid = Grid::new().ranked(&ranks);
         let mut head = vec![String::new()];
         head.extend(self.shown.iter().map(|&epsilon| match epsilon {
             0.0 => "clean".to_string(),
@@ -88,13 +95,14 @@ impl RobustTable {
             cells.push(format!("{} of {}", row.summary.kept_epoch, row.summary.epochs));
             grid.row(cells);
         }
-        text += &grid.to_text(&[Align::Left, Align::Right]);
+        text += &grid.on(page, &[Align::Left, Align::Right]);
         text += "\n";
         let mut grid = Grid::new();
+        grid.row(["", "the paper's claim", "here"].map(String::from));
         for shown in &self.claims {
             let sign = if shown.agrees { "yes" } else { "NO" };
             grid.row([sign.to_string(), shown.claim.clone(), shown.found.clone()]);
         }
-        text + &grid.to_text(&[Align::Left])
+        text + &grid.on(page, &[Align::Left])
     }
 }

@@ -58,7 +58,7 @@ impl DataDraft {
             let DataSpec { source: set, folder, train, validation, test, .. } = &*spec;
             let files = [folder, train, validation, test];
             if set.is_some() || files.iter().any(|path| path.is_some()) {
-                let message = "the table is in memory and stands for `file`: leave out `source`, `folder`, \
+                let message = "the table is in memory and takes the place of `file`: leave out `source`, `folder`, \
                                `train`, `validation` and `test`";
                 return Err(source.at("data", message));
             }
@@ -251,8 +251,7 @@ impl DataDraft {
         let key = "objective.class_weights";
         let classes = match (class_weights, self.target.classes(), samples.first()) {
             (Some(_), None, _) => {
-                let message =
-                    "has no effect: a number is predicted, there are no classes. Remove it";
+                let message = "has no effect: a number is predicted, not classes. Remove it";
                 return Err(source.at(key, message));
             }
             (Some(weights), Some(classes), Some(train)) => {

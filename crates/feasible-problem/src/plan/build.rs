@@ -256,7 +256,7 @@ impl Plan {
                 let Some(requirement) = requirement else {
                     let key = clause.empty_key(&sampled).map_err(|e| at_clause(source, e))?;
                     let message = format!(
-                        "'{}' speaks of no {part} row: check `{key}`, or the split",
+                        "'{}' applies to no {part} row: check `{key}`, or the split",
                         clause.name
                     );
                     return Err(source.at(&format!("requirement[{}].{key}", clause.from), message));

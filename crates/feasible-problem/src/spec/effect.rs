@@ -181,7 +181,7 @@ fn requirements(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
         if let Some(given) = &mut requirement.dual {
             let method = recipe::dual(recipe, images, given, settings.epochs, false).method.name();
             dual(source, &section, given, Some(method))?;
-            let reason = "all multipliers move at once, as often as training.dual says";
+            let reason = "all multipliers move at once, as often as training.dual sets";
             without_effect(source, (&section, "every"), &mut given.every, None, reason)?;
         }
     }

@@ -30,6 +30,7 @@
 //! data, and only a plan can be trained.
 
 pub mod adversary;
+mod allowed;
 pub mod certify;
 pub mod data;
 pub mod decision;

@@ -210,9 +210,10 @@ fn set(table: &mut dyn TableLike, keys: &[&str], value: Value) -> Result<(), Str
         let at = known.iter().position(|name| name == wanted).or_else(|| wanted.parse().ok());
         let table = at.and_then(|at| tables.get_mut(at)).ok_or_else(|| {
             let nearest = feasible_data::nearest(wanted, known.iter().map(String::as_str));
+            let known = known.join("', '");
             let hint = match nearest {
-                Some(name) => format!("did you mean '{name}'?"),
-                None => format!("there are {}", known.join(", ")),
+                Some(name) => format!("did you mean '{name}'? There are '{known}'"),
+                None => format!("there are '{known}'"),
             };
             format!("no {key} is named '{wanted}': {hint}")
         })?;
@@ -262,7 +263,8 @@ mod tests {
         assert!(edit(FILE, "requirement.0.at_most=2").contains("at_most = 2\n"));
         assert_eq!(
             refuse(FILE, "requirement.gendr.at_most=1"),
-            "--set requirement.gendr.at_most=1: no requirement is named 'gendr': did you mean 'gender'?"
+            "--set requirement.gendr.at_most=1: no requirement is named 'gendr': did you mean 'gender'? \
+             There are 'gender'"
         );
     }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use feasible_data::{Table, disk};
 use serde::Deserialize;
 
-use super::Spec;
 use super::locate::{Places, line_and_column};
 use super::overrides::{self, Override};
+use super::{Spec, allowed};
 use crate::data::{Files, InMemory, Tables};
 use crate::embedded;
 use crate::error::{Error, KeyPlace, Result};
@@ -125,17 +125,19 @@ impl ProblemSource {
         };
         let all: Vec<String> = given.iter().filter_map(text_of).collect();
         if let Err(error) = toml::de::DeTable::parse(&self.text) {
-            return Err(self.wrong("", error.span().map(|s| s.start), error.message().to_string()));
+            let message = of_syntax(error.message());
+            return Err(self.wrong("", error.span().map(|s| s.start), message));
         }
         let text = overrides::apply(&self.text, &all)?;
         let deserializer = toml::Deserializer::parse(&text)
-            .map_err(|error| self.wrong("", None, error.message().to_string()))?;
+            .map_err(|error| self.wrong("", None, of_syntax(error.message())))?;
         let mut spec = Spec::deserialize(deserializer).map_err(|error| {
             let span = error.span();
             let path = span.as_ref().and_then(|span| Places::of(&text).path_at(span));
             let path = path.unwrap_or_else(|| ".".into());
             let span = span.map(|span| span.start);
             let message = error.message().to_string();
+            let told = friendly(&message, &path, &text);
             let set_by = all.iter().find(|given| {
                 Override::Text(given.to_string()).path(&text).is_some_and(|set| {
                     set == path || message.contains(&format!("`{}`", last(&set)))
@@ -149,10 +151,10 @@ impl ProblemSource {
                         key: path,
                         set_by: Some(given.clone()),
                     },
-                    message: friendly(&message),
+                    message: told,
                 },
-                None if all.is_empty() => self.wrong(&path, span, friendly(&message)),
-                None => self.wrong(&path, self.places.value_of(&path), friendly(&message)),
+                None if all.is_empty() => self.wrong(&path, span, told),
+                None => self.wrong(&path, self.places.value_of(&path), told),
             }
         })?;
         for (at, one) in given.iter().enumerate() {
@@ -293,8 +295,16 @@ fn last(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
 }
 
-/// serde's words in ours, with the nearest of the names it lists.
-fn friendly(message: &str) -> String {
+/// What is wrong with text that is not TOML.
+fn of_syntax(message: &str) -> String {
+    match message {
+        m if m.contains("number too large") => "this number is too large for a problem file".into(),
+        m => m.replace('\n', "; "),
+    }
+}
+
+/// serde's words in ours: what is allowed, or the nearest of the names it lists.
+fn friendly(message: &str, path: &str, text: &str) -> String {
     let parts: Vec<&str> = message.split('`').collect();
     let (what, rest) = match message {
         m if m.starts_with("unknown field") => ("key", &parts[..]),
@@ -302,7 +312,10 @@ fn friendly(message: &str) -> String {
         m if m.starts_with("missing field") => {
             return format!("the key '{}' is missing", parts.get(1).unwrap_or(&""));
         }
-        _ => return message.to_string(),
+        _ => {
+            let told = allowed::in_words(message, path, text);
+            return told.unwrap_or_else(|| message.to_string());
+        }
     };
     let names: Vec<&str> = rest.iter().skip(1).step_by(2).copied().collect();
     let Some((found, known)) = names.split_first() else { return message.to_string() };

@@ -3,50 +3,96 @@
 use feasible::certificate::{Certificate, Finding, RowsNeeded, Simultaneous, Verdict};
 use feasible::requirement::Sense;
 use feasible_problem::held_out::Repetition;
-use feasible_problem::text::{Align, Grid, grouped, precise_percent as percent, short};
+use feasible_problem::text::{Align, Grid, Page, grouped, precise_percent as percent, short};
 
 use super::Certification;
+use crate::conclusion::{NO_REQUIREMENTS, RunVerdict};
+use crate::summary::MOST_LISTED;
 
 impl Certification {
     /// As a table and sentences for people.
     pub fn to_text(&self) -> String {
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
         let mut text = format!("Certificate on {}{}\n\n", self.rows, self.held_out.clause());
         let findings = &self.certificate.findings;
-        let mut grid = Grid::new();
+        // Rows and sample go first where there is no room.
+        let mut grid = Grid::new().ranked(&[0, 0, 2, 1, 0, 0]);
+        let short_list = !page.whole && findings.len() > MOST_LISTED;
+        let is_listed = |f: &&Finding| !short_list || f.verdict != Verdict::Certified;
+        // What failed comes first.
+        let mut listed: Vec<&Finding> = findings.iter().filter(is_listed).collect();
+        listed.sort_by_key(|f| match f.verdict {
+            Verdict::Violated => 0,
+            Verdict::Open => 1,
+            Verdict::Met => 2,
+            Verdict::Certified => 3,
+        });
         let noun = self.noun();
         grid.row(["requirement", "limit", noun, "sample", "bound", ""].map(String::from));
-        for f in findings {
+        for f in &listed {
             let symbol = symbol(f);
             grid.row([
                 f.name.clone(),
                 format!("{symbol} {}", shown(f, f.limit)),
-                f.rows.to_string(),
+                grouped(f.rows as usize),
                 f.estimate.map_or("".into(), |x| shown(f, x)),
                 f.bound.map_or("".into(), |x| format!("{symbol} {}", shown(f, x))),
                 verdict(&self.certificate, f),
             ]);
         }
         if findings.is_empty() {
-            text += "There are no requirements.\n";
-        } else {
-            text += &grid.to_text(&[
-                Align::Left,
-                Align::Right,
-                Align::Right,
-                Align::Right,
-                Align::Right,
-                Align::Left,
-            ]);
+            text += "No requirements were stated.\n";
+        } else if !listed.is_empty() {
+            text += &grid.on(
+                page,
+                &[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left],
+            );
             text += "\n";
         }
-        text + &self.statements()
+        text + &self.statements_on(page)
+    }
+
+    /// What it comes to.
+    pub fn verdict_state(&self) -> RunVerdict {
+        match (self.certificate.findings.is_empty(), self.all_certified()) {
+            (true, _) => RunVerdict::NoRequirements,
+            (false, true) => RunVerdict::Certified,
+            (false, false) => RunVerdict::NotCertified,
+        }
+    }
+
+    /// One line: is every requirement certified?
+    pub fn verdict(&self) -> String {
+        let findings = &self.certificate.findings;
+        let is_open = |f: &&Finding| f.verdict != Verdict::Certified;
+        let open: Vec<&str> = findings.iter().filter(is_open).map(|f| f.name.as_str()).collect();
+        match (self.verdict_state(), &open[..]) {
+            (RunVerdict::NoRequirements, _) => NO_REQUIREMENTS.into(),
+            (RunVerdict::Certified, []) => "Every requirement is certified.".into(),
+            // As one claim, where not each by itself.
+            (RunVerdict::Certified, _) => "All requirements together are certified.".into(),
+            (_, [one]) => format!("'{one}' is not certified."),
+            (_, [one, rest @ ..]) => {
+                format!("'{one}' and {} more are not certified.", grouped(rest.len()))
+            }
+            (_, []) => "The requirements are not certified.".into(),
+        }
     }
 
     /// What the table says, and more, in sentences: one a line.
     pub fn statements(&self) -> String {
+        self.statements_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn statements_on(&self, page: &Page) -> String {
         let mut text = self.repetition.map_or(String::new(), Repetition::sentence);
         if !self.certificate.findings.is_empty() {
-            text += &self.statement();
+            text += &self.statement(page);
         }
         for flip in &self.flip_rates {
             text += &format!(
@@ -64,7 +110,7 @@ impl Certification {
         }
         if let Some(unit) = &self.unit {
             text += &format!(
-                "Rows with the same '{}' are one unit, and units are taken for independent draws. Every unit \
+                "Rows with the same '{}' are one unit, and units are treated as independent draws. Every unit \
                  weighs the same: a rate or an expectation is that of a random row of a random unit; \
                  \"all but\" counts a unit if any of its rows violates.\n",
                 unit.column
@@ -78,7 +124,7 @@ impl Certification {
     }
 
     /// The guarantee, and a sentence for each requirement.
-    fn statement(&self) -> String {
+    fn statement(&self, page: &Page) -> String {
         let findings = &self.certificate.findings;
         let of = |verdict| findings.iter().filter(move |f| f.verdict == verdict);
         let draw = format!(
@@ -109,6 +155,14 @@ impl Certification {
             }
             [] => {}
             [f] if !several => text += &format!("{draw}, {}.\n", f.claim()),
+            _ if !page.whole && findings.len() > MOST_LISTED => {
+                text += &format!(
+                    "{draw}{jointly}, {} of the {} requirements hold in the population they are drawn from; -v lists \
+                     them.\n",
+                    certified.len(),
+                    findings.len()
+                );
+            }
             _ => {
                 text += &format!("{draw}{jointly}, in the population they are drawn from\n");
                 for f in &certified {
@@ -131,19 +185,21 @@ impl Certification {
         for f in of(Verdict::Met) {
             let more = match f.rows_needed {
                 Some(RowsNeeded::About(n)) if n > f.rows => format!(
-                    "at this margin it would take about {} {}, {} more than there are",
-                    grouped(n as usize),
+                    "at this margin, certifying it takes about {} more {} ({} in all)",
+                    grouped((n - f.rows) as usize),
                     self.noun(),
-                    grouped((n - f.rows) as usize)
+                    grouped(n as usize)
                 ),
-                Some(RowsNeeded::About(_)) => format!("a few more {} would do", self.noun()),
+                Some(RowsNeeded::About(_)) => {
+                    format!("a few more {} would certify it", self.noun())
+                }
                 Some(RowsNeeded::MoreThan(n)) => format!(
-                    "at this margin it would take more than {} {}",
+                    "at this margin, certifying it takes more than {} {}",
                     grouped(n as usize),
                     self.noun()
                 ),
                 Some(RowsNeeded::Never) | None => {
-                    "the sample is at the limit, and no number of rows would do".into()
+                    "the sample is at the limit, and no number of rows would certify it".into()
                 }
             };
             text += &format!(
@@ -156,7 +212,8 @@ impl Certification {
         }
         let violated: Vec<&Finding> = of(Verdict::Violated).collect();
         if !violated.is_empty() {
-            text += &format!("{draw}{jointly}, violated in the population are\n");
+            text +=
+                &format!("{draw}{jointly}, these requirements are violated in the population\n");
             for f in violated {
                 let side = if f.sense == Sense::AtMost { "more" } else { "less" };
                 text +=
@@ -172,7 +229,7 @@ impl Certification {
                     shown(f, x),
                     shown(f, f.limit)
                 ),
-                None => format!("{} is open: none of these rows is spoken of.\n", f.name),
+                None => format!("{} is open: it applies to none of these rows.\n", f.name),
             };
         }
         text

@@ -3,20 +3,28 @@
 use feasible::monitor::MonitorVerdict;
 use feasible::requirement::Sense;
 use feasible_problem::text::precise_percent as percent;
-use feasible_problem::text::{Align, Grid, grouped, short};
+use feasible_problem::text::{Align, BAD, GOOD, Grid, Page, grouped, short};
 
 use super::report::{MonitorReport, WatchedRequirement};
+use crate::conclusion::NO_REQUIREMENTS;
 
 impl MonitorReport {
     /// As a table and sentences for people.
     pub fn to_text(&self) -> String {
-        let mut text = format!(
-            "{}: {} monitored, {} rows\n\n",
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
+        let color = if self.drifted { BAD } else { GOOD };
+        let mut text = page.paint(color, &self.verdict());
+        text += &format!(
+            "\n{}: {} monitored, {} rows\n\n",
             self.problem,
             counted(self.tables.iter().filter(|table| table.labels_of.is_none()).count()),
             grouped(self.rows())
         );
-        let mut grid = Grid::new();
+        let mut grid = Grid::new().ranked(&[0, 0, 3, 2, 1, 0, 0]);
         let head = ["requirement", "limit", "rows", "last table", "average", "bound", ""];
         grid.row(head.map(String::from));
         for one in &self.requirements {
@@ -24,7 +32,7 @@ impl MonitorReport {
             grid.row([
                 one.name.clone(),
                 format!("{} {}", one.symbol(), one.shown(one.limit)),
-                one.rows.to_string(),
+                grouped(one.rows as usize),
                 last.map_or(String::new(), |look| one.shown(look.value)),
                 one.value.map_or(String::new(), |value| one.shown(value)),
                 one.bound().map_or(String::new(), |bound| {
@@ -34,12 +42,28 @@ impl MonitorReport {
             ]);
         }
         let right = Align::Right;
-        text += &grid.to_text(&[Align::Left, right, right, right, right, right, Align::Left]);
+        text += &grid.on(page, &[Align::Left, right, right, right, right, right, Align::Left]);
         text += "\n";
         for one in &self.requirements {
             text += &format!("{}: {}\n", one.name, one.sentence());
         }
         text + &self.guarantee() + "\n"
+    }
+
+    /// One line: has a requirement drifted?
+    pub fn verdict(&self) -> String {
+        let drifted = |one: &&WatchedRequirement| one.verdict == MonitorVerdict::Drifted;
+        let drifted: Vec<&str> =
+            self.requirements.iter().filter(drifted).map(|one| one.name.as_str()).collect();
+        match &drifted[..] {
+            [] if self.requirements.is_empty() => NO_REQUIREMENTS.into(),
+            [] if self.certified => "Every requirement is certified.".into(),
+            [] => "No requirement has drifted.".into(),
+            [one] => format!("'{one}' has drifted."),
+            [one, rest @ ..] => {
+                format!("'{one}' and {} more have drifted.", grouped(rest.len()))
+            }
+        }
     }
 
     /// What the confidence is about.
@@ -77,15 +101,15 @@ impl WatchedRequirement {
         match (self.verdict, &self.suspended, self.value) {
             (MonitorVerdict::Certified, ..) => format!("{subject} is {side} {bound} {so_far}."),
             (_, Some(since), _) => format!(
-                "{subject} is {side} {bound} {so_far}, but the tables since '{since}' speak against it; not \
-                 certified until they no longer do."
+                "{subject} is {side} {bound} {so_far}, but the tables since '{since}' are evidence \
+                 against it; it is not certified until they no longer are."
             ),
             (_, None, Some(value)) => format!(
                 "not proven either way: {subject} is {side} {bound} {so_far} ({} in their rows), and the limit is \
                  {limit}.",
                 self.shown(value)
             ),
-            (_, None, None) => "no row of any table speaks of it yet.".into(),
+            (_, None, None) => "it applies to no row of any table yet.".into(),
         }
     }
 

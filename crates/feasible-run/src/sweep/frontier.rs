@@ -2,7 +2,7 @@
 
 use feasible::Outcome;
 use feasible_problem::spec::RequirementKind;
-use feasible_problem::text::{Align, Grid, short};
+use feasible_problem::text::{Align, Grid, Page, short};
 use serde::{Deserialize, Serialize};
 
 use super::{Key, Starts};
@@ -126,6 +126,11 @@ impl Frontier {
 
     /// As a table for people: mean ± sd over seeds.
     pub fn to_text(&self) -> String {
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
         let n = self.seeds.len();
         let seeds = if n == 1 { "1 seed".into() } else { format!("mean ± sd of {n} seeds") };
         let part = self.part().to_string();
@@ -137,7 +142,7 @@ impl Frontier {
         } else {
             "largest violation"
         };
-        let mut grid = Grid::new();
+        let mut grid = Grid::new().ranked(&[0, 3, 2, 0, 2, 1, 4, 0]);
         let head = [
             self.key.sign().to_string(),
             "objective".into(),
@@ -175,7 +180,7 @@ impl Frontier {
                 format!("{met} of {n}"),
             ]);
         }
-        text += &grid.to_text(&[Align::Right]);
+        text += &grid.on(page, &[Align::Right]);
         text
     }
 

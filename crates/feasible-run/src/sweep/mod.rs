@@ -217,8 +217,14 @@ impl<'a> Sweep<'a> {
         let Some(at) = names().position(|known| known == name) else {
             let hint = match feasible_data::nearest(name, names()) {
                 _ if spec.requirements.is_empty() => "the problem has none".to_string(),
-                Some(nearest) => format!("did you mean '{nearest}'?"),
-                None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+                nearest => {
+                    let nearest =
+                        nearest.map_or(String::new(), |name| format!("did you mean '{name}'? "));
+                    format!(
+                        "{nearest}The requirements are '{}'",
+                        names().collect::<Vec<_>>().join("', '")
+                    )
+                }
             };
             let reason = format!("no requirement is named '{name}': {hint}");
             return Err(Error::unfit("--requirement", reason));

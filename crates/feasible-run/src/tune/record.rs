@@ -4,7 +4,7 @@
 use feasible::{Outcome, State};
 use feasible_problem::data::TableHash;
 use feasible_problem::space::{Space, Trial};
-use feasible_problem::text::{Align, Grid, grouped, short};
+use feasible_problem::text::{Align, Grid, Page, grouped, short};
 use serde::{Deserialize, Serialize};
 
 use super::halving;
@@ -267,6 +267,11 @@ impl Search {
 
     /// As a table for people: the trials of the last round, the best first.
     pub fn to_text(&self) -> String {
+        self.text_on(&Page::default())
+    }
+
+    /// The same, laid out for a page.
+    pub fn text_on(&self, page: &Page) -> String {
         let Some((n, chosen)) = self.chosen() else { return String::new() };
         let rounds = self.design.rounds.len();
         let rows = grouped(self.design.validation_rows);
@@ -278,7 +283,7 @@ impl Search {
             "{}: {trials}, compared on the {rows} validation rows; those trained in full, the best first\n\n",
             self.problem
         );
-        let mut grid = Grid::new();
+        let mut grid = Grid::new().ranked(&[0, 1, 0, 1, 0, 0]).with_prose();
         grid.row(["trial", "epochs", "objective", "violation", "", "settings"].map(String::from));
         let finalists =
             self.ranked().into_iter().filter(|&n| self.trials[n].rounds.len() == rounds);
@@ -295,7 +300,7 @@ impl Search {
             ]);
         }
         let (left, right) = (Align::Left, Align::Right);
-        text += &grid.to_text(&[right, right, right, right, left, left]);
+        text += &grid.on(page, &[right, right, right, right, left, left]);
         for round in 1..rounds {
             let dropped = self.trials.iter().filter(|t| t.dropped_after == Some(round)).count();
             let share = (1.0 / self.design.rounds[round - 1]).round();
