@@ -397,7 +397,7 @@ fn a_full_file_system_loses_nothing() {
             code => {
                 assert_eq!(code, Some(0), "{free} pages: {}", ran.err);
                 // A page that could not be written takes nothing away from the training, but is not passed over.
-                let told = ran.err.contains("no page about it");
+                let told = ran.err.contains("the report was not written");
                 assert_eq!(ran.out.contains("no page\n"), told, "{free} pages: {}", ran.err);
             }
         }

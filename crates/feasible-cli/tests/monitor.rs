@@ -324,7 +324,7 @@ fn every_kind_of_requirement_is_watched_and_what_cannot_be_says_so() {
     assert_eq!(verdicts(&json), expected, "{json:#}");
     let text = scratch.expect(0, &["monitor", "kinds"]).out;
     assert!(text.contains("accuracy: the accuracy is at least "), "{text}");
-    assert!(text.contains("nobody: no row of any table speaks of it yet."), "{text}");
+    assert!(text.contains("nobody: it applies to no row of any table yet."), "{text}");
     assert!(text.contains("no bound: not monitored, as its loss has no bound"), "{text}");
     // Incomes the wrong way round: what is measured by them drifts, the rest does not.
     for month in 4..7 {

@@ -54,6 +54,9 @@ pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit
     let verdict = certification.verdict_state();
     let report = CertifyReport { certified, met, verdict, certification: &certification };
     terminal.result(&report, |page| {
+        if verdict == RunVerdict::NoRequirements {
+            return certification.verdict() + "\n";
+        }
         let color = if certified { GOOD } else { BAD };
         let sentence = page.paint(color, &certification.verdict());
         format!("{sentence}\n{}", certification.text_on(page))

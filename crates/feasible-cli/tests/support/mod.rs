@@ -101,9 +101,14 @@ impl Scratch {
         ran
     }
 
-    /// Runs it, insists on 2, nothing on standard output and one error; returns that.
+    /// Runs it, insists on 2, nothing on standard output and one error, or with `--json` the other way round; returns
+    /// the error.
     pub fn refuse(&self, arguments: &[&str]) -> String {
         let ran = self.expect(2, arguments);
+        if arguments.contains(&"--json") {
+            assert_eq!(ran.err, "", "{arguments:?}");
+            return format!("error: {}", ran.json()["error"]["message"].as_str().unwrap());
+        }
         assert_eq!(ran.out, "", "{arguments:?}");
         assert!(ran.err.starts_with("error: "), "{}", ran.err);
         ran.err
