@@ -283,7 +283,7 @@ fn the_page_opens_without_errors_or_requests_and_shows_values_on_hover() {
     assert!(text.contains("adult0.") && text.contains("compas0."), "{text}");
 }
 
-/// Five requirements of which some are not met, one of them pointwise.
+/// Four requirements of which some are not met, one of them pointwise.
 const SEVERAL: &str = r#"
 title = "Income over 50,000 dollars, fair to women and to older people"
 [data]

@@ -36,7 +36,7 @@ pub struct Bars {
     pub(crate) title: String,
     pub(crate) axis: String,
     pub(crate) bars: Vec<Bar>,
-    /// What the other value is of.
+    /// What the other values are of; empty if that is not said.
     pub(crate) reference: String,
 }
 
@@ -47,7 +47,7 @@ const WIDTH: f64 = 480.0;
 impl Bars {
     /// Bars of values that `axis` names.
     pub fn new(title: &str, axis: &str, bars: Vec<Bar>) -> Self {
-        let reference = "other".into();
+        let reference = String::new();
         Self { title: title.to_string(), axis: axis.to_string(), bars, reference }
     }
 
@@ -60,7 +60,7 @@ impl Bars {
     /// What stands beside a bar: its value, and the one it is compared with.
     fn shown(&self, bar: &Bar) -> String {
         let value = number(bar.value);
-        match bar.reference.filter(|x| !x.is_nan()) {
+        match bar.reference.filter(|x| !x.is_nan() && !self.reference.is_empty()) {
             Some(other) => format!("{value} ({}: {})", self.reference, number(other)),
             None => value,
         }

@@ -60,7 +60,9 @@ impl Values {
         let references = bars.bars.iter().any(|bar| bar.reference.is_some());
         let mut head = vec!["name".to_string(), shortened(&bars.axis, NAME)];
         head.extend(intervals.then(|| "interval".to_string()));
-        head.extend(references.then(|| bars.reference.clone()));
+        let reference =
+            if bars.reference.is_empty() { "reference" } else { bars.reference.as_str() };
+        head.extend(references.then(|| reference.to_string()));
         let row = |bar: &super::bars::Bar| {
             let mut row = vec![shortened(&bar.name, NAME), number(bar.value)];
             if intervals {
