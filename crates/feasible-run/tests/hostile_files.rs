@@ -584,7 +584,7 @@ fn every_json_file_of_a_run_may_be_anything() {
         let text = json!({ "problem": "p", "rooms": rooms }).to_string();
         assert_eq!(parse::ladder("f", text.as_bytes()).is_ok(), fine);
     }
-    let round = json!({ "epochs": 3, "kept_epoch": 2, "feasible": true, "merit": 0.5, "objective": 0.5,
+    let round = json!({ "epochs": 3, "kept_epoch": 2, "with_room": true, "merit": 0.5, "objective": 0.5,
         "worst_violation": null, "outcome": null });
     let search = |rounds: Vec<&Value>, dropped: Value, chosen: Value| {
         let design = json!({ "problem": "", "tables": [], "seed": 0, "validation_rows": 5,
