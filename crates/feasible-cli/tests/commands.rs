@@ -104,7 +104,7 @@ fn fit_of_the_embedded_problems_needs_no_files() {
     assert!(ran.out.contains("29,304") && ran.out.contains("3,257"), "{}", ran.out);
     let ran = scratch.run(&["fit", "compas", "-o", "c", "--set", "training.epochs=1"]);
     assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
-    assert!(ran.out.contains("3949") && ran.out.contains("988"), "{}", ran.out);
+    assert!(ran.out.contains("3,949") && ran.out.contains("988"), "{}", ran.out);
 }
 
 #[test]

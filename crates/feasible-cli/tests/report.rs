@@ -8,7 +8,8 @@ use support::Scratch;
 #[test]
 fn a_run_becomes_a_page_and_figures() {
     let scratch = Scratch::new();
-    scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);
+    // Long enough for the multipliers to move apart.
+    scratch.expect(0, &["fit", "problem.toml", "-o", "run", "--set", "training.epochs=120"]);
     let ran = scratch.expect(0, &["report", "run", "--figures", "figures"]);
     assert!(ran.out.starts_with("run/report.html\nrun/model-card.md\nfigures/"), "{}", ran.out);
     let page = scratch.read("run/report.html");

@@ -345,7 +345,9 @@ fn at_the_limit_of_file_sizes_a_run_says_which_file_and_can_be_resumed() {
     let scratch = Scratch::under(&place());
     scratch.expect(0, &["fit", "problem.toml", "-o", "whole", "-q"]);
     let files = support::files_of_run(&scratch.path("whole"));
-    let longest = files.iter().map(|(_, bytes)| bytes.len() as u64).max().unwrap();
+    // A baseline that cannot be written is told, and the run is complete without it.
+    let own = files.iter().filter(|(name, _)| !name.starts_with("baseline"));
+    let longest = own.map(|(_, bytes)| bytes.len() as u64).max().unwrap();
     let mut moments = number("FEASIBLE_KILL_SEED", 1);
     let times = number("FEASIBLE_SIGNALS", 3).max(6);
     let mut failed = 0;

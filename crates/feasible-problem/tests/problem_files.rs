@@ -116,7 +116,7 @@ fn errors_name_file_line_key_and_the_nearest_name() {
         ),
         (
             "1e-2 -> \"little\"",
-            "problem.toml:14:11: requirement[0].at_most: invalid type: string \"little\", expected f64",
+            "problem.toml:14:11: requirement[0].at_most: the text \"little\" is not allowed here: give a number",
         ),
         (
             "at_most = 1e-2 -> start = 1",
@@ -300,7 +300,10 @@ fn overrides_are_applied_and_blamed() {
     let plan = Plan::check(&with("requirement.gender.at_most=0.5")).unwrap();
     assert_eq!(plan.train().requirements()[0].limit().of(0), 0.5);
     for (given, expected) in [
-        ("training.epochs=many", "--set training.epochs=many: training.epochs: invalid type"),
+        (
+            "training.epochs=many",
+            "--set training.epochs=many: training.epochs: the text \"many\" is not allowed here: give a whole number",
+        ),
         (
             "training.epoch=3",
             "--set training.epoch=3: training.epoch: unknown key 'epoch': did you mean 'epochs'?",
@@ -351,7 +354,12 @@ fn an_unknown_problem_has_a_nearest_name() {
     let error = ProblemSource::open("adlt").unwrap_err().to_string();
     let start = "no problem file 'adlt': did you mean 'adult'? Name a file, or an embedded problem: adult, ";
     assert!(error.starts_with(start), "{error}");
-    assert!(ProblemSource::open("x/y.toml").unwrap_err().to_string().contains("one of adult"));
+    assert!(
+        ProblemSource::open("x/y.toml")
+            .unwrap_err()
+            .to_string()
+            .contains("an embedded problem: adult")
+    );
 }
 
 #[test]

@@ -94,33 +94,28 @@ pub(crate) fn verdict(run: &Run) -> PageVerdict {
     let (here, there) = (missed(all), missed(&summary.train.requirements));
     let rows = if part == "train" { "training" } else { part };
     let mut more = Vec::new();
-    let (state, sentence) = match (all.len(), summary.certify, summary.met()) {
-        (0, ..) => ("none", "No requirements were stated.".to_string()),
-        (_, true, true) => ("met", summary.verdict()),
-        (_, true, false) => {
-            let findings = summary.certificate.iter().flat_map(|c| &c.certificate.findings);
-            let open: Vec<&str> = findings
-                .filter(|f| f.verdict != Certified::Certified)
-                .map(|f| f.name.as_str())
-                .collect();
-            more.push(match here.len() {
-                0 => format!("On the {rows} rows every requirement is met."),
-                _ => format!("On the {rows} rows, not met: {}.", listed(&here)),
-            });
-            match open.is_empty() {
-                true => ("missed", summary.verdict()),
-                false => ("missed", format!("Not certified: {}.", listed(&open))),
-            }
-        }
-        (_, false, true) => ("met", format!("Every requirement is met on the {rows} rows.")),
-        (n, false, false) => {
-            if n > 1 && here.len() < n {
-                let are = if n - here.len() == 1 { "is" } else { "are" };
-                more.push(format!("{} of {n} requirements {are} met.", n - here.len()));
-            }
-            ("missed", format!("Not met on the {rows} rows: {}.", listed(&here)))
-        }
+    // The words of the terminal: there is one verdict.
+    let (state, sentence) = match (all.len(), summary.met()) {
+        (0, _) => ("none", summary.verdict()),
+        (_, true) => ("met", summary.verdict()),
+        (_, false) => ("missed", summary.verdict()),
     };
+    if summary.certify && !all.is_empty() && !summary.met() {
+        let findings = summary.certificate.iter().flat_map(|c| &c.certificate.findings);
+        let open = findings.filter(|f| f.verdict != Certified::Certified);
+        let open: Vec<&str> = open.map(|f| f.name.as_str()).collect();
+        if !open.is_empty() {
+            more.push(format!("Not certified: {}.", listed(&open)));
+        }
+        more.push(match here.len() {
+            0 => format!("On the {rows} rows every requirement is met."),
+            _ => format!("On the {rows} rows, not met: {}.", listed(&here)),
+        });
+    } else if all.len() > 1 && !here.is_empty() && here.len() < all.len() {
+        let met = all.len() - here.len();
+        let are = if met == 1 { "is" } else { "are" };
+        more.push(format!("{met} of {} requirements {are} met.", all.len()));
+    }
     if part != "train" && !all.is_empty() && here.is_empty() != there.is_empty() {
         more.push(match there.is_empty() {
             true => "On the training rows every requirement is met.".into(),

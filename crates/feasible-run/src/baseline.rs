@@ -265,7 +265,7 @@ fn add(
     };
     write(BASELINE_MODEL, &parameters.to_bytes()?)?;
     write(BASELINE, &json(&baseline))?;
-    write(SUMMARY, &json(&Summary { cost: cost.clone(), ..summary.clone() }))?;
+    write(SUMMARY, &json(&Summary { cost: cost.clone(), ..summary.clone() }.written()))?;
     Ok(Some(cost))
 }
 

@@ -41,7 +41,7 @@ impl ResumableDirectory<'_> {
                 );
                 return Err(Error::unfit(path.display().to_string(), reason));
             }
-            Some(_) => Directory::replace_with(path, self.ours, self.remove_runs)?,
+            Some(_) => Directory::replace_with(path, self.ours, false, self.remove_runs)?,
             None if force => Directory::replace(path, self.ours)?,
             None => Directory::create(path)?,
         };

@@ -142,7 +142,7 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
         return Err(Error::unfit("--seeds", reason));
     }
     let open = |path: &Path| match options.force {
-        true => Directory::replace_with(path, is_ours, remove_runs),
+        true => Directory::replace_with(path, is_ours, plan.has_baseline(), remove_runs),
         false => Directory::create(path),
     };
     let rooms = plan.spec().certify.as_ref().and_then(|certify| certify.ladder.clone());

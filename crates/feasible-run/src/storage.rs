@@ -249,7 +249,7 @@ impl Directory {
     /// # Errors
     /// [`Error::NotEmpty`] if it holds anything else; [`Error::InUse`].
     pub fn replace(path: &Path, ours: impl Fn(&str) -> bool) -> Result<Self> {
-        Self::replace_with(path, ours, |_| Ok(()))
+        Self::replace_with(path, ours, false, |_| Ok(()))
     }
 
     /// Removes files. The problem first: without it, what is left is not taken for a run.
@@ -263,10 +263,11 @@ impl Directory {
     }
 
     /// As [`Directory::replace`], after `inner` removed the directories inside that are ours. It is called once no
-    /// other process works in the directory.
+    /// other process works in the directory. A baseline is known by its fingerprint: the next run may need no other.
     pub(crate) fn replace_with(
         path: &Path,
         ours: impl Fn(&str) -> bool,
+        keeps_baseline: bool,
         inner: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<Self> {
         let directory = Self::lock(path, true)?;
@@ -275,8 +276,7 @@ impl Directory {
         if !names.iter().all(|name| ours(name)) {
             return Err(Error::NotEmpty { directory: path.to_path_buf() });
         }
-        // A baseline is known by its fingerprint: the next run may need no other.
-        let kept = |name: &String| name == files::BASELINE_MODEL;
+        let kept = |name: &String| keeps_baseline && name == files::BASELINE_MODEL;
         directory.clear(names.into_iter().filter(|name| !kept(name)).collect())?;
         Ok(directory)
     }

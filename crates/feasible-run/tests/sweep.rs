@@ -154,7 +154,7 @@ fn what_cannot_be_swept_is_named() {
     let error = refuse(SweepOptions { limits: vec![0.1], ..SweepOptions::new("lov") });
     assert!(error.contains("no requirement is named 'lov': did you mean 'low'?"), "{error}");
     let error = refuse(SweepOptions { limits: vec![0.1], ..SweepOptions::new("something else") });
-    assert!(error.contains("there are low"), "{error}");
+    assert!(error.contains("The requirements are 'low'"), "{error}");
     let error = refuse(SweepOptions::new("low"));
     assert!(error.contains("--limits"), "{error}");
     for (limit, said) in [(-0.1, "never below 0"), (1e300, "out of all proportion")] {

@@ -7,7 +7,8 @@ use feasible_data::{Format, Table};
 use feasible_problem::spec::CertifySpec;
 use feasible_problem::{Plan, ProblemSource};
 use feasible_run::{
-    AttackOptions, Interrupt, Memory, Monitor, SavedModel, Storage, check_prices, files, fit_in,
+    AttackOptions, Interrupt, Memory, Monitor, SavedModel, Storage, TuneOptions, check_prices,
+    files, fit_in, tune,
 };
 
 use crate::runs::{self, Begun, begun};
@@ -57,7 +58,8 @@ pub fn write(corpus: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Adds what is in the directory of a run that was attacked and monitored, and whose prices were verified.
+/// Adds what is in the directory of a run that was attacked and monitored, whose prices were verified and whose settings
+/// were searched.
 fn used(run: &mut Begun) -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     for (name, bytes) in run.files() {
@@ -83,6 +85,10 @@ fn used(run: &mut Begun) -> Result<(), Box<dyn Error>> {
     for name in [files::SENSITIVITY, files::MONITOR] {
         run.add(name, std::fs::read(directory.path().join(name))?);
     }
+    let source = ProblemSource::open(&run.problem().display().to_string())?;
+    let searched = Some(directory.path().join("tuned"));
+    let options = TuneOptions { trials: Some(3), directory: searched, ..TuneOptions::default() };
+    run.add(files::TUNE, serde_json::to_vec_pretty(&tune(&source, &options, &|_| {})?.search)?);
     Ok(())
 }
 

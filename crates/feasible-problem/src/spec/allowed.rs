@@ -37,6 +37,9 @@ pub(super) fn in_words(message: &str, path: &str, text: &str) -> Option<String> 
     });
     // A whole number of more than 64 bits can be written, but not be held.
     let found = found.map_or("this value".to_string(), of_value);
+    if let Some(expected) = expected(message) {
+        return Some(format!("{found} is not allowed here: give {expected}"));
+    }
     let root: Schema = serde_json::from_str(&problem_schema()).ok()?;
     let allowed = steps.iter().try_fold(&root, |schema, step| below(&root, schema, step));
     let allowed = allowed.map(|schema| describe(&root, schema)).filter(|words| !words.is_empty());
@@ -44,6 +47,19 @@ pub(super) fn in_words(message: &str, path: &str, text: &str) -> Option<String> 
         Some(allowed) => format!("{found} is not allowed here: give {allowed}"),
         None => format!("{found} is not allowed here"),
     })
+}
+
+/// Words of types, in what serde expects.
+const TYPES: [&str; 20] = [
+    "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "f32", "f64", "string", "str",
+    "boolean", "sequence", "map", "tuple", "struct", "enum", "variant",
+];
+
+/// What a reader of ours expects, which says it in the words of the problem file.
+fn expected(message: &str) -> Option<&str> {
+    let words = message.lines().next()?.split_once(", expected ")?.1.trim();
+    let mut parts = words.split(|c: char| !c.is_alphanumeric());
+    (!words.is_empty() && !parts.any(|word| TYPES.contains(&word))).then_some(words)
 }
 
 enum Step {

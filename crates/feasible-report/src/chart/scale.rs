@@ -217,7 +217,7 @@ mod tests {
         };
         assert_eq!(labels(1.0, 3.0), ["1", "2", "3"]);
         assert_eq!(labels(0.9, 1.1), ["1"]);
-        assert_eq!(labels(1.0, 80.0)[..2], ["20", "40"]);
+        assert_eq!(labels(1.0, 80.0)[..2], ["10", "20"]);
     }
 
     #[test]
