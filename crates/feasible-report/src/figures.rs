@@ -147,7 +147,7 @@ pub fn training(run: &Run) -> Vec<Figure> {
             if coloured { series } else { series.muted() }
         };
         // What matters is what is violated most in the model that was kept, and what is dearest in it.
-        let kept_at = run.epochs.iter().position(|e| e.epoch as u64 == run.summary.kept_epoch);
+        let kept_at = run.epochs.iter().position(|e| e.epoch == run.summary.kept_epoch);
         let kept_at = kept_at.unwrap_or(run.epochs.len() - 1);
         let left = run.summary.decision.as_ref().and_then(|decision| decision.left.as_deref());
         if let Some(left) = left {

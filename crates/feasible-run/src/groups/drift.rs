@@ -264,7 +264,7 @@ mod tests {
             (found.distance - 0.3).abs() < 1e-12
                 && (found.compared - found.train - 30.0).abs() < 1e-9
         );
-        let letter = |n: u32| Some(if n < 1000 && n % 2 == 0 { "a" } else { "b" });
+        let letter = |n: u32| Some(if n < 1000 && n.is_multiple_of(2) { "a" } else { "b" });
         let letters = Column::categories("letter", (0..2000).map(letter));
         let found = drift(&letters, &half, &rest, 0.05).unwrap();
         assert_eq!((found.category.as_deref(), found.train, found.compared), (Some("a"), 0.5, 0.0));
