@@ -53,7 +53,7 @@ class DualsCallback(Callback):  # type: ignore
 
     @property
     def state_key(self) -> str:
-        return self._generate_state_key(duals=[one.name for one in self.duals.requirements])
+        return str(self._generate_state_key(duals=[one.name for one in self.duals.requirements]))
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         # Of a check of the validation loop before the training.
