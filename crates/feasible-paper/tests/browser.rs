@@ -280,7 +280,8 @@ fn the_page_opens_without_errors_or_requests_and_shows_values_on_hover() {
     let shown = browser.evaluate("document.querySelectorAll('#runs ~ .scroll tbody.entry').length");
     assert_eq!(shown, 4);
     let text = browser.hover(&page, "#curves ~ .figures figure:first-child");
-    assert!(text.contains("adult0.") && text.contains("compas0."), "{text}");
+    // In the middle only the longest training has a value.
+    assert!(text.contains("compas0."), "{text}");
 }
 
 /// Four requirements of which some are not met, one of them pointwise.
@@ -350,6 +351,7 @@ fn every_state_of_a_run_has_a_page_that_can_be_read() {
         let read = Table::read(&file, &format).unwrap();
         monitor.add(&read, Some(&file), &format!("2026-{:02}", at + 1)).unwrap();
     }
+    monitor.commit().unwrap();
     drop(monitor);
     Report::of(&run).unwrap().write(&page).unwrap();
     browser.inspect(&page, "monitored");
