@@ -95,10 +95,11 @@ pub(crate) fn verdict(run: &Run) -> PageVerdict {
     let rows = if part == "train" { "training" } else { part };
     let mut more = Vec::new();
     // The words of the terminal: there is one verdict.
-    let (state, sentence) = match (all.len(), summary.met()) {
-        (0, _) => ("none", summary.verdict()),
-        (_, true) => ("met", summary.verdict()),
-        (_, false) => ("missed", summary.verdict()),
+    let sentence = summary.verdict();
+    let state = match (all.len(), summary.met()) {
+        (0, _) => "none",
+        (_, true) => "met",
+        (_, false) => "missed",
     };
     if summary.certify && !all.is_empty() && !summary.met() {
         let findings = summary.certificate.iter().flat_map(|c| &c.certificate.findings);
