@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::runs::{Begun, begun};
 
 /// The files that may be exchanged.
-pub const FILES: [&str; 11] = [
+pub const FILES: [&str; 13] = [
     files::RUN,
     files::ROWS,
     files::METRICS,
@@ -29,6 +29,8 @@ pub const FILES: [&str; 11] = [
     files::SENSITIVITY,
     files::ATTACK[0],
     files::TUNE,
+    files::GROUPS,
+    files::BASELINE,
 ];
 
 thread_local! {
