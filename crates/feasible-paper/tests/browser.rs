@@ -163,8 +163,12 @@ impl Browser {
             self.look(width, scheme);
             self.open(page);
             let of = |event: &&Value, method: &str| event["method"] == method;
-            let requests: Vec<&Value> =
-                self.events.iter().filter(|e| of(e, "Network.requestWillBeSent")).collect();
+            // A picture inside the page is no request.
+            let sent = |event: &&Value| {
+                let url = event["params"]["request"]["url"].as_str().unwrap_or_default();
+                of(event, "Network.requestWillBeSent") && !url.starts_with("data:")
+            };
+            let requests: Vec<&Value> = self.events.iter().filter(sent).collect();
             assert_eq!(requests.len(), 1, "the page itself and nothing else: {requests:?}");
             for wrong in ["Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown"] {
                 assert_eq!(self.events.iter().find(|e| of(e, wrong)), None, "{name}");
@@ -416,6 +420,63 @@ fn every_state_of_a_run_has_a_page_that_can_be_read() {
         browser.evaluate("document.querySelectorAll('#search ~ details tbody tr').length"),
         4
     );
+}
+
+/// A few small images, and a requirement under attack.
+const IMAGES: &str = r#"
+title = "Clothes, robust to small changes"
+[data]
+source = "fashion-mnist-sample"
+per_class = { train = 30, validation = 5, test = 20 }
+[model]
+kind = "cnn"
+[[requirement]]
+name = "robust"
+loss = "cross-entropy"
+at_most = 1.0
+adversary = { norm = "linf", epsilon = 0.04, steps = 3, step = "ε/2" }
+[training]
+epochs = 3
+batch_size = 50
+[evaluation]
+attack = { steps = 5, restarts = 1 }
+"#;
+
+#[test]
+#[ignore = "needs Chromium"]
+fn images_under_attack_are_shown_beside_the_originals() {
+    let scratch = TempDir::new().unwrap();
+    let mut browser = Browser::start(scratch.path());
+    let run = scratch.path().join("images");
+    let page = page_of(&ProblemSource::new("images.toml", IMAGES), &run);
+    browser.inspect(&page, "images");
+    let shown = "[...document.querySelectorAll('.examples img')].map(i => [i.complete, i.naturalWidth, i.naturalHeight])";
+    let first = browser.evaluate(shown);
+    let first = first.as_array().unwrap();
+    assert!((1..=10).contains(&first.len()), "{first:?}");
+    assert!(first.iter().all(|one| *one == json!([true, 84, 28])), "{first:?}");
+    let rows = "document.querySelectorAll('#attacked ~ .rates tbody tr').length";
+    assert_eq!(browser.evaluate(rows), 10);
+    // With an attack of one's own beside it.
+    let model = feasible_run::SavedModel::open(&run).unwrap();
+    let gallery = feasible_problem::Gallery::named("fashion-mnist-sample", None).unwrap();
+    let options = feasible_run::AttackOptions {
+        epsilons: vec![0.0, 0.02, 0.05, 0.1, 0.2, 0.3],
+        steps: 5,
+        step: 1.0 / 3.0,
+        restarts: 1,
+        ..Default::default()
+    };
+    let rows = gallery.images().at_most(&gallery.test_rows(), 10, 0).unwrap();
+    let curve = model.attack_images(&gallery, &rows, &options, 1, &mut |_, _| true).unwrap();
+    fs::write(run.join("attack.json"), serde_json::to_vec(&curve).unwrap()).unwrap();
+    fs::write(run.join("attack.png"), curve.examples.unwrap().sheet).unwrap();
+    Report::of(&run).unwrap().write(&page).unwrap();
+    browser.inspect(&page, "attacked");
+    let both = browser.evaluate(shown);
+    assert!(both.as_array().unwrap().len() > first.len(), "{both}");
+    let size = fs::metadata(&page).unwrap().len();
+    assert!(size < 400_000, "{size} bytes");
 }
 
 #[test]

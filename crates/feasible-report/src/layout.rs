@@ -51,6 +51,7 @@ pub fn page(template: &str, content: Value) -> Result<String> {
     environment.add_filter("code", |text: &str| Value::from_safe_string(code(text)));
     environment.add_template("base", include_str!("base.html"))?;
     environment.add_template("parts", PARTS)?;
+    environment.add_template("attacked", include_str!("attacked.html"))?;
     environment.add_template("cost", include_str!("cost.html"))?;
     environment.add_template("groups", include_str!("groups.html"))?;
     environment.add_template("data", include_str!("data.html"))?;

@@ -7,6 +7,7 @@ use minijinja::context;
 use minijinja::value::Value;
 use serde::Serialize;
 
+use crate::attacked;
 use crate::certain;
 use crate::chart::{grouped, number, share};
 use crate::cost;
@@ -130,6 +131,7 @@ pub(crate) fn render(
         }).collect::<Vec<_>>(),
         training => drawn(training),
         attacked => drawn(attacked),
+        under_attack => value(&attacked::section(run))?,
         monitor => value(&monitor::section(run))?,
         monitored => drawn(monitored),
         search => value(&tune::section(run))?,

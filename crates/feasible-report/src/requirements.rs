@@ -108,33 +108,31 @@ pub(crate) fn verdict(run: &Run) -> PageVerdict {
         if !open.is_empty() {
             more.push(format!("Not certified: {}.", listed(&open)));
         }
-        more.push(match here.len() {
-            0 => format!("On the {rows} rows every requirement is met."),
-            _ => format!("On the {rows} rows, not met: {}.", listed(&here)),
-        });
+        more.push(judged.verdict_on(&format!("the {rows} rows")));
     } else if all.len() > 1 && !here.is_empty() && here.len() < all.len() {
         let met = all.len() - here.len();
         let are = if met == 1 { "is" } else { "are" };
         more.push(format!("{met} of {} requirements {are} met.", all.len()));
     }
-    if part != "train" && !all.is_empty() && here.is_empty() != there.is_empty() {
-        more.push(match there.is_empty() {
-            true => "On the training rows every requirement is met.".into(),
-            false => format!("On the training rows, not met: {}.", listed(&there)),
-        });
+    // Without a certificate the verdict itself names both.
+    if summary.certify && part != "train" && !all.is_empty() && here.is_empty() != there.is_empty()
+    {
+        more.push(summary.train.verdict_on("the training rows"));
     }
     more.push(format!(
         "{}; the model is from epoch {}.",
         ended(run).trim_end_matches('.'),
         summary.kept_epoch
     ));
-    PageVerdict { state, sentence: bounded(&sentence, 600), more: more.join(" ") }
+    let more = bounded(&more.join(" "), 1_200);
+    PageVerdict { state, sentence: bounded(&sentence, 600), more }
 }
 
 pub(crate) fn tiles(run: &Run) -> Vec<Tile> {
     let summary = &run.summary;
     let (part, judged) = summary.judged();
     let mut tiles = Vec::new();
+    let part = if part == "train" { "training" } else { part };
     let on = || format!("on {} {part} rows", grouped(&judged.rows.to_string()));
     if let Some(accuracy) = judged.accuracy {
         tiles.push(Tile { label: "Accuracy", value: percent(accuracy), note: on() });

@@ -175,21 +175,21 @@ impl Summary {
         if self.certify {
             return self.certified();
         }
+        let rows = format!("the {} rows", if part == "train" { "training" } else { part });
         let (here, there) = (missed(judged), missed(&self.train));
         match (&here[..], &there[..]) {
-            ([], []) => format!("Every requirement is met on the {part} rows."),
-            ([], _) => {
+            ([], [_, ..]) => {
                 format!(
                     "The {part} rows show no violation, but {} on the training rows.",
                     not_met(&there)
                 )
             }
-            (_, []) => format!(
-                "{} on the {part} rows; on the training rows {}.",
-                not_met(&here),
+            ([_, ..], []) => format!(
+                "{}; on the training rows {}.",
+                judged.verdict_on(&rows).trim_end_matches('.'),
                 if here.len() == 1 { "it is" } else { "they are" }
             ),
-            _ => format!("{} on the {part} rows.", not_met(&here)),
+            _ => judged.verdict_on(&rows),
         }
     }
 
@@ -208,6 +208,17 @@ impl Summary {
             (false, _) if all == 1 => "The requirement is not certified.".into(),
             (false, 1) => format!("1 of {all} requirements is not certified."),
             (false, left) => format!("{left} of {all} requirements are not certified."),
+        }
+    }
+}
+
+impl Evaluation {
+    /// One line: are the requirements met on these rows? `rows` says which they are: `the test rows`.
+    pub fn verdict_on(&self, rows: &str) -> String {
+        match RunVerdict::of(self) {
+            RunVerdict::NoRequirements => NO_REQUIREMENTS.into(),
+            RunVerdict::Met => format!("Every requirement is met on {rows}."),
+            _ => format!("{} on {rows}.", not_met(&missed(self))),
         }
     }
 }

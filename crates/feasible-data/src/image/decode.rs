@@ -18,7 +18,10 @@ const LARGEST: usize = 8192;
 
 /// Shape and pixels, `None` if these are more than `room` bytes; or why not, in words. The size is looked at before
 /// anything is decoded.
-pub(super) fn decode(bytes: &[u8], room: u64) -> Result<Option<(ImageShape, Vec<u8>)>, String> {
+///
+/// # Errors
+/// Bytes that are no such image, in words.
+pub fn decode_image(bytes: &[u8], room: u64) -> Result<Option<(ImageShape, Vec<u8>)>, String> {
     match bytes {
         [] => Err("it is empty".into()),
         [0x89, b'P', b'N', b'G', ..] => png(bytes, room),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::decode::decode;
+use super::decode::decode_image;
 use super::error::ImageError;
 use super::identity::{FileHash, Identity, hex};
 use super::images::{ImageShape, Images};
@@ -139,7 +139,7 @@ impl<'a> Reading<'a> {
         let unreadable =
             |reason| Error::from(ImageError::Unreadable { file: file.clone(), reason });
         let damaged = || unreadable("it is damaged".into());
-        let decoded = decoding(damaged, || decode(&bytes, room).map_err(unreadable))?;
+        let decoded = decoding(damaged, || decode_image(&bytes, room).map_err(unreadable))?;
         let Some((shape, pixels)) = decoded else {
             return Err(too_large("the pixels of the images up to it take"));
         };

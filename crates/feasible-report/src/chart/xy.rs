@@ -2,7 +2,6 @@
 
 use super::description::describe;
 use super::frame::{COLUMN, Frame, axes, gutter, legend, look};
-use super::png;
 use super::readout::readouts;
 use super::scale::{Scale, Tick};
 use super::series::{Mark, Series};
@@ -65,6 +64,8 @@ pub struct Chart {
     size: (f64, f64),
 }
 
+super::drawn_by_hand!(Chart);
+
 impl Chart {
     /// An empty chart, 480 × 300.
     pub fn new(title: &str) -> Self {
@@ -124,17 +125,6 @@ impl Chart {
         self
     }
 
-    /// The chart as an SVG file of its own.
-    pub fn to_svg(&self) -> String {
-        self.draw("chart", true)
-    }
-
-    /// The chart for a page that has [`css`](super::css) in its head; `id` must be unlike that of
-    /// any other chart on it.
-    pub fn to_inline(&self, id: &str) -> String {
-        self.draw(id, false)
-    }
-
     /// The chart in words: what the `<desc>` says.
     pub fn description(&self) -> String {
         let words = describe(self);
@@ -144,17 +134,6 @@ impl Chart {
     /// Its values as a table: those of x, and of every series there.
     pub fn values(&self) -> Values {
         Values::of_chart(self)
-    }
-
-    /// The chart as a PNG file, light, two pixels for each of its own.
-    pub fn to_png(&self) -> Vec<u8> {
-        let (svg, size) = self.drawing();
-        png::encode(&svg, size, &self.title, &self.description())
-    }
-
-    fn draw(&self, id: &str, style: bool) -> String {
-        let (svg, size) = self.drawing();
-        svg.finish(id, size, &self.title, &self.description(), style)
     }
 
     fn drawing(&self) -> (Svg, (f64, f64)) {
