@@ -376,10 +376,10 @@ impl Metrics {
             line.clear();
         }
         if known.length != length {
-            return Err(damaged("it is shorter than the checkpoint says"));
+            return Err(damaged("it is shorter than when the checkpoint was saved"));
         }
         if known.hash() != hash || !sound {
-            return Err(damaged("it does not have the content that the checkpoint goes with"));
+            return Err(damaged("its content is not what the checkpoint was saved with"));
         }
         Ok(known)
     }

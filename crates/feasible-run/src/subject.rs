@@ -71,7 +71,7 @@ impl<'a> Subject<'a> {
     pub(crate) fn on(&self, what: &str, sampled: &mut SampledTable<'_>) -> Result<Answers<'a>> {
         let samples = sampled.samples.clone();
         if samples.is_empty() {
-            return Err(Error::unfit(what, "there is no row: give a table with rows"));
+            return Err(Error::unfit(what, "there are no rows: give a table with rows"));
         }
         let everyone = Population::new(samples.clone());
         let mut draft = Problem::minimise(&everyone, self.loss.clone());

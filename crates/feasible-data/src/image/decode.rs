@@ -56,7 +56,7 @@ fn png(bytes: &[u8], room: u64) -> Result<Option<(ImageShape, Vec<u8>)>, String>
     };
     let stride = channels + usize::from(opaque);
     if opaque && pixels.chunks_exact(stride).any(|pixel| pixel[channels] != u8::MAX) {
-        return Err("it has transparent pixels: put it on a background first".into());
+        return Err("it has transparent pixels: flatten it onto a background first".into());
     }
     let shape = ImageShape { channels, height, width };
     Ok(Some((shape, planes(&pixels, shape, stride))).filter(|_| shape.len() as u64 <= room))
@@ -84,7 +84,7 @@ fn jpeg(bytes: &[u8], room: u64) -> Result<Option<(ImageShape, Vec<u8>)>, String
     }
     let pixels = decoder.decode().map_err(|e| e.to_string())?;
     if pixels.len() != shape.len() {
-        return Err(format!("{} bytes were decoded where {shape} are due", pixels.len()));
+        return Err(format!("it decodes to {} bytes, not to {shape}", pixels.len()));
     }
     Ok(Some((shape, planes(&pixels, shape, channels))))
 }

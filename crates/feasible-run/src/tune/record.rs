@@ -311,7 +311,7 @@ impl Search {
         if n == 0 {
             let others = match self.alive().len() {
                 1 => String::new(),
-                _ => ": no other is met with room and lower by two standard errors".to_string(),
+                _ => ": no other meets the requirements with room to spare and is better by two standard errors".to_string(),
             };
             return text + &format!("\nChosen: the settings of the file{others}\n");
         }
