@@ -161,7 +161,7 @@ fn a_threshold_needs_two_classes_and_validation_rows() {
     let text = Plan::check(&accuracy).unwrap().describe();
     assert!(text.contains("predict           positive above a threshold, which maximises the accuracy of the 60 validation rows"), "{text}");
     let none = accuracy.clone().with_overrides(&["data.split.validation=0.0".into()]);
-    says(&none, "decision: the threshold is chosen on validation rows, and there are none");
+    says(&none, "decision: the threshold is chosen on validation rows, but there are none");
     says(&decision("maximise = \"auc\"", ""), "decision.maximise");
     says(&decision("per = \"gendre\"", ""), "did you mean 'gender'?");
     says(&decision("per = \"age\"", ""), "decision.per: is a column of numbers");
