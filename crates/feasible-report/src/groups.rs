@@ -256,7 +256,7 @@ fn calibration(groups: &GroupTables) -> Option<Figure> {
         .x(Axis::new("predicted probability, %").including(&[0.0, 100.0]))
         .y(Axis::new("share that is positive, %").including(&[0.0, 100.0]))
         .series(observed)
-        .series(Series::line("as predicted", vec![(0.0, 0.0), (100.0, 100.0)]).muted());
+        .series(Series::line("if probabilities were right", vec![(0.0, 0.0), (100.0, 100.0)]).muted());
     Some(Figure::chart("calibration", chart))
 }
 

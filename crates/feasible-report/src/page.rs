@@ -311,7 +311,8 @@ fn pointwise(run: &Run, options: &Options, who: &[Who]) -> Vec<Pointwise> {
             at_zero: percent(of.at_zero()),
             settled,
             restless: settled && of.at_zero() == 0.0,
-            lead: hard.and_then(lead).unwrap_or_default(),
+            // Of multipliers that still fall from where they began, nothing is put in large letters.
+            lead: hard.filter(|_| of.at_zero() > 0.0).and_then(lead).unwrap_or_default(),
             chosen: hard.map_or(String::new(), |hard| chosen(hard, options)),
             sentence: who.hard.as_ref().err().map_or(String::new(), |s| bounded(s, 400)),
             columns: first.iter().map(column).collect(),

@@ -331,14 +331,14 @@ fn outward(x: f64, up: bool) -> String {
         return "0".into();
     }
     let unit = 10f64.powi(x.abs().log10().floor() as i32 - 2);
-    let steps = if up { (x / unit).ceil() } else { (x / unit).floor() };
     let digits = (-unit.log10().round()).clamp(0.0, 300.0) as usize;
-    // What rounding to decimals took away is given back.
     let shown = |steps: f64| format!("{:.digits$}", steps * unit);
     let holds = |text: &str| text.parse().is_ok_and(|y: f64| if up { y >= x } else { y <= x });
-    let text = match shown(steps) {
+    // What rounding took away is given back.
+    let nearest = (x / unit).round();
+    let text = match shown(nearest) {
         text if holds(&text) => text,
-        _ => shown(if up { steps + 1.0 } else { steps - 1.0 }),
+        _ => shown(if up { nearest + 1.0 } else { nearest - 1.0 }),
     };
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_string(),

@@ -170,9 +170,12 @@ impl Plot {
         }
         if let Some(reference) = bar.reference.filter(|x| !x.is_nan()) {
             svg.line("whisker", (self.at(reference), y - 1.0), (self.at(reference), y + 17.0));
-            end = end.max(self.at(reference));
         }
-        svg.text("s", end + 6.0, middle + 4.0, shown);
+        // Beside a tick a number could be read as that of the tick: it stands in a column at the end of the row.
+        match bar.reference {
+            Some(_) => svg.text("s e", WIDTH, middle + 4.0, shown),
+            None => svg.text("s", end + 6.0, middle + 4.0, shown),
+        }
         svg.raw("</g>");
     }
 }
