@@ -239,7 +239,9 @@ fn all_pairs(encoder: &Encoder, column: &str) -> Result<Vec<ColumnChange>> {
     let real = |at: &usize| !matches!(categories[*at].as_str(), MISSING_CATEGORY | OTHER_CATEGORY);
     let real: Vec<usize> = (0..categories.len()).filter(real).collect();
     if real.len() < 2 {
-        return wrong(format!("column '{column}' has fewer than two categories: there is nothing to swap"));
+        return wrong(format!(
+            "column '{column}' has fewer than two categories: there is nothing to swap"
+        ));
     }
     if categories.len() == 2 {
         return Ok(vec![swap(variable, range.start, 1, 0)]);

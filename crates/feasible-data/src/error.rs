@@ -302,7 +302,9 @@ pub enum Error {
         place: CellPlace,
     },
     /// A missing target.
-    #[error("{place}: the target is missing: delete the row, or exclude it with `rows` under [data]")]
+    #[error(
+        "{place}: the target is missing: delete the row, or exclude it with `rows` under [data]"
+    )]
     MissingTarget {
         /// Where.
         place: CellPlace,

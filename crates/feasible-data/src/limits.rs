@@ -176,7 +176,8 @@ impl Limits {
     #[cfg(feature = "parquet")]
     pub(crate) fn check_expansion(&self, file: u64, becomes: u64) -> Result<(), Exceeded> {
         if becomes > self.table_bytes {
-            let what = format!("{becomes} bytes of cells, and at most {} are allowed", self.table_bytes);
+            let what =
+                format!("{becomes} bytes of cells, and at most {} are allowed", self.table_bytes);
             return Err(Exceeded::new("table_bytes", what));
         }
         if becomes > FREE && becomes > self.expansion.saturating_mul(file) {

@@ -376,7 +376,9 @@ impl TargetEncoder {
         let Some(first) = of.first() else { return Ok(()) };
         let named = |at: usize| of[..at].iter().any(|other| other.column == of[at].column);
         if self.classes.is_some() || of.len() < 2 || first.column != self.column {
-            return Err("its target is a class, one number or several, and this is none of them".into());
+            return Err(
+                "its target is a class, one number or several, and this is none of them".into()
+            );
         }
         if let Some(at) = (0..of.len()).find(|&at| named(at)) {
             return Err(format!("its target has the column '{}' twice", shown(&of[at].column)));

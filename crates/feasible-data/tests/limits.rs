@@ -112,7 +112,10 @@ fn rows_columns_cells_and_bytes_have_limits() {
     let (key, said) = refused(within(csv, Limits { cell_bytes: 3, ..usual() }));
     assert_eq!(
         (key, said.as_str()),
-        ("cell_bytes", "t.csv, line 1, column 'column 1': a cell of 4 bytes, and at most 3 are allowed")
+        (
+            "cell_bytes",
+            "t.csv, line 1, column 'column 1': a cell of 4 bytes, and at most 3 are allowed"
+        )
     );
 }
 

@@ -227,10 +227,7 @@ impl Clause {
             return wrong("class", "is the positive class of a rate, and there is none. Remove it");
         }
         if spec.of.is_some() && spec.loss.is_none() {
-            return wrong(
-                "of",
-                "names the target of a loss, but there is no loss. Remove it",
-            );
+            return wrong("of", "names the target of a loss, but there is no loss. Remove it");
         }
         if spec.adversary.is_some() && !target.coordinates().is_empty() {
             let message = "an adversary attacks the prediction of a class or of one number, but several numbers are predicted: leave it out, \

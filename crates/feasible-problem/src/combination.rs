@@ -48,8 +48,7 @@ pub(crate) fn check_decision(
     let Some(per) = &decision.per else { return Ok(()) };
     let column = data.table.column(per).map_err(|error| source.about("decision.per", error))?;
     if let Cells::Numbers(_) = column.cells {
-        let message =
-            "is a column of numbers, and groups are categories (`data.format.kinds` can make it categorical)";
+        let message = "is a column of numbers, and groups are categories (`data.format.kinds` can make it categorical)";
         return wrong("decision.per", message);
     }
     let changed = clauses.iter().filter_map(|clause| clause.change.as_ref()).chain(changes);

@@ -72,8 +72,7 @@ impl RateLosses {
         let two = classes.len() == 2;
         let c = match &spec.class {
             Some(_) if matches!(rate, Rate::Error | Rate::Accuracy) => {
-                let message =
-                    "has no effect: an error rate is about all classes. Remove it, or use rate = \"recall\"";
+                let message = "has no effect: an error rate is about all classes. Remove it, or use rate = \"recall\"";
                 return wrong("class", message);
             }
             Some(name) => match classes.iter().position(|class| class == name) {

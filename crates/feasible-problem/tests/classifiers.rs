@@ -170,7 +170,8 @@ fn a_threshold_needs_two_classes_and_validation_rows() {
         "the counterfactual Male ↔ Female changes this column",
     );
     let text = std::fs::read_to_string(d.join("problem.toml")).unwrap();
-    for (target, message) in [("degree", "separates two classes"), ("age", "a number is predicted")] {
+    for (target, message) in [("degree", "separates two classes"), ("age", "a number is predicted")]
+    {
         let to = format!("target = \"{target}\"");
         let text =
             text.replace("target = \"income\"\npositive = \"high\"", &to).replace(GENDER, "");

@@ -122,6 +122,11 @@ pub fn name(text: &str) -> String {
     bounded(text, NAME)
 }
 
+/// Text in which no line ends between a number and its sign.
+pub(crate) fn unbroken(text: &str) -> String {
+    text.replace(" %", "\u{a0}%").replace("≤ ", "≤\u{a0}").replace("≥ ", "≥\u{a0}")
+}
+
 /// Text as it is shown, at most this number of characters of it.
 pub fn bounded(text: &str, most: usize) -> String {
     let text = visible(text);

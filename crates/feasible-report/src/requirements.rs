@@ -242,7 +242,6 @@ pub(crate) fn next_step(judged: &RequirementResult, train: Option<&RequirementRe
     });
     let reached = reached.reduce(|a, b| if up { a.max(b) } else { a.min(b) });
     let Some(reached) = reached.filter(|x| x.is_finite()) else { return String::new() };
-    let sign = if up { "≤" } else { "≥" };
     let mut text = match (judged.met, train.and_then(|train| train.value)) {
         (true, Some(value)) if !pointwise => {
             format!("On the training rows it is {}, which is not met. ", number(value))
@@ -250,7 +249,7 @@ pub(crate) fn next_step(judged: &RequirementResult, train: Option<&RequirementRe
         (true, _) => "On the training rows it is not met. ".into(),
         _ => String::new(),
     };
-    text += &format!("This model would meet a limit of {sign} {}", limit_met(reached, up));
+    text += &format!("This model would meet a limit of {}", limit_met(reached, up));
     let share = parts().filter_map(|s| s.violated).fold(0.0, f64::max);
     if pointwise {
         text += " for every row";

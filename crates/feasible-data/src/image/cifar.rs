@@ -42,7 +42,8 @@ pub fn read_archive(archive: &Path, batches: &[&str], classes: &[&str]) -> Resul
     let mut reading = Reading::default();
     for (name, bytes) in batches.iter().zip(&mut found) {
         let Some(bytes) = bytes.take() else {
-            let reason = format!("there is no {name} in it: this is not the binary archive of CIFAR-10");
+            let reason =
+                format!("there is no {name} in it: this is not the binary archive of CIFAR-10");
             return Err(ImageError::Archive { file, reason }.into());
         };
         reading.batch(&format!("{file}/{name}"), bytes.as_slice(), classes.len())?;

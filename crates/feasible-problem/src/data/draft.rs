@@ -137,7 +137,8 @@ impl DataDraft {
         if let Some(weight) = &spec.weight {
             table.column(weight).map_err(|e| source.about("data.weight", e))?;
             if target.columns().contains(&weight.as_str()) || asked(&weight.as_str()) {
-                let message = "is the weight of the rows, so it cannot also be predicted or be an input";
+                let message =
+                    "is the weight of the rows, so it cannot also be predicted or be an input";
                 return Err(source.at("data.weight", message));
             }
             apart.push(weight);

@@ -180,7 +180,10 @@ impl Fingerprints {
             let equal = whole.iter().filter(|row| self.whole.binary_search(row).is_ok()).count();
             if equal > 0 {
                 let names = self.names.join("', '");
-                return Err(refused(equal, &format!("'{names}', which identifies rows, is equal too")));
+                return Err(refused(
+                    equal,
+                    &format!("'{names}', which identifies rows, is equal too"),
+                ));
             }
         }
         let mut found = None;

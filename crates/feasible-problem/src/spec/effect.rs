@@ -92,7 +92,8 @@ fn model(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
         normalise: Cnn, Resnet18;
     }
     if model.degree.is_some() {
-        let reason = "gamma belongs to the kernel exp(−γ‖x − z‖²), and `degree` makes it a polynomial";
+        let reason =
+            "gamma belongs to the kernel exp(−γ‖x − z‖²), and `degree` makes it a polynomial";
         without_effect(source, ("model", "gamma"), &mut model.gamma, None, reason)?;
     } else {
         let reason = "offset belongs to the polynomial kernel, which `degree` selects";

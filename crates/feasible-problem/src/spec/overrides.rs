@@ -124,9 +124,9 @@ pub fn apply(text: &str, overrides: &[String]) -> Result<String> {
         .parse()
         .map_err(|e| wrong(&overrides[0], format!("the problem file is not TOML: {e}")))?;
     for given in overrides {
-        let (path, value) = given
-            .split_once('=')
-            .ok_or_else(|| wrong(given, "write key=value, for example training.epochs=50".into()))?;
+        let (path, value) = given.split_once('=').ok_or_else(|| {
+            wrong(given, "write key=value, for example training.epochs=50".into())
+        })?;
         let keys: Vec<&str> = path.trim().split('.').map(str::trim).collect();
         if keys.len() > DEEPEST {
             let start: String = given.chars().take(40).collect();
@@ -134,7 +134,10 @@ pub fn apply(text: &str, overrides: &[String]) -> Result<String> {
             return Err(wrong(&format!("{start}…"), reason));
         }
         if keys.iter().any(|key| key.is_empty()) {
-            return Err(wrong(given, "the key is empty: write, for example, training.epochs=50".into()));
+            return Err(wrong(
+                given,
+                "the key is empty: write, for example, training.epochs=50".into(),
+            ));
         }
         set(document.as_table_mut(), &keys, parse_value(value.trim()))
             .map_err(|reason| wrong(given, reason))?;

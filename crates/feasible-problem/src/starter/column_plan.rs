@@ -86,9 +86,8 @@ fn plan(column: &Column) -> ColumnPlan {
             let different = categories.names.len();
             if present >= 20 && different as f64 >= DIFFERENT * present as f64 && !is_dated(column)
             {
-                let why = format!(
-                    "text that differs in nearly every row ({different} of {present})"
-                );
+                let why =
+                    format!("text that differs in nearly every row ({different} of {present})");
                 return ColumnPlan::Drop(why);
             }
             sparse()
