@@ -114,7 +114,7 @@ impl<'a> Subject<'a> {
     fn groups(&self, sampled: &SampledTable<'_>) -> Result<Vec<(String, Vec<u32>)>> {
         let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
         for filter in std::iter::once(None).chain(self.clauses.iter().map(|c| c.filter.as_ref())) {
-            let name = filter.map_or(EVERYONE.to_string(), ToString::to_string);
+            let name = filter.map_or(EVERYONE.to_string(), |filter| format!("{filter:#}"));
             if groups.iter().all(|(known, _)| *known != name) {
                 groups.push((name, sampled.population(filter, None)?.rows().collect()));
             }
