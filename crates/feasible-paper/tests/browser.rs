@@ -127,6 +127,16 @@ impl Browser {
         self.keep(file, &base64(answer["data"].as_str().unwrap()));
     }
 
+    /// A part of the page, light, 1440 pixels wide: from where to where.
+    fn picture(&mut self, page: &Path, file: &Path, (top, height): (f64, f64)) {
+        self.look(1440, "light");
+        self.open(page);
+        let clip = json!({ "x": 0, "y": top, "width": 1440, "height": height, "scale": 1 });
+        let how = json!({ "captureBeyondViewport": true, "clip": clip });
+        let answer = self.call("Page.captureScreenshot", how);
+        fs::write(file, base64(answer["data"].as_str().unwrap())).unwrap();
+    }
+
     fn keep(&self, file: &str, bytes: &[u8]) {
         let Some(directory) = std::env::var_os("SCREENSHOTS") else { return };
         fs::create_dir_all(&directory).unwrap();
@@ -514,4 +524,38 @@ fn the_pages_of_sweeps_and_reproductions_open_too() {
         browser.evaluate("document.querySelectorAll('#table-1 ~ .scroll tbody tr').length"),
         13
     );
+}
+
+/// `PICTURES=docs cargo test -p feasible-paper --test browser pictures -- --ignored` makes those of the book again; without
+/// PICTURES it makes them of a few epochs, and only looks at them.
+#[test]
+#[ignore = "needs Chromium"]
+fn the_pictures_of_the_book_are_made_of_pages() {
+    let scratch = TempDir::new().unwrap();
+    let mut browser = Browser::start(scratch.path());
+    let named = std::env::var_os("PICTURES").map(|named| PathBuf::from("../..").join(named));
+    let quick = if named.is_some() { vec![] } else { vec!["training.epochs=12".to_string()] };
+    let directory = named.unwrap_or_else(|| scratch.path().into());
+    let source = ProblemSource::open("adult").unwrap().with_overrides(&quick);
+    let run = scratch.path().join("adult");
+    let page = page_of(&source, &run);
+    browser.picture(&page, &directory.join("report.png"), (0.0, 1300.0));
+    let head = "document.getElementById('who-1').getBoundingClientRect().top + window.scrollY";
+    let top = browser.evaluate(head).as_f64().unwrap() - 12.0;
+    browser.picture(&page, &directory.join("report-hard.png"), (top, 800.0));
+    let options = SweepOptions {
+        limits: vec![1e-4, 3.162e-4, 1e-3, 3.162e-3, 0.01, 0.03162, 0.1],
+        seeds: if quick.is_empty() { vec![0, 1, 2] } else { vec![0] },
+        ..SweepOptions::new("gender")
+    };
+    let frontier = sweep(&source, &options, &|_| {}).unwrap();
+    let page = scratch.path().join("sweep.html");
+    let command = "feasible sweep adult --requirement gender --limits 1e-4..1e-1 --seeds 3";
+    Report::of_sweep(&frontier, command).unwrap().write(&page).unwrap();
+    browser.picture(&page, &directory.join("frontier.png"), (0.0, 1300.0));
+    for (name, height) in [("report", 1300), ("report-hard", 800), ("frontier", 1300)] {
+        let bytes = fs::read(directory.join(format!("{name}.png"))).unwrap();
+        let side = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+        assert_eq!((side(16), side(20)), (1440, height), "{name}");
+    }
 }

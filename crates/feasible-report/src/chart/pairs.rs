@@ -35,7 +35,7 @@ const WIDTH: f64 = 480.0;
 /// Names up to so many columns stand beside their marks, longer ones above.
 const BESIDE: f64 = 24.0;
 /// Room for a number on either side.
-const NUMBER: f64 = 44.0;
+const NUMBER: f64 = 54.0;
 
 super::drawn_by_hand!(Pairs);
 
