@@ -369,6 +369,8 @@ fn every_state_of_a_run_has_a_page_that_can_be_read() {
     drop(monitor);
     Report::of(&run).unwrap().write(&page).unwrap();
     browser.inspect(&page, "monitored");
+    let banner = browser.evaluate("document.querySelector('.verdict.missed p').textContent");
+    assert!(banner.as_str().unwrap().starts_with("In use: 'recall of women'"), "{banner}");
     assert!(
         browser.evaluate("document.querySelectorAll('#monitor ~ .figures figure').length").as_u64()
             > Some(0)

@@ -14,6 +14,7 @@ use crate::format::{counted, duration, kind, limit_met, listed, percent};
 use crate::hard::is_settled;
 use crate::layout::PageVerdict;
 use crate::layout::{bounded, name};
+use crate::monitor;
 use crate::run::Run;
 
 /// Requirements and parts of a page that are listed.
@@ -100,6 +101,14 @@ pub(crate) fn verdict(run: &Run) -> PageVerdict {
         (0, _) => "none",
         (_, true) => "met",
         (_, false) => "missed",
+    };
+    // What has happened since counts more than how it began.
+    let (state, sentence) = match monitor::drifted(run) {
+        Some(drifted) => {
+            more.push(format!("After training: {sentence}"));
+            ("missed", drifted)
+        }
+        None => (state, sentence),
     };
     if summary.certify && !all.is_empty() && !summary.met() {
         let findings = summary.certificate.iter().flat_map(|c| &c.certificate.findings);
