@@ -237,7 +237,7 @@ class FeasibleEstimator(BaseEstimator):  # type: ignore[misc]
                 raise FeasibleError(f"sample_weight: {len(weights)} values, but X has {_rows(X)} rows")
             given = len(weights)
             if not weights.any():
-                raise FeasibleError("sample_weight: every weight is zero, and no row is left to train on")
+                raise FeasibleError("sample_weight: every weight is zero, and no rows are left to train on")
             if (weights == 0).any():
                 # A row that weighs nothing is not there.
                 kept = np.flatnonzero(weights)

@@ -95,6 +95,8 @@ impl Inputs {
             files::TUNE,
             files::SENSITIVITY,
             files::MONITOR,
+            files::ADVERSARY[0],
+            files::ADVERSARY[1],
         ] {
             self.files.push((directory.join(name), "a file of the run"));
         }

@@ -254,7 +254,7 @@ fn image_sets_are_listed_shown_and_told_how_to_get() {
         scratch.write(&format!("{part}-ubyte"), "<html>");
     }
     let error = scratch.refuse(&["data", "show", "mnist", "--data-dir", "."]);
-    assert!(error.contains("train-images-idx3-ubyte begins with the number"), "{error}");
+    assert!(error.contains("train-images-idx3-ubyte starts with 0x"), "{error}");
 }
 
 #[test]

@@ -65,9 +65,9 @@ fn what_is_decided_is_said_once_by_check_by_fit_and_in_the_summary() {
     );
     let notes = [
         "target 'hired': its 3 whole numbers (0, 1, 2) are taken for classes",
-        "column 'id': left out, because it is named as a number of rows",
-        "column 'name': left out, because its text is different in nearly every row (320 of 320",
-        "column 'zip': its numbers are taken as they are, though by its name they may be codes",
+        "column 'id': left out: its name suggests a row number",
+        "column 'name': left out, because its text differs in nearly every row (320 of 320",
+        "column 'zip': its numbers are used as numbers, although its name suggests codes",
         "column 'joined': dates become days since 1970-01-01 and cycles",
     ];
     let check = scratch.expect(0, &["check", "odd.toml"]).out;
@@ -137,10 +137,10 @@ fn init_says_what_it_leaves_out_and_proposes_requirements_that_can_be_met() {
         "drop = [\"id\", \"name\", \"empty\"]\n",
         "#   id: by its name and its numbers (600 of 600 are different) it names rows",
         "#   name: text that is different in nearly every row (600 of 600)",
-        "#   empty: no cell has a value",
+        "#   empty: every cell is empty",
         "categorical = [\"sex\", \"zip\"]   # whole numbers that look like codes",
         "missing_in = { \"sparse\" = \"category\" }",
-        " % missing; that a cell is missing is an input of its own",
+        " % missing; whether a cell is missing is an input of its own",
         "stratify = \"hired\"",
         "positive = \"yes\"",
         "# counterfactual = { swap = { \"sex\" = [\"",

@@ -66,7 +66,7 @@ fn a_folder_of_images_is_trained_on_audited_and_attacked() {
     scratch.write("sky/day/notes.txt", "clouds");
     let described = scratch.expect(0, &["check", "sky.toml"]).out;
     assert!(described.contains("30 train, 0 validation, 10 test"), "{described}");
-    let left_out = "1 files that are no PNG or JPEG images";
+    let left_out = "1 file was left out";
     assert!(described.contains(left_out) && described.contains("notes.txt"), "{described}");
     let ran = scratch.expect(0, &["fit", "sky.toml", "-o", "run"]);
     assert!(ran.err.contains(left_out), "{}", ran.err);

@@ -239,7 +239,9 @@ fn all_pairs(encoder: &Encoder, column: &str) -> Result<Vec<ColumnChange>> {
     let real = |at: &usize| !matches!(categories[*at].as_str(), MISSING_CATEGORY | OTHER_CATEGORY);
     let real: Vec<usize> = (0..categories.len()).filter(real).collect();
     if real.len() < 2 {
-        return wrong(format!("column '{column}' has no two categories to exchange"));
+        return wrong(format!(
+            "column '{column}' has fewer than two categories: there is nothing to swap"
+        ));
     }
     if categories.len() == 2 {
         return Ok(vec![swap(variable, range.start, 1, 0)]);
@@ -247,7 +249,7 @@ fn all_pairs(encoder: &Encoder, column: &str) -> Result<Vec<ColumnChange>> {
     if real.len().saturating_mul(real.len() - 1) / 2 > MOST {
         let categories = real.len();
         return wrong(format!(
-            "column '{column}' has {categories} categories, of which more than {MOST} pairs can be made: group \
+            "column '{column}' has {categories} categories, which make more than {MOST} pairs: group \
              them, or use swap for the pairs that matter"
         ));
     }
@@ -294,12 +296,12 @@ fn set(variable: &Variable, range: std::ops::Range<u32>, to: &SetTo) -> Result<C
         }
         (Encoding::Dates { .. }, SetTo::Number(x)) => {
             return wrong(format!(
-                "column '{column}' is a date: set it to a date as 2024-03-31, not to {x}"
+                "column '{column}' is a date: set it to one such as 2024-03-31, not to {x}"
             ));
         }
         (Encoding::Dates { mean, sd, indicator, cycles, .. }, SetTo::Category(text)) => {
             let Some(days) = dates::parse(text) else {
-                return wrong(format!("column '{column}': '{text}' is not a date as 2024-03-31"));
+                return wrong(format!("column '{column}': '{text}' is not a date like 2024-03-31"));
             };
             let number = (*sd != 0.0).then(|| ((days - mean) / sd) as f32);
             let values = number.into_iter().chain(cycles.iter().flat_map(|cycle| cycle.at(days)));

@@ -34,7 +34,7 @@ pub fn open_inside(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     flags(options, true);
     let found = || fs::symlink_metadata(path).map(|found| found.file_type());
     if !cfg!(unix) && found().is_ok_and(|found| found.is_symlink()) {
-        return Err(refused("a symbolic link", "put the file itself in its place"));
+        return Err(refused("a symbolic link", "replace it with the file itself"));
     }
     let file = options.open(path).map_err(|error| match found() {
         Ok(found) => regular(found).err().unwrap_or(error),
@@ -62,7 +62,7 @@ pub fn read_inside(path: &Path) -> io::Result<Vec<u8>> {
 pub fn no_link(directory: &Path) -> io::Result<()> {
     match fs::symlink_metadata(directory) {
         Ok(found) if found.is_symlink() => {
-            Err(refused("a symbolic link", "put the directory itself in its place"))
+            Err(refused("a symbolic link", "replace it with the directory itself"))
         }
         _ => Ok(()),
     }
@@ -99,7 +99,7 @@ fn regular(found: FileType) -> io::Result<()> {
     }
     let save = "save its content to a file, and give that";
     Err(if found.is_symlink() {
-        refused("a symbolic link", "put the file itself in its place")
+        refused("a symbolic link", "replace it with the file itself")
     } else if found.is_dir() {
         refused("a directory", "give a file")
     } else if is_pipe(found) {

@@ -48,7 +48,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Nothing in the file.
-    #[error("{} is empty: give a table with a header line and at least one row", visible(.file))]
+    #[error("{} is empty: it needs a header line and at least one row", visible(.file))]
     Empty {
         /// The file.
         file: String,
@@ -103,7 +103,7 @@ pub enum Error {
     },
     /// Bytes that are not UTF-8.
     #[error(
-        "{place}: '{}' is not UTF-8; convert the file (iconv -f latin1 -t utf8, say)", shown(.value)
+        "{place}: '{}' is not UTF-8; convert the file (for example with iconv -f latin1 -t utf8)", shown(.value)
     )]
     NotUtf8 {
         /// Where.
@@ -123,7 +123,7 @@ pub enum Error {
         found: String,
     },
     /// The weight of a class that is not above 0.
-    #[error("class '{}' weighs {weight}: give a number above 0", shown(.class))]
+    #[error("class '{}' has the weight {weight}: give a number above 0", shown(.class))]
     ClassWeight {
         /// The class.
         class: String,
@@ -140,7 +140,7 @@ pub enum Error {
     },
     /// Text in a column of dates.
     #[error(
-        "{place}: '{}' is not a date as 2024-03-31 or 2024-03-31T12:30, as other cells of the column are: correct it, list \
+        "{place}: '{}' is not a date like 2024-03-31 or 2024-03-31T12:30, unlike the other cells of the column: correct it, list \
          it under the file's `missing`, or name the column under `drop` or `categorical`", shown(.value)
     )]
     NotADate {
@@ -302,7 +302,9 @@ pub enum Error {
         place: CellPlace,
     },
     /// A missing target.
-    #[error("{place}: the target is missing: drop the row (keep it out with a `where`)")]
+    #[error(
+        "{place}: the target is missing: delete the row, or exclude it with `rows` under [data]"
+    )]
     MissingTarget {
         /// Where.
         place: CellPlace,

@@ -152,7 +152,7 @@ impl Format {
         let mut next: hashbrown::HashMap<String, usize> = hashbrown::HashMap::new();
         let (width, most) = (names.len() as u64, self.limits.columns);
         if width > most {
-            let what = format!("{width} columns, where {most} are allowed");
+            let what = format!("{width} columns, and at most {most} are allowed");
             return Err(Exceeded::new("columns", what).at(crate::visible(file)));
         }
         for (at, name) in names.into_iter().enumerate() {

@@ -23,7 +23,7 @@
 //! let error = Table::from_bytes("people.csv", csv, &Format { limits, ..Format::default() });
 //! assert_eq!(
 //!     error.unwrap_err().to_string(),
-//!     "people.csv, line 2, column 'name': a cell of 25 bytes, where 10 are allowed. If the file is right, raise \
+//!     "people.csv, line 2, column 'name': a cell of 25 bytes, and at most 10 are allowed. If the file is right, raise \
 //!      the limit `cell_bytes`: under [data.limits] in the problem file, or with --read-limit cell_bytes=N"
 //! );
 //! # Ok::<(), feasible_data::Error>(())
@@ -151,7 +151,7 @@ impl Limits {
         if bytes as u64 <= most {
             return Ok(());
         }
-        let what = format!("a cell of {bytes} bytes, where {most} are allowed");
+        let what = format!("a cell of {bytes} bytes, and at most {most} are allowed");
         Err(Exceeded::new("cell_bytes", what))
     }
 
@@ -164,7 +164,7 @@ impl Limits {
         }
         if (rows as u64).saturating_mul(columns as u64) > self.cells {
             let what = format!(
-                "{rows} rows of {columns} columns and more, where {} cells are allowed",
+                "{rows} or more rows of {columns} columns, and at most {} cells are allowed",
                 self.cells
             );
             return Err(Exceeded::new("cells", what));
@@ -176,7 +176,8 @@ impl Limits {
     #[cfg(feature = "parquet")]
     pub(crate) fn check_expansion(&self, file: u64, becomes: u64) -> Result<(), Exceeded> {
         if becomes > self.table_bytes {
-            let what = format!("{becomes} bytes of cells, where {} are allowed", self.table_bytes);
+            let what =
+                format!("{becomes} bytes of cells, and at most {} are allowed", self.table_bytes);
             return Err(Exceeded::new("table_bytes", what));
         }
         if becomes > FREE && becomes > self.expansion.saturating_mul(file) {
@@ -198,7 +199,7 @@ impl Limits {
 #[derive(Clone, Debug)]
 pub(crate) struct Exceeded {
     pub(crate) key: &'static str,
-    /// `a cell of 12 bytes, where 10 are allowed`.
+    /// `a cell of 12 bytes, and at most 10 are allowed`.
     pub(crate) what: String,
 }
 

@@ -239,7 +239,7 @@ impl TargetEncoder {
     pub fn fit(table: &Table, rows: &[u32], spec: &TargetSpec) -> Result<Self> {
         let column = table.column(&spec.column)?;
         if rows.is_empty() {
-            let reason = "there is no row to fit the target to: check the split".to_string();
+            let reason = "there are no rows to fit the target on: check the split".to_string();
             return Err(Error::Nothing { what: "training rows".into(), reason });
         }
         let wrong = |reason: String| Error::Preprocessing {
@@ -376,7 +376,9 @@ impl TargetEncoder {
         let Some(first) = of.first() else { return Ok(()) };
         let named = |at: usize| of[..at].iter().any(|other| other.column == of[at].column);
         if self.classes.is_some() || of.len() < 2 || first.column != self.column {
-            return Err("its target is a class, one number or several, and this is neither".into());
+            return Err(
+                "its target is a class, one number or several, and this is none of them".into()
+            );
         }
         if let Some(at) = (0..of.len()).find(|&at| named(at)) {
             return Err(format!("its target has the column '{}' twice", shown(&of[at].column)));

@@ -168,7 +168,7 @@ fn text_that_is_different_in_nearly_every_row_is_left_out_with_a_note() {
     assert_eq!(
         notes,
         [
-            "column 'c': left out, because its text is different in nearly every row (28 of 30 training rows); \
+            "column 'c': left out, because its text differs in nearly every row (28 of 30 training rows); \
              `categorical` under [data] keeps it"
         ]
     );

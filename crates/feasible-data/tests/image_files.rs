@@ -90,7 +90,7 @@ fn a_wrong_magic_number_is_named_with_what_the_file_is() {
     let error = read(&names, &names).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "images begins with the number 0x00000801 where 0x00000803 (IDX images) is due: this is \
+        "images starts with 0x00000801 instead of 0x00000803 (IDX images): this is \
          a file of labels, not of images"
     );
     let error = read(&pixels, &pixels).unwrap_err().to_string();
@@ -141,7 +141,7 @@ fn a_header_that_cannot_be_true_is_refused_before_memory_is_taken() {
 #[test]
 fn counts_that_disagree_name_both_files() {
     let error = read(&images(3, 2, 4), &labels(&[0, 1])).unwrap_err();
-    let text = "images has 3 images but labels has 2 labels: they are not of one set";
+    let text = "images has 3 images but labels has 2 labels: they do not belong together";
     assert_eq!(error.to_string(), text);
 }
 

@@ -35,7 +35,7 @@ fn lines_are_skipped_no_further_than_the_file_goes() {
     let format = Format { skip_lines: i64::MAX as usize, ..Format::default() };
     let error = Table::from_bytes("t.csv", b"a,b\n1,2\n", &format).unwrap_err().to_string();
     let expected =
-        "skip_lines: 9223372036854775807 lines are to be skipped, and t.csv has 2".to_string();
+        "skip_lines: 9223372036854775807 lines are to be skipped, but t.csv has only 2".to_string();
     assert_eq!(error, expected);
     let format = Format { skip_lines: 1, ..Format::default() };
     let table = Table::from_bytes("t.csv", b"notes\na,b\n1,2\n", &format).unwrap();
@@ -112,7 +112,10 @@ fn rows_columns_cells_and_bytes_have_limits() {
     let (key, said) = refused(within(csv, Limits { cell_bytes: 3, ..usual() }));
     assert_eq!(
         (key, said.as_str()),
-        ("cell_bytes", "t.csv, line 1, column 'column 1': a cell of 4 bytes, where 3 are allowed")
+        (
+            "cell_bytes",
+            "t.csv, line 1, column 'column 1': a cell of 4 bytes, and at most 3 are allowed"
+        )
     );
 }
 

@@ -127,6 +127,16 @@ impl Browser {
         self.keep(file, &base64(answer["data"].as_str().unwrap()));
     }
 
+    /// A part of the page, light, 1440 pixels wide: from where to where.
+    fn picture(&mut self, page: &Path, file: &Path, (top, height): (f64, f64)) {
+        self.look(1440, "light");
+        self.open(page);
+        let clip = json!({ "x": 0, "y": top, "width": 1440, "height": height, "scale": 1 });
+        let how = json!({ "captureBeyondViewport": true, "clip": clip });
+        let answer = self.call("Page.captureScreenshot", how);
+        fs::write(file, base64(answer["data"].as_str().unwrap())).unwrap();
+    }
+
     fn keep(&self, file: &str, bytes: &[u8]) {
         let Some(directory) = std::env::var_os("SCREENSHOTS") else { return };
         fs::create_dir_all(&directory).unwrap();
@@ -163,8 +173,12 @@ impl Browser {
             self.look(width, scheme);
             self.open(page);
             let of = |event: &&Value, method: &str| event["method"] == method;
-            let requests: Vec<&Value> =
-                self.events.iter().filter(|e| of(e, "Network.requestWillBeSent")).collect();
+            // A picture inside the page is no request.
+            let sent = |event: &&Value| {
+                let url = event["params"]["request"]["url"].as_str().unwrap_or_default();
+                of(event, "Network.requestWillBeSent") && !url.starts_with("data:")
+            };
+            let requests: Vec<&Value> = self.events.iter().filter(sent).collect();
             assert_eq!(requests.len(), 1, "the page itself and nothing else: {requests:?}");
             for wrong in ["Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown"] {
                 assert_eq!(self.events.iter().find(|e| of(e, wrong)), None, "{name}");
@@ -355,6 +369,8 @@ fn every_state_of_a_run_has_a_page_that_can_be_read() {
     drop(monitor);
     Report::of(&run).unwrap().write(&page).unwrap();
     browser.inspect(&page, "monitored");
+    let banner = browser.evaluate("document.querySelector('.verdict.missed p').textContent");
+    assert!(banner.as_str().unwrap().starts_with("In use: 'recall of women'"), "{banner}");
     assert!(
         browser.evaluate("document.querySelectorAll('#monitor ~ .figures figure').length").as_u64()
             > Some(0)
@@ -418,6 +434,63 @@ fn every_state_of_a_run_has_a_page_that_can_be_read() {
     );
 }
 
+/// A few small images, and a requirement under attack.
+const IMAGES: &str = r#"
+title = "Clothes, robust to small changes"
+[data]
+source = "fashion-mnist-sample"
+per_class = { train = 30, validation = 5, test = 20 }
+[model]
+kind = "cnn"
+[[requirement]]
+name = "robust"
+loss = "cross-entropy"
+at_most = 1.0
+adversary = { norm = "linf", epsilon = 0.04, steps = 3, step = "ε/2" }
+[training]
+epochs = 3
+batch_size = 50
+[evaluation]
+attack = { steps = 5, restarts = 1 }
+"#;
+
+#[test]
+#[ignore = "needs Chromium"]
+fn images_under_attack_are_shown_beside_the_originals() {
+    let scratch = TempDir::new().unwrap();
+    let mut browser = Browser::start(scratch.path());
+    let run = scratch.path().join("images");
+    let page = page_of(&ProblemSource::new("images.toml", IMAGES), &run);
+    browser.inspect(&page, "images");
+    let shown = "[...document.querySelectorAll('.examples img')].map(i => [i.complete, i.naturalWidth, i.naturalHeight])";
+    let first = browser.evaluate(shown);
+    let first = first.as_array().unwrap();
+    assert!((1..=10).contains(&first.len()), "{first:?}");
+    assert!(first.iter().all(|one| *one == json!([true, 84, 28])), "{first:?}");
+    let rows = "document.querySelectorAll('#attacked ~ .rates tbody tr').length";
+    assert_eq!(browser.evaluate(rows), 10);
+    // With an attack of one's own beside it.
+    let model = feasible_run::SavedModel::open(&run).unwrap();
+    let gallery = feasible_problem::Gallery::named("fashion-mnist-sample", None).unwrap();
+    let options = feasible_run::AttackOptions {
+        epsilons: vec![0.0, 0.02, 0.05, 0.1, 0.2, 0.3],
+        steps: 5,
+        step: 1.0 / 3.0,
+        restarts: 1,
+        ..Default::default()
+    };
+    let rows = gallery.images().at_most(&gallery.test_rows(), 10, 0).unwrap();
+    let curve = model.attack_images(&gallery, &rows, &options, 1, &mut |_, _| true).unwrap();
+    fs::write(run.join("attack.json"), serde_json::to_vec(&curve).unwrap()).unwrap();
+    fs::write(run.join("attack.png"), curve.examples.unwrap().sheet).unwrap();
+    Report::of(&run).unwrap().write(&page).unwrap();
+    browser.inspect(&page, "attacked");
+    let both = browser.evaluate(shown);
+    assert!(both.as_array().unwrap().len() > first.len(), "{both}");
+    let size = fs::metadata(&page).unwrap().len();
+    assert!(size < 400_000, "{size} bytes");
+}
+
 #[test]
 #[ignore = "needs Chromium"]
 fn the_pages_of_sweeps_and_reproductions_open_too() {
@@ -453,4 +526,38 @@ fn the_pages_of_sweeps_and_reproductions_open_too() {
         browser.evaluate("document.querySelectorAll('#table-1 ~ .scroll tbody tr').length"),
         13
     );
+}
+
+/// `PICTURES=docs cargo test -p feasible-paper --test browser pictures -- --ignored` makes those of the book again; without
+/// PICTURES it makes them of a few epochs, and only looks at them.
+#[test]
+#[ignore = "needs Chromium"]
+fn the_pictures_of_the_book_are_made_of_pages() {
+    let scratch = TempDir::new().unwrap();
+    let mut browser = Browser::start(scratch.path());
+    let named = std::env::var_os("PICTURES").map(|named| PathBuf::from("../..").join(named));
+    let quick = if named.is_some() { vec![] } else { vec!["training.epochs=12".to_string()] };
+    let directory = named.unwrap_or_else(|| scratch.path().into());
+    let source = ProblemSource::open("adult").unwrap().with_overrides(&quick);
+    let run = scratch.path().join("adult");
+    let page = page_of(&source, &run);
+    browser.picture(&page, &directory.join("report.png"), (0.0, 1300.0));
+    let head = "document.getElementById('who-1').getBoundingClientRect().top + window.scrollY";
+    let top = browser.evaluate(head).as_f64().unwrap() - 12.0;
+    browser.picture(&page, &directory.join("report-hard.png"), (top, 800.0));
+    let options = SweepOptions {
+        limits: vec![1e-4, 3.162e-4, 1e-3, 3.162e-3, 0.01, 0.03162, 0.1],
+        seeds: if quick.is_empty() { vec![0, 1, 2] } else { vec![0] },
+        ..SweepOptions::new("gender")
+    };
+    let frontier = sweep(&source, &options, &|_| {}).unwrap();
+    let page = scratch.path().join("sweep.html");
+    let command = "feasible sweep adult --requirement gender --limits 1e-4..1e-1 --seeds 3";
+    Report::of_sweep(&frontier, command).unwrap().write(&page).unwrap();
+    browser.picture(&page, &directory.join("frontier.png"), (0.0, 1300.0));
+    for (name, height) in [("report", 1300), ("report-hard", 800), ("frontier", 1300)] {
+        let bytes = fs::read(directory.join(format!("{name}.png"))).unwrap();
+        let side = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+        assert_eq!((side(16), side(20)), (1440, height), "{name}");
+    }
 }

@@ -118,7 +118,7 @@ pub fn expand(
             return Err(source.at(&key("fairness"), "give only one of loss, rate and fairness"));
         }
         if spec.fairness.is_some() && spec.groups.is_none() {
-            let message = "fairness is between groups: name their column, groups = \"…\"";
+            let message = "fairness compares groups: name their column with groups = \"…\"";
             return Err(source.at(&key("fairness"), message));
         }
         let rates: Vec<Option<Rate>> = match spec.fairness {
@@ -227,13 +227,10 @@ impl Clause {
             return wrong("class", "is the positive class of a rate, and there is none. Remove it");
         }
         if spec.of.is_some() && spec.loss.is_none() {
-            return wrong(
-                "of",
-                "names the number that a loss is of, but there is no loss. Remove it",
-            );
+            return wrong("of", "names the target of a loss, but there is no loss. Remove it");
         }
         if spec.adversary.is_some() && !target.coordinates().is_empty() {
-            let message = "an adversary is against a class or one number, and several numbers are predicted: leave it out, \
+            let message = "an adversary attacks the prediction of a class or of one number, but several numbers are predicted: leave it out, \
                            or predict one of them";
             return wrong("adversary", message);
         }
@@ -251,7 +248,7 @@ impl Clause {
             (None, Some(rate)) => RateLosses::of(source, &key, rate, spec, target)?,
             (Some(_), Some(_)) => return wrong("rate", "give only one of loss, rate and fairness"),
             (None, None) => {
-                return wrong("name", "has no content yet: give a loss, a rate or fairness");
+                return wrong("name", "requires nothing yet: give a loss, a rate or fairness");
             }
         };
         let measure = spec
@@ -266,7 +263,7 @@ impl Clause {
             Some(_) if loss.properties(2).bound.is_some() => {
                 let own = loss.properties(2).bound.unwrap_or(1.0);
                 let message =
-                    format!("has no effect: {loss} is at most {own} by itself. Remove it");
+                    format!("has no effect: {loss} is at most {own} without a bound. Remove it");
                 return wrong("bound", &message);
             }
             Some(bound) => {
@@ -313,8 +310,7 @@ impl Clause {
             let name = if spec.against.is_some() { "against" } else { "within" };
             match (&spec.filter, &against) {
                 (None, Some(Against::Everyone)) => {
-                    let message = "compares everyone with everyone, which is always 0: say whose rows \
-                                   with `where` or `groups`";
+                    let message = "compares everyone with everyone, so the difference is always 0: choose rows with `where` or `groups`";
                     return wrong(name, message);
                 }
                 (Some(here), Some(Against::Where(_))) if spec.against.as_ref() == Some(here) => {

@@ -26,20 +26,18 @@ pub(crate) fn check_decision(
                 wrong("decision.per", "has no effect beside `threshold`. Remove one of them")
             }
             (false, _) => {
-                let message = "only 0.5 can be given, where the more probable class is predicted; leave it out \
-                               for one that is chosen on the validation rows";
+                let message = "only 0.5 is allowed, which predicts the more probable class; leave it out to have one chosen on the validation rows";
                 wrong("decision.threshold", message)
             }
         };
     }
     match data.target.classes().map(<[String]>::len) {
         Some(2) => {}
-        Some(_) => return wrong("decision", "a threshold is between two classes: leave it out"),
+        Some(_) => return wrong("decision", "a threshold separates two classes: leave it out"),
         None => return wrong("decision", "a number is predicted, not a class: leave it out"),
     }
     if data.validation.is_none() {
-        let message = "the threshold is chosen on validation rows, and there are none: give some, \
-                       data.split.validation = 0.2 for instance";
+        let message = "the threshold is chosen on validation rows, but there are none: set, for example, data.split.validation = 0.2";
         return wrong("decision", message);
     }
     if clauses.iter().any(|clause| clause.adversary.is_some()) {
@@ -50,8 +48,7 @@ pub(crate) fn check_decision(
     let Some(per) = &decision.per else { return Ok(()) };
     let column = data.table.column(per).map_err(|error| source.about("decision.per", error))?;
     if let Cells::Numbers(_) = column.cells {
-        let message =
-            "is a column of numbers: groups are categories (`data.format.kinds` can say so)";
+        let message = "is a column of numbers, and groups are categories (`data.format.kinds` can make it categorical)";
         return wrong("decision.per", message);
     }
     let changed = clauses.iter().filter_map(|clause| clause.change.as_ref()).chain(changes);
@@ -98,7 +95,7 @@ pub(crate) fn check_counts(
         };
         if let Some((at, column, y)) = below {
             let place = data.table.place(samples.ids()[at] as usize, column);
-            let message = format!("{place}: {y} is below 0, and `poisson` is for counts");
+            let message = format!("{place}: {y} is below 0, but `poisson` is for counts");
             return Err(source.at("objective.loss", message));
         }
     }

@@ -84,7 +84,7 @@ impl Plan {
                 let note = "left to the decision threshold; not part of training";
                 writeln!(out, "{:<18}  {note}", "")?;
             } else if requirement.is_always_met(self.model().output_width()) {
-                writeln!(out, "{:<18}  note: every model meets it, whatever the data", "")?;
+                writeln!(out, "{:<18}  note: every model meets it on any data", "")?;
             }
         }
         if clauses.len() > most {

@@ -89,7 +89,7 @@ pub enum Error {
     },
     /// Memory that the system does not give.
     #[error(
-        "{what}: the system does not give the {} of memory that this takes: end other programs, raise a limit on \
+        "{what}: the system refused the {} of memory that this takes: close other programs, raise a limit on \
          this one (`ulimit -v`), or make the problem smaller", crate::text::bytes(*.needed)
     )]
     Memory {

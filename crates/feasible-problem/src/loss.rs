@@ -101,7 +101,7 @@ impl LossName {
         if all.is_empty() {
             return match of {
                 Some(_) => {
-                    let message = "has no effect: it names one of several targets, and there is one. Remove it";
+                    let message = "has no effect: it names one of several targets, but there is only one. Remove it";
                     Err(("of", message.into()))
                 }
                 None => Ok((loss, measure)),

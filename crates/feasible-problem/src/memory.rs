@@ -92,7 +92,7 @@ pub fn parse(text: &str) -> Result<u64, String> {
     let bytes = number.trim().parse().unwrap_or(f64::NAN) * unit;
     match bytes {
         1.0..1e18 => Ok(bytes as u64),
-        _ => Err("a size is a number with a unit: 800MB, 1.5GB, 2GiB".into()),
+        _ => Err("write a size as a number with a unit: 800MB, 1.5GB, 2GiB".into()),
     }
 }
 

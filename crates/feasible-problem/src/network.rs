@@ -216,7 +216,7 @@ impl Network {
             NetworkShape::Cnn(of) | NetworkShape::Resnet18(of) => {
                 let network = Self::from(Body::Conv(Box::new(of.network()?), of.clone()));
                 if network.shape() != *shape {
-                    let reason = "`width` is of resnet18, and of no other kind";
+                    let reason = "only resnet18 has a `width`";
                     return Err(Error::unfit("convolutional network", reason));
                 }
                 Ok(network)

@@ -67,13 +67,12 @@ impl RateLosses {
     ) -> Result<Self> {
         let wrong = |name: &str, message: &str| Err(source.at(&key(name), message));
         let Some(classes) = target.classes() else {
-            return wrong("rate", "rates are of classes, but a number is predicted: use a loss");
+            return wrong("rate", "rates are about classes, but a number is predicted: use a loss");
         };
         let two = classes.len() == 2;
         let c = match &spec.class {
             Some(_) if matches!(rate, Rate::Error | Rate::Accuracy) => {
-                let message =
-                    "has no effect: errors are of all classes. Remove it, or use rate = \"recall\"";
+                let message = "has no effect: an error rate is about all classes. Remove it, or use rate = \"recall\"";
                 return wrong("class", message);
             }
             Some(name) => match classes.iter().position(|class| class == name) {
@@ -89,8 +88,7 @@ impl RateLosses {
                 }
             },
             None if !two && !matches!(rate, Rate::Error | Rate::Accuracy) => {
-                let message = "needs two classes, or the one it is about: class = \"…\"; error and accuracy are of \
-                               all classes";
+                let message = "needs two classes, or the one it is about: class = \"…\"; error and accuracy are about all classes";
                 return wrong("rate", message);
             }
             None => 1,
@@ -128,7 +126,7 @@ impl RateLosses {
                     return wrong(name, message);
                 }
                 if spec.measured_by.is_some() {
-                    return wrong("measured_by", "a precision has a measure of its own. Remove it");
+                    return wrong("measured_by", "precision has its own measure. Remove it");
                 }
                 let limit = spec.at_least.or(spec.at_most).unwrap_or(0.5);
                 let (name, inside) = (

@@ -117,7 +117,8 @@ pub(crate) fn leave_room(
     for clause in clauses {
         let requirement = clause.on(&mut sampled).map_err(|error| at_clause(source, error))?;
         let requirement = requirement.ok_or_else(|| {
-            let message = format!("'{}' applies to no reserved row: reserve more", clause.name);
+            let message =
+                format!("'{}' applies to none of the reserved rows: reserve more", clause.name);
             source.at("certify.reserve", message)
         })?;
         let at = |delta| {

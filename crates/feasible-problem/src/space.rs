@@ -262,7 +262,7 @@ fn is_searched(key: &str) -> Result<(), String> {
         "objective" => {
             "all trials have the same objective; of it \"objective.weight_decay\" can be searched"
         }
-        "decision" | "evaluation" => "it has no part in training",
+        "decision" | "evaluation" => "it plays no part in training",
         _ => match feasible_data::nearest(key, KEYS) {
             Some(nearest) => {
                 return Err(format!("cannot be searched: did you mean \"{nearest}\"?"));

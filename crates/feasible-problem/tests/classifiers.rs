@@ -70,7 +70,7 @@ fn weights_that_cannot_be_meant_are_refused_with_their_row() {
     let objective = |weights: &str| format!("\n[objective]\nclass_weights = {weights}\n");
     for (weights, message) in [
         ("{ hgih = 2 }", "did you mean 'high'?"),
-        ("{ high = 0 }", "class 'high' weighs 0: give a number above 0"),
+        ("{ high = 0 }", "class 'high' has the weight 0: give a number above 0"),
         ("\"fair\"", "\"balanced\", or a table of classes"),
     ] {
         let error = refused(d, &weighted(d, &[], &objective(weights)));
@@ -161,7 +161,7 @@ fn a_threshold_needs_two_classes_and_validation_rows() {
     let text = Plan::check(&accuracy).unwrap().describe();
     assert!(text.contains("predict           positive above a threshold, which maximises the accuracy of the 60 validation rows"), "{text}");
     let none = accuracy.clone().with_overrides(&["data.split.validation=0.0".into()]);
-    says(&none, "decision: the threshold is chosen on validation rows, and there are none");
+    says(&none, "decision: the threshold is chosen on validation rows, but there are none");
     says(&decision("maximise = \"auc\"", ""), "decision.maximise");
     says(&decision("per = \"gendre\"", ""), "did you mean 'gender'?");
     says(&decision("per = \"age\"", ""), "decision.per: is a column of numbers");
@@ -170,7 +170,8 @@ fn a_threshold_needs_two_classes_and_validation_rows() {
         "the counterfactual Male ↔ Female changes this column",
     );
     let text = std::fs::read_to_string(d.join("problem.toml")).unwrap();
-    for (target, message) in [("degree", "between two classes"), ("age", "a number is predicted")] {
+    for (target, message) in [("degree", "separates two classes"), ("age", "a number is predicted")]
+    {
         let to = format!("target = \"{target}\"");
         let text =
             text.replace("target = \"income\"\npositive = \"high\"", &to).replace(GENDER, "");

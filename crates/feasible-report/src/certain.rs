@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::chart::{grouped, number};
 use crate::format::about;
-use crate::layout::{bounded, name};
+use crate::layout::{bounded, name, unbroken};
 use crate::requirements::MOST;
 
 /// What held-out rows certify.
@@ -83,10 +83,11 @@ pub(crate) fn of(certification: &Certification) -> Option<Certain> {
         }
     };
     let mut claims: Vec<ClaimRow> = findings.iter().map(claim).collect();
-    claims.sort_by_key(|claim| match claim.class {
-        "no" => 0,
-        "open" => 1,
-        _ => 2,
+    claims.sort_by_key(|claim| match (claim.class, claim.verdict) {
+        ("no", _) => 0,
+        ("open", "open") => 1,
+        ("open", _) => 2,
+        _ => 3,
     });
     claims.truncate(MOST);
     let together = several && certificate.all_hold() && !certificate.each_certified();
@@ -106,7 +107,7 @@ pub(crate) fn of(certification: &Certification) -> Option<Certain> {
         certification.held_out.clause(),
     );
     Some(Certain {
-        lead,
+        lead: unbroken(&lead),
         claims,
         chosen: certification.chosen,
         sentences: sentences(certification, &confidence),
@@ -140,7 +141,7 @@ fn next_step(f: &Finding, noun: &str, chosen: bool) -> String {
             format!("These {noun} are on the wrong side of {limit}, too few to prove a violation.")
         }
     };
-    rows + &proven
+    unbroken(&(rows + &proven))
 }
 
 /// What follows besides the requirements, and what the reader must know.
@@ -174,7 +175,10 @@ fn sentences(of: &Certification, confidence: &str) -> Vec<String> {
     }
     all.push(of.held_out.sentence());
     all.extend(of.notes.iter().cloned());
-    all.iter().map(|text| bounded(text.trim(), 800)).filter(|text| !text.is_empty()).collect()
+    all.iter()
+        .map(|text| unbroken(&bounded(text.trim(), 800)))
+        .filter(|text| !text.is_empty())
+        .collect()
 }
 
 /// The methods by name.

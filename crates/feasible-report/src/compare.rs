@@ -158,16 +158,19 @@ fn overall(runs: &[Run], labels: &[String]) -> PageVerdict {
         (all, met) if met == all => format!("All {all} runs meet their requirements."),
         (all, 0) if all > 1 => format!("None of {all} runs meets its requirements."),
         (all, met) => {
-            let counted =
-                if all > 1 { format!("; {met} of {all} runs meet theirs") } else { String::new() };
+            let counted = match (all, met) {
+                (1, _) => String::new(),
+                (_, 1) => format!("; 1 of {all} runs meets its requirements"),
+                _ => format!("; {met} of {all} runs meet theirs"),
+            };
             format!("Requirements not met by {}{counted}.", listed(&failed))
         }
     };
     let more = match free {
         0 => String::new(),
         _ if all == 0 => String::new(),
-        1 => "1 more has none.".into(),
-        n => format!("{n} more have none."),
+        1 => "1 more run has no requirements.".into(),
+        n => format!("{n} more runs have no requirements."),
     };
     let state = match all {
         0 => "none",

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::chart::number;
 use crate::format::percent;
-use crate::layout::name;
+use crate::layout::{name, unbroken};
 use crate::requirements::MOST;
 use crate::run::Run;
 
@@ -72,7 +72,7 @@ pub(crate) fn section(run: &Run) -> Option<CostSection> {
         section.how = true;
         return Some(section);
     };
-    section.sentences = sentences(&cost, part);
+    section.sentences = sentences(&cost, part).iter().map(|text| unbroken(text)).collect();
     section.lines = cost.iter().map(|one| line(one)).collect();
     let pairs = judged.requirements.iter().zip(&baseline.judged().requirements);
     section.requirements = pairs.take(MOST).map(requirement).collect();

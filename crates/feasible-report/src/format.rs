@@ -97,16 +97,16 @@ pub(crate) fn dual(run: &Run) -> String {
     methods.dedup();
     let one = |method: &str| match method {
         "adam" => {
-            "Adam moved them: each moves by about its rate a step whatever the violation, so the step \
-             and not the violation sets their size. Read their order, not their ratio."
+            "Multipliers moved by Adam take about the same step whatever the violation, so the step \
+             and not the violation sets their size: read their order, not their ratio."
         }
         "ascent" | "algorithm1" => {
-            "Projected ascent moved them: each is the sum of its violations times the rate, and at \
-             convergence the price of its requirement."
+            "Multipliers moved by projected ascent are sums of violations times the rate, and at \
+             convergence the prices of their requirements."
         }
         "nu-pi" => {
-            "νPI moved them: sums of violations with a damping term, and at convergence the prices of \
-             the requirements."
+            "Multipliers moved by νPI are sums of violations with a damping term, and at convergence the prices of \
+             their requirements."
         }
         _ => "",
     };

@@ -76,7 +76,7 @@ pub(crate) fn section(run: &Run) -> Option<GroupSection> {
     let all = |tables: Vec<&GroupTable>| tables.into_iter().take(MOST).map(grid).collect();
     Some(GroupSection {
         part: name(&groups.part),
-        confidence: format!("{} %", number(100.0 * groups.confidence)),
+        confidence: format!("{}\u{a0}%", number(100.0 * groups.confidence)),
         everyone: row(everyone),
         measures: measures.take(MOST).collect(),
         tables: all(tables),
@@ -256,7 +256,9 @@ fn calibration(groups: &GroupTables) -> Option<Figure> {
         .x(Axis::new("predicted probability, %").including(&[0.0, 100.0]))
         .y(Axis::new("share that is positive, %").including(&[0.0, 100.0]))
         .series(observed)
-        .series(Series::line("as predicted", vec![(0.0, 0.0), (100.0, 100.0)]).muted());
+        .series(
+            Series::line("if probabilities were right", vec![(0.0, 0.0), (100.0, 100.0)]).muted(),
+        );
     Some(Figure::chart("calibration", chart))
 }
 

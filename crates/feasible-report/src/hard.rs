@@ -63,7 +63,7 @@ const REQUIREMENTS: usize = 20;
 
 /// The least distance between the smallest and the largest λ > 0, as a share of the largest, at which their order
 /// says something.
-const APART: f64 = 0.05;
+const APART: f64 = 0.5;
 
 /// Whether multipliers have moved apart: while all λ are about equal, and none is 0, their order is that of rounding.
 pub(crate) fn is_settled(of: &Multiplied) -> bool {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::certain;
 use crate::chart::{grouped, number};
 use crate::error::Result;
-use crate::format::{counted, kind, listed, percent};
+use crate::format::{counted, kind, percent};
 use crate::layout::{PageVerdict, bounded, name, page, value};
 use crate::requirements::{MOST, Tile, limit, next_step};
 
@@ -47,6 +47,7 @@ pub(crate) fn render(title: &str, judged: &Judgement) -> Result<String> {
         title => name(title),
         verdict => value(&page_verdict(judged))?,
         tiles => value(&tiles(judged))?,
+        any_pointwise => rows.iter().any(|row| !row.violated.is_empty()),
         rows => value(&rows)?,
         left_out => evaluation.requirements.len().saturating_sub(MOST),
         certificate => value(&certificate)?,
@@ -58,17 +59,17 @@ pub(crate) fn render(title: &str, judged: &Judgement) -> Result<String> {
 fn page_verdict(judged: &Judgement) -> PageVerdict {
     let rows = counted(judged.evaluation.rows, "row");
     let certified = judged.certificate.as_ref().is_some_and(|c| c.all_certified());
-    let all = &judged.evaluation.requirements;
-    let missed: Vec<&str> = all.iter().filter(|r| !r.met).map(|r| r.name.as_str()).collect();
-    let (state, sentence) = match (all.len(), judged.evaluation.met) {
-        (0, _) => ("none", "No requirements were stated.".to_string()),
-        (_, true) => ("met", format!("Every requirement is met on the {rows}.")),
-        (_, false) => ("missed", format!("Not met on the {rows}: {}.", listed(&missed))),
+    let none = judged.evaluation.requirements.is_empty();
+    let state = match (none, judged.evaluation.met) {
+        (true, _) => "none",
+        (_, true) => "met",
+        (_, false) => "missed",
     };
-    let more = match certified && !all.is_empty() {
+    let more = match certified && !none {
         true => "All are certified, if none of the rows was used in training.",
         false => "",
     };
+    let sentence = bounded(&judged.evaluation.verdict_on(&format!("the {rows}")), 600);
     PageVerdict { state, sentence, more: more.into() }
 }
 

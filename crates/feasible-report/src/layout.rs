@@ -51,6 +51,7 @@ pub fn page(template: &str, content: Value) -> Result<String> {
     environment.add_filter("code", |text: &str| Value::from_safe_string(code(text)));
     environment.add_template("base", include_str!("base.html"))?;
     environment.add_template("parts", PARTS)?;
+    environment.add_template("attacked", include_str!("attacked.html"))?;
     environment.add_template("cost", include_str!("cost.html"))?;
     environment.add_template("groups", include_str!("groups.html"))?;
     environment.add_template("data", include_str!("data.html"))?;
@@ -119,6 +120,11 @@ pub fn value(of: &impl Serialize) -> Result<Value> {
 /// A name as it is shown: of bounded length, with what moves, turns or hides text written out.
 pub fn name(text: &str) -> String {
     bounded(text, NAME)
+}
+
+/// Text in which no line ends between a number and its sign.
+pub(crate) fn unbroken(text: &str) -> String {
+    text.replace(" %", "\u{a0}%").replace("≤ ", "≤\u{a0}").replace("≥ ", "≥\u{a0}")
 }
 
 /// Text as it is shown, at most this number of characters of it.

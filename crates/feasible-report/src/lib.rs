@@ -15,6 +15,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod attacked;
 mod card;
 mod certain;
 pub mod chart;

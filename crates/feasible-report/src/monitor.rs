@@ -40,6 +40,13 @@ struct TableRow {
     target: String,
 }
 
+/// Which requirements have drifted in use, in a sentence; `None` if none has.
+pub(crate) fn drifted(run: &Run) -> Option<String> {
+    let standing = run.monitored.as_ref()?;
+    let drifted = |one: &WatchedRequirement| one.verdict == MonitorVerdict::Drifted;
+    standing.requirements.iter().any(drifted).then(|| format!("In use: {}", standing.verdict()))
+}
+
 /// What the page says of a model that is monitored.
 pub(crate) fn section(run: &Run) -> Option<Section> {
     let standing = run.monitored.as_ref()?;
@@ -57,7 +64,7 @@ pub(crate) fn section(run: &Run) -> Option<Section> {
         bound: one
             .bound()
             .map_or(String::new(), |bound| format!("{} {}", one.symbol(), one.shown(bound))),
-        sentence: bounded(&one.sentence(), 600),
+        sentence: capitalised(&bounded(&one.sentence(), 600)),
     };
     let table = |table: &WatchedTable| TableRow {
         label: name(&table.label),
@@ -80,11 +87,17 @@ pub(crate) fn section(run: &Run) -> Option<Section> {
     })
 }
 
-/// Each requirement over the tables.
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Each requirement over the tables, those that have drifted first.
 pub(crate) fn figures(run: &Run) -> Vec<Figure> {
     let all = run.monitored.iter().flat_map(|standing| &standing.requirements);
-    let drawn = all.filter(|one| !one.looks.is_empty()).take(DRAWN);
-    drawn.enumerate().map(|(at, one)| figure(at, one)).collect()
+    let mut all: Vec<&WatchedRequirement> = all.filter(|one| !one.looks.is_empty()).collect();
+    all.sort_by_key(|one| one.verdict != MonitorVerdict::Drifted);
+    all.into_iter().take(DRAWN).enumerate().map(|(at, one)| figure(at, one)).collect()
 }
 
 fn figure(at: usize, one: &WatchedRequirement) -> Figure {

@@ -7,6 +7,7 @@ use minijinja::context;
 use minijinja::value::Value;
 use serde::Serialize;
 
+use crate::attacked;
 use crate::certain;
 use crate::chart::{grouped, number, share};
 use crate::cost;
@@ -130,6 +131,7 @@ pub(crate) fn render(
         }).collect::<Vec<_>>(),
         training => drawn(training),
         attacked => drawn(attacked),
+        under_attack => value(&attacked::section(run))?,
         monitor => value(&monitor::section(run))?,
         monitored => drawn(monitored),
         search => value(&tune::section(run))?,
@@ -309,7 +311,8 @@ fn pointwise(run: &Run, options: &Options, who: &[Who]) -> Vec<Pointwise> {
             at_zero: percent(of.at_zero()),
             settled,
             restless: settled && of.at_zero() == 0.0,
-            lead: hard.and_then(lead).unwrap_or_default(),
+            // Of multipliers that still fall from where they began, nothing is put in large letters.
+            lead: hard.filter(|_| of.at_zero() > 0.0).and_then(lead).unwrap_or_default(),
             chosen: hard.map_or(String::new(), |hard| chosen(hard, options)),
             sentence: who.hard.as_ref().err().map_or(String::new(), |s| bounded(s, 400)),
             columns: first.iter().map(column).collect(),

@@ -14,6 +14,7 @@ use crate::format::{counted, duration, kind, limit_met, listed, percent};
 use crate::hard::is_settled;
 use crate::layout::PageVerdict;
 use crate::layout::{bounded, name};
+use crate::monitor;
 use crate::run::Run;
 
 /// Requirements and parts of a page that are listed.
@@ -101,6 +102,14 @@ pub(crate) fn verdict(run: &Run) -> PageVerdict {
         (_, true) => "met",
         (_, false) => "missed",
     };
+    // What has happened since counts more than how it began.
+    let (state, sentence) = match monitor::drifted(run) {
+        Some(drifted) => {
+            more.push(format!("After training: {sentence}"));
+            ("missed", drifted)
+        }
+        None => (state, sentence),
+    };
     if summary.certify && !all.is_empty() && !summary.met() {
         let findings = summary.certificate.iter().flat_map(|c| &c.certificate.findings);
         let open = findings.filter(|f| f.verdict != Certified::Certified);
@@ -108,33 +117,31 @@ pub(crate) fn verdict(run: &Run) -> PageVerdict {
         if !open.is_empty() {
             more.push(format!("Not certified: {}.", listed(&open)));
         }
-        more.push(match here.len() {
-            0 => format!("On the {rows} rows every requirement is met."),
-            _ => format!("On the {rows} rows, not met: {}.", listed(&here)),
-        });
+        more.push(judged.verdict_on(&format!("the {rows} rows")));
     } else if all.len() > 1 && !here.is_empty() && here.len() < all.len() {
         let met = all.len() - here.len();
         let are = if met == 1 { "is" } else { "are" };
         more.push(format!("{met} of {} requirements {are} met.", all.len()));
     }
-    if part != "train" && !all.is_empty() && here.is_empty() != there.is_empty() {
-        more.push(match there.is_empty() {
-            true => "On the training rows every requirement is met.".into(),
-            false => format!("On the training rows, not met: {}.", listed(&there)),
-        });
+    // Without a certificate the verdict itself names both.
+    if summary.certify && part != "train" && !all.is_empty() && here.is_empty() != there.is_empty()
+    {
+        more.push(summary.train.verdict_on("the training rows"));
     }
     more.push(format!(
         "{}; the model is from epoch {}.",
         ended(run).trim_end_matches('.'),
         summary.kept_epoch
     ));
-    PageVerdict { state, sentence: bounded(&sentence, 600), more: more.join(" ") }
+    let more = bounded(&more.join(" "), 1_200);
+    PageVerdict { state, sentence: bounded(&sentence, 600), more }
 }
 
 pub(crate) fn tiles(run: &Run) -> Vec<Tile> {
     let summary = &run.summary;
     let (part, judged) = summary.judged();
     let mut tiles = Vec::new();
+    let part = if part == "train" { "training" } else { part };
     let on = || format!("on {} {part} rows", grouped(&judged.rows.to_string()));
     if let Some(accuracy) = judged.accuracy {
         tiles.push(Tile { label: "Accuracy", value: percent(accuracy), note: on() });
@@ -244,7 +251,6 @@ pub(crate) fn next_step(judged: &RequirementResult, train: Option<&RequirementRe
     });
     let reached = reached.reduce(|a, b| if up { a.max(b) } else { a.min(b) });
     let Some(reached) = reached.filter(|x| x.is_finite()) else { return String::new() };
-    let sign = if up { "≤" } else { "≥" };
     let mut text = match (judged.met, train.and_then(|train| train.value)) {
         (true, Some(value)) if !pointwise => {
             format!("On the training rows it is {}, which is not met. ", number(value))
@@ -252,7 +258,7 @@ pub(crate) fn next_step(judged: &RequirementResult, train: Option<&RequirementRe
         (true, _) => "On the training rows it is not met. ".into(),
         _ => String::new(),
     };
-    text += &format!("This model would meet a limit of {sign} {}", limit_met(reached, up));
+    text += &format!("This model would meet a limit of {}", limit_met(reached, up));
     let share = parts().filter_map(|s| s.violated).fold(0.0, f64::max);
     if pointwise {
         text += " for every row";

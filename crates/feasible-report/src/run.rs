@@ -6,7 +6,9 @@ use feasible_run::files::{self, RunInfo};
 use feasible_run::metrics::{EpochMetrics, EpochTiming};
 use feasible_run::monitor::MonitorReport;
 use feasible_run::multipliers::Multiplied;
-use feasible_run::{Baseline, Curve, GroupTables, Prices, RunDirectory, Search, Summary};
+use feasible_run::{
+    AttackedImages, Baseline, Curve, GroupTables, Prices, RunDirectory, Search, Summary,
+};
 
 use crate::error::{Error, Result};
 
@@ -38,6 +40,8 @@ pub struct Run {
     pub prices: Option<Prices>,
     /// `attack.json`, if the model was attacked.
     pub curve: Option<Curve>,
+    /// `adversary.json`, if a requirement on images has an adversary.
+    pub attacked: Option<AttackedImages>,
     /// `groups.json`, if there is one.
     pub groups: Option<GroupTables>,
     /// `baseline.json`, if one was trained.
@@ -93,6 +97,7 @@ impl Run {
             margins,
             prices,
             curve: run.curve()?,
+            attacked: run.attacked()?,
             groups: run.groups()?,
             baseline: run.baseline()?,
             monitored: MonitorReport::of(directory)?,

@@ -91,17 +91,13 @@ fn verdict(frontier: &Frontier) -> PageVerdict {
     let part = frontier.part();
     let sentence = ends(frontier).and_then(|(strict, loose)| {
         let from = format!("From {} to {}", number(loose), number(strict));
-        Some(match (accuracy(loose), accuracy(strict)) {
-            (Some(a), Some(b)) => format!(
-                "{from}, accuracy on the {part} rows goes from {} to {}.",
-                percent(a.mean),
-                percent(b.mean)
-            ),
-            _ => format!(
-                "{from}, the error on the {part} rows goes from {} to {}.",
-                number(rmse(loose)?.mean),
-                number(rmse(strict)?.mean)
-            ),
+        let (what, a, b) = match (accuracy(loose), accuracy(strict)) {
+            (Some(a), Some(b)) => ("accuracy", percent(a.mean), percent(b.mean)),
+            _ => ("the error", number(rmse(loose)?.mean), number(rmse(strict)?.mean)),
+        };
+        Some(match a == b {
+            true => format!("{from}, {what} on the {part} rows stays at {a}."),
+            false => format!("{from}, {what} on the {part} rows goes from {a} to {b}."),
         })
     });
     let sentence = sentence.unwrap_or_else(|| "There is nothing to compare.".into());

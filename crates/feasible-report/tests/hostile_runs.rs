@@ -124,3 +124,51 @@ fn a_run_with_a_file_cut_short_is_a_page_or_an_error() {
     }
     assert!(reported(&run));
 }
+
+/// A small run on images with an adversary.
+fn images() -> TempDir {
+    let scratch = TempDir::new().unwrap();
+    let problem = "[data]\nsource = \"fashion-mnist-sample\"\nper_class = { train = 6, validation = 1, test = 2 }\n\n\
+        [model]\nkind = \"cnn\"\n\n[[requirement]]\nname = \"robust\"\nloss = \"cross-entropy\"\nat_most = 2.0\n\
+        adversary = { epsilon = 0.05, steps = 1 }\n\n[training]\nepochs = 2\n\n\
+        [evaluation]\nattack = { steps = 2, restarts = 1 }\n";
+    let plan = Plan::check(&ProblemSource::new("images.toml", problem)).unwrap();
+    let directory = Some(scratch.path().join("run"));
+    fit(&plan, &FitOptions { directory, ..FitOptions::default() }, &|_| {}).unwrap();
+    scratch
+}
+
+#[test]
+fn attacked_images_of_a_stranger_are_a_page_or_an_error() {
+    let scratch = images();
+    let run = scratch.path().join("run");
+    let page = Report::of(&run).unwrap();
+    assert!(page.html().contains("<img src=\"data:image/png;base64,iVBOR"), "{}", page.html());
+    let [name, sheet] = files::ADVERSARY.map(|name| run.join(name));
+    let text = fs::read_to_string(&name).unwrap();
+    let tree: Value = serde_json::from_str(&text).unwrap();
+    let values =
+        [json!(0), json!(-1), json!(u64::MAX), json!(1e308), Value::Null, json!("<b>"), json!([])];
+    let mut at = Vec::new();
+    places(&tree, "", &mut at);
+    for (n, at) in at.iter().enumerate() {
+        for value in [&values[n % values.len()], &values[(n + 3) % values.len()]] {
+            let mut changed = tree.clone();
+            *changed.pointer_mut(at).unwrap() = value.clone();
+            fs::write(&name, changed.to_string()).unwrap();
+            reported(&run);
+        }
+    }
+    fs::write(&name, text).unwrap();
+    // Pictures that are none of ours are left out.
+    let bytes = fs::read(&sheet).unwrap();
+    let svg = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>";
+    for wrong in [&bytes[..bytes.len() / 2], &svg[..], &[0xff, 0xd8, 0xff], &[]] {
+        fs::write(&sheet, wrong).unwrap();
+        let page = Report::of(&run).unwrap();
+        assert!(!page.html().contains("<img"), "{}", page.html());
+        assert!(page.html().contains("still recognised under attack"));
+    }
+    fs::remove_file(&sheet).unwrap();
+    assert!(!Report::of(&run).unwrap().html().contains("<img"));
+}

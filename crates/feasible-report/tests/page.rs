@@ -57,7 +57,7 @@ fn average_requirements_are_ranked_and_priced() {
         13
     );
     assert!(html.contains("Multipliers of the average requirements"));
-    assert!(html.contains("Adam moved them"));
+    assert!(html.contains("Multipliers moved by Adam"));
     // The problem file has lines.
     assert!(html.contains("\n[data]\nsource = &quot;compas&quot;\n"), "{html}");
     for table in Run::open(run.path()).unwrap().info.tables {

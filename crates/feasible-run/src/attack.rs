@@ -16,6 +16,7 @@ use feasible_problem::spec::{AttackLossName, NormName};
 use feasible_problem::text::{Align, Grid, Page, grouped, percent, short};
 use serde::{Deserialize, Serialize};
 
+use crate::attacked::{AttackedExamples, Target, first_of_each, labels};
 use crate::error::{Error, Result};
 use crate::saved_model::SavedModel;
 
@@ -92,6 +93,23 @@ pub struct Curve {
     pub attack: AttackOptions,
     /// One for each ε, ascending.
     pub points: Vec<CurvePoint>,
+    /// The same class by class, of images.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_class: Vec<ClassCurve>,
+    /// Images beside what the attack made of them: each at the least ε that fools the model, or at the largest if none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub examples: Option<AttackedExamples>,
+}
+
+/// The images of a class that are still recognised.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClassCurve {
+    /// The class.
+    pub class: String,
+    /// Images attacked.
+    pub total: usize,
+    /// Images that are still correct, at each ε.
+    pub correct: Vec<usize>,
 }
 
 /// The accuracy at one ε.
@@ -129,9 +147,31 @@ impl SavedModel {
         progress: AttackProgress<'_>,
     ) -> Result<Curve> {
         self.check_images(gallery)?;
-        let samples = gallery.samples(rows, &self.manifest().target)?;
+        let target = Target {
+            network: self.network(),
+            theta: self.theta(),
+            images: gallery.images(),
+            table: gallery.table(),
+            target: &self.manifest().target,
+            threads,
+        };
+        let samples = target.samples(rows)?;
         let data = gallery.table().name();
-        self.attack(samples, data, Bounds::Unit, None, options, threads, progress)
+        let (mut curve, found, attack) =
+            self.attack(samples.clone(), data, Bounds::Unit, None, options, threads, progress)?;
+        curve.by_class = by_class(target.target.classes().unwrap_or_default(), &samples, &found);
+        let mut made = Vec::new();
+        for at in first_of_each(&samples, &target.recognised(&samples)) {
+            let stands = |of: &&Robustness| of.correct_rows.binary_search(&(at as u32)).is_ok();
+            let Some(of) = found.iter().find(|of| !stands(of)).or(found.last()) else { break };
+            let attack = Attack { budget: Budget::fixed(of.epsilon), ..attack.clone() };
+            made.extend(
+                target.perturbed(rows[at], &attack, options.seed)?.map(|one| (rows[at], one)),
+            );
+        }
+        let made: Vec<_> = made.iter().map(|(row, one)| (*row, one)).collect();
+        curve.examples = target.examples(&made, attack.norm)?;
+        Ok(curve)
     }
 
     /// Attacks the rows of a table: its standardised columns move, in units of a standard deviation.
@@ -158,21 +198,22 @@ impl SavedModel {
         }
         let rows = table.all_rows();
         let samples = feasible_data::samples(table, &rows, &manifest.inputs, &manifest.target)?;
-        let name = table.name();
-        self.attack(samples, name, Bounds::None, Some(columns), options, threads, progress)
+        let (name, samples) = (table.name(), Arc::new(samples));
+        let (bounds, columns) = (Bounds::None, Some(columns));
+        Ok(self.attack(samples, name, bounds, columns, options, threads, progress)?.0)
     }
 
     #[allow(clippy::too_many_arguments)]
     fn attack(
         &self,
-        samples: Samples,
+        samples: Arc<Samples>,
         data: &str,
         bounds: Bounds,
         columns: Option<Vec<u32>>,
         options: &AttackOptions,
         threads: usize,
         progress: AttackProgress<'_>,
-    ) -> Result<Curve> {
+    ) -> Result<(Curve, Vec<Robustness>, Attack)> {
         let mut options = options.clone();
         options.epsilons.sort_unstable_by(f64::total_cmp);
         options.epsilons.dedup();
@@ -199,7 +240,7 @@ impl SavedModel {
         let found = robustness(
             self.network(),
             self.theta(),
-            &Population::new(Arc::new(samples)),
+            &Population::new(samples),
             &attack,
             &options.epsilons,
             options.seed,
@@ -222,8 +263,27 @@ impl SavedModel {
         };
         let points = found.iter().map(point).collect::<Result<_>>()?;
         let problem = self.manifest().problem.clone();
-        Ok(Curve { problem, data: data.to_string(), attack: options, points })
+        let (data, by_class) = (data.to_string(), Vec::new());
+        let curve = Curve { problem, data, attack: options, points, by_class, examples: None };
+        Ok((curve, found, attack))
     }
+}
+
+/// Images that are still correct, class by class; classes without images are left out.
+fn by_class(classes: &[String], samples: &Samples, found: &[Robustness]) -> Vec<ClassCurve> {
+    let labels: Vec<usize> = labels(samples).collect();
+    let count = |rows: &mut dyn Iterator<Item = usize>, class: usize| {
+        rows.filter(|&row| labels.get(row) == Some(&class)).count()
+    };
+    let own = |(class, name): (usize, &String)| ClassCurve {
+        class: name.clone(),
+        total: count(&mut (0..labels.len()), class),
+        correct: found
+            .iter()
+            .map(|of| count(&mut of.correct_rows.iter().map(|&row| row as usize), class))
+            .collect(),
+    };
+    classes.iter().enumerate().map(own).filter(|of| of.total > 0).collect()
 }
 
 impl Curve {

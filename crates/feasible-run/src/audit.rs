@@ -9,7 +9,7 @@ use feasible_problem::sampled_table::SampledTable;
 use feasible_problem::text::{Align, BAD, GOOD, Grid, Page, grouped, percent};
 use serde::Serialize;
 
-use crate::conclusion::{NO_REQUIREMENTS, RunVerdict, missed, not_met};
+use crate::conclusion::RunVerdict;
 use crate::error::Result;
 use crate::evaluate::Evaluation;
 use crate::saved_model::{Manifest, SavedModel};
@@ -94,11 +94,7 @@ impl Audit {
 
     /// One line: are the requirements met on these rows?
     pub fn verdict(&self) -> String {
-        match self.verdict_state() {
-            RunVerdict::NoRequirements => NO_REQUIREMENTS.into(),
-            RunVerdict::Met => "Every requirement is met on these rows.".into(),
-            _ => format!("{} on these rows.", not_met(&missed(&self.evaluation))),
-        }
+        self.evaluation.verdict_on("these rows")
     }
 
     /// The verdict and the numbers, for people.

@@ -160,7 +160,7 @@ impl Question {
         if self.rows.is_none() && self.limit.is_none() {
             return Err(Error::unfit(
                 "bound",
-                "ask something: --rows N (what can N rows certify?), --limit C (how many rows for a bound of \
+                "nothing was asked: give --rows N (what can N rows certify?), --limit C (how many rows for a bound of \
                  C?), or a problem file",
             ));
         }

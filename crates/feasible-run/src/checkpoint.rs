@@ -42,7 +42,7 @@ pub struct Checkpoint {
 #[non_exhaustive]
 pub enum CheckpointError {
     /// Not a checkpoint.
-    #[error("this is not a checkpoint: it does not begin as one")]
+    #[error("this is not a checkpoint: its first bytes are not those of one")]
     NotACheckpoint,
     /// Written by a later program.
     #[error(
@@ -70,7 +70,7 @@ pub enum CheckpointError {
         expected: u64,
     },
     /// Bytes have changed.
-    #[error("this checkpoint is damaged: its checksum does not fit its content")]
+    #[error("this checkpoint is damaged: its checksum does not match its content")]
     Checksum,
     /// Sound bytes that are no state.
     #[error("this checkpoint cannot be decoded: {reason}")]
@@ -79,7 +79,7 @@ pub enum CheckpointError {
         reason: String,
     },
     /// The state of another problem.
-    #[error("this checkpoint belongs to another problem than the problem file beside it")]
+    #[error("this checkpoint belongs to a different problem than the problem file beside it")]
     OtherProblem,
 }
 

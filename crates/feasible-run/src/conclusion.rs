@@ -175,21 +175,21 @@ impl Summary {
         if self.certify {
             return self.certified();
         }
+        let rows = format!("the {} rows", if part == "train" { "training" } else { part });
         let (here, there) = (missed(judged), missed(&self.train));
         match (&here[..], &there[..]) {
-            ([], []) => format!("Every requirement is met on the {part} rows."),
-            ([], _) => {
+            ([], [_, ..]) => {
                 format!(
                     "The {part} rows show no violation, but {} on the training rows.",
                     not_met(&there)
                 )
             }
-            (_, []) => format!(
-                "{} on the {part} rows; on the training rows {}.",
-                not_met(&here),
+            ([_, ..], []) => format!(
+                "{}; on the training rows {}.",
+                judged.verdict_on(&rows).trim_end_matches('.'),
                 if here.len() == 1 { "it is" } else { "they are" }
             ),
-            _ => format!("{} on the {part} rows.", not_met(&here)),
+            _ => judged.verdict_on(&rows),
         }
     }
 
@@ -208,6 +208,17 @@ impl Summary {
             (false, _) if all == 1 => "The requirement is not certified.".into(),
             (false, 1) => format!("1 of {all} requirements is not certified."),
             (false, left) => format!("{left} of {all} requirements are not certified."),
+        }
+    }
+}
+
+impl Evaluation {
+    /// One line: are the requirements met on these rows? `rows` says which they are: `the test rows`.
+    pub fn verdict_on(&self, rows: &str) -> String {
+        match RunVerdict::of(self) {
+            RunVerdict::NoRequirements => NO_REQUIREMENTS.into(),
+            RunVerdict::Met => format!("Every requirement is met on {rows}."),
+            _ => format!("{} on {rows}.", not_met(&missed(self))),
         }
     }
 }
@@ -320,14 +331,14 @@ fn outward(x: f64, up: bool) -> String {
         return "0".into();
     }
     let unit = 10f64.powi(x.abs().log10().floor() as i32 - 2);
-    let steps = if up { (x / unit).ceil() } else { (x / unit).floor() };
     let digits = (-unit.log10().round()).clamp(0.0, 300.0) as usize;
-    // What rounding to decimals took away is given back.
     let shown = |steps: f64| format!("{:.digits$}", steps * unit);
     let holds = |text: &str| text.parse().is_ok_and(|y: f64| if up { y >= x } else { y <= x });
-    let text = match shown(steps) {
+    // What rounding took away is given back.
+    let nearest = (x / unit).round();
+    let text = match shown(nearest) {
         text if holds(&text) => text,
-        _ => shown(if up { steps + 1.0 } else { steps - 1.0 }),
+        _ => shown(if up { nearest + 1.0 } else { nearest - 1.0 }),
     };
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_string(),

@@ -15,6 +15,7 @@ use feasible_problem::spec::ProblemSource;
 use serde::de::DeserializeOwned;
 
 use crate::attack::Curve;
+use crate::attacked::{AttackedExamples, AttackedImages};
 use crate::baseline::Baseline;
 use crate::error::{Error, Result};
 use crate::files::{self, RunInfo};
@@ -346,11 +347,37 @@ impl RunDirectory {
         self.optional(files::SENSITIVITY, parse::prices)
     }
 
-    /// `attack.json`.
+    /// `attack.json`, with the pixels of its examples, if they are there.
     ///
     /// # Errors
     /// As above.
     pub fn curve(&self) -> Result<Option<Curve>> {
-        self.optional(files::ATTACK[0], parse::curve)
+        let [name, _, _, sheet] = files::ATTACK;
+        let Some(mut curve) = self.optional(name, parse::curve)? else { return Ok(None) };
+        curve.examples = self.with_sheet(curve.examples, sheet)?;
+        Ok(Some(curve))
+    }
+
+    /// `adversary.json`, with the pixels of its examples, if they are there.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn attacked(&self) -> Result<Option<AttackedImages>> {
+        let [name, sheet] = files::ADVERSARY;
+        let Some(mut attacked) = self.optional(name, parse::attacked)? else { return Ok(None) };
+        attacked.examples = self.with_sheet(attacked.examples, sheet)?;
+        Ok(Some(attacked))
+    }
+
+    /// Examples with their PNG file; `None` without one.
+    fn with_sheet(
+        &self,
+        examples: Option<AttackedExamples>,
+        name: &str,
+    ) -> Result<Option<AttackedExamples>> {
+        let Some(mut examples) = examples else { return Ok(None) };
+        let Some(sheet) = self.read(name)? else { return Ok(None) };
+        examples.sheet = sheet;
+        Ok(Some(examples))
     }
 }

@@ -72,7 +72,9 @@ pub enum Error {
         format: u64,
     },
     /// A run that cannot end yet.
-    #[error("{location}: no epoch of this run was saved yet, so there is no model to end with")]
+    #[error(
+        "{location}: no epoch of this run has been saved yet, so there is no model to finish with"
+    )]
     NotTrained {
         /// The directory.
         location: String,

@@ -62,8 +62,10 @@ pub const MODEL_CARD: &str = "model-card.md";
 /// Prices of the requirements, verified by solving again.
 pub const SENSITIVITY: &str = "sensitivity.json";
 
-/// Accuracy against ε, once the model was attacked: as JSON, as a table, as a drawing.
-pub const ATTACK: [&str; 3] = ["attack.json", "attack.csv", "attack.svg"];
+/// Accuracy against ε, once the model was attacked: as JSON, as a table, as a drawing, and examples of images.
+pub const ATTACK: [&str; 4] = ["attack.json", "attack.csv", "attack.svg", "attack.png"];
+/// Images under the attack of a requirement: counts, and examples.
+pub const ADVERSARY: [&str; 2] = ["adversary.json", "adversary.png"];
 
 /// The model as a graph for other programs, once it was exported.
 pub const ONNX: &str = "model.onnx";
@@ -77,7 +79,8 @@ pub fn is_ours(name: &str) -> bool {
     let results =
         [MODEL, MULTIPLIERS, SUMMARY, SEEDS, LADDER, REPORT, MODEL_CARD, SENSITIVITY, MONITOR];
     let later = [ONNX, TUNE, GROUPS, BASELINE, BASELINE_MODEL].contains(&name);
-    state.contains(&name) || results.contains(&name) || ATTACK.contains(&name) || later
+    let attacked = ATTACK.contains(&name) || ADVERSARY.contains(&name);
+    state.contains(&name) || results.contains(&name) || attacked || later
 }
 
 pub(crate) const README_TEXT: &str = "\
@@ -106,8 +109,10 @@ report.html         the run on one page
 model-card.md       the same for those who use the model, in short
 monitor.jsonl       the tables on which the model was monitored, once `feasible monitor` was called: append-only,
                     with hashes of some of their rows; keep it as private as the data
-attack.json         accuracy against the size of attacks, once `feasible attack` was asked for it; also as
-                    attack.csv and attack.svg
+adversary.json      of images with an adversary: how many of each class are still recognised under attack; examples
+                    are in adversary.png (the image, the attacked image, the difference amplified)
+attack.json         accuracy against the size of attacks, once `feasible attack` was called; also as
+                    attack.csv and attack.svg, and of images examples in attack.png
 model.onnx          the model for other programs, once `feasible export` was called
 ";
 

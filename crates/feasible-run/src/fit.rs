@@ -27,12 +27,13 @@ use feasible_problem::spec::ProblemSource;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::attacked::AttackedImages;
 use crate::baseline;
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
 use crate::error::{Error, Result};
 use crate::files::{
-    CHECKPOINT, FINGERPRINTS, GROUPS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows, README,
-    README_TEXT, ROWS, RUN, RunInfo, SUMMARY, TIMINGS, json,
+    ADVERSARY, CHECKPOINT, FINGERPRINTS, GROUPS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows,
+    README, README_TEXT, ROWS, RUN, RunInfo, SUMMARY, TIMINGS, json,
 };
 use crate::interrupt::Interrupt;
 use crate::metrics::{EpochMetrics, EpochTiming, Event, json_line};
@@ -375,10 +376,10 @@ impl Metrics {
             line.clear();
         }
         if known.length != length {
-            return Err(damaged("it is shorter than the checkpoint says"));
+            return Err(damaged("it is shorter than when the checkpoint was saved"));
         }
         if known.hash() != hash || !sound {
-            return Err(damaged("it does not have the content that the checkpoint goes with"));
+            return Err(damaged("its content is not what the checkpoint was saved with"));
         }
         Ok(known)
     }
@@ -583,9 +584,21 @@ impl<'a> TrainingRun<'a> {
         if stopped() {
             return Ok(None);
         }
+        let theta = &solution.theta;
+        let attacked = threads::on(count, || AttackedImages::of(plan, theta, &stopped))?;
+        if stopped() {
+            return Ok(None);
+        }
         let summary = threads::on(count, || certified(plan, solution, summary, test.as_ref()));
         self.write(MODEL, &model.with_training(summary.clone()).to_bytes()?)?;
         self.write(GROUPS, &json(&groups))?;
+        if let Some(attacked) = attacked {
+            let [name, sheet] = ADVERSARY;
+            if let Some(examples) = &attacked.examples {
+                self.write(sheet, &examples.sheet)?;
+            }
+            self.write(name, &json(&attacked))?;
+        }
         self.write(SUMMARY, &json(&summary.written()))?;
         Ok(Some(summary))
     }

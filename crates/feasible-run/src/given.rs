@@ -78,7 +78,7 @@ impl GivenOutputs {
         let refuse = |what: &str, reason: &str| Err(Error::unfit(what, reason));
         if plan.clauses().iter().any(|clause| clause.adversary.is_some()) {
             let reason =
-                "an adversary needs the gradient of the model, of which only outputs are given";
+                "an adversary needs gradients, but only the outputs of the model are given";
             return refuse("adversary", reason);
         }
         if data.validation.is_some() || data.test.is_some() || data.reserve.is_some() {
@@ -139,7 +139,7 @@ impl GivenOutputs {
         let view = |shift: &Arc<Shift>| {
             let name = sampled.change_of(shift).map_or("a counterfactual", |change| change.name());
             self.changed.get(name).cloned().ok_or_else(|| {
-                let reason = "there are no predictions for the rows as it changes them";
+                let reason = "there are no predictions for the changed rows";
                 Error::unfit(name, reason)
             })
         };

@@ -29,6 +29,7 @@
 struct Readme;
 
 pub mod attack;
+pub mod attacked;
 pub mod audit;
 pub mod baseline;
 pub mod bound;
@@ -68,7 +69,8 @@ pub mod sweep;
 mod threads;
 pub mod tune;
 
-pub use attack::{AttackOptions, AttackProgress, Curve, CurvePoint};
+pub use attack::{AttackOptions, AttackProgress, ClassCurve, Curve, CurvePoint};
+pub use attacked::{AttackedClass, AttackedExamples, AttackedImage, AttackedImages};
 pub use audit::Audit;
 pub use baseline::{Baseline, Difference};
 pub use certify::{Certification, RunRecord};

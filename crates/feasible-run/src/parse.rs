@@ -14,7 +14,8 @@
 use feasible_problem::Fingerprints;
 use serde::de::DeserializeOwned;
 
-use crate::attack::Curve;
+use crate::attack::{ClassCurve, Curve};
+use crate::attacked::{AttackedExamples, AttackedImages};
 use crate::baseline::Baseline;
 use crate::error::{Error, Result};
 use crate::files::{PartRows, RunInfo};
@@ -152,7 +153,26 @@ pub fn curve(path: &str, bytes: &[u8]) -> Result<Curve> {
             return Err(damaged(path, reason));
         }
     }
+    let whole = |of: &ClassCurve| {
+        of.correct.len() == curve.points.len() && of.correct.iter().all(|&n| n <= of.total)
+    };
+    if let Some(of) = curve.by_class.iter().find(|of| !whole(of)) {
+        let reason = format!("the counts of its class '{}' are not of its images", of.class);
+        return Err(damaged(path, reason));
+    }
+    let examples = curve.examples.as_ref().map_or(Ok(()), AttackedExamples::check);
+    examples.map_err(|reason| damaged(path, reason))?;
     Ok(curve)
+}
+
+/// `adversary.json`.
+///
+/// # Errors
+/// Counts that contradict each other, examples that are too large.
+pub fn attacked(path: &str, bytes: &[u8]) -> Result<AttackedImages> {
+    let attacked: AttackedImages = json(path, bytes)?;
+    attacked.check().map_err(|reason| damaged(path, reason))?;
+    Ok(attacked)
 }
 
 /// `groups.json`.

@@ -89,7 +89,7 @@ impl Prices {
         text += &format!(
             "\n± is the distance of the objective at the limit itself from the mean of both sides: a \
              smaller price is not resolved.\nRe-solving at the same limit moves the objective by \
-             {}; that is on both sides and no part of a price.\nA multiplier is a price at a \
+             {}; this affects both sides alike and is not part of a price.\nA multiplier is a price at a \
              minimum: where training was ended by its epochs, the two may differ.\n",
             short(self.drift())
         );

@@ -131,7 +131,7 @@ impl Manifest {
         self.target.check()?;
         if self.training.decision.is_some() && self.target.classes().map(<[String]>::len) != Some(2)
         {
-            return Err("it has a threshold, which is between two classes".into());
+            return Err("it has a threshold, which needs two classes".into());
         }
         if let Some(weights) = self.weights.as_ref().and_then(|weights| weights.classes.as_ref()) {
             let classes = self.target.classes().unwrap_or_default().len();
@@ -471,7 +471,7 @@ impl SavedModel {
                 what(),
                 format!("its images are {found}, the model was trained on {shape}"),
             )),
-            None => Err(Error::unfit(what(), "these are images, the model is for tables")),
+            None => Err(Error::unfit(what(), "these are images, but the model is for tables")),
         }
     }
 

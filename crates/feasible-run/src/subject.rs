@@ -71,7 +71,7 @@ impl<'a> Subject<'a> {
     pub(crate) fn on(&self, what: &str, sampled: &mut SampledTable<'_>) -> Result<Answers<'a>> {
         let samples = sampled.samples.clone();
         if samples.is_empty() {
-            return Err(Error::unfit(what, "there is no row: give a table with rows"));
+            return Err(Error::unfit(what, "there are no rows: give a table with rows"));
         }
         let everyone = Population::new(samples.clone());
         let mut draft = Problem::minimise(&everyone, self.loss.clone());
@@ -114,7 +114,7 @@ impl<'a> Subject<'a> {
     fn groups(&self, sampled: &SampledTable<'_>) -> Result<Vec<(String, Vec<u32>)>> {
         let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
         for filter in std::iter::once(None).chain(self.clauses.iter().map(|c| c.filter.as_ref())) {
-            let name = filter.map_or(EVERYONE.to_string(), ToString::to_string);
+            let name = filter.map_or(EVERYONE.to_string(), |filter| format!("{filter:#}"));
             if groups.iter().all(|(known, _)| *known != name) {
                 groups.push((name, sampled.population(filter, None)?.rows().collect()));
             }

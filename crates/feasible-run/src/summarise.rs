@@ -60,7 +60,8 @@ pub(crate) fn evaluate<'a>(
 }
 
 /// What a model says of its certificate while that is computed.
-const NOT_YET: &str = "it was not computed yet: `feasible resume` with the run directory does it";
+const NOT_YET: &str =
+    "it has not been computed yet: `feasible resume` with the run directory computes it";
 
 /// The same with what held-out rows certify, or why they do not. `test` are the answers to the test rows.
 pub(crate) fn certified(

@@ -120,7 +120,7 @@ impl Summary {
             }
         }
         match self.cost.iter().find(|one| !one.is_sound()) {
-            Some(one) => Err(format!("the difference of its '{}' is none", one.measure)),
+            Some(one) => Err(format!("its difference of '{}' is not a number", one.measure)),
             None => Ok(()),
         }
     }

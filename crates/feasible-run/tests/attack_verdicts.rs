@@ -116,7 +116,7 @@ fn no_verdict_goes_by_a_weaker_attack_than_training() {
         (
             "attack = { steps = 3 }",
             "requirement.robust.adversary.steps=5",
-            "evaluation.attack.steps: 3 are fewer than the 5",
+            "evaluation.attack.steps: 3 is fewer than the 5",
         ),
         (
             "attack = { restarts = 1 }",

@@ -515,7 +515,7 @@ fn json_files_of_a_run_with_any_value_changed_are_refused_or_can_be_used() {
     let mut other = summary_tree.clone();
     other["cost"][0]["difference"] = json!(0.5);
     let error = parse::summary("s", other.to_string().as_bytes()).unwrap_err().to_string();
-    assert!(error.contains("the difference of its 'accuracy'"), "{error}");
+    assert!(error.contains("its difference of 'accuracy'"), "{error}");
     hostile(&tree(files::RUN), |changed, _| {
         let _ = parse::run_info("r", changed.to_string().as_bytes());
     });

@@ -6,9 +6,10 @@ mod common;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use feasible::Outcome;
+use feasible_data::image::decode_image;
 use feasible_problem::{Gallery, Plan, ProblemSource, problems};
 use feasible_run::{
-    AttackOptions, Event, Interrupt, Memory, SavedModel, Storage, files, fit_in, resume_in,
+    AttackOptions, Event, Interrupt, Memory, SavedModel, Storage, files, fit_in, parse, resume_in,
 };
 
 use common::{assert_same, problem, refused};
@@ -392,4 +393,78 @@ fn a_model_refuses_data_it_was_not_made_for() {
     let too_far = AttackOptions { epsilons: vec![1.5], ..AttackOptions::default() };
     let error = model.attack_images(&gallery, &[6_000], &too_far, 1, &mut |_, _| true);
     assert!(error.unwrap_err().to_string().contains("in [0, 1]"));
+}
+
+#[test]
+fn a_run_with_an_adversary_keeps_counts_by_class_and_examples() {
+    let files = trained(&plan(RESNET, &[]));
+    let [name, sheet] = files::ADVERSARY;
+    let mut attacked = parse::attacked(name, &files.read(name).unwrap()).unwrap();
+    assert_eq!((attacked.requirement.as_str(), attacked.part.as_str()), ("robust", "test"));
+    assert_eq!(attacked.classes.len(), 10);
+    assert!(attacked.classes.iter().all(|of| of.images == 3 && of.still_correct <= of.correct));
+    // As many are recognised as the evaluation says.
+    let summary: serde_json::Value =
+        serde_json::from_slice(&files.read(files::SUMMARY).unwrap()).unwrap();
+    let correct: usize = attacked.classes.iter().map(|of| of.correct).sum();
+    assert_eq!(summary["test"]["accuracy"], correct as f64 / 30.0);
+    // One example for each class that is recognised at all, three tiles each, of changes within ε < 0.25.
+    let examples = attacked.examples.as_mut().unwrap();
+    let known = attacked.classes.iter().filter(|of| of.correct > 0).count();
+    assert_eq!(examples.images.len(), known);
+    assert!(examples.images.iter().all(|image| image.size <= 0.25 && image.class.len() > 1));
+    examples.sheet = files.read(sheet).unwrap();
+    let strips = examples.strips().unwrap();
+    assert_eq!(strips.len(), known);
+    // The first tile is the image itself.
+    let gallery = Gallery::named("fashion-mnist-sample", None).unwrap();
+    for (strip, image) in strips.iter().zip(&examples.images) {
+        let (shape, pixels) = decode_image(strip, 1 << 20).unwrap().unwrap();
+        assert_eq!((shape.width, shape.height), (84, 28));
+        let first: Vec<u8> = pixels.chunks(84).flat_map(|row| row[..28].to_vec()).collect();
+        assert_eq!(first, gallery.images().pixels(image.row as usize));
+    }
+    // A sheet of something else is refused.
+    examples.sheet = strips[0].clone();
+    assert_eq!(examples.strips().is_err(), known > 1);
+    examples.sheet.truncate(30);
+    assert!(examples.strips().is_err());
+    // Without an adversary there is nothing of it.
+    assert!(trained(&plan(CNN, &["training.epochs=1"])).read(name).is_err());
+}
+
+#[test]
+fn an_attack_counts_every_class_and_shows_what_fooled_the_model() {
+    let files = trained(&plan(CNN, &[]));
+    let model = model(&files);
+    let gallery = Gallery::named("fashion-mnist-sample", None).unwrap();
+    let rows = gallery.images().at_most(&gallery.test_rows(), 5, 0).unwrap();
+    let options = AttackOptions {
+        epsilons: vec![0.0, 0.05, 0.3],
+        steps: 6,
+        step: 0.3,
+        restarts: 1,
+        ..AttackOptions::default()
+    };
+    let curve = model.attack_images(&gallery, &rows, &options, 1, &mut |_, _| true).unwrap();
+    for (at, point) in curve.points.iter().enumerate() {
+        let sum: usize = curve.by_class.iter().map(|of| of.correct[at]).sum();
+        assert_eq!(sum, point.correct, "ε = {}", point.epsilon);
+    }
+    assert!(curve.by_class.iter().all(|of| of.total == 5));
+    let examples = curve.examples.as_ref().unwrap();
+    let known = curve.by_class.iter().filter(|of| of.correct[0] > 0).count();
+    assert_eq!((examples.images.len(), examples.strips().unwrap().len()), (known, known));
+    // Fooled within the ε of the grid, and by no less than the attack found to be needed.
+    for image in &examples.images {
+        let of = curve.by_class.iter().find(|of| of.class == image.class).unwrap();
+        assert!(image.size <= 0.3 + 1e-6, "{image:?}");
+        assert!(image.class != image.predicted || of.correct[2] > 0, "{image:?}");
+    }
+    let written = serde_json::to_vec(&curve).unwrap();
+    let read = parse::curve("attack.json", &written).unwrap();
+    assert_eq!(read.by_class, curve.by_class);
+    let mut wrong: serde_json::Value = serde_json::from_slice(&written).unwrap();
+    wrong["by_class"][0]["correct"][0] = 6.into();
+    assert!(parse::curve("attack.json", wrong.to_string().as_bytes()).is_err());
 }

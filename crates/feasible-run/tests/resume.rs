@@ -141,7 +141,7 @@ fn a_run_without_an_epoch_cannot_end() {
     interrupt.raise();
     fit_in(&plan(directory.path(), GENDER, "epochs = 3\n"), &files, &interrupt, &|_| {}).unwrap();
     let error = finish_in(&files, &Interrupt::new(), &|_| {}).unwrap_err().to_string();
-    assert!(error.contains("no epoch of this run was saved yet"), "{error}");
+    assert!(error.contains("no epoch of this run has been saved yet"), "{error}");
 }
 
 #[test]

@@ -261,7 +261,7 @@ fn a_problem_that_chooses_nothing_on_validation_rows_cannot_be_tuned() {
     let directory = tempfile::tempdir().unwrap();
     let source = problem(directory.path());
     for (change, said) in [
-        ("data.split={ validation = 0, test = 0.2 }", "validation rows, and there are none"),
+        ("data.split={ validation = 0, test = 0.2 }", "validation rows, but there are none"),
         ("training.keep=last", "keep = \"best\""),
         ("training.seconds=10", "must not depend on the clock"),
         ("certify={ ladder = [1.0, 0.0] }", "trains one model"),

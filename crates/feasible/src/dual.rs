@@ -17,7 +17,7 @@
 //! no momentum leaks into samples that were not seen.
 //!
 //! Under Adam a multiplier moves by about η per step whatever the violation, so the sizes of
-//! multipliers made by it are no sensitivities until they have settled.
+//! its multipliers are not sensitivities until they have settled.
 //!
 //! ```
 //! use feasible::dual::DualState;
@@ -215,7 +215,7 @@ impl Dual {
     /// `seen` pairs the index of a multiplier with its violation; others do not move.
     ///
     /// # Panics
-    /// If `state` was made by another method, or for an index that is no multiplier's.
+    /// If `state` was made by another method, or for an index that is not a multiplier's.
     pub fn step(
         &self,
         epoch: f64,
@@ -323,7 +323,7 @@ impl DualState {
         (self.first.len(), self.second.len(), self.steps.len()) == (first, second, first)
     }
 
-    /// Whether anything it remembers is no number.
+    /// Whether anything it remembers is not a number.
     pub(crate) fn has_nan(&self) -> bool {
         self.first.iter().chain(&self.second).any(|x| x.is_nan())
     }

@@ -43,7 +43,7 @@ impl Inputs {
     /// From a matrix in row order; columns of only 0 and 1 become indicators.
     ///
     /// # Errors
-    /// A length that is no multiple of `width`, or a value that is not finite.
+    /// A length that is not a multiple of `width`, or a value that is not finite.
     pub fn new(values: Vec<f32>, width: usize) -> Result<Self> {
         let rows = Self::check(&values, width)?;
         let mut indicator = vec![true; width];

@@ -17,7 +17,7 @@
 //! use feasible::model::{Batch, Mode, Model, Pass};
 //! use feasible::{Inputs, check};
 //!
-//! /// f(x) = θ₀ x. θ₁ is no parameter but a statistic: the mean of the inputs of the last training step.
+//! /// f(x) = θ₀ x. θ₁ is not a parameter but a statistic: the mean of the inputs of the last training step.
 //! struct Slope;
 //!
 //! impl Model for Slope {

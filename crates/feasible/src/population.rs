@@ -167,7 +167,7 @@ impl Population {
         self.members.as_ref().map_or(self.samples.len(), |m| m.len())
     }
 
-    /// Whether there is no member.
+    /// Whether it has no members.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -57,7 +57,7 @@ impl Vectors {
         self.values.len() / self.width
     }
 
-    /// Whether there is no sample.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -84,7 +84,7 @@ impl Targets {
         }
     }
 
-    /// Whether there is no sample.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -242,7 +242,7 @@ impl Samples {
         self.ids.len()
     }
 
-    /// Whether there is no sample.
+    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::runs::{Begun, begun};
 
 /// The files that may be exchanged.
-pub const FILES: [&str; 13] = [
+pub const FILES: [&str; 14] = [
     files::RUN,
     files::ROWS,
     files::METRICS,
@@ -28,6 +28,7 @@ pub const FILES: [&str; 13] = [
     files::MONITOR,
     files::SENSITIVITY,
     files::ATTACK[0],
+    files::ADVERSARY[0],
     files::TUNE,
     files::GROUPS,
     files::BASELINE,

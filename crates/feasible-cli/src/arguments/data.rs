@@ -28,7 +28,7 @@ pub enum DataCommand {
         #[arg(value_name = "NAME")]
         name: String,
     },
-    /// Print the commands that fetch an image set from its makers
+    /// Print the commands that fetch an image set from its authors
     ///
     /// The program itself opens no connection.
     #[command(after_help = "Example:\n  feasible data fetch fashion-mnist data/")]

@@ -178,7 +178,7 @@ pub struct AttackArguments {
     /// Read an image set's files from this directory [env: FEASIBLE_DATA]
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// The directory for attack.json, attack.csv and attack.svg; by default the run directory
+    /// The directory for attack.json, attack.csv, attack.svg and attack.png; by default the run directory
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Replace an earlier attack of more samples

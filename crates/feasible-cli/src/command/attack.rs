@@ -67,12 +67,16 @@ pub fn attack(arguments: &AttackArguments, terminal: &Terminal) -> Result<Exit> 
     let curve = attacked?;
     terminal.result(&curve, |page| curve.text_on(page))?;
     if let Some(directory) = directory {
-        write(&curve, directory)?;
+        let names = write(&curve, directory)?;
         if let Some(earlier) = earlier {
             let samples = grouped(earlier.curve.total());
             terminal.note(&format!("Replaced an earlier attack of {samples} samples"));
         }
-        terminal.note(&format!("Wrote {} to {}", ATTACK.join(", "), directory.display()));
+        terminal.note(&format!("Wrote {} to {}", names.join(", "), directory.display()));
+        if beside == Some(directory) {
+            terminal
+                .note(&format!("`feasible report {}` adds them to its page", directory.display()));
+        }
     }
     Ok(Exit::Met)
 }
@@ -178,17 +182,23 @@ fn rows(model: &SavedModel, gallery: &Gallery, limit: Option<usize>) -> Result<V
     }
 }
 
-/// The curve as JSON, CSV and SVG.
-pub fn write(curve: &Curve, directory: &Path) -> Result<()> {
+/// The curve as JSON, CSV and SVG, and of images a PNG file of examples; gives the names of the files.
+pub fn write(curve: &Curve, directory: &Path) -> Result<Vec<&'static str>> {
     let json = serde_json::to_string_pretty(&Versioned::new(curve)).unwrap_or_default() + "\n";
     let figure = robust::accuracy(&[(curve.problem.as_str(), curve)]);
-    let contents = [json, curve.to_csv(), figure.svg()];
+    let sheet = curve.examples.as_ref().map(|examples| examples.sheet.clone());
+    let sheet = sheet.filter(|sheet| !sheet.is_empty());
+    let contents =
+        [Some(json.into()), Some(curve.to_csv().into()), Some(figure.svg().into()), sheet];
     let failed = |path: &Path, error: &std::io::Error| Failure::file("write", path, error);
     std::fs::create_dir_all(directory).map_err(|error| failed(directory, &error))?;
-    for (name, content) in ATTACK.iter().zip(contents) {
+    let mut names = Vec::new();
+    for (name, content) in ATTACK.into_iter().zip(contents) {
+        let Some(content): Option<Vec<u8>> = content else { continue };
         let path = directory.join(name);
-        let written = write_whole(&path, &|out| out.write_all(content.as_bytes()));
+        let written = write_whole(&path, &|out| out.write_all(&content));
         written.map_err(|error| failed(&path, &error))?;
+        names.push(name);
     }
-    Ok(())
+    Ok(names)
 }

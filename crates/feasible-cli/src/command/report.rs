@@ -35,12 +35,12 @@ struct Written {
 pub fn report(arguments: &ReportArguments, terminal: &Terminal) -> Result<Exit> {
     if let Some(missing) = arguments.directories.iter().find(|directory| !directory.is_dir()) {
         let shown = missing.display();
-        return Err(Failure::input(format!("{shown} is not a run directory: there is none")));
+        return Err(Failure::input(format!("{shown} does not exist")));
     }
     let several = arguments.directories.len() > 1
         || arguments.directories.iter().any(|directory| directory.join(files::SEEDS).is_file());
     if several && !arguments.groups.is_empty() {
-        return Err(Failure::input("--groups is of one run: name one run directory"));
+        return Err(Failure::input("--groups works on one run: name one run directory"));
     }
     let (report, page, sensitivity) = match arguments.directories.as_slice() {
         [directory] if directory.join(files::SEEDS).is_file() && !arguments.check_sensitivity => {
@@ -53,7 +53,7 @@ pub fn report(arguments: &ReportArguments, terminal: &Terminal) -> Result<Exit> 
         several if arguments.check_sensitivity => {
             let n = several.len();
             return Err(Failure::input(format!(
-                "--check-sensitivity is of one run, and {n} directories are given"
+                "--check-sensitivity works on one run, but {n} directories are given"
             )));
         }
         several => (Report::compare(several)?, PathBuf::from("comparison.html"), None),

@@ -35,7 +35,7 @@ impl Encoder {
         apart: &[&str],
     ) -> Result<(Self, Vec<String>)> {
         if rows.is_empty() {
-            let reason = "there is no row to fit the preprocessing to: check the split";
+            let reason = "there are no rows to fit the preprocessing on: check the split";
             return Err(Error::Nothing { what: "training rows".into(), reason: reason.into() });
         }
         check_names(table, spec, apart)?;

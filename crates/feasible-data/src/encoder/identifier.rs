@@ -29,7 +29,7 @@ pub(super) fn numbers_rows(name: &str, values: &Numbers, rows: &[u32]) -> Option
     let differs = cells >= LEAST_CELLS && count as f64 >= DIFFERENT * cells as f64;
     (differs && present().all(|x| x.fract() == 0.0)).then(|| {
         format!(
-            "left out, because it is named as a number of rows and different in nearly every one ({count} of {cells} \
+            "left out: its name suggests a row number, and it differs in nearly every row ({count} of {cells} \
              training rows); `standardise` or `columns` under [data], naming it, keeps it"
         )
     })
@@ -48,7 +48,7 @@ pub(super) fn codes(name: &str, values: &Numbers, rows: &[u32]) -> Option<String
     let coded = column_name::is_code(name) && many && rows.iter().all(whole);
     coded.then(|| {
         format!(
-            "its numbers are taken as they are, though by its name they may be codes; categorical = [{name:?}] under \
+            "its numbers are used as numbers, although its name suggests codes; categorical = [{name:?}] under \
              [data] makes categories of them"
         )
     })
@@ -77,7 +77,7 @@ pub(super) fn identifies(source: &Categories, rows: &[u32]) -> Option<String> {
         false => "",
     };
     Some(format!(
-        "left out, because its text is different in nearly every row ({count} of {cells} training rows); `categorical` \
+        "left out, because its text differs in nearly every row ({count} of {cells} training rows); `categorical` \
          under [data] keeps it{hint}"
     ))
 }

@@ -19,7 +19,9 @@ const MAX_DEPTH: usize = 64;
 pub(super) fn parse(text: &str) -> Result<Node, ExpressionError> {
     let mut parser = Parser { text, tokens: tokens(text)?, at: 0, depth: 0 };
     if parser.peek() == &Token::End {
-        return Err(parser.wrong("the expression is empty: write column == 'category', say"));
+        return Err(
+            parser.wrong("the expression is empty: write, for example, column == 'category'")
+        );
     }
     let node = parser.either()?;
     match parser.peek() {

@@ -24,7 +24,11 @@ impl Node {
     /// As part of something that needs operands binding at least as tightly as `strength`.
     fn within(&self, strength: u8, f: &mut Formatter<'_>) -> fmt::Result {
         match self.strength() < strength {
-            true => write!(f, "({self})"),
+            true => {
+                f.write_str("(")?;
+                self.fmt(f)?;
+                f.write_str(")")
+            }
             false => self.fmt(f),
         }
     }
@@ -46,16 +50,21 @@ impl Display for Node {
                 inner.within(2, f)
             }
             Self::Compare { subject, comparison, value } => {
-                write!(f, "{subject} {} {value}", comparison.symbol())
+                subject.fmt(f)?;
+                write!(f, " {} {value}", comparison.symbol())
             }
             Self::In { subject, values } => {
-                write!(f, "{subject} in [")?;
+                subject.fmt(f)?;
+                f.write_str(" in [")?;
                 for (at, value) in values.iter().enumerate() {
                     write!(f, "{}{value}", if at == 0 { "" } else { ", " })?;
                 }
                 f.write_str("]")
             }
-            Self::Missing { subject } => write!(f, "{subject} is missing"),
+            Self::Missing { subject } => {
+                subject.fmt(f)?;
+                f.write_str(" is missing")
+            }
         }
     }
 }
@@ -66,7 +75,8 @@ impl Display for Subject {
             true => self.name.clone(),
             false => format!("`{}`", self.name.replace('`', "``")),
         };
-        match self.encoded {
+        // Where people read it (`{:#}`), a column is a column.
+        match self.encoded && !f.alternate() {
             true => write!(f, "encoded({name})"),
             false => f.write_str(&name),
         }

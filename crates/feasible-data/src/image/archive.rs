@@ -20,7 +20,7 @@ pub(super) fn members(
 ) -> Result<Vec<Option<Vec<u8>>>> {
     let damaged = |reason: Error| ImageError::Archive {
         file: file.to_string(),
-        reason: format!("{reason}: it is damaged or no tar archive, fetch it again"),
+        reason: format!("{reason}: it is damaged or not a tar archive: download it again"),
     };
     let mut found: Vec<Option<Vec<u8>>> = vec![None; names.len()];
     let mut archive = tar::Archive::new(source);

@@ -42,7 +42,8 @@ pub fn read_archive(archive: &Path, batches: &[&str], classes: &[&str]) -> Resul
     let mut reading = Reading::default();
     for (name, bytes) in batches.iter().zip(&mut found) {
         let Some(bytes) = bytes.take() else {
-            let reason = format!("there is no {name} in it: it is not CIFAR-10's binary archive");
+            let reason =
+                format!("there is no {name} in it: this is not the binary archive of CIFAR-10");
             return Err(ImageError::Archive { file, reason }.into());
         };
         reading.batch(&format!("{file}/{name}"), bytes.as_slice(), classes.len())?;
@@ -64,7 +65,7 @@ impl Reading {
         let most = Limits::default().image_bytes;
         (&mut reader).take(most + 1).read_to_end(&mut bytes).map_err(Error::io(file))?;
         if bytes.len() as u64 > most {
-            let reason = format!("it has more than {most} bytes: it is no batch of CIFAR-10");
+            let reason = format!("it has more than {most} bytes: it is not a CIFAR-10 batch");
             return Err(ImageError::Header { file: file.to_string(), reason }.into());
         }
         if bytes.is_empty() || !bytes.len().is_multiple_of(RECORD) {

@@ -18,7 +18,10 @@ const LARGEST: usize = 8192;
 
 /// Shape and pixels, `None` if these are more than `room` bytes; or why not, in words. The size is looked at before
 /// anything is decoded.
-pub(super) fn decode(bytes: &[u8], room: u64) -> Result<Option<(ImageShape, Vec<u8>)>, String> {
+///
+/// # Errors
+/// Bytes that are no such image, in words.
+pub fn decode_image(bytes: &[u8], room: u64) -> Result<Option<(ImageShape, Vec<u8>)>, String> {
     match bytes {
         [] => Err("it is empty".into()),
         [0x89, b'P', b'N', b'G', ..] => png(bytes, room),
@@ -53,7 +56,7 @@ fn png(bytes: &[u8], room: u64) -> Result<Option<(ImageShape, Vec<u8>)>, String>
     };
     let stride = channels + usize::from(opaque);
     if opaque && pixels.chunks_exact(stride).any(|pixel| pixel[channels] != u8::MAX) {
-        return Err("it has transparent pixels: put it on a background first".into());
+        return Err("it has transparent pixels: flatten it onto a background first".into());
     }
     let shape = ImageShape { channels, height, width };
     Ok(Some((shape, planes(&pixels, shape, stride))).filter(|_| shape.len() as u64 <= room))
@@ -81,7 +84,7 @@ fn jpeg(bytes: &[u8], room: u64) -> Result<Option<(ImageShape, Vec<u8>)>, String
     }
     let pixels = decoder.decode().map_err(|e| e.to_string())?;
     if pixels.len() != shape.len() {
-        return Err(format!("{} bytes were decoded where {shape} are due", pixels.len()));
+        return Err(format!("it decodes to {} bytes, not to {shape}", pixels.len()));
     }
     Ok(Some((shape, planes(&pixels, shape, channels))))
 }

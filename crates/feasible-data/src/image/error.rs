@@ -10,7 +10,7 @@ use crate::visible::visible;
 pub enum ImageError {
     /// The first four bytes are not those of the format.
     #[error(
-        "{file} begins with the number {found:#010x} where {expected:#010x} ({what}) is due{hint}", file = visible(.file)
+        "{file} starts with {found:#010x} instead of {expected:#010x} ({what}){hint}", file = visible(.file)
     )]
     Magic {
         /// The file.
@@ -26,7 +26,7 @@ pub enum ImageError {
     },
     /// The file ends too early.
     #[error(
-        "{file} ends after {found} bytes of {expected}: it was cut short, fetch it again", file = visible(.file)
+        "{file} ends after {found} bytes of {expected}: it was cut short: download it again", file = visible(.file)
     )]
     Truncated {
         /// The file.
@@ -38,7 +38,7 @@ pub enum ImageError {
     },
     /// The file goes on too long.
     #[error(
-        "{file} goes on after its {expected} bytes: the header and the content disagree", file = visible(.file)
+        "{file} continues past its {expected} bytes: its header and its content disagree", file = visible(.file)
     )]
     Trailing {
         /// The file.
@@ -73,8 +73,8 @@ pub enum ImageError {
     },
     /// As many labels as images are needed.
     #[error(
-        "{images_file} has {images} images but {labels_file} has {labels} labels: they are not \
-         of one set", images_file = visible(.images_file), labels_file = visible(.labels_file)
+        "{images_file} has {images} images but {labels_file} has {labels} labels: they do \
+         not belong together", images_file = visible(.images_file), labels_file = visible(.labels_file)
     )]
     Counts {
         /// The file of images.
@@ -88,7 +88,7 @@ pub enum ImageError {
     },
     /// Images of different sizes.
     #[error(
-        "{file} is {found} (channels × height × width) but {first} is {expected}: bring all \
+        "{file} is {found} (channels × height × width) but {first} is {expected}: convert all \
          images to one size and colour mode", file = visible(.file), first = visible(.first)
     )]
     Sizes {
@@ -103,8 +103,8 @@ pub enum ImageError {
     },
     /// A file of a known set that is not the known file.
     #[error(
-        "{file} is not the {set} file it is named as: its SHA-256 is {found}, that of the \
-         original is {expected}; fetch it again, or read it as files of your own", file = visible(.file)
+        "{file} is not the original {set} file of this name: its SHA-256 is {found}, not \
+         {expected}; download it again, or read it as files of your own", file = visible(.file)
     )]
     Checksum {
         /// The set.
@@ -160,8 +160,8 @@ pub enum ImageError {
     },
     /// Fewer images of a class than are to be held out.
     #[error(
-        "class '{}' has {available} images to choose from: {wanted} cannot be held out and one \
-         be left to train on", shown(.class)
+        "class '{}' has {available} images: holding out {wanted} leaves none \
+         to train on", shown(.class)
     )]
     HoldOut {
         /// The class.

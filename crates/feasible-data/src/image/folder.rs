@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::decode::decode;
+use super::decode::decode_image;
 use super::error::ImageError;
 use super::identity::{FileHash, Identity, hex};
 use super::images::{ImageShape, Images};
@@ -139,7 +139,7 @@ impl<'a> Reading<'a> {
         let unreadable =
             |reason| Error::from(ImageError::Unreadable { file: file.clone(), reason });
         let damaged = || unreadable("it is damaged".into());
-        let decoded = decoding(damaged, || decode(&bytes, room).map_err(unreadable))?;
+        let decoded = decoding(damaged, || decode_image(&bytes, room).map_err(unreadable))?;
         let Some((shape, pixels)) = decoded else {
             return Err(too_large("the pixels of the images up to it take"));
         };
@@ -164,8 +164,7 @@ impl<'a> Reading<'a> {
     fn finish(self, skipped: Vec<PathBuf>) -> Result<Images> {
         let name = self.root.display().to_string();
         let Some((_, shape)) = self.first else {
-            let reason = "has no folders of images: put the images of each class into a folder \
-                          of the class's name";
+            let reason = "has no folders of images: put the images of each class into a folder named after the class";
             return Err(ImageError::Nothing { place: name, reason: reason.into() }.into());
         };
         let sha256 = hex(&self.list.finalize());
@@ -173,10 +172,12 @@ impl<'a> Reading<'a> {
         // Nobody expects a folder of one's own to be a known set: that is no warning.
         let mut identity = Identity { name, files, warnings: Vec::new() };
         if let Some(first) = skipped.first() {
+            let were = match skipped.len() {
+                1 => "1 file was".to_string(),
+                n => format!("{n} files were"),
+            };
             identity.warnings.push(format!(
-                "{} files that are no PNG or JPEG images in folders of classes were left out, \
-                 {} first",
-                skipped.len(),
+                "{were} left out, {} first: not a PNG or JPEG image in the folder of a class",
                 first.display()
             ));
         }

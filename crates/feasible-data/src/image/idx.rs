@@ -101,7 +101,7 @@ fn content<const D: usize>(
     let dimensions: [usize; D] = std::array::from_fn(|at| word(at + 1) as usize);
     let product = dimensions.iter().try_fold(1_u64, |n, &d| n.checked_mul(d as u64));
     let Some(length) = product.filter(|&n| n <= Limits::default().image_bytes) else {
-        let reason = format!("the header says {dimensions:?}: that is more than is read");
+        let reason = format!("the header says {dimensions:?}: more than can be read");
         return Err(ImageError::Header { file, reason }.into());
     };
     if length == 0 {

@@ -28,6 +28,7 @@ mod archive;
 mod augmentation;
 pub mod cifar;
 mod decode;
+mod encode;
 pub mod error;
 pub mod folder;
 mod hold_out;
@@ -39,6 +40,8 @@ mod place;
 mod set;
 
 pub use augmentation::{Augmentation, Placement};
+pub use decode::decode_image;
+pub use encode::encode_png;
 pub use error::ImageError;
 pub use identity::{FileHash, Identity};
 pub use images::{ImageShape, Images};

@@ -108,11 +108,15 @@ impl ImageSet {
     /// How to get the set into `directory`, in commands for a shell; nothing is done.
     pub fn how_to_get(&self, directory: &Path) -> String {
         if self.form == Form::Embedded {
-            return format!("{} is inside the program: there is nothing to get\n", self.name);
+            return format!(
+                "{} is built into the program: there is nothing to download\n",
+                self.name
+            );
         }
         let quoted = format!("'{}'", directory.display().to_string().replace('\'', r"'\''"));
         let mut text =
-            "feasible opens no connection; these commands get it from its makers:\n".to_string();
+            "feasible opens no connections; these commands download it from its authors:\n"
+                .to_string();
         text += &format!("  mkdir -p {quoted} && cd {quoted}\n");
         for address in self.addresses {
             text += &format!("  curl -fLO {address}\n");

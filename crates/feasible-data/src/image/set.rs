@@ -155,7 +155,7 @@ impl ImageSet {
             name: "cifar-10",
             title: "CIFAR-10: animals and vehicles, colour, 32 × 32, 50,000 and 10,000 images",
             source: "A. Krizhevsky (2009), https://www.cs.toronto.edu/~kriz/cifar.html",
-            licence: "none stated; its makers ask for a citation",
+            licence: "none stated; its authors ask for a citation",
             classes: [
                 "airplane",
                 "automobile",

@@ -86,7 +86,8 @@ mod tests {
         };
         let (problem, data) = ("problem".into(), "data".into());
         let attack = AttackOptions::default();
-        Curve { problem, data, attack, points: points.iter().map(point).collect() }
+        let points = points.iter().map(point).collect();
+        Curve { problem, data, attack, points, by_class: Vec::new(), examples: None }
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl DataDraft {
             let DataSpec { source: set, folder, train, validation, test, .. } = &*spec;
             let files = [folder, train, validation, test];
             if set.is_some() || files.iter().any(|path| path.is_some()) {
-                let message = "the table is in memory and takes the place of `file`: leave out `source`, `folder`, \
+                let message = "the table is in memory and replaces `file`: leave out `source`, `folder`, \
                                `train`, `validation` and `test`";
                 return Err(source.at("data", message));
             }
@@ -80,7 +80,7 @@ impl DataDraft {
         let mut format = spec.format.clone().unwrap_or_default();
         if !format.limits.is_default() {
             return Err(
-                source.at("data.format.limits", "belongs into a table of its own, [data.limits]")
+                source.at("data.format.limits", "belongs in a table of its own, [data.limits]")
             );
         }
         format.limits = spec.limits.clone().unwrap_or_default();
@@ -137,7 +137,8 @@ impl DataDraft {
         if let Some(weight) = &spec.weight {
             table.column(weight).map_err(|e| source.about("data.weight", e))?;
             if target.columns().contains(&weight.as_str()) || asked(&weight.as_str()) {
-                let message = "is what rows weigh, and cannot be predicted or be an input as well";
+                let message =
+                    "is the weight of the rows, so it cannot also be predicted or be an input";
                 return Err(source.at("data.weight", message));
             }
             apart.push(weight);
@@ -202,7 +203,7 @@ impl DataDraft {
         let mut samples = samples.into_iter().map(Arc::new);
         let mut next = |rows: &[u32]| if rows.is_empty() { None } else { samples.next() };
         let train = next(&self.split.train);
-        let train = train.ok_or_else(|| Error::unfit("data", "no row is left to train on"))?;
+        let train = train.ok_or_else(|| Error::unfit("data", "no rows are left to train on"))?;
         let (validation, test) = (next(&self.split.validation), next(&self.split.test));
         let reserve = next(&self.reserve_rows);
         let Self {

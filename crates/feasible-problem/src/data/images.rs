@@ -56,7 +56,7 @@ impl DataDraft {
         }
         if let Some(count) = validation {
             if !split.validation.is_empty() {
-                let message = "validation images are already set apart by the folder or by `split`";
+                let message = "the folder or `split` already sets validation images apart";
                 return Err(source.at("data.per_class.validation", message));
             }
             (split.train, split.validation) =

@@ -89,7 +89,7 @@ pub(super) fn read(
         }
         (None, None, false) => Err(source.at(
             "data",
-            "no data: give `source` (an embedded set), `file`, or `train` with `test`",
+            "there are no data: give `source` (an embedded set), `file`, or `train` with `test`",
         )),
         _ => Err(source.at("data", "give only one of `source`, `file`, and `train` with `test`")),
     }
@@ -199,7 +199,7 @@ pub(super) fn split(
         (split.train, split.validation) = (inner.train, inner.validation);
     }
     if split.train.is_empty() {
-        return Err(source.at("data", "no row is left to train on: check `rows` and the split"));
+        return Err(source.at("data", "no rows are left to train on: check `rows` and the split"));
     }
     Ok(split)
 }

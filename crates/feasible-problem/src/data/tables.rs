@@ -50,7 +50,8 @@ impl InMemory {
 impl Tables for InMemory {
     fn read(&self, path: &Path, _: &Format) -> Result<(Table, String)> {
         if !self.table.taken().is_empty() {
-            let reason = "the table in memory lacks columns that were taken from it: give it whole";
+            let reason =
+                "the table in memory lacks columns that were taken out of it: pass the whole table";
             return Err(Error::unfit(path.display().to_string(), reason));
         }
         Ok((self.table.clone(), hexadecimal(&hash_of_cells(&self.table).finalize())))

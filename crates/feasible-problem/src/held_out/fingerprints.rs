@@ -123,7 +123,7 @@ impl Fingerprints {
             return Err("it is cut short: restore it, or train again".into());
         };
         if Sha256::digest(content)[..] != digest[..] {
-            let reason = "its checksum does not fit its content: restore it, or train again";
+            let reason = "its checksum does not match its content: restore it, or train again";
             return Err(reason.into());
         }
         let prints: Self = postcard::from_bytes(content).map_err(|e| e.to_string())?;
@@ -180,7 +180,10 @@ impl Fingerprints {
             let equal = whole.iter().filter(|row| self.whole.binary_search(row).is_ok()).count();
             if equal > 0 {
                 let names = self.names.join("', '");
-                return Err(refused(equal, &format!("'{names}', which names rows, is equal too")));
+                return Err(refused(
+                    equal,
+                    &format!("'{names}', which identifies rows, is equal too"),
+                ));
             }
         }
         let mut found = None;
@@ -191,7 +194,7 @@ impl Fingerprints {
             let (equal, expected) = (pool.equal(), pool.expected());
             if equal > 0 && pool.ln_p_fresh() < limit {
                 let why = format!(
-                    "drawn afresh from the population that was trained on, about {} rows \
+                    "in a fresh sample from the same population, about {} rows \
                      would equal one of the training, and coincidences like these come about less \
                      than once in 10,000 tables",
                     about(expected)
@@ -206,8 +209,7 @@ impl Fingerprints {
         match found {
             None => Err(Error::unfit(
                 what,
-                "it lacks columns that the model needs, so that its rows cannot be compared with those \
-                 trained on",
+                "it lacks columns that the model needs, so its rows cannot be compared with the training rows",
             )),
             Some((0, ..)) => Ok(HeldOut::NoOverlap),
             Some((equal, expected, None)) => Ok(HeldOut::CannotTell { equal, expected }),
@@ -292,8 +294,7 @@ impl Fingerprints {
             return Err(Error::unfit(
                 table.name(),
                 format!(
-                    "{} of its {} units by '{column}' were used in training the model, so that they \
-                     are not held out, even if their rows are new: give a table of others",
+                    "{} of its {} units by '{column}' were used in training the model, so they are not held out, even if their rows are new: give a table of others",
                     grouped(equal),
                     grouped(units.len())
                 ),
@@ -341,8 +342,7 @@ fn of_units(table: &Table, rows: &[u32], column: &str) -> Result<Vec<u64>> {
         return Err(Error::unfit(
             file,
             format!(
-                "row {line} has no '{column}', so that its unit is not known: fill the cell in, or \
-                 leave the row out"
+                "row {line} has no '{column}', so its unit is unknown: fill in the cell, or leave out the row"
             ),
         ));
     }

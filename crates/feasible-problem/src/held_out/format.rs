@@ -34,8 +34,7 @@ impl HeldOut {
                              certificate holds if none was."
                 .into(),
             Self::Explained { equal, expected, noticed } => format!(
-                "{} If {} of the rows or more had been used in training, it would have been noticed; \
-                 fewer cannot be told from chance.\n",
+                "{} If {} or more of the rows had been used in training, it would have been noticed; fewer cannot be told from chance.\n",
                 counts(equal, expected),
                 precise_percent(noticed)
             ),
@@ -54,15 +53,13 @@ impl Repetition {
         let Self { rows, distinct, expected, times } = self;
         if times > 1 {
             return format!(
-                "The table repeats itself: every row occurs {times} times or a multiple of that. Copies are \
-                 no independent draws, so one in {times} was counted, {} of {} rows.\n",
+                "The table repeats itself: every row occurs {times} times or a multiple of that. Copies are not independent draws, so one in {times} was counted, {} of {} rows.\n",
                 grouped(rows / times),
                 grouped(rows)
             );
         }
         format!(
-            "Warning: the rows repeat each other beyond chance, {} of {} are distinct, where the training \
-             lets expect about {}. The bounds take rows for independent draws, and are too narrow if some \
+            "Warning: the rows repeat each other beyond chance, {} of {} are distinct, while the training rows suggest about {}. The bounds take rows for independent draws, and are too narrow if some \
              stand for the same case: name the column that tells (`unit`), or give every case once.\n",
             grouped(distinct),
             grouped(rows),

@@ -142,7 +142,7 @@ impl Plan {
         }
         if spec.evaluation.counterfactual.is_some() && data.target.classes().is_none() {
             let message =
-                "has no effect: a flip rate is of classes, and a number is predicted. Remove it";
+                "has no effect: flip rates are about classes, but a number is predicted. Remove it";
             return Err(source.at("evaluation.counterfactual", message));
         }
         let weight_decay = match (spec.objective.weight_decay, training.learner) {
@@ -256,7 +256,7 @@ impl Plan {
                 let Some(requirement) = requirement else {
                     let key = clause.empty_key(&sampled).map_err(|e| at_clause(source, e))?;
                     let message = format!(
-                        "'{}' applies to no {part} row: check `{key}`, or the split",
+                        "'{}' applies to none of the {part} rows: check `{key}` or the split",
                         clause.name
                     );
                     return Err(source.at(&format!("requirement[{}].{key}", clause.from), message));

@@ -274,7 +274,7 @@ impl AdversarySpec {
         classes: bool,
     ) -> Result<Attack, (&'static str, String)> {
         if self.draw == DrawName::Batch && matches!(self.epsilon, EpsilonSpec::Fixed(_)) {
-            let message = "has no effect: ε is one number, and not drawn. Remove it";
+            let message = "has no effect: ε is a fixed number, so nothing is drawn. Remove it";
             return Err(("draw", message.into()));
         }
         if !classes && self.loss != AttackLossName::CrossEntropy {
@@ -359,7 +359,7 @@ impl EvaluationAttackSpec {
         ] {
             if given < least {
                 let message = format!(
-                    "{given} are fewer than the {least} of training: a requirement is judged by an attack \
+                    "{given} is fewer than the {least} of training: a requirement is judged by an attack \
                      that is no weaker"
                 );
                 return Err((key, message));

@@ -92,10 +92,11 @@ fn model(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
         normalise: Cnn, Resnet18;
     }
     if model.degree.is_some() {
-        let reason = "gamma is of the kernel exp(−γ‖x − z‖²), and `degree` makes it a polynomial";
+        let reason =
+            "gamma belongs to the kernel exp(−γ‖x − z‖²), and `degree` makes it a polynomial";
         without_effect(source, ("model", "gamma"), &mut model.gamma, None, reason)?;
     } else {
-        let reason = "offset is of the polynomial kernel, which `degree` asks for";
+        let reason = "offset belongs to the polynomial kernel, which `degree` selects";
         without_effect(source, ("model", "offset"), &mut model.offset, None, reason)?;
     }
     Ok(())
@@ -115,7 +116,7 @@ fn training(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
         without_effect(source, (section, "momentum"), &mut training.momentum, chosen, reason)?;
         without_effect(source, (section, "schedule"), &mut training.schedule, chosen, reason)?;
     } else if first_order.map(|of| of.optimiser.name()) != Some(OptimiserName::Sgd) {
-        let reason = "momentum is of optimiser = \"sgd\"";
+        let reason = "momentum belongs to optimiser = \"sgd\"";
         let chosen = Some("training.optimiser");
         without_effect(source, (section, "momentum"), &mut training.momentum, chosen, reason)?;
     }
@@ -143,12 +144,12 @@ fn dual(
     let chosen = Some(format!("{section}.method"));
     let chosen = chosen.as_deref();
     if method != Some(DualMethodName::Adam) {
-        let reason = "it is of method = \"adam\"";
+        let reason = "it belongs to method = \"adam\"";
         without_effect(source, (section, "beta1"), &mut given.beta1, chosen, reason)?;
         without_effect(source, (section, "beta2"), &mut given.beta2, chosen, reason)?;
     }
     if method != Some(DualMethodName::NuPi) {
-        let reason = "it is of method = \"nu-pi\"";
+        let reason = "it belongs to method = \"nu-pi\"";
         without_effect(source, (section, "proportional"), &mut given.proportional, chosen, reason)?;
         without_effect(source, (section, "nu"), &mut given.nu, chosen, reason)?;
     }
@@ -174,7 +175,7 @@ fn requirements(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
     for (at, requirement) in spec.requirements.iter_mut().enumerate() {
         let section = format!("requirement[{at}]");
         if exact {
-            let reason = "the exact learner moves all multipliers alike";
+            let reason = "the exact learner moves all multipliers in the same way";
             without_effect(source, (&section, "dual"), &mut requirement.dual, chosen, reason)?;
         }
         let section = format!("{section}.dual");
@@ -196,7 +197,7 @@ fn requirements(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
 fn data(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
     let data = &mut spec.data;
     if data.source.is_none() {
-        let reason = "it is where the files of a named `source` are";
+        let reason = "it is the directory of a named `source`";
         without_effect(source, ("data", "directory"), &mut data.directory, None, reason)?;
     } else {
         let reason = "a named `source` is read as its files are written";

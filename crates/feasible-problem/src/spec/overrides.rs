@@ -124,17 +124,20 @@ pub fn apply(text: &str, overrides: &[String]) -> Result<String> {
         .parse()
         .map_err(|e| wrong(&overrides[0], format!("the problem file is not TOML: {e}")))?;
     for given in overrides {
-        let (path, value) = given
-            .split_once('=')
-            .ok_or_else(|| wrong(given, "write key=value, as in training.epochs=50".into()))?;
+        let (path, value) = given.split_once('=').ok_or_else(|| {
+            wrong(given, "write key=value, for example training.epochs=50".into())
+        })?;
         let keys: Vec<&str> = path.trim().split('.').map(str::trim).collect();
         if keys.len() > DEEPEST {
             let start: String = given.chars().take(40).collect();
-            let reason = format!("{} keys within each other, and no key is so deep", keys.len());
+            let reason = format!("{} nested keys, and no key is that deep", keys.len());
             return Err(wrong(&format!("{start}…"), reason));
         }
         if keys.iter().any(|key| key.is_empty()) {
-            return Err(wrong(given, "the key is empty: write it as in training.epochs=50".into()));
+            return Err(wrong(
+                given,
+                "the key is empty: write, for example, training.epochs=50".into(),
+            ));
         }
         set(document.as_table_mut(), &keys, parse_value(value.trim()))
             .map_err(|reason| wrong(given, reason))?;
@@ -218,7 +221,7 @@ fn set(table: &mut dyn TableLike, keys: &[&str], value: Value) -> Result<(), Str
             format!("no {key} is named '{wanted}': {hint}")
         })?;
         if rest.len() < 2 {
-            return Err(format!("'{wanted}' is a whole {key}: name one of its keys"));
+            return Err(format!("'{wanted}' is a {key}, not a single value: name one of its keys"));
         }
         return set(table, &rest[1..], value);
     }

@@ -72,7 +72,7 @@ fn collect(key: &str, value: &Value, found: &mut Vec<(String, Values)>) -> Resul
     let wrong = |message: String| Err((key.to_string(), message));
     match value {
         Value::Array(list) if list.is_empty() => {
-            wrong("an empty list leaves nothing to try".into())
+            wrong("the list is empty: there is nothing to try".into())
         }
         Value::Array(list) if list.len() > MOST => {
             wrong(format!("{} values are more than {MOST}", list.len()))

@@ -72,7 +72,7 @@ fn plan(column: &Column) -> ColumnPlan {
     let present = rows - missing;
     let share = missing as f64 / rows.max(1) as f64;
     if present == 0 {
-        return ColumnPlan::Drop("no cell has a value".into());
+        return ColumnPlan::Drop("every cell is empty".into());
     }
     if share > EMPTY {
         return ColumnPlan::Drop(format!("{missing} of {rows} cells are missing"));
@@ -86,9 +86,8 @@ fn plan(column: &Column) -> ColumnPlan {
             let different = categories.names.len();
             if present >= 20 && different as f64 >= DIFFERENT * present as f64 && !is_dated(column)
             {
-                let why = format!(
-                    "text that is different in nearly every row ({different} of {present})"
-                );
+                let why =
+                    format!("text that differs in nearly every row ({different} of {present})");
                 return ColumnPlan::Drop(why);
             }
             sparse()

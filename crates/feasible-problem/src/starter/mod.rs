@@ -45,7 +45,7 @@ pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>)
     }
     let mut text = format!(
         "# A problem file for {} ({} rows, {} columns).\n\
-         # `feasible check` says what it means, `feasible fit` trains it.\n\n[data]\nfile = {}\n",
+         # `feasible check` explains it, `feasible fit` trains it.\n\n[data]\nfile = {}\n",
         visible(file),
         table.rows(),
         columns.len() + table.unread().len(),
@@ -210,7 +210,7 @@ fn of_columns(table: &Table, plan: &Columns<'_>) -> String {
         for (column, plan) in sparse() {
             if let ColumnPlan::Sparse(share) = plan {
                 text += &format!(
-                    "#   {}: {share} % missing; that a cell is missing is an input of its own\n",
+                    "#   {}: {share} % missing; whether a cell is missing is an input of its own\n",
                     visible(&column.name)
                 );
             }
@@ -249,7 +249,7 @@ fn glance(column: &Column) -> String {
     let name = visible(&column.name);
     match &column.cells {
         Cells::Numbers(_) if column.missing() == column.len() => {
-            format!("{name}: no cell has a value")
+            format!("{name}: every cell is empty")
         }
         Cells::Numbers(values) => {
             let known = || values.iter().filter(|x| !x.is_nan());

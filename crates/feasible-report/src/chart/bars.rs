@@ -2,7 +2,6 @@
 
 use super::description::NAME;
 use super::frame::{COLUMN, look};
-use super::png;
 use super::scale::Scale;
 use super::svg::{Svg, title};
 use super::text::{columns, number, shortened};
@@ -44,6 +43,8 @@ pub struct Bars {
 const MOST: usize = 40;
 const WIDTH: f64 = 480.0;
 
+super::drawn_by_hand!(Bars);
+
 impl Bars {
     /// Bars of values that `axis` names.
     pub fn new(title: &str, axis: &str, bars: Vec<Bar>) -> Self {
@@ -71,16 +72,6 @@ impl Bars {
         Values::of_bars(self)
     }
 
-    /// The chart as an SVG file of its own.
-    pub fn to_svg(&self) -> String {
-        self.draw("chart", true)
-    }
-
-    /// The chart for a page that has [`css`](super::css) in its head.
-    pub fn to_inline(&self, id: &str) -> String {
-        self.draw(id, false)
-    }
-
     /// The chart in words.
     pub fn description(&self) -> String {
         let words: Vec<String> = self.bars.iter().take(10).map(words).collect();
@@ -92,17 +83,6 @@ impl Bars {
             true => format!("{}: no values.", self.axis),
             false => format!("{}: {}.{more}", self.axis, words.join("; ")),
         }
-    }
-
-    /// The chart as a PNG file, light, two pixels for each of its own.
-    pub fn to_png(&self) -> Vec<u8> {
-        let (svg, size) = self.drawing();
-        png::encode(&svg, size, &self.title, &self.description())
-    }
-
-    fn draw(&self, id: &str, style: bool) -> String {
-        let (svg, size) = self.drawing();
-        svg.finish(id, size, &self.title, &self.description(), style)
     }
 
     fn drawing(&self) -> (Svg, (f64, f64)) {
@@ -190,9 +170,12 @@ impl Plot {
         }
         if let Some(reference) = bar.reference.filter(|x| !x.is_nan()) {
             svg.line("whisker", (self.at(reference), y - 1.0), (self.at(reference), y + 17.0));
-            end = end.max(self.at(reference));
         }
-        svg.text("s", end + 6.0, middle + 4.0, shown);
+        // Beside a tick a number could be read as that of the tick: it stands in a column at the end of the row.
+        match bar.reference {
+            Some(_) => svg.text("s e", WIDTH, middle + 4.0, shown),
+            None => svg.text("s", end + 6.0, middle + 4.0, shown),
+        }
         svg.raw("</g>");
     }
 }

@@ -50,17 +50,17 @@ pub(crate) fn look(at: usize) -> (String, &'static str) {
 pub(crate) fn legend(
     svg: &mut Svg,
     names: &[String],
-    muted: usize,
+    muted: &[&str],
     (left, mut y): (f64, f64),
     right: f64,
 ) -> f64 {
     let mut x = left;
     let others = match muted {
-        0 => String::new(),
-        1 => "1 other".into(),
-        n => format!("{n} others"),
+        [] => None,
+        [one] => Some(one.to_string()),
+        all => Some(format!("{} others", all.len())),
     };
-    let others = (muted > 0).then_some(&others);
+    let others = others.as_ref();
     for (at, name) in names.iter().chain(others).enumerate() {
         let shown = shortened(name, ((right - left - 26.0) / COLUMN) as usize);
         let width = 26.0 + columns(&shown) * COLUMN;

@@ -26,6 +26,36 @@
 //! assert!(svg.starts_with("<svg") && svg.contains("<title"));
 //! ```
 
+/// What every kind of chart can be written as; it has a title, a description, and is drawn by `drawing`.
+macro_rules! drawn_by_hand {
+    ($kind:ty) => {
+        impl $kind {
+            /// The chart as an SVG file of its own.
+            pub fn to_svg(&self) -> String {
+                self.draw("chart", true)
+            }
+
+            /// The chart for a page that has [`css`](super::css) in its head; `id` must be unlike that of
+            /// any other chart on it.
+            pub fn to_inline(&self, id: &str) -> String {
+                self.draw(id, false)
+            }
+
+            /// The chart as a PNG file, light, two pixels for each of its own.
+            pub fn to_png(&self) -> Vec<u8> {
+                let (svg, size) = self.drawing();
+                super::png::encode(&svg, size, &self.title, &self.description())
+            }
+
+            fn draw(&self, id: &str, style: bool) -> String {
+                let (svg, size) = self.drawing();
+                svg.finish(id, size, &self.title, &self.description(), style)
+            }
+        }
+    };
+}
+use drawn_by_hand;
+
 mod bars;
 mod description;
 mod frame;

@@ -4,7 +4,6 @@
 
 use super::description::NAME;
 use super::frame::{COLUMN, look};
-use super::png;
 use super::scale::Scale;
 use super::svg::{Svg, title};
 use super::text::{columns, shortened};
@@ -36,7 +35,9 @@ const WIDTH: f64 = 480.0;
 /// Names up to so many columns stand beside their marks, longer ones above.
 const BESIDE: f64 = 24.0;
 /// Room for a number on either side.
-const NUMBER: f64 = 44.0;
+const NUMBER: f64 = 54.0;
+
+super::drawn_by_hand!(Pairs);
 
 impl Pairs {
     /// Pairs of shares: `ours` and `other` say of whom.
@@ -48,22 +49,6 @@ impl Pairs {
             other: other.to_string(),
             pairs: pairs.into_iter().filter(finite).collect(),
         }
-    }
-
-    /// The chart as an SVG file of its own.
-    pub fn to_svg(&self) -> String {
-        self.draw("chart", true)
-    }
-
-    /// The chart for a page that has [`css`](super::css) in its head.
-    pub fn to_inline(&self, id: &str) -> String {
-        self.draw(id, false)
-    }
-
-    /// The chart as a PNG file, light, two pixels for each of its own.
-    pub fn to_png(&self) -> Vec<u8> {
-        let (svg, size) = self.drawing();
-        png::encode(&svg, size, &self.title, &self.description())
     }
 
     /// The chart in words.
@@ -92,11 +77,6 @@ impl Pairs {
             share(pair.other),
             self.other
         )
-    }
-
-    fn draw(&self, id: &str, style: bool) -> String {
-        let (svg, size) = self.drawing();
-        svg.finish(id, size, &self.title, &self.description(), style)
     }
 
     fn drawing(&self) -> (Svg, (f64, f64)) {

@@ -2,7 +2,6 @@
 
 use super::description::describe;
 use super::frame::{COLUMN, Frame, axes, gutter, legend, look};
-use super::png;
 use super::readout::readouts;
 use super::scale::{Scale, Tick};
 use super::series::{Mark, Series};
@@ -65,6 +64,8 @@ pub struct Chart {
     size: (f64, f64),
 }
 
+super::drawn_by_hand!(Chart);
+
 impl Chart {
     /// An empty chart, 480 × 300.
     pub fn new(title: &str) -> Self {
@@ -124,17 +125,6 @@ impl Chart {
         self
     }
 
-    /// The chart as an SVG file of its own.
-    pub fn to_svg(&self) -> String {
-        self.draw("chart", true)
-    }
-
-    /// The chart for a page that has [`css`](super::css) in its head; `id` must be unlike that of
-    /// any other chart on it.
-    pub fn to_inline(&self, id: &str) -> String {
-        self.draw(id, false)
-    }
-
     /// The chart in words: what the `<desc>` says.
     pub fn description(&self) -> String {
         let words = describe(self);
@@ -144,17 +134,6 @@ impl Chart {
     /// Its values as a table: those of x, and of every series there.
     pub fn values(&self) -> Values {
         Values::of_chart(self)
-    }
-
-    /// The chart as a PNG file, light, two pixels for each of its own.
-    pub fn to_png(&self) -> Vec<u8> {
-        let (svg, size) = self.drawing();
-        png::encode(&svg, size, &self.title, &self.description())
-    }
-
-    fn draw(&self, id: &str, style: bool) -> String {
-        let (svg, size) = self.drawing();
-        svg.finish(id, size, &self.title, &self.description(), style)
     }
 
     fn drawing(&self) -> (Svg, (f64, f64)) {
@@ -169,10 +148,11 @@ impl Chart {
                 false => s.name.clone(),
             })
             .collect();
-        let muted = self.series.len() - names.len();
-        let top = match names.len() + muted {
+        let muted: Vec<&str> =
+            self.series.iter().filter(|s| s.muted).map(|s| s.name.as_str()).collect();
+        let top = match names.len() + muted.len() {
             0 | 1 => 24.0,
-            _ => legend(&mut svg, &names, muted, (0.0, 38.0), width),
+            _ => legend(&mut svg, &names, &muted, (0.0, 38.0), width),
         };
         // A long legend makes the chart higher, not the plot lower.
         height += (top - 56.0).max(0.0);
@@ -242,12 +222,22 @@ impl Chart {
         };
         let mut ends: Vec<(usize, (f64, f64))> = shown.filter_map(end).collect();
         ends.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
-        let mut lowest: Vec<(f64, f64)> = Vec::new();
+        // Only letters at about the same x can be in each other's way: they go down, and where that would be below
+        // the plot, those above them go up.
+        let near = |a: f64, b: f64| (a - b).abs() < 14.0;
+        for at in 1..ends.len() {
+            let (above, own) = ends.split_at_mut(at);
+            let (x, y) = &mut own[0].1;
+            let others = above.iter().filter(|(_, other)| near(other.0, *x));
+            *y = others.map(|(_, other)| other.1 + 12.0).fold(*y, f64::max);
+        }
+        for at in (0..ends.len()).rev() {
+            let (own, below) = ends.split_at_mut(at + 1);
+            let (x, y) = &mut own[at].1;
+            let others = below.iter().filter(|(_, other)| near(other.0, *x));
+            *y = others.map(|(_, other)| other.1 - 12.0).fold(y.min(frame.bottom), f64::min);
+        }
         for (at, (x, y)) in ends {
-            // Only letters at about the same x can be in each other's way.
-            let near = lowest.iter().filter(|other| (other.0 - x).abs() < 14.0);
-            let y = near.map(|other| other.1 + 12.0).fold(y, f64::max);
-            lowest.push((x, y));
             svg.text(&format!("f {}", look(at).0), x + 5.0, y + 4.0, &letter(at));
         }
     }

@@ -41,8 +41,7 @@ impl RunRecord {
         if !directory.has(RUN) {
             return Err(Error::unfit(
                 path.display().to_string(),
-                "it is not in a run directory, and a model alone does not say which rows it was \
-                 trained on: give the run directory that `feasible fit` wrote",
+                "it is not in a run directory, and a model alone does not record which rows it was trained on: give the run directory that `feasible fit` wrote",
             ));
         }
         let model = SavedModel::open(path)?;
@@ -220,7 +219,7 @@ impl RunRecord {
         match self.info.tables.iter().find(|known| known.sha256 == found) {
             Some(_) => Err(Error::unfit(
                 table.name(),
-                "the run itself has read it, and monitoring is about rows that came later; `feasible \
+                "the run itself has read it, but monitoring is about rows that came later; `feasible \
                  certify` judges those that it held out",
             )),
             None => Ok(()),
@@ -236,7 +235,7 @@ impl RunRecord {
             return Err(Error::unfit(
                 table.name(),
                 format!(
-                    "it gives every row {} times, and each row counts as a draw of its own: give every row once",
+                    "every row occurs in it {} times, and each row counts as a draw of its own: give every row once",
                     all.len() / once.max(1)
                 ),
             ));
@@ -333,8 +332,7 @@ fn missing(location: &str) -> Error {
     Error::unfit(
         location,
         format!(
-            "it has no {FINGERPRINTS}, the record of the rows that were trained on, without which no \
-             table can be known to be held out: give the run directory of a training by this version"
+            "it has no {FINGERPRINTS}, the record of the training rows, without which no table is known to be held out: give the run directory of a training by this version"
         ),
     )
 }

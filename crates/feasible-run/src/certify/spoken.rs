@@ -33,7 +33,7 @@ fn subject(clause: &Clause) -> String {
         Some(filter) => format!(" where {filter}"),
         None => String::new(),
     };
-    let here = whose(clause.filter.as_ref().map(ToString::to_string));
+    let here = whose(clause.filter.as_ref().map(|filter| format!("{filter:#}")));
     let loss = clause.measure.as_ref().unwrap_or(&clause.loss);
     let views = match (&clause.change, &clause.adversary) {
         (Some(change), _) => format!(" ({})", change.name()),
@@ -60,7 +60,7 @@ fn subject(clause: &Clause) -> String {
         Some(against) => {
             let there = match against {
                 Against::Everyone => " of everyone".to_string(),
-                Against::Where(expression) => whose(Some(expression.to_string())),
+                Against::Where(expression) => whose(Some(format!("{expression:#}"))),
             };
             format!("the {name}{here} minus that{there}")
         }

@@ -68,7 +68,7 @@ impl Monitor {
         if record.model().manifest().image.is_some() {
             return Err(Error::unfit(
                 path.display().to_string(),
-                "its model is of images, and only tables are monitored",
+                "its model is for images, but only tables can be monitored",
             ));
         }
         if record.model().clauses().is_empty() {
@@ -85,7 +85,7 @@ impl Monitor {
             if header.model != model {
                 return Err(Error::unfit(
                     record.directory().shown(MONITOR),
-                    "it is about another model than the one beside it: move it away to begin anew",
+                    "it belongs to a different model than the one beside it: move it away to start over",
                 ));
             }
             agree("confidence", settings.confidence, header.confidence)?;

@@ -94,7 +94,9 @@ fn repeated(table: &Table, sorted: &[u64]) -> Result<()> {
     if divisor > 1 && sizes.by_ref().count() >= 20 {
         return Err(Error::unfit(
             table.name(),
-            format!("every row is in it {divisor} times or a multiple: give each row once"),
+            format!(
+                "every row occurs in it {divisor} times or a multiple of that: give each row once"
+            ),
         ));
     }
     Ok(())

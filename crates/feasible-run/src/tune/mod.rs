@@ -386,12 +386,11 @@ fn can_be_tuned(source: &ProblemSource, plan: &Plan) -> Result<()> {
     let wrong = |key: &str, message: &str| Err(source.at(key, message).into());
     let training = &plan.settings().training;
     if plan.validation().is_none() {
-        let message = "a search chooses on validation rows, and there are none: give some, as in \
-                       split = { train = 0.6, validation = 0.2, test = 0.2 }";
+        let message = "a search chooses on validation rows, but there are none: set, for example, split = { train = 0.6, validation = 0.2, test = 0.2 }";
         return wrong("data.split", message);
     }
     if training.keep != Keep::Best {
-        let message = "a search chooses by the best iterate on validation rows, and the last one is kept: set \
+        let message = "a search chooses by the best iterate on validation rows, but the last one is kept: set \
                        keep = \"best\"";
         return wrong("training.keep", message);
     }

@@ -226,7 +226,7 @@ impl Search {
         Some((n, self.trials.get(n)?))
     }
 
-    /// The trials from the best to the worst: those that got further first.
+    /// The chosen trial, then the others from the best to the worst: those that got further first.
     pub fn ranked(&self) -> Vec<usize> {
         let rounds = |n: &usize| self.trials[*n].rounds.len();
         let all: Vec<(usize, &RoundResult)> = self
@@ -236,7 +236,7 @@ impl Search {
             .filter_map(|(n, trial)| Some((n, trial.last()?)))
             .collect();
         let mut order = halving::ranked(&all);
-        order.sort_by_key(|n| std::cmp::Reverse(rounds(n)));
+        order.sort_by_key(|n| (Some(*n) != self.chosen, std::cmp::Reverse(rounds(n))));
         order
     }
 
@@ -280,7 +280,7 @@ impl Search {
             all => format!("{} trials", grouped(all)),
         };
         let mut text = format!(
-            "{}: {trials}, compared on the {rows} validation rows; those trained in full, the best first\n\n",
+            "{}: {trials}, compared on the {rows} validation rows; those trained in full, the chosen first\n\n",
             self.problem
         );
         let mut grid = Grid::new().ranked(&[0, 1, 0, 1, 0, 0]).with_prose();
@@ -311,7 +311,7 @@ impl Search {
         if n == 0 {
             let others = match self.alive().len() {
                 1 => String::new(),
-                _ => ": no other is met with room and lower by two standard errors".to_string(),
+                _ => ": no other meets the requirements with room to spare and is better by two standard errors".to_string(),
             };
             return text + &format!("\nChosen: the settings of the file{others}\n");
         }

@@ -28,7 +28,7 @@
 //! ```
 //! use feasible::adversary::{
 //!     Adversary, Aim, Attack, AttackLoss, Bounds, Budget, Draw, Judge, Norm, Prior, Robustness,
-//!     Select, robustness,
+//!     Perturbed, Select, perturb, robustness,
 //! };
 //! use feasible::requirement::Sense;
 //! use feasible::{Inputs, Loss, Population, Samples, Targets};
@@ -68,6 +68,13 @@
 //! let curve = robustness(&model, &theta, &clean, &pgd, &epsilons, 0, 1, &mut |_, _| true)?;
 //! let accuracies: Vec<f64> = curve.iter().map(Robustness::accuracy).collect();
 //! assert_eq!(accuracies, [1.0, 0.5, 0.0]);
+//! assert_eq!((curve[1].correct, &curve[1].correct_rows[..]), (1, &[0][..]));
+//!
+//! // What an attack of 0.15 makes of each row.
+//! let attack = Attack { budget: Budget::fixed(0.15), ..pgd };
+//! let made: Vec<Perturbed> = perturb(&model, &theta, &clean, &attack, 0, 1, &mut |_| true)?;
+//! assert_eq!([made[0].fooled, made[1].fooled], [false, true]);
+//! assert!(made[1].row == 1 && made[1].delta[0] < -0.1 && made[1].delta[0] >= -0.15);
 //! # Ok::<(), feasible::Error>(())
 //! ```
 
@@ -82,6 +89,6 @@ mod pgd;
 pub use attack::{Adversary, Attack, Bounds, Select};
 pub use ball::Norm;
 pub use budget::{Budget, Draw, Prior};
-pub use curve::{Robustness, robustness};
+pub use curve::{Perturbed, Robustness, perturb, robustness};
 pub use goal::{Aim, AttackLoss};
 pub use judge::Judge;

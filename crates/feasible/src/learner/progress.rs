@@ -32,7 +32,7 @@ impl Merit {
         Self { feasible, value }
     }
 
-    /// The merit on a sample that θ is not fitted to: the weight decay is no matter of it.
+    /// The merit on a sample that θ is not fitted to: weight decay is not part of it.
     pub(crate) fn held_out(
         problem: &Problem,
         measurement: &Measurement,
