@@ -136,7 +136,7 @@ fn init_says_what_it_leaves_out_and_proposes_requirements_that_can_be_met() {
     for part in [
         "drop = [\"id\", \"name\", \"empty\"]\n",
         "#   id: by its name and its numbers (600 of 600 are different) it names rows",
-        "#   name: text that is different in nearly every row (600 of 600)",
+        "#   name: text that differs in nearly every row (600 of 600)",
         "#   empty: every cell is empty",
         "categorical = [\"sex\", \"zip\"]   # whole numbers that look like codes",
         "missing_in = { \"sparse\" = \"category\" }",

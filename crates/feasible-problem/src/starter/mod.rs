@@ -10,7 +10,7 @@ mod requirements;
 use std::path::{Path, PathBuf};
 
 use feasible_data::{
-    Cells, Column, Format, Table, TargetEncoder, TargetSpec, Task, is_hidden, visible,
+    Cells, Column, Format, Table, TargetEncoder, TargetSpec, Task, is_date, is_hidden, visible,
 };
 
 use crate::error::Result;
@@ -256,6 +256,11 @@ fn glance(column: &Column) -> String {
             let (low, high) =
                 (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
             format!("{name}: numbers from {low} to {high}{missing}")
+        }
+        Cells::Categories(categories)
+            if !categories.names.is_empty() && categories.names.iter().all(|cell| is_date(cell)) =>
+        {
+            format!("{name}: {} dates{missing}", categories.names.len())
         }
         Cells::Categories(categories) => {
             let line = |category: &String| -> String {

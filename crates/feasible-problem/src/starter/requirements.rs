@@ -132,7 +132,7 @@ fn write_for(
         };
         writeln!(
             out,
-            "# [[requirement]]       # nobody's prediction depends on {shown}: it is (nearly) the same had {shown} been another\n\
+            "# [[requirement]]       # nobody's prediction depends on {shown}: changing {shown} alone barely changes it\n\
              # name = {}\n# loss = \"{similar}\"\n# kind = \"pointwise\"\n# at_most = 1e-3\n\
              # counterfactual = {{ {swap} }}\n",
             quoted(&format!("{column} does not matter"))
@@ -142,13 +142,13 @@ fn write_for(
     match (groups, classes) {
         (Groups::Categories(_), Some(2)) => writeln!(
             out,
-            "# [[requirement]]       # of those who are positive, as many of each {shown} are found\n\
+            "# [[requirement]]       # the recall is about the same for each {shown}\n\
              # name = {named}\n# fairness = \"equal-opportunity\" # or \"demographic-parity\", \"equalised-odds\"\n\
              # groups = {name}\n# within = 0.05\n"
         ),
         (Groups::Categories(_), Some(_)) => writeln!(
             out,
-            "# [[requirement]]       # as many are right for each {shown}\n\
+            "# [[requirement]]       # the accuracy is high for each {shown}\n\
              # name = {named}\n# rate = \"accuracy\"\n# groups = {name}\n# at_least = 0.7\n"
         ),
         (Groups::Categories(_), None) => writeln!(
@@ -160,10 +160,10 @@ fn write_for(
             let column = backticked(column);
             let (rate, what) = match classes {
                 Some(2) => {
-                    ("rate = \"tpr\"", "of those who are positive, as many are found on both sides")
+                    ("rate = \"recall\"", "the recall is about the same on both sides")
                 }
-                Some(_) => ("rate = \"accuracy\"", "as many are right on both sides"),
-                None => ("loss = \"squared\"", "losses are alike on both sides"),
+                Some(_) => ("rate = \"accuracy\"", "the accuracy is about the same on both sides"),
+                None => ("loss = \"squared\"", "the loss is about the same on both sides"),
             };
             let within = match classes {
                 Some(_) => "0.05".to_string(),
