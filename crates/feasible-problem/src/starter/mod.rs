@@ -258,7 +258,8 @@ fn glance(column: &Column) -> String {
             format!("{name}: numbers from {low} to {high}{missing}")
         }
         Cells::Categories(categories)
-            if !categories.names.is_empty() && categories.names.iter().all(|cell| is_date(cell)) =>
+            if !categories.names.is_empty()
+                && categories.names.iter().all(|cell| is_date(cell)) =>
         {
             format!("{name}: {} dates{missing}", categories.names.len())
         }

@@ -159,9 +159,7 @@ fn write_for(
         (Groups::From(from), _) => {
             let column = backticked(column);
             let (rate, what) = match classes {
-                Some(2) => {
-                    ("rate = \"recall\"", "the recall is about the same on both sides")
-                }
+                Some(2) => ("rate = \"recall\"", "the recall is about the same on both sides"),
                 Some(_) => ("rate = \"accuracy\"", "the accuracy is about the same on both sides"),
                 None => ("loss = \"squared\"", "the loss is about the same on both sides"),
             };
