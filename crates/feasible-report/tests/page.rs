@@ -204,7 +204,7 @@ fn what_held_out_rows_certify_stands_beside_the_requirement() {
     let finding = &summary.certificate.as_ref().unwrap().certificate.findings[0];
     let verdict = finding.verdict.to_string().to_lowercase();
     assert!(html.contains(&format!("</span>{verdict}</span></td>")), "{verdict}");
-    assert!(html.contains("With a confidence of 95 %, the requirement holds for the population that the 16,281 test rows"));
+    assert!(html.contains("With a confidence of 95\u{a0}%, the requirement holds for the population that the 16,281 test rows"));
     let bound = feasible_run::certify::bound(finding).unwrap();
     assert!(html.contains(&format!("<td data-label=\"bound\">{bound}</td>")), "{bound}");
     // Of one requirement, nothing is shared.

@@ -174,7 +174,7 @@ fn insensitivity(table: &CompasTable) -> Table {
     ];
     Table {
         title: "Predictions that change, counterfactual by counterfactual".into(),
-        lead: "Mean ± sd over seeds, on the training rows, as in the paper very likely; the last \
+        lead: "Mean ± sd over seeds, on the training rows (very likely as in the paper); the last \
                column on the test rows."
             .into(),
         head: head.map(String::from).to_vec(),
