@@ -1,5 +1,8 @@
 """The package beside the program and scikit-learn: ratios of times, each pair measured in turn in one run.
 
+Seconds are of the clock, the least of some; "cpu" is the time of the processor, of all threads, which other work on the machine
+disturbs less. The program is told to write no page and to train no baseline, which `fit` of the package does not do either.
+
     cargo build --release -p feasible-cli
     pip install ./python pandas polars
     python bench/python/estimator.py [--rows 1000000] [--program target/release/feasible]
@@ -15,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,26 +32,41 @@ from feasible._feasible import Table
 from feasible._frames import add_array, add_frame
 
 
-def seconds(work: Callable[[], object], times: int = 3) -> float:
-    """The least of some times."""
+class Took(NamedTuple):
+    wall: float
+    cpu: float
+
+    def __str__(self) -> str:
+        return f"{self.wall:6.2f} s, cpu {self.cpu:.2f} s"
+
+
+def took(work: Callable[[], object], times: int = 3) -> Took:
+    """The least of some times, of this process and those that it waited for."""
     found = []
     for _ in range(times):
-        start = time.perf_counter()
+        start, before = time.perf_counter(), sum(os.times()[:4])
         work()
-        found.append(time.perf_counter() - start)
-    return min(found)
+        found.append((time.perf_counter() - start, sum(os.times()[:4]) - before))
+    return Took(*map(min, zip(*found)))
+
+
+def side_by_side(what: str, mine: Callable[[], object], other: str, theirs: Callable[[], object], times: int) -> None:
+    # In turn, so that what else the machine does meets both.
+    pairs = [(took(mine, 1), took(theirs, 1)) for _ in range(times)]
+    a, b = (Took(*map(min, zip(*(pair[at] for pair in pairs)))) for at in (0, 1))
+    print(f"{what:<38} {a}; {other} {b}; ratio {a.wall / b.wall:.2f}, cpu {a.cpu / b.cpu:.2f}")
 
 
 def importing() -> None:
     code = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
 
-    def took(module: str) -> float:
+    def importing_took(module: str) -> float:
         run = [subprocess.run([sys.executable, "-c", code.format(module)], capture_output=True, text=True) for _ in range(5)]
         return min(float(one.stdout) for one in run)
 
-    print(f"import feasible                        {1e3 * took('feasible'):8.0f} ms   (numpy alone {1e3 * took('numpy'):.0f} ms)")
+    print(f"import feasible                        {1e3 * importing_took('feasible'):6.0f} ms   (numpy alone {1e3 * importing_took('numpy'):.0f} ms)")
     size = Path(feasible._feasible.__file__ or "").stat().st_size
-    print(f"extension module                       {size / 1e6:8.1f} MB")
+    print(f"extension module                       {size / 1e6:6.1f} MB")
 
 
 def fitting(program: str) -> None:
@@ -67,6 +86,7 @@ def fitting(program: str) -> None:
 
         def run(name: str) -> None:
             out = [program, "fit", str(place / f"{name}.toml"), "--output", str(place / "run"), "--force", "--quiet"]
+            out += ["--no-report", "--no-baseline"]
             done = subprocess.run(out, capture_output=True, text=True)
             assert done.returncode in (0, 1), done.stderr
 
@@ -76,10 +96,7 @@ def fitting(program: str) -> None:
             ("fit, Adult, pandas", lambda: run("adult"), lambda: own.fit(X, y)),
             ("fit, Adult's numbers, numpy", lambda: run("numbers"), lambda: FeasibleClassifier().fit(array, target)),
         ):
-            # In turn, so that what else the machine does meets both.
-            pairs = [(seconds(mine, 1), seconds(theirs, 1)) for _ in range(5)]
-            a, b = (min(pair[at] for pair in pairs) for at in (0, 1))
-            print(f"{what:<38} {a:8.2f} s    program {b:.2f} s, ratio {a / b:.2f}")
+            side_by_side(what, mine, "program", theirs, 5)
 
 
 def converting(rows: int) -> None:
@@ -91,7 +108,7 @@ def converting(rows: int) -> None:
         ("pandas", lambda: add_frame(Table(), frame)),
         ("polars", lambda arrow=pl.from_pandas(frame): add_frame(Table(), arrow)),
     ):
-        print(f"{f'convert {rows:,} x 50, {what}':<38} {seconds(add):8.2f} s")
+        print(f"{f'convert {rows:,} x 50, {what}':<38} {took(add)}")
 
 
 def predicting(rows: int) -> None:
@@ -100,9 +117,8 @@ def predicting(rows: int) -> None:
     y = (X[:, 0] + X[:, 1] ** 2 > 1).astype(int)
     mine = FeasibleClassifier(epochs=2, hidden=[64]).fit(X[:20000], y[:20000])
     theirs = MLPClassifier((64,), max_iter=2).fit(X[:20000], y[:20000])
-    pairs = [(seconds(lambda: mine.predict_proba(X), 1), seconds(lambda: theirs.predict_proba(X), 1)) for _ in range(4)]
-    a, b = (min(pair[at] for pair in pairs) for at in (0, 1))
-    print(f"{f'predict_proba, {rows:,} x 50':<38} {a:8.2f} s    scikit-learn's MLP {b:.2f} s, ratio {a / b:.2f}")
+    ours = lambda: mine.predict_proba(X)  # noqa: E731
+    side_by_side(f"predict_proba, {rows:,} x 50", ours, "scikit-learn's MLP", lambda: theirs.predict_proba(X), 4)
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -30,6 +31,30 @@ def check_readable(what: str, values: Any) -> None:
         raise FeasibleError(f"{what} is a tensor on {values.device}: give {what}.cpu()")
     if getattr(values, "requires_grad", False):
         raise FeasibleError(f"{what} is a tensor that is differentiated: give {what}.detach()")
+
+
+def check_labels(what: str, labels: np.ndarray) -> None:
+    """Refuses a label that is missing, with its row."""
+    if labels.dtype.kind == "f":
+        missing = np.isnan(labels)
+    elif labels.dtype.kind == "O":
+        missing = np.array([_is_missing(one) for one in labels.reshape(-1)], dtype=bool)
+    else:
+        return
+    if missing.any():
+        raise FeasibleError(f"{what}, row {int(np.argmax(missing))}: the label is missing: leave the row out")
+
+
+def _is_missing(cell: Any) -> bool:
+    # pandas has two objects for what is missing.
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and math.isnan(cell))
+
+
+def check_numbers(what: str, values: np.ndarray) -> None:
+    """Refuses a number that is none, with its row."""
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise FeasibleError(f"{what}, row {wrong[0]}: the value is {values[wrong[0]]} (NaN or inf): leave the row out")
 
 
 def column_names(X: Any) -> list[str]:

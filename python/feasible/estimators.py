@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from ._base import FeasibleEstimator
 from ._feasible import FeasibleError, Run, Table
-from ._frames import is_frame
+from ._frames import check_labels, check_numbers, is_frame
 from .requirements import Requirement, label
 
 __all__ = ["FeasibleClassifier", "FeasibleRegressor", "load"]
@@ -166,6 +166,7 @@ class FeasibleClassifier(ClassifierMixin, FeasibleEstimator):  # type: ignore[mi
         if is_frame(y) and hasattr(y, "columns"):
             y = np.asarray(y)
         y = column_or_1d(y, warn=True)
+        check_labels("y", y)
         check_classification_targets(y)
         if len(y) != rows:
             raise FeasibleError(f"y: {len(y)} values, but X has {rows} rows")
@@ -295,9 +296,7 @@ class FeasibleRegressor(RegressorMixin, FeasibleEstimator):  # type: ignore[misc
             values = np.asarray(y, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise FeasibleError(f"y: {error}: a number is predicted") from None
-        wrong = np.flatnonzero(~np.isfinite(values))
-        if len(wrong):
-            raise FeasibleError(f"y, row {wrong[0]}: the value is {values[wrong[0]]} (NaN or inf): leave the row out")
+        check_numbers("y", values)
         table.add_numbers([target], [values])
 
     def predict(self, X: Any) -> np.ndarray:

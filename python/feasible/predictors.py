@@ -22,7 +22,9 @@ from sklearn.utils.multiclass import type_of_target
 
 from . import _feasible
 from ._feasible import FeasibleError, Table
-from ._frames import add_array, add_column, add_frame, check_readable, column_names, is_frame, is_pandas
+from ._frames import (
+    add_array, add_column, add_frame, check_labels, check_numbers, check_readable, column_names, is_frame, is_pandas,
+)  # fmt: skip
 from .requirements import Requirement, as_dicts, label
 from .results import Certificate, Judgement
 
@@ -53,6 +55,9 @@ def certify(
     check_readable("predictions", predictions)
     check_readable("y", y)
     y = np.asarray(y)
+    check_labels("y", y)
+    if y.dtype.kind == "f":
+        check_numbers("y", y)
     of_classes = classes is not None or type_of_target(y) in ("binary", "multiclass")
     known = np.asarray(list(classes)) if classes is not None else np.unique(y) if of_classes else None
     if known is not None and positive is not None and len(known) == 2 and label(known[0]) == label(positive):
@@ -153,7 +158,9 @@ def _outputs(what: str, predictions: Any, y: np.ndarray, known: np.ndarray | Non
     if len(found) != len(y):
         raise FeasibleError(f"{what}: {len(found)} rows, but y has {len(y)}")
     if known is None:
-        return np.ascontiguousarray(found.reshape(len(y), -1)[:, :1], dtype=np.float32)
+        numbers = np.asarray(found.reshape(len(y), -1)[:, 0], dtype=np.float64)
+        check_numbers(what, numbers)
+        return np.ascontiguousarray(numbers[:, None], dtype=np.float32)
     if found.ndim == 2 and found.shape[1] > 1:
         if found.shape[1] != len(known):
             raise FeasibleError(f"{what}: {found.shape[1]} columns, but there are {len(known)} classes")
@@ -164,11 +171,17 @@ def _outputs(what: str, predictions: Any, y: np.ndarray, known: np.ndarray | Non
             raise FeasibleError(f"{what}: one probability a row is for two classes: give a column for each")
         chances = np.column_stack([1 - one, one])
     else:
+        check_labels(what, found)
         chances = np.zeros((len(y), len(known)))
         chances[np.arange(len(y)), _places(what, found.reshape(-1), known)] = 1
     wrong = np.flatnonzero(~((chances >= 0) & (chances <= 1)).all(axis=1))
     if len(wrong):
         raise FeasibleError(f"{what}, row {wrong[0]}: {chances[wrong[0]].tolist()} are not probabilities")
+    # Single precision, of a thousand classes.
+    wrong = np.flatnonzero(np.abs(chances.sum(axis=1) - 1) > 1e-4)
+    if len(wrong):
+        row = chances[wrong[0]]
+        raise FeasibleError(f"{what}, row {wrong[0]}: {row.tolist()} add up to {row.sum():g}, and probabilities of all classes to 1")
     # The core's order is that of the table; two classes have the positive one second in both.
     order = np.arange(len(known)) if len(known) == 2 else np.argsort(known, kind="stable")
     return np.ascontiguousarray(np.log(np.maximum(chances[:, order], 1e-12)), dtype=np.float32)

@@ -53,7 +53,8 @@ def shown(name, net):
     right = (out.argmax(1) == y_test).float().mean()
     robust = (attacked.argmax(1) == y_test).float().mean()
     changed = (out.argmax(1) != mirrored.argmax(1)).float().mean()
-    print(f"{name}: accuracy {right:.1%}, under attack {robust:.1%}, loss under attack {cross_entropy(attacked, y_test):.2f}, changed by a mirror {changed:.1%}")
+    loss = cross_entropy(attacked, y_test)
+    print(f"{name}: accuracy {right:.1%}, under attack {robust:.1%}, loss under attack {loss:.2f}, changed by a mirror {changed:.1%}")
 # %% [markdown]
 # First without requirements: accurate, and easily fooled.
 # %%

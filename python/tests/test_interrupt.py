@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-import feasible
 from feasible import FeasibleClassifier, _feasible
 
 from .conftest import Rows
@@ -61,7 +60,8 @@ def test_trainings_in_several_threads_do_not_meet(train: Rows) -> None:
 
 
 @pytest.mark.skipif(not hasattr(_feasible, "panic_for_a_test"), reason="a build for use, not for tests")
-def test_a_panic_is_an_exception_and_the_interpreter_lives() -> None:
+@pytest.mark.parametrize("on_a_thread", [False, True])
+def test_a_panic_is_an_exception_and_the_interpreter_lives(on_a_thread: bool, train: Rows) -> None:
     with pytest.raises(BaseException, match="a bug, for a test"):
-        getattr(_feasible, "panic_for_a_test")()
-    assert feasible.__version__
+        getattr(_feasible, "panic_for_a_test")(on_a_thread)
+    assert FeasibleClassifier(epochs=1).fit(*train).score(*train) > 0.4

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
-NAMES = ("fair_lending", "frontier")
+NAMES = ("fair_lending", "frontier", "robust_cnn")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -24,6 +24,8 @@ def test_a_notebook_is_kept_with_its_outputs(name: str) -> None:
 def test_a_notebook_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for needed in ("nbclient", "nbformat", "ipykernel", "matplotlib"):
         pytest.importorskip(needed)
+    if name == "robust_cnn":
+        pytest.importorskip("torch")
     monkeypatch.syspath_prepend(str(NOTEBOOKS))
     from importlib import import_module
 

@@ -81,6 +81,31 @@ def test_a_target_that_cannot_be_learned(train: Rows) -> None:
         model.certify(X, np.full(len(X), "maybe"))
 
 
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
+def test_a_label_that_is_missing(train: Rows, missing: Any) -> None:
+    X, y = train
+    labels = y.astype(object).where(np.arange(len(X)) != 7, missing)
+    refused(X, labels, "y, row 7: the label is missing: leave the row out")
+    refused(X, labels.to_numpy(), "y, row 7: the label is missing")
+    refused(X, np.where(np.arange(len(X)) == 7, np.nan, np.arange(len(X)) % 2), "y, row 7: the label is missing")
+    with pytest.raises(FeasibleError, match="y, row 7: the label is missing"):
+        feasible.certify(y, labels, [rate("error", at_most=0.5)])
+    with pytest.raises(FeasibleError, match="predictions, row 7: the label is missing"):
+        feasible.certify(labels, y, [rate("error", at_most=0.5)])
+
+
+def test_predictions_that_are_no_probabilities_or_numbers() -> None:
+    y = np.arange(60) % 2
+    chances = np.column_stack([1 - 0.2 * y, 0.2 * y])
+    chances[3] = [0.7, 0.7]
+    with pytest.raises(FeasibleError, match=r"predictions, row 3: \[0\.7, 0\.7\] add up to 1\.4"):
+        feasible.certify(chances, y, [rate("error", at_most=0.5)])
+    with pytest.raises(FeasibleError, match=r"predictions, row 2: the value is nan"):
+        feasible.certify(np.where(np.arange(60) == 2, np.nan, 0.5), y + 0.5, [feasible.loss("squared", at_most=0.5)])
+    with pytest.raises(FeasibleError, match=r"y, row 2: the value is inf"):
+        feasible.certify(y + 0.5, np.where(np.arange(60) == 2, np.inf, 0.5), [feasible.loss("squared", at_most=0.5)])
+
+
 def test_settings_are_those_of_a_problem_file(train: Rows) -> None:
     X, y = train
     refused(X, y, "training.epoch: unknown key 'epoch'", settings={"training": {"epoch": 3}})

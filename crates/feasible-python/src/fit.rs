@@ -1,6 +1,7 @@
 //! Training: on a thread of its own, while this one passes on progress and looks for Ctrl-C.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use feasible_problem::{Plan, ProblemSource};
@@ -78,11 +79,7 @@ pub(crate) fn fit(
             raised.get_or_insert(error);
         }
     }
-    // A panic of the training is one here, and from here an exception.
-    let result = match py.detach(move || thread.join()) {
-        Ok(result) => result,
-        Err(panic) => std::panic::resume_unwind(panic),
-    };
+    let result = joined(py, thread);
     // Ctrl-C is no error where there is something to return.
     let wanted = |error: &PyErr| error.is_instance_of::<PyKeyboardInterrupt>(py) && result.is_ok();
     if let Some(error) = raised.filter(|error| !wanted(error)) {
@@ -90,6 +87,14 @@ pub(crate) fn fit(
     }
     let (plan, storage, interrupted) = result.map_err(refused_run)?;
     Ok((Run::of_training(&plan, &storage)?, interrupted))
+}
+
+/// What a thread gives. A panic of it is one here, and from here an exception.
+pub(crate) fn joined<T: Send>(py: Python<'_>, thread: JoinHandle<T>) -> T {
+    match py.detach(move || thread.join()) {
+        Ok(given) => given,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
 }
 
 fn pass_on(observer: &Bound<'_, PyAny>, event: &Event) -> PyResult<()> {

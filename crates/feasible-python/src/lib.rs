@@ -63,9 +63,10 @@ fn read_problem(name: &str) -> pyo3::PyResult<String> {
     serde_json::to_string(&table).map_err(error::refused)
 }
 
-/// Panics: only in builds for tests, which see that the interpreter lives.
+/// Panics, here or on a thread as trainings have one: only in builds for tests, which see that the interpreter lives.
 #[cfg(debug_assertions)]
 #[pyo3::pyfunction]
-fn panic_for_a_test() {
-    panic!("a bug, for a test");
+fn panic_for_a_test(py: pyo3::Python<'_>, on_a_thread: bool) {
+    let bug = || panic!("a bug, for a test");
+    if on_a_thread { fit::joined(py, std::thread::spawn(bug)) } else { bug() }
 }
