@@ -56,34 +56,28 @@ def validation_only(t: dict, v: dict, line: dict) -> bool:
     return (t["rows"] > 0 and t["violation"] > 0) or not likely(v)
 
 
-def optimism(line: dict) -> tuple[float, float]:
-    """How many standard errors of a validation sample the training rows flatter, over all clauses: mean and spread."""
-    return 0.0, 0.0
+def together(z: float, flattered: tuple[float, float], plain: tuple[float, float]):
+    """Validation rows alone, or both weighed by their variances: training rows flatter by so many of their standard errors, give or take so many."""
 
-
-def corrected(z: float, spread: float):
-    """Training rows count with a correction for their optimism that is known to within `spread` of it; validation rows as they are."""
     @each
     def rule(t: dict, v: dict, line: dict) -> bool:
-        if not v["rows"] or not t["rows"]:
+        if not v["rows"] or not t["rows"] or t["violation"] > 0:
             return True
-        # The standard deviation of one row; fitting k parameters flatters the mean of n rows by about σ √(k n) / n at most.
-        sigma = max(t["error"] * np.sqrt(t["rows"]), v["error"] * np.sqrt(v["rows"]))
-        ev, et = sigma / np.sqrt(v["rows"]), sigma / np.sqrt(t["rows"])
-        apart = max(0.0, v["violation"] - t["violation"])
-        # The optimism: what is seen of it, shrunk by what chance would show.
-        noise = ev**2 + et**2
-        prior = (spread * et) ** 2
-        gain = prior / (prior + noise)
-        o, var_o = gain * apart, prior * (1 - gain)
-        wt, wv = 1 / (et**2 + prior), 1 / ev**2
-        estimate = (wt * t["violation"] + wv * v["violation"]) / (wt + wv)
-        return estimate + z / np.sqrt(wt + wv) > 0
+        if likely(v):
+            return False
+        by, give_or_take = plain if line["kind"] in ("parity", "opportunity", "odds", "counterfactual") else flattered
+        deviation = max(t["error"] * np.sqrt(t["rows"]), v["error"] * np.sqrt(v["rows"]))
+        error = deviation / np.sqrt(t["rows"])
+        weights = np.array([v["rows"] / deviation**2, 1 / (error**2 * (1 + give_or_take**2))])
+        violation = weights @ [v["violation"], t["violation"] + by * error] / weights.sum()
+        return bool(violation + z / np.sqrt(weights.sum()) > 0)
+
     return rule
 
 
 RULES = {
-    "old": old,
-    "validation": validation_only,
-    **{f"corrected z={z} s={s}": corrected(z, s) for z in (1.0, 1.3, 1.645) for s in (0.5, 1.0, 2.0, 3.0)},
+    "pooled (before)": old,
+    "validation alone": validation_only,
+    "chosen": together(1.3, (1, 2), (0, 1)),
+    **{f"together z={z} {f} {p}": together(z, f, p) for z in (1.0, 1.3, 1.645) for f in ((0, 1), (0, 2), (1, 1.4), (2, 2), (2, 3)) for p in ((0, 0.5), (0, 1))},
 }
