@@ -155,17 +155,36 @@ fn numbers_outside_their_range_are_refused_with_the_range() {
 }
 
 #[test]
-fn a_loss_without_a_bound_is_refused_and_says_what_to_do() {
+fn a_loss_without_an_upper_bound_is_never_certified_and_takes_no_certificate_from_others() {
     let scratch = Scratch::new();
     let average = support::PROBLEM.replace("kind = \"pointwise\"\n", "");
     scratch.write("average.toml", &average);
     let fit = scratch.run(&["fit", "average.toml", "-q", "-o", "run"]).out;
+    assert!(!fit.contains("No certificate"), "{fit}");
+    for text in [&fit, &scratch.expect(1, &["certify", "run"]).out] {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let sentence = "No number of rows certifies the mean of a loss that has no upper bound. With probability at least 95 %";
+        assert!(text.contains(sentence), "{text}");
+        assert!(text.contains("in the sample, met): the mean is at most"), "{text}");
+        assert!(text.contains("within the limit, if losses above B ="), "{text}");
+        assert!(text.contains("Each B was chosen without these rows."), "{text}");
+        assert!(!text.contains("CERTIFIED") && !text.contains("Loss::"), "{text}");
+    }
+    // Another requirement keeps its certificate.
+    let error = "\n[[requirement]]\nname = \"error\"\nrate = \"error\"\nat_most = 0.9\n";
+    scratch.write("both.toml", &format!("{average}{error}"));
+    scratch.run(&["fit", "both.toml", "-q", "-o", "both"]);
+    let certified = scratch.expect(1, &["certify", "both"]).out;
+    let line = |name: &str| certified.lines().find(|line| line.starts_with(name)).unwrap();
+    assert!(line("error ").ends_with("CERTIFIED"), "{certified}");
+    assert!(line("gender ").ends_with("MET"), "{certified}");
+    // Where a certificate is what is trained for, it says so beforehand.
+    scratch.write("asked.toml", &format!("certify = 0.95\n{average}"));
+    let error = scratch.refuse(&["check", "asked.toml"]);
     assert!(
-        fit.contains("No certificate: requirement 'gender': KL divergence has no bound B"),
-        "{fit}"
+        error.contains("has no upper bound, so no number of rows certifies its mean"),
+        "{error}"
     );
-    let error = scratch.refuse(&["certify", "run"]);
-    assert!(error.contains("give it one (`bound` in a problem file"), "{error}");
     scratch.write("bounded.toml", &average.replace("at_most = 0.5", "at_most = 0.5\nbound = 2.0"));
     scratch.expect(0, &["fit", "bounded.toml", "-q", "-o", "bounded"]);
     let ran = scratch.expect(0, &["certify", "bounded"]);

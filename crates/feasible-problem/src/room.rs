@@ -57,9 +57,12 @@ pub fn margin(
         return Ok((room * width).min(MOST * bound.limit().abs()));
     }
     let loss = terms[0].measure();
-    let b = loss.properties(width).bound.ok_or_else(|| feasible::Error::NoBound {
-        requirement: requirement.name().into(),
-        loss: loss.to_string(),
+    let b = loss.properties(width).bound.ok_or_else(|| {
+        let reason = format!(
+            "{loss} has no upper bound, so no number of rows certifies its mean. Give the requirement a `bound`, state it \
+             as a rate, or leave out `certify`: test rows then prove what they can, of this and of every other requirement"
+        );
+        Error::unfit(requirement.name(), reason)
     })?;
     // "At least c" is "B minus it is at most B − c".
     let limit = match bound {
@@ -129,6 +132,9 @@ pub(crate) fn leave_room(
         let margin = at(each).or_else(|_| at(design.delta)).map_err(|error| match error {
             Error::Core(feasible::Error::TooFewRows { .. }) => {
                 source.at("certify", too_few(&clause.name, error))
+            }
+            Error::Unfit { reason, .. } => {
+                source.at(&format!("requirement[{}]", clause.from), reason)
             }
             Error::Core(core) => {
                 source.at(&format!("requirement[{}]", clause.from), core.to_string())

@@ -122,6 +122,18 @@ fn next_step(f: &Finding, noun: &str, chosen: bool) -> String {
         None => String::new(),
     };
     let limit = certify::limit(f);
+    if let (Verdict::Met | Verdict::Open, Some(_), None) = (f.verdict, f.estimate, f.bound) {
+        let proven = |clipped| {
+            format!(
+                " With the confidence above, {clipped}. B was chosen without these {noun}; nothing is proven about how large \
+                 losses above it are."
+            )
+        };
+        let of = certify::clipped(f).map_or(String::new(), proven);
+        return format!(
+            "No number of {noun} certifies the mean of a loss that has no upper bound.{of}"
+        );
+    }
     let rows = match (f.verdict, f.rows_needed) {
         (Verdict::Met, Some(RowsNeeded::About(n))) => format!(
             "Certifying {limit} takes about {} more {noun} that it applies to, at the present proportions.",

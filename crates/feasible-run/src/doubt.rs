@@ -4,10 +4,12 @@
 //! tell where a certificate is not to be expected. A requirement is expected to hold on new rows if it is met on the training rows and either
 //!
 //! 1. its validation rows make it likely: the 95 % bound is within the limit; or
-//! 2. it is met on them, they are not worse than the training rows by more than one standard error, and both together make it likely.
+//! 2. both samples together do: v + 1.3 s ≤ 0, with v the violation as the two estimate it, weighed by their variances, and s its standard error.
 //!
-//! The second is for groups with few validation rows, where the first could never be: rows that are fitted to no better than others tell
-//! as much as others. Everything else is a [`Doubt`]. The bounds:
+//! The second is for groups with few validation rows, where the first could never be. Training rows flatter, so they count for less: rates and means of losses
+//! are taken to be worse on new rows by one standard error of the training sample, give or take two; differences between groups and between views of a row, which fitting does not
+//! improve, by none, give or take one. (On generated tables of 300 to 3,000 rows rates and means were worse by two to three, give or take as much, differences
+//! by none; docs/quality.md.) Everything else is a [`Doubt`]. The bounds of the first:
 //!
 //! | requirement | likely, if |
 //! | --- | --- |
@@ -31,8 +33,12 @@ use crate::subject::Answers;
 /// δ of the bounds, and the normal quantile that belongs to it.
 const DELTA: f64 = 0.05;
 const QUANTILE: f64 = 1.645;
-/// Standard errors by which the validation rows may be worse than the training rows for both to count as one sample.
-const APART: f64 = 1.0;
+/// The normal quantile of 90 %, for both samples together.
+const TOGETHER: f64 = 1.3;
+/// By how many of its standard errors a training sample flatters, and give or take how many.
+const FLATTERED: (f64, f64) = (1.0, 2.0);
+/// The same of what fitting does not improve.
+const PLAIN: (f64, f64) = (0.0, 1.0);
 /// Fewer rows have no standard error to go by.
 const FEWEST: f64 = 10.0;
 
@@ -62,6 +68,8 @@ struct Sample {
     error: f64,
     /// Rows that violate it, and the share of them that may.
     count: Option<(Count, f64)>,
+    /// Whether it looks better on rows that were fitted to.
+    flatters: bool,
 }
 
 impl Sample {
@@ -73,7 +81,25 @@ impl Sample {
             violation: count.rate() - allowed,
             error: (smoothed(count.rate(), rows as f64) / rows as f64).sqrt(),
             count: Some((count, allowed)),
+            flatters: true,
         })
+    }
+
+    /// Whether rows that were fitted to and rows that were not make it likely together.
+    fn is_likely_with(self, trained: Self) -> bool {
+        // Of one row: few rows that all agree are not certain.
+        let deviation = (self.error * self.rows.sqrt()).max(trained.error * trained.rows.sqrt());
+        if deviation == 0.0 {
+            return self.is_met() && trained.is_met();
+        }
+        let (by, give_or_take) = if self.flatters { FLATTERED } else { PLAIN };
+        let error = deviation / trained.rows.sqrt();
+        let weights =
+            [self.rows / deviation.powi(2), (error * 1.0_f64.hypot(give_or_take)).powi(-2)];
+        let sum: f64 = weights.iter().sum();
+        let expected = trained.violation + by * error;
+        let violation = (weights[0] * self.violation + weights[1] * expected) / sum;
+        violation + TOGETHER / sum.sqrt() <= 0.0
     }
 
     /// Both samples as one.
@@ -85,7 +111,8 @@ impl Sample {
             Some((count, allowed))
         });
         let error = (self.rows * self.error).hypot(other.rows * other.error) / rows;
-        Self { rows, violation: mean(self.violation, other.violation), error, count }
+        let violation = mean(self.violation, other.violation);
+        Self { rows, violation, error, count, flatters: self.flatters }
     }
 
     fn is_met(self) -> bool {
@@ -151,7 +178,9 @@ impl Answers<'_> {
                     let allowed = if clause.all_but > 0.0 { clause.all_but } else { all_but };
                     let (rows, points) = (requirement.terms()[0].population().len(), result.points);
                     let over = result.violated.unwrap_or(1.0) * points as f64;
-                    Sample::counted(over.round() as u64, rows as u64, allowed)
+                    let flatters = !requirement.terms()[0].measure().compares_views();
+                    let sample = Sample::counted(over.round() as u64, rows as u64, allowed);
+                    sample.map(|sample| Sample { flatters, ..sample })
                 }
                 Some(requirement) => self.average(requirement, result)?,
                 None => None,
@@ -215,7 +244,8 @@ impl Answers<'_> {
         }
         let variance = influence.iter().map(|x| x * x).sum::<f64>() + added;
         let error = variance.sqrt();
-        Ok(Some(Sample { rows: rows as f64, violation, error, count: None }))
+        let flatters = terms.len() == 1 && !terms[0].measure().compares_views();
+        Ok(Some(Sample { rows: rows as f64, violation, error, count: None, flatters }))
     }
 }
 
@@ -267,8 +297,7 @@ fn doubt(
         return make(needed, text);
     };
     let worse = trained.map_or(0.0, |trained| held.worse_than(trained));
-    let together = trained.filter(|_| held.is_met() && worse <= APART);
-    if held.is_likely() || together.is_some_and(|trained| held.with(trained).is_likely()) {
+    if held.is_likely() || trained.is_some_and(|trained| held.is_likely_with(trained)) {
         return None;
     }
     let (here, there) = (standing(validation), standing(train));
@@ -386,12 +415,16 @@ mod tests {
     }
 
     #[test]
-    fn training_rows_stand_by_validation_rows_that_are_no_worse() {
+    fn training_rows_stand_by_validation_rows_but_count_for_less() {
         assert_eq!(of((0.9, 400), (0.9, 40)), None);
-        // Worse by more than a standard error: what is fitted to does not count. One row more of 245 is that much.
-        assert!(of((0.97, 400), (0.85, 40)).is_some());
-        let (few, many) = (Sample::counted(1, 245, 0.01), Sample::counted(1, 980, 0.01));
-        assert!(few.unwrap().worse_than(many.unwrap()) > APART);
+        assert!(of((0.85, 400), (0.81, 40)).is_some());
+        // 0.795 of 39 and 0.747 of 160, where 0.7 is asked for: as 199 rows alike they would do, and new rows gave 0.644.
+        let (few, many) = (Sample::counted(8, 39, 0.3), Sample::counted(40, 158, 0.3));
+        let (few, many) = (few.unwrap(), many.unwrap());
+        assert!(few.with(many).is_likely() && !few.is_likely_with(many));
+        // A difference is not improved by fitting.
+        let plain = |sample| Sample { flatters: false, ..sample };
+        assert!(plain(few).is_likely_with(plain(many)));
         // Enough rows by themselves, however well the others are fitted.
         assert_eq!(of((1.0, 4000), (0.85, 400)), None);
     }
@@ -408,7 +441,10 @@ mod tests {
 
     #[test]
     fn a_mean_is_judged_by_its_standard_error() {
-        let sample = |violation, error| Sample { rows: 100.0, violation, error, count: None };
+        let sample = |violation, error| {
+            let flatters = true;
+            Sample { rows: 100.0, violation, error, count: None, flatters }
+        };
         assert!(sample(-0.2, 0.1).is_likely() && !sample(-0.1, 0.1).is_likely());
         assert_eq!(sample(-0.1, 0.1).rows_needed(), Some(RowsNeeded::About(271)));
         let both = sample(-0.2, 0.1).with(sample(0.0, 0.1));

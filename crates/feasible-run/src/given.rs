@@ -114,6 +114,7 @@ impl GivenOutputs {
             decision: None,
             keeps_views: true,
             given: Some(self),
+            clips: Arc::default(),
         };
         let unknown = UnknownCategories::MatchNothing;
         let (table, split) = (&data.table, &data.split.train);

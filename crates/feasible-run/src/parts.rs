@@ -1,5 +1,6 @@
 //! How parameters do on every part of a plan's data: each row goes through the model once.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use feasible::{Multipliers, Problem, Samples};
@@ -9,6 +10,7 @@ use feasible_problem::plan::Plan;
 use feasible_problem::sampled_table::SampledTable;
 use feasible_problem::spec::DecisionSpec;
 
+use crate::certify::clip::clips;
 use crate::decision::Decision;
 use crate::decision::choose::{ChoiceRows, choose};
 use crate::doubt::{Doubt, doubts};
@@ -27,6 +29,8 @@ pub(crate) struct PartResults<'a> {
     pub(crate) groups: GroupTables,
     /// What not to expect on new rows, of parameters that were trained under the requirements.
     pub(crate) doubts: Vec<Doubt>,
+    /// Where losses without an upper bound are clipped, chosen on training and validation rows.
+    pub(crate) clips: BTreeMap<String, f64>,
     /// To the test rows.
     pub(crate) answers: Option<Answers<'a>>,
 }
@@ -50,6 +54,7 @@ pub(crate) fn subject<'a>(
         decision,
         keeps_views: false,
         given: None,
+        clips: Arc::default(),
     }
 }
 
@@ -83,7 +88,7 @@ impl<'a> PartResults<'a> {
             answers.evaluation()
         };
         let split = &data.split;
-        let (train, validation, doubts) = {
+        let (train, validation, doubts, clips) = {
             let on_train = on(plan, &trained, &data.train, &split.train, Some(plan.train()))?;
             let train = evaluated("train", &split.train, &on_train)?;
             match &data.validation {
@@ -98,11 +103,13 @@ impl<'a> PartResults<'a> {
                         }
                         None => Vec::new(),
                     };
-                    (train, Some(validation), doubts)
+                    let clips = clips(&[&on_train, &held])?;
+                    (train, Some(validation), doubts, clips)
                 }
-                None => (train, None, Vec::new()),
+                None => (train, None, Vec::new(), clips(&[&on_train])?),
             }
         };
+        let subject = Subject { clips: Arc::new(clips.clone()), ..subject };
         let answers = match &data.test {
             Some(samples) => Some(on(plan, &subject, samples, &split.test, None)?),
             None => None,
@@ -111,7 +118,7 @@ impl<'a> PartResults<'a> {
         let test = test.transpose()?;
         let none = || crate::Error::unfit("evaluation", "there is no row to judge a model by");
         let groups = groups.ok_or_else(none)?;
-        Ok(Self { decision, train, validation, test, groups, doubts, answers })
+        Ok(Self { decision, train, validation, test, groups, doubts, clips, answers })
     }
 }
 

@@ -334,6 +334,7 @@ impl SavedModel {
             decision: manifest.training.decision.clone().map(Arc::new),
             keeps_views: false,
             given: None,
+            clips: Arc::new(manifest.training.clips.clone()),
         }
     }
 

@@ -3,6 +3,7 @@
 //! [`Subject::on`] takes rows through the model, with all views that requirements and counterfactuals have of them.
 //! The evaluation, the certificate and the predictions are then made of what is kept of the outputs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use feasible::{
@@ -45,6 +46,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) keeps_views: bool,
     /// Outputs that were computed elsewhere and stand for those of the model.
     pub(crate) given: Option<&'a GivenOutputs>,
+    /// Where the losses of requirements are clipped if they have no upper bound, by name.
+    pub(crate) clips: Arc<BTreeMap<String, f64>>,
 }
 
 /// What a model makes of some rows.

@@ -8,11 +8,10 @@ use feasible_problem::plan::Plan;
 
 use crate::certify::{Certification, Theory};
 use crate::conclusion;
-use crate::decision::Decision;
 use crate::error::Result;
 use crate::groups::{DataSummary, GroupTables};
 use crate::parts::{PartResults, subject};
-use crate::subject::Answers;
+use crate::subject::{Answers, Subject};
 use crate::summary::Summary;
 
 /// Evaluates a solution on every part of the plan's data, and certifies it.
@@ -28,7 +27,8 @@ pub(crate) fn evaluate<'a>(
 ) -> Result<(Summary, GroupTables, Option<Answers<'a>>)> {
     let multipliers = Some(&solution.multipliers);
     let results = PartResults::of(plan, &solution.theta, multipliers, Some(plan.clauses()))?;
-    let PartResults { decision, train, validation, test, mut groups, doubts, answers } = results;
+    let PartResults { decision, train, validation, test, mut groups, doubts, clips, answers } =
+        results;
     let data = plan.data();
     groups.data = Some(DataSummary::of(data, &groups.part));
     let mut summary = Summary {
@@ -47,6 +47,7 @@ pub(crate) fn evaluate<'a>(
         test,
         notes: data.notes.clone(),
         doubts,
+        clips,
         advice: Vec::new(),
         certify: plan.spec().certify.is_some(),
         certificate: None,
@@ -70,8 +71,7 @@ pub(crate) fn certified(
     summary: Summary,
     test: Option<&Answers<'_>>,
 ) -> Summary {
-    let decision = summary.decision.clone().map(Arc::new);
-    let (certificate, no_certificate) = match certificate(plan, solution, decision, test) {
+    let (certificate, no_certificate) = match certificate(plan, solution, &summary, test) {
         Ok(certificate) => (Some(certificate), None),
         Err(error) => (None, Some(error.to_string())),
     };
@@ -82,12 +82,14 @@ pub(crate) fn certified(
 fn certificate(
     plan: &Plan,
     solution: &Solution<f32>,
-    decision: Option<Arc<Decision>>,
+    summary: &Summary,
     test: Option<&Answers<'_>>,
 ) -> Result<Certification> {
     let design = plan.design()?;
+    let decision = summary.decision.clone().map(Arc::new);
     let cut = decision.is_some();
-    let subject = subject(plan, &solution.theta, decision);
+    let clips = Arc::new(summary.clips.clone());
+    let subject = Subject { clips, ..subject(plan, &solution.theta, decision) };
     let mut certification = subject.certify_own(&design, plan, plan.unit(), test)?;
     // The paper's bounds are of the class of models that are cut at 1/2.
     certification.theory = (!cut).then(|| Theory::of(plan, solution, design.delta));

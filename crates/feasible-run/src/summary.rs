@@ -1,5 +1,7 @@
 //! The results of a training: as JSON for programs, as a table for people.
 
+use std::collections::BTreeMap;
+
 use feasible::{Gap, Kkt, Outcome};
 use feasible_data::visible;
 use feasible_problem::spec::RequirementKind;
@@ -53,6 +55,10 @@ pub struct Summary {
     /// Requirements that are not expected to hold on new rows, going by training and validation rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<Doubt>,
+    /// Where the losses of requirements are clipped if they have no upper bound, by name: chosen on training and validation
+    /// rows, so that other rows can prove something about the clipped loss.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub clips: BTreeMap<String, f64>,
     /// What to know and to try about requirements that are not met.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<String>,
@@ -118,6 +124,14 @@ impl Summary {
             if table.iter().any(|row| row.len() != table.len()) {
                 return Err(format!("the confusion table of its {part} rows is not square"));
             }
+        }
+        if let Some((name, clip)) =
+            self.clips.iter().find(|(_, clip)| !(**clip > 0.0 && clip.is_finite()))
+        {
+            return Err(format!(
+                "the loss of '{}' is clipped at {clip}, not at a number above 0",
+                visible(name)
+            ));
         }
         match self.cost.iter().find(|one| !one.is_sound()) {
             Some(one) => Err(format!("its difference of '{}' is not a number", one.measure)),

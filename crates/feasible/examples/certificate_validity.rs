@@ -14,8 +14,8 @@ use std::fmt::Write;
 
 use feasible::certificate::{Delta, Simultaneous};
 use validity::{
-    ADVERSE, OVERLAPS, SHAPES, Shape, Tally, bounds_of_the_taken, differences, families, gates,
-    ladders, means, normal_approximation, small_differences, sums,
+    ADVERSE, OVERLAPS, SHAPES, Shape, Tally, bounds_of_the_taken, clipped, differences, families,
+    gates, ladders, means, normal_approximation, small_differences, sums,
 };
 
 const TRIALS: u64 = 2000;
@@ -52,6 +52,17 @@ fn main() {
     let [bound, p] = sums(200, delta, TRIALS);
     line("difference of means", 400, "betting, δ/2 each, upper", &bound);
     line("difference of means", 400, "its p-value", &p);
+    for n in [100, 1000] {
+        let [joint, mean, violated] = clipped(n, delta, TRIALS);
+        line("heavy tails (Pareto)", n, "clipped: mean, share above, beside two rates", &joint);
+        line(
+            "heavy tails (Pareto)",
+            n,
+            "clipped: mean and share above (width: share of the mean)",
+            &mean,
+        );
+        line("heavy tails (Pareto)", n, "VIOLATED where the mean is the limit", &violated);
+    }
     for (overlap, name) in OVERLAPS.iter().enumerate() {
         for n in [100, 500] {
             let [above, below] = differences(overlap, n, delta, TRIALS);

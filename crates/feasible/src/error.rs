@@ -43,10 +43,6 @@
 /// let model = feasible_nn::Linear::new(1, 2)?;
 /// let rejected = learner.begin(&check(vec![])?, &model);
 /// assert!(matches!(rejected, Err(Error::UnknownRequirement { .. })));
-/// let mean = Requirement::average("mean", &everyone, Loss::CrossEntropy).at_most(1.0);
-/// let design = feasible::certificate::Design::new(feasible::certificate::Delta::new(0.05)?);
-/// let rejected = design.claims(&check(vec![mean])?, &model, &[0.0; 4]);
-/// assert!(matches!(rejected, Err(Error::NoBound { .. })));
 /// let rejected = feasible::Dual::ascent(-1.0).check();
 /// assert!(matches!(rejected, Err(Error::Setting { value: -1.0, .. })));
 /// # Ok::<(), feasible::Error>(())
@@ -153,17 +149,6 @@ pub enum Error {
         value: f64,
         /// The range.
         allowed: String,
-    },
-    /// An average of a loss without a bound, which no certificate can be about.
-    #[error(
-        "requirement '{requirement}': {loss} has no bound B, and a certificate of its average needs \
-         one: give it one (`bound` in a problem file, `Loss::bounded`) and train again"
-    )]
-    NoBound {
-        /// The requirement.
-        requirement: String,
-        /// The loss.
-        loss: String,
     },
     /// Fewer rows than any certificate at this limit takes.
     #[error(

@@ -518,17 +518,44 @@ fn rows_of_one_unit_are_one_number() {
 }
 
 #[test]
-fn a_loss_without_a_bound_is_refused_by_name() {
+fn a_mean_without_an_upper_bound_is_refuted_or_left_open_but_never_certified() {
     let (everyone, model, theta) = identity();
-    let problem = Problem::minimise(&everyone, Loss::Logistic)
-        .subject_to(Requirement::average("loss", &everyone, Loss::Logistic).at_most(1.0))
-        .check()
-        .unwrap();
-    let error = Design::new(delta(0.05)).certify(&problem, &model, &theta).unwrap_err();
+    let problem = |limit: Requirement| {
+        let draft = Problem::minimise(&everyone, Loss::Logistic).subject_to(limit);
+        draft.check().unwrap()
+    };
+    let mean = || Requirement::average("loss", &everyone, Loss::Logistic);
+    let design = Design::new(delta(0.05));
+    let found = |problem: &Problem, clip: Option<f64>| {
+        let units = [0, 1, 2, 3, 4];
+        let by_row = design.claims_clipped(problem, &model, &theta, None, &[clip]).unwrap();
+        let by_unit =
+            design.claims_clipped(problem, &model, &theta, Some(&units), &[clip]).unwrap();
+        // Units of one row each are the rows.
+        assert_eq!(by_row[0].evidence, by_unit[0].evidence);
+        Certificate::new(&by_row, delta(0.05), Simultaneous::Holm).findings.remove(0)
+    };
+    // However loose the limit.
+    let loose = problem(mean().at_most(1e6));
+    let certified = found(&loose, Some(2.0));
+    assert_eq!((certified.verdict, certified.bound, certified.p), (Verdict::Met, None, 1.0));
+    let clipped = certified.clipped.unwrap();
+    assert!(clipped.at == 2.0 && clipped.within_limit && clipped.bound <= 2.0, "{clipped:?}");
+    // Without a B nothing is proven.
+    let nothing = found(&loose, None);
     assert!(
-        error.to_string().starts_with("requirement 'loss': logistic loss has no bound B"),
-        "{error}"
+        nothing.clipped.is_none() && nothing.opposite.is_none() && nothing.verdict == Verdict::Met
     );
+    // The clipped loss is no larger: from below it bounds the loss itself.
+    let at_least = found(&problem(mean().at_least(1e-6)), Some(2.0));
+    assert_eq!(at_least.verdict, Verdict::Certified);
+    let violated = found(&problem(mean().at_most(1e-6)), Some(2.0));
+    assert_eq!(violated.verdict, Verdict::Violated);
+    // A difference is bounded from neither side.
+    let apart = mean().minus(&everyone.filter(|s| s.inputs()[0] > 0.0)).at_most(1e6);
+    let apart = found(&problem(apart), Some(2.0));
+    assert_eq!((apart.verdict, apart.bound, apart.opposite), (Verdict::Met, None, None));
+    assert!(apart.clipped.is_some());
 }
 
 proptest! {

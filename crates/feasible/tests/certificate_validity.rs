@@ -10,8 +10,8 @@ mod validity;
 
 use feasible::certificate::{Delta, Simultaneous};
 use validity::{
-    ADVERSE, OVERLAPS, SHAPES, differences, families, gates, ladders, means, normal_approximation,
-    small_differences, sums,
+    ADVERSE, OVERLAPS, SHAPES, clipped, differences, families, gates, ladders, means,
+    normal_approximation, small_differences, sums,
 };
 
 const TRIALS: u64 = 400;
@@ -51,6 +51,21 @@ fn bounds_on_differences_are_wrong_no_more_often_than_they_say() {
     }
     for tally in sums(60, delta, TRIALS) {
         assert!(!tally.refutes(0.1), "{tally:?}");
+    }
+}
+
+#[test]
+fn what_is_said_of_a_loss_without_an_upper_bound_is_wrong_no_more_often_than_it_says() {
+    for delta in [0.05, 0.2] {
+        for n in [30, 300] {
+            for (tally, what) in clipped(n, Delta::new(delta).unwrap(), TRIALS).iter().zip([
+                "anything",
+                "the clipped mean",
+                "violated",
+            ]) {
+                assert!(!tally.refutes(delta), "{what}, n = {n}: {tally:?}");
+            }
+        }
     }
 }
 

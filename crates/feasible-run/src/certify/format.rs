@@ -182,7 +182,7 @@ impl Certification {
             text += "Bounds are at an equal part of δ each; Holm's order certifies limits a little inside them.\n";
         }
         let not_certified = if together { "not certified by itself" } else { "not certified" };
-        for f in of(Verdict::Met) {
+        for f in of(Verdict::Met).filter(|f| !f.has_no_bound()) {
             let more = match f.rows_needed {
                 Some(RowsNeeded::About(n)) if n > f.rows => format!(
                     "at this margin, certifying it takes about {} more {} ({} in all)",
@@ -210,6 +210,7 @@ impl Certification {
                 f.bound.map_or("nothing".into(), |x| shown(f, x)),
             );
         }
+        text += &self.without_bound(&format!("{draw}{jointly}"), page);
         let violated: Vec<&Finding> = of(Verdict::Violated).collect();
         if !violated.is_empty() {
             text +=
@@ -220,7 +221,7 @@ impl Certification {
                     &format!("  {}: {} is {side} than {}.\n", f.name, f.subject, shown(f, f.limit));
             }
         }
-        for f in of(Verdict::Open) {
+        for f in of(Verdict::Open).filter(|f| !f.has_no_bound()) {
             text += &match f.estimate {
                 Some(x) => format!(
                     "{} is open: {} is {} in the sample, and the population may be on either side of {}.\n",
@@ -229,6 +230,9 @@ impl Certification {
                     shown(f, x),
                     shown(f, f.limit)
                 ),
+                None if f.rows > 0 => {
+                    format!("{} is open: {} is not a number in the sample.\n", f.name, f.subject)
+                }
                 None => format!("{} is open: it applies to none of these rows.\n", f.name),
             };
         }
@@ -237,6 +241,30 @@ impl Certification {
 }
 
 impl Certification {
+    /// What is proven of losses without an upper bound; nothing if there are none.
+    fn without_bound(&self, draw: &str, page: &Page) -> String {
+        let findings = self.certificate.findings.iter();
+        let all: Vec<&Finding> = findings.filter(|f| f.has_no_bound()).collect();
+        if all.is_empty() {
+            return String::new();
+        }
+        let mut text = format!(
+            "No number of {} certifies the mean of a loss that has no upper bound. {draw}, in the population they are drawn from\n",
+            self.noun()
+        );
+        let most = if page.whole { all.len() } else { MOST_LISTED };
+        for f in all.iter().take(most) {
+            let met = if f.verdict == Verdict::Met { "met" } else { "not met" };
+            let sample = f.estimate.map_or("unknown".into(), |x| shown(f, x));
+            let proven = clipped(f).unwrap_or_else(|| "nothing is proven".into());
+            text += &format!("  {} ({sample} in the sample, {met}): {proven}.\n", f.name);
+        }
+        if all.len() > most {
+            text += &format!("  and so on for {} more; -v lists them.\n", all.len() - most);
+        }
+        text + "Each B was chosen without these rows. Nothing is proven about how large the losses above it are.\n"
+    }
+
     /// What is counted.
     fn noun(&self) -> &'static str {
         if self.unit.is_some() { "units" } else { "rows" }
@@ -248,6 +276,7 @@ trait Words {
     fn bound_reaches_limit(&self) -> bool;
     fn claim(&self) -> String;
     fn claim_at_limit(&self) -> String;
+    fn has_no_bound(&self) -> bool;
 }
 
 impl Words for Finding {
@@ -276,6 +305,30 @@ impl Words for Finding {
         let side = if self.sense == Sense::AtMost { "at most" } else { "at least" };
         format!("{} is {side} {}", self.subject, shown(self, self.limit))
     }
+
+    /// It is measured, but no number of rows could certify it.
+    fn has_no_bound(&self) -> bool {
+        self.estimate.is_some() && self.bound.is_none() && self.verdict != Verdict::Certified
+    }
+}
+
+/// What is proven of a loss without an upper bound if losses above B count as B; the confidence stands elsewhere.
+pub fn clipped(finding: &Finding) -> Option<String> {
+    let of = finding.clipped.as_ref()?;
+    let side = if finding.sense == Sense::AtMost { "at most" } else { "at least" };
+    let within = if of.within_limit { "within the limit" } else { "beyond the limit" };
+    let (what, whom) = match finding.subject.contains(" minus that") {
+        true => ("difference", "either group"),
+        false => ("mean", "its population"),
+    };
+    Some(format!(
+        "the {what} is {side} {}, {within}, if losses above B = {} count as B; at most {} of {whom} are above B ({} of {} here)",
+        short(of.bound),
+        short(of.at),
+        percent(of.above_bound),
+        grouped(of.above as usize),
+        grouped(of.of as usize),
+    ))
 }
 
 /// The verdict on a requirement, and whether it is certified with all the others where it is not by itself.

@@ -11,6 +11,7 @@
 //! The bounds are [`feasible::certificate`]'s, the paper's [`feasible::theory`]'s.
 
 mod chosen;
+pub(crate) mod clip;
 mod format;
 mod record;
 pub(crate) mod spoken;
@@ -28,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::subject::{Answers, Recorded};
 
-pub use format::{bound, estimate, limit, verdict};
+pub use format::{bound, clipped, estimate, limit, verdict};
 pub use record::RunRecord;
 pub use theory::{Approximation, SetClass, Theory, UniformBound, dimension_of};
 
@@ -123,9 +124,9 @@ impl Answers<'_> {
     /// What the requirements claim, with the evidence of these rows; rows of one unit count as one.
     pub(crate) fn claims(&self, design: &Design, units: Option<&[u32]>) -> Result<Vec<Claim>> {
         let theta = self.subject.theta;
-        let claims = |model: &Recorded<'_>| match units {
-            Some(units) => design.claims_by_unit(&self.problem, model, theta, units),
-            None => design.claims(&self.problem, model, theta),
+        let clips = self.clips();
+        let claims = |model: &Recorded<'_>| {
+            design.claims_clipped(&self.problem, model, theta, units, &clips)
         };
         let mut found = claims(&self.model)?;
         if self.are_cut() {

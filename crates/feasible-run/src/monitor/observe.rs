@@ -154,7 +154,8 @@ pub(crate) fn observe(
             Evidence::Difference(Difference::Apart { a, b }) => {
                 Wealth::of_counts(*a, *b, &wager, observed.seed)
             }
-            Evidence::Difference(Difference::Within { rest: None, .. }) => None,
+            Evidence::Unbounded(_)
+            | Evidence::Difference(Difference::Within { rest: None, .. }) => None,
             Evidence::Difference(Difference::Within { part, rest: Some(rest) }) => {
                 Wealth::of_part(*part, *rest, &wager, (plan.alpha(), observed.at), observed.seed)
             }

@@ -3,6 +3,7 @@
 use super::count::Count;
 use super::delta::Delta;
 use super::difference::{Difference, smallest_ln_delta};
+use super::unbounded::Unbounded;
 use super::values::{Method, Values};
 
 /// Evidence about one number of the population: a probability, an expectation, or a sum of such.
@@ -55,6 +56,8 @@ pub enum Evidence {
         /// The bound, chosen before the losses were seen.
         method: Method,
     },
+    /// About the expectation of a loss without an upper bound: rows bound it from below at most.
+    Unbounded(Unbounded),
     /// About the difference of two probabilities.
     Difference(Difference),
     /// About Σ a E: each term at an equal part of δ, whatever their dependence.
@@ -67,6 +70,7 @@ impl Evidence {
         match self {
             Self::Share(count) => count.rate(),
             Self::Mean { values, .. } => values.mean(),
+            Self::Unbounded(unbounded) => unbounded.mean(),
             Self::Difference(difference) => difference.estimate(),
             Self::Sum(terms) => terms.iter().map(|(a, e)| a * e.estimate()).sum(),
         }
@@ -77,6 +81,7 @@ impl Evidence {
         match self {
             Self::Share(count) => count.rows(),
             Self::Mean { values, .. } => values.rows(),
+            Self::Unbounded(unbounded) => unbounded.rows(),
             Self::Difference(difference) => difference.rows(),
             Self::Sum(terms) => terms.iter().map(|(_, e)| e.rows()).sum(),
         }
@@ -87,6 +92,7 @@ impl Evidence {
         match self {
             Self::Share(_) => "Clopper-Pearson".into(),
             Self::Mean { method, .. } => method.to_string(),
+            Self::Unbounded(unbounded) => unbounded.method(),
             Self::Difference(Difference::Any { .. }) => "Clopper-Pearson, δ/2 each".into(),
             Self::Difference(difference) if difference.is_exact() => "exact unconditional".into(),
             Self::Difference(_) => "Fisher's product".into(),
@@ -108,6 +114,7 @@ impl Evidence {
         match self {
             Self::Share(count) => count.upper(delta),
             Self::Mean { values, method } => values.upper_designed(*method, delta, design),
+            Self::Unbounded(_) => f64::INFINITY,
             Self::Difference(difference) => difference.upper_designed(delta, design),
             Self::Sum(terms) => {
                 let (each, design) = (delta.among(terms.len()), design.among(terms.len()));
@@ -129,6 +136,7 @@ impl Evidence {
         match self {
             Self::Share(count) => count.lower(delta),
             Self::Mean { values, method } => values.lower_designed(*method, delta, design),
+            Self::Unbounded(unbounded) => unbounded.lower(delta, design),
             Self::Difference(difference) => -difference.complement().upper_designed(delta, design),
             Self::Sum(_) => -self.negative().upper_designed(delta, design),
         }
@@ -139,8 +147,10 @@ impl Evidence {
         match self {
             Self::Share(count) => count.ln_p_at_least(limit),
             Self::Mean { values, method } => values.ln_p_at_least(*method, limit, design),
+            Self::Unbounded(_) => 0.0,
             Self::Difference(difference) => difference.ln_p_at_least(limit, design),
             Self::Sum(_) if self.estimate() >= limit => 0.0,
+            Self::Sum(_) if self.upper_designed(design, design) == f64::INFINITY => 0.0,
             Self::Sum(_) => smallest_ln_delta(|delta| self.upper_designed(delta, design) < limit),
         }
     }
@@ -152,10 +162,50 @@ impl Evidence {
             Self::Mean { values, method } => {
                 values.complement().ln_p_at_least(*method, values.bound() - limit, design)
             }
+            Self::Unbounded(unbounded) => unbounded.ln_p_at_most(limit, design),
             Self::Difference(difference) => {
                 Self::Difference(difference.complement()).ln_p_at_least(-limit, design)
             }
             Self::Sum(_) => self.negative().ln_p_at_least(-limit, design),
+        }
+    }
+
+    /// Whether a loss without an upper bound is part of it.
+    pub(crate) fn is_unbounded(&self) -> bool {
+        match self {
+            Self::Unbounded(_) => true,
+            Self::Sum(terms) => terms.iter().any(|(_, term)| term.is_unbounded()),
+            _ => false,
+        }
+    }
+
+    /// The same evidence about losses clipped at B, and for each term the rows whose loss is above B; `None` if a loss
+    /// without an upper bound was not clipped, or none is without one.
+    pub(crate) fn clipped(&self) -> Option<(Self, f64, Vec<Count>)> {
+        match self {
+            Self::Unbounded(unbounded) => {
+                let clipped = unbounded.clipped()?;
+                let (values, method) = (clipped.values.clone(), clipped.method);
+                Some((Self::Mean { values, method }, clipped.values.bound(), vec![clipped.above]))
+            }
+            Self::Sum(terms) => {
+                let (mut all, mut at, mut above) = (Vec::new(), None, Vec::new());
+                for (a, term) in terms {
+                    let unbounded = matches!(term, Self::Unbounded(_));
+                    let term = match unbounded {
+                        true => {
+                            let (term, bound, counts) = term.clipped()?;
+                            at = Some(bound);
+                            above.extend(counts);
+                            term
+                        }
+                        false => term.clone(),
+                    };
+                    all.push((*a, term));
+                }
+                Some((Self::Sum(all), at?, above))
+            }
+            _ => None,
         }
     }
 
@@ -181,6 +231,7 @@ impl Evidence {
             Self::Mean { values, method } => {
                 Self::Mean { values: values.cycled(rows), method: *method }
             }
+            Self::Unbounded(unbounded) => Self::Unbounded(unbounded.clone()),
             Self::Difference(difference) => Self::Difference(match *difference {
                 Difference::Apart { a, b } => {
                     Difference::Apart { a: count(a, up), b: count(b, !up) }

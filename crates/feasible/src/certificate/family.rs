@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::claim::{Claim, Verdict};
 use super::delta::Delta;
 use super::rows_needed::RowsNeeded;
+use super::unbounded::ClippedFinding;
 use crate::requirement::Sense;
 
 /// How several claims share δ.
@@ -88,6 +89,9 @@ pub struct Certificate {
 }
 
 /// What held-out rows prove about one requirement.
+///
+/// What is said of a clipped loss takes δ/m of its own. With k such requirements, whose p-values are 1, Holm's order gives
+/// the others at most t δ/(t + k) for t that do not hold, and k δ/m with m ≥ t + k is left: all of it holds together at 1 − δ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The requirement.
@@ -102,9 +106,10 @@ pub struct Finding {
     pub rows: u64,
     /// The number in the sample; `None` without rows.
     pub estimate: Option<f64>,
-    /// The bound on the certifying side at δ/m.
+    /// The bound on the certifying side at δ/m; `None` without rows, and where no number of rows gives one: an upper one
+    /// of the mean of a loss without an upper bound.
     pub bound: Option<f64>,
-    /// The bound on the other side at δ/m.
+    /// The bound on the other side at δ/m, if there is one.
     pub opposite: Option<f64>,
     /// How the bound was computed.
     pub method: String,
@@ -114,6 +119,9 @@ pub struct Finding {
     pub verdict: Verdict,
     /// If MET: rows that would certify it at δ/m if the sample's proportions stayed the same.
     pub rows_needed: Option<RowsNeeded>,
+    /// Of a loss without an upper bound: what is proven of the clipped loss, at δ/m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clipped: Option<ClippedFinding>,
 }
 
 impl Certificate {
@@ -132,7 +140,8 @@ impl Certificate {
                 Some(false) if violated[i] => Verdict::Violated,
                 _ => Verdict::Open,
             };
-            let bound = claim.bound(each);
+            let finite = |x: &f64| x.is_finite();
+            let bound = claim.bound(each).filter(finite);
             let needed = bound.filter(|_| verdict == Verdict::Met);
             Finding {
                 name: claim.name.clone(),
@@ -140,13 +149,14 @@ impl Certificate {
                 sense: claim.sense,
                 limit: claim.limit,
                 rows: claim.evidence.as_ref().map_or(0, |evidence| evidence.rows()),
-                estimate: claim.evidence.as_ref().map(|evidence| evidence.estimate()),
+                estimate: claim.evidence.as_ref().map(|e| e.estimate()).filter(finite),
                 bound,
-                opposite: claim.opposite(each),
+                opposite: claim.opposite(each).filter(finite),
                 method: claim.evidence.as_ref().map_or("no rows".into(), |e| e.method()),
                 p: not_met[i].exp(),
                 verdict,
                 rows_needed: needed.and_then(|bound| claim.rows_needed_from(bound, each)),
+                clipped: ClippedFinding::of(claim, each),
             }
         };
         Self { delta, simultaneous, findings: claims.iter().enumerate().map(finding).collect() }

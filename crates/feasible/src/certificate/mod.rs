@@ -45,6 +45,7 @@
 //! | --- | --- | --- |
 //! | shares of rows | Clopper-Pearson | [`Count`] |
 //! | means of losses in [0, B] | Hoeffding, empirical Bernstein, Hoeffding-Bentkus, betting | [`Values`], [`Method`] |
+//! | means of losses without an upper bound | those of min(ℓ, B); never CERTIFIED to be at most c | [`Unbounded`] |
 //! | differences of shares | exact unconditional, Fisher's product, or δ split in two | [`Difference`] |
 //! | several requirements, each | Bonferroni, Holm | [`Simultaneous`] |
 //! | several requirements, all of them | intersection-union | [`Certificate::all_hold`] |
@@ -68,6 +69,7 @@ mod observe;
 mod room;
 mod rows_needed;
 mod sequence;
+mod unbounded;
 mod unconditional;
 mod units;
 mod values;
@@ -82,4 +84,5 @@ pub use observe::Design;
 pub use room::{attainable_rate, fewest_rows};
 pub use rows_needed::{MOST_ROWS, RowsNeeded, rows_for_rate};
 pub use sequence::fixed_sequence;
+pub use unbounded::{Clipped, ClippedFinding, Unbounded};
 pub use values::{Method, Values};

@@ -5,6 +5,7 @@
 //! | pointwise, ℓ ≤ c | P(ℓ > c), at most ε | Clopper-Pearson |
 //! | average of an indicator (error, selection, flip) | the rate | Clopper-Pearson |
 //! | average of another loss in [0, B] | E\[ℓ\] | as the design specifies, betting by default |
+//! | average of a loss without an upper bound | E\[ℓ\] from below; E\[min(ℓ, B)\], P(ℓ > B) | [`Unbounded`] |
 //! | average of false discoveries at most r, or at least | the share of wrong ones among predictions of the class | Clopper-Pearson |
 //! | difference of two rates | the difference | [`Difference`] |
 //! | any other sum of averages | Σ a E\[ℓ\] | each term at an equal part of δ |
@@ -21,6 +22,7 @@ use super::count::Count;
 use super::difference::Difference;
 use super::evidence::Evidence;
 use super::family::{Certificate, Simultaneous};
+use super::unbounded::{Clipped, Unbounded, is_above};
 use super::units;
 use super::values::{Method, Values};
 use crate::error::{Error, Result};
@@ -98,7 +100,7 @@ impl Design {
     /// Judges the requirements of a problem whose populations are held-out rows.
     ///
     /// # Errors
-    /// A model that does not fit; an average of a loss without a bound.
+    /// A model that does not fit.
     pub fn certify<M: Model>(
         &self,
         problem: &Problem,
@@ -119,7 +121,26 @@ impl Design {
         model: &M,
         theta: &[M::Real],
     ) -> Result<Vec<Claim>> {
-        self.claims_of(problem, model, theta, None)
+        self.claims_of(problem, model, theta, None, &[])
+    }
+
+    /// As [`Design::claims`], where losses without an upper bound are clipped: those of the i-th requirement at `clips[i]`, which must
+    /// not depend on the rows of the problem. Rows with the same number in `units` count as one.
+    ///
+    /// # Errors
+    /// As [`Design::certify`] and [`Design::claims_by_unit`].
+    pub fn claims_clipped<M: Model>(
+        &self,
+        problem: &Problem,
+        model: &M,
+        theta: &[M::Real],
+        units: Option<&[u32]>,
+        clips: &[Option<f64>],
+    ) -> Result<Vec<Claim>> {
+        if let Some(units) = units {
+            units::check(problem, units)?;
+        }
+        self.claims_of(problem, model, theta, units, clips)
     }
 
     /// The claims; rows with the same number in `units` count as one.
@@ -129,19 +150,22 @@ impl Design {
         model: &M,
         theta: &[M::Real],
         units: Option<&[u32]>,
+        clips: &[Option<f64>],
     ) -> Result<Vec<Claim>> {
         let requirements = problem.requirements().iter();
         let terms = requirements.flat_map(|r| r.terms().iter().map(|term| (r.who(), term.clone())));
         let losses = losses(&terms.collect::<Vec<_>>(), model, theta)?;
         let mut losses = losses.iter().map(Vec::as_slice);
         let mut claims = Vec::new();
-        for requirement in problem.requirements() {
+        for (at, requirement) in problem.requirements().iter().enumerate() {
+            let clip = clips.get(at).copied().flatten();
             let terms = requirement.terms().iter();
             let terms = terms.zip(losses.by_ref()).map(|(term, losses)| ObservedTerm {
                 term,
                 losses,
                 units,
                 discoveries: false,
+                clip,
             });
             let terms: Vec<ObservedTerm<'_>> = terms.collect();
             claims.push(match discoveries(requirement, &terms)? {
@@ -151,7 +175,7 @@ impl Design {
                 }
                 Some((term, losses)) => {
                     let (term, losses) = (&term, &losses[..]);
-                    let among = [ObservedTerm { term, losses, units, discoveries: true }];
+                    let among = [ObservedTerm { term, losses, units, discoveries: true, clip }];
                     self.claim(requirement, &among, model.output_width())?
                 }
                 None => self.claim(requirement, &terms, model.output_width())?,
@@ -210,13 +234,13 @@ impl Design {
             return Err(Error::Limit { requirement: name, value: f64::NAN, sample: None, reason });
         };
         let evidence = match terms {
-            [one] if one.term.coefficient() == 1.0 => self.average(&name, one, width)?,
+            [one] if one.term.coefficient() == 1.0 => self.average(one, width)?,
             [one, other] if is_difference(one, other) => {
                 Evidence::Difference(difference(one, other)?)
             }
             _ => {
                 let term = |seen: &ObservedTerm<'_>| {
-                    Ok((seen.term.coefficient(), self.average(&name, seen, width)?))
+                    Ok((seen.term.coefficient(), self.average(seen, width)?))
                 };
                 Evidence::Sum(terms.iter().map(term).collect::<Result<_>>()?)
             }
@@ -242,27 +266,43 @@ impl Design {
         Ok(Claim { name, subject, sense, limit, evidence: Some(evidence) })
     }
 
-    fn average(&self, name: &str, seen: &ObservedTerm<'_>, width: usize) -> Result<Evidence> {
+    fn average(&self, seen: &ObservedTerm<'_>, width: usize) -> Result<Evidence> {
         if seen.is_indicator() && seen.units.is_none() {
             return Ok(Evidence::Share(seen.count()?));
         }
         let measure = seen.measure();
-        let bound = measure.properties(width).bound.ok_or_else(|| Error::NoBound {
-            requirement: name.into(),
-            loss: measure.to_string(),
-        })?;
+        let Some(bound) = measure.properties(width).bound else { return self.unbounded(seen) };
         // NaN, as outputs that are not numbers give, counts as an indicator, and is an error otherwise.
         let loss = |loss: f64| if seen.is_indicator() && loss.is_nan() { bound } else { loss };
-        let mean = |row: usize| {
-            let sum: f64 = seen.points(row).map(|(_, point)| loss(point)).sum();
-            sum / seen.term.population().transformations() as f64
-        };
+        let mean = |row: usize| seen.mean(row, loss);
         let values = match seen.units {
             Some(units) => units::means(seen.population(), units, mean),
             None => (0..seen.rows()).map(mean).collect(),
         };
         let values = Values::new(values, bound)?;
         Ok(Evidence::Mean { values: values.shuffled(self.order), method: self.method })
+    }
+
+    fn unbounded(&self, seen: &ObservedTerm<'_>) -> Result<Evidence> {
+        let loss = |row: usize| seen.mean(row, |loss| loss);
+        let Some(units) = seen.units else {
+            let losses: Vec<f64> = (0..seen.rows()).map(loss).collect();
+            let of = Unbounded::new(&losses, seen.clip, self.method, self.order)?;
+            return Ok(Evidence::Unbounded(of));
+        };
+        let population = seen.population();
+        let clipped = match seen.clip {
+            Some(clip) => {
+                let above = units::any(population, units, |row| is_above(loss(row), clip))?;
+                let values = units::means(population, units, |row| loss(row).min(clip));
+                Clipped::new(values, clip, above, self.method, self.order)?
+            }
+            None => None,
+        };
+        Ok(Evidence::Unbounded(Unbounded::of_units(
+            &units::means(population, units, loss),
+            clipped,
+        )))
     }
 }
 
@@ -303,6 +343,8 @@ struct ObservedTerm<'a> {
     units: Option<&'a [u32]>,
     /// Whether these are the rows of which a class is predicted, and their losses whether that is wrong.
     discoveries: bool,
+    /// Where losses without an upper bound are clipped.
+    clip: Option<f64>,
 }
 
 impl ObservedTerm<'_> {
@@ -322,6 +364,12 @@ impl ObservedTerm<'_> {
     fn points(&self, row: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let rows = self.rows();
         (row..self.losses.len()).step_by(rows).map(|point| (point, self.losses[point]))
+    }
+
+    /// The mean over the points of a row.
+    fn mean(&self, row: usize, loss: impl Fn(f64) -> f64) -> f64 {
+        let sum: f64 = self.points(row).map(|(_, point)| loss(point)).sum();
+        sum / self.term.population().transformations() as f64
     }
 
     /// Whether both are measured by the same loss.

@@ -99,7 +99,8 @@ impl Claim {
         if !self.holds_in_sample()? {
             return None;
         }
-        let evidence = self.evidence.as_ref()?;
+        // How fast a loss without an upper bound is known better, rows do not tell.
+        let evidence = self.evidence.as_ref().filter(|evidence| !evidence.is_unbounded())?;
         let (rows, gap) = (evidence.rows(), (self.limit - evidence.estimate()).abs());
         if gap == 0.0 {
             return Some(RowsNeeded::Never);

@@ -36,15 +36,21 @@ impl Design {
         theta: &[M::Real],
         units: &[u32],
     ) -> Result<Vec<Claim>> {
-        for term in problem.requirements().iter().flat_map(|requirement| requirement.terms()) {
-            let rows = term.population().samples().len();
-            if rows != units.len() {
-                let (what, expected) = ("units".into(), format!("one for each of {rows} rows"));
-                return Err(Error::Shape { what, expected, found: units.len() });
-            }
-        }
-        self.claims_of(problem, model, theta, Some(units))
+        check(problem, units)?;
+        self.claims_of(problem, model, theta, Some(units), &[])
     }
+}
+
+/// Every row has a unit.
+pub(super) fn check(problem: &Problem, units: &[u32]) -> Result<()> {
+    for term in problem.requirements().iter().flat_map(|requirement| requirement.terms()) {
+        let rows = term.population().samples().len();
+        if rows != units.len() {
+            let (what, expected) = ("units".into(), format!("one for each of {rows} rows"));
+            return Err(Error::Shape { what, expected, found: units.len() });
+        }
+    }
+    Ok(())
 }
 
 /// The mean over the rows of each unit, in the order of units; `value` gives that of the i-th member.

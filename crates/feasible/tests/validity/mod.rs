@@ -5,8 +5,8 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 use feasible::certificate::{
-    Certificate, Claim, Count, Delta, Difference, Evidence, Method, Simultaneous, Values, Verdict,
-    fixed_sequence,
+    Certificate, Claim, Count, Delta, Difference, Evidence, Method, Simultaneous, Unbounded,
+    Values, Verdict, fixed_sequence,
 };
 use feasible::requirement::Sense;
 use feasible::{Purpose, Stream};
@@ -268,6 +268,44 @@ pub fn sums(n: usize, delta: Delta, trials: u64) -> [Tally; 2] {
         let upper = sum.upper(delta);
         tallies[0].add(upper < truth, upper - sum.estimate());
         tallies[1].add(sum.ln_p_at_least(truth, delta) <= delta.ln(), 0.0);
+    }
+    tallies
+}
+
+/// Pareto losses U^(-1/α) without an upper bound, of finite and infinite mean, clipped at the largest of fifty other rows, beside
+/// two rates, one of which does not hold, just so. How often anything that is said jointly is wrong; how often the clipped mean alone
+/// is; and how often VIOLATED is wrong where the mean is at the limit.
+pub fn clipped(n: usize, delta: Delta, trials: u64) -> [Tally; 3] {
+    let mut tallies = [Tally::default(); 3];
+    for trial in 0..trials {
+        let mut stream = stream(90 + n as u64 * 1000, trial);
+        let alpha = 0.7 * (3.0_f64 / 0.7).powf(stream.uniform());
+        let pareto = |stream: &mut Stream| (1.0 - stream.uniform()).powf(-1.0 / alpha);
+        let clip = (0..50).map(|_| pareto(&mut stream)).fold(1.0, f64::max);
+        let clipped_mean = 1.0 + (clip.powf(1.0 - alpha) - 1.0) / (1.0 - alpha);
+        let mean = if alpha > 1.0 { alpha / (alpha - 1.0) } else { f64::INFINITY };
+        let losses: Vec<f64> = (0..n).map(|_| pareto(&mut stream)).collect();
+        let unbounded = Unbounded::new(&losses, Some(clip), Method::Betting, trial).unwrap();
+        let heavy = Claim {
+            name: "heavy".into(),
+            subject: String::new(),
+            sense: Sense::AtMost,
+            limit: mean.min(1e9),
+            evidence: Some(Evidence::Unbounded(unbounded)),
+        };
+        let mut all = claims(&[0.1, 0.2], &[0.1 + 1e-12, 0.05], n, &mut stream);
+        all.push(heavy);
+        let certificate = Certificate::new(&all, delta, Simultaneous::Holm);
+        assert!(!certificate.all_hold() && !certificate.each_certified());
+        let [wrong, _, heavy] = &certificate.findings[..] else { unreachable!() };
+        assert!(heavy.verdict != Verdict::Certified && heavy.bound.is_none() && heavy.p == 1.0);
+        let found = heavy.clipped.as_ref().unwrap();
+        let is_wrong = found.bound < clipped_mean - 1e-9 || found.above_bound < clip.powf(-alpha);
+        tallies[0].add(is_wrong || wrong.verdict == Verdict::Certified, 0.0);
+        tallies[1].add(is_wrong, found.bound / clipped_mean - 1.0);
+        if alpha > 1.0 {
+            tallies[2].add(heavy.verdict == Verdict::Violated, 0.0);
+        }
     }
     tallies
 }
