@@ -133,6 +133,15 @@ impl Codes {
         self.rows += 1;
     }
 
+    /// Adds the rows of other codes, of which `to` are the numbers here.
+    pub(crate) fn append(&mut self, below: &Self, to: &[u32]) {
+        for block in &below.blocks {
+            for at in 0..block.len() {
+                self.push(to.get(block.get(at) as usize).copied().unwrap_or(MISSING));
+            }
+        }
+    }
+
     /// Gives category `from` the number `to[from]`, a permutation.
     pub(crate) fn renumber(&mut self, to: &[u32]) {
         if to.iter().enumerate().all(|(from, &to)| from == to as usize) {

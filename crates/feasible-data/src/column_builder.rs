@@ -9,11 +9,13 @@
 //! Two things that look like text are held to be mistakes in a numeric column, not categories:
 //! NaN and infinities, and numbers with thousands separators. They are reported unless the
 //! column has real text as well.
+//!
+//! A column may be built in pieces: [`ColumnBuilder::piece`] begins one as the column stands, and [`ColumnBuilder::append`] puts
+//! it under the column, if [`Progress`] says that it was begun as the column stands then.
 
 use std::borrow::Cow;
 
-use hashbrown::HashMap;
-
+use crate::category_set::CategorySet;
 use crate::codes::Codes;
 use crate::column::{Categories, Cells, Column, ColumnKind, MISSING, Mixed};
 use crate::error::{CellPlace, Error, Result};
@@ -21,7 +23,7 @@ use crate::format::Format;
 use crate::numbers::Numbers;
 
 /// A cell that cannot be part of a numeric column, and where it stands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Oddity {
     line: u64,
     value: String,
@@ -31,11 +33,28 @@ struct Oddity {
 enum State {
     /// Not to be read.
     Skipped,
-    /// Only numbers so far; `declared` ones must stay so.
-    Numbers { values: Numbers, seen: usize, declared: bool },
+    /// Only numbers so far; `declared` ones must stay so. `before`: there are some above this piece.
+    Numbers { values: Numbers, seen: usize, declared: bool, before: bool },
     /// Categories by number of first appearance.
-    Categories { known: HashMap<Box<[u8]>, u32>, codes: Codes },
+    Categories { known: CategorySet, codes: Codes },
     /// Numbers and then text: to be read again as categories.
+    Again,
+}
+
+/// What is known of a column so far, as far as the meaning of the next cell depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// It is not to be read.
+    Skipped,
+    /// All cells are missing.
+    Empty,
+    /// There are numbers, or cells that are mistakes among numbers.
+    Numbers,
+    /// Numbers, as it was declared.
+    Declared,
+    /// Categories.
+    Categories,
+    /// It is to be read again as categories.
     Again,
 }
 
@@ -54,22 +73,110 @@ impl ColumnBuilder {
         let state = match kind {
             _ if !wanted => State::Skipped,
             Some(ColumnKind::Categorical) => {
-                State::Categories { known: HashMap::new(), codes: Codes::default() }
+                State::Categories { known: CategorySet::default(), codes: Codes::default() }
             }
-            _ => State::Numbers { values: Numbers::default(), seen: 0, declared: kind.is_some() },
+            _ => State::Numbers {
+                values: Numbers::default(),
+                seen: 0,
+                declared: kind.is_some(),
+                before: false,
+            },
         };
         let name = name.to_string();
         Self { name, state, not_finite: None, thousands: None, mixed: None }
     }
 
     /// For the second pass: read only if the first pass asked for it.
-    pub(crate) fn again(&mut self) -> Option<Self> {
-        if !matches!(self.state, State::Again) {
-            return None;
-        }
-        let mut second = Self::new(&self.name, true, Some(ColumnKind::Categorical));
+    pub(crate) fn again(&mut self) -> Self {
+        let wanted = matches!(self.state, State::Again);
+        let mut second = Self::new(&self.name, wanted, Some(ColumnKind::Categorical));
         second.mixed = self.mixed.take();
-        Some(second)
+        second
+    }
+
+    /// What is known of the column.
+    pub(crate) fn progress(&self) -> Progress {
+        match &self.state {
+            State::Skipped => Progress::Skipped,
+            State::Numbers { declared: true, .. } => Progress::Declared,
+            State::Numbers { seen, before, .. } => {
+                let odd = self.not_finite.is_some() || self.thousands.is_some();
+                if *seen > 0 || *before || odd { Progress::Numbers } else { Progress::Empty }
+            }
+            State::Categories { .. } => Progress::Categories,
+            State::Again => Progress::Again,
+        }
+    }
+
+    /// Begins a piece of so many rows that will stand under this column.
+    pub(crate) fn piece(&self, rows: usize) -> Self {
+        let state = match &self.state {
+            State::Skipped => State::Skipped,
+            State::Again => State::Again,
+            State::Numbers { declared, .. } => State::Numbers {
+                values: Numbers::with_room(rows),
+                seen: 0,
+                declared: *declared,
+                before: self.progress() == Progress::Numbers,
+            },
+            State::Categories { known, .. } => {
+                State::Categories { known: known.like(), codes: Codes::default() }
+            }
+        };
+        Self { name: self.name.clone(), state, not_finite: None, thousands: None, mixed: None }
+    }
+
+    /// What is known of a column once this piece, begun at `entry`, stands under it. None if the piece was begun for another
+    /// kind of column, and its cells must be read again.
+    pub(crate) fn progress_after(&self, now: Progress, entry: Progress) -> Option<Progress> {
+        match (now, self.progress()) {
+            (Progress::Skipped | Progress::Again, _) => Some(now),
+            (_, after) if now == entry => Some(after),
+            // That there are numbers above does not change what numbers are.
+            (Progress::Numbers, Progress::Empty | Progress::Numbers) => Some(Progress::Numbers),
+            (Progress::Numbers, Progress::Again) => Some(Progress::Again),
+            _ => None,
+        }
+    }
+
+    /// Puts a piece under the column; see [`ColumnBuilder::progress_after`].
+    pub(crate) fn append(&mut self, piece: &Self) {
+        let State::Numbers { values, seen, .. } = &mut self.state else {
+            return self.append_categories(piece);
+        };
+        match &piece.state {
+            State::Numbers { values: below, seen: more, .. } => {
+                values.append(below);
+                *seen += more;
+                let oddity = |kept: &mut Option<Oddity>, below: &Option<Oddity>| {
+                    *kept = kept.take().or_else(|| below.clone());
+                };
+                oddity(&mut self.not_finite, &piece.not_finite);
+                oddity(&mut self.thousands, &piece.thousands);
+            }
+            State::Again => {
+                let above = *seen;
+                self.mixed = piece
+                    .mixed
+                    .clone()
+                    .map(|mixed| Mixed { numbers: above + mixed.numbers, ..mixed });
+                self.state = State::Again;
+            }
+            State::Categories { known, .. } => {
+                let codes = Codes::missing(values.len());
+                self.state = State::Categories { known: known.like(), codes };
+                self.append_categories(piece);
+            }
+            State::Skipped => {}
+        }
+    }
+
+    fn append_categories(&mut self, piece: &Self) {
+        if let State::Categories { known, codes } = &mut self.state
+            && let State::Categories { known: more, codes: below } = &piece.state
+        {
+            codes.append(below, &known.join(more));
+        }
     }
 
     pub(crate) fn place(&self, file: &str, line: u64) -> CellPlace {
@@ -77,12 +184,13 @@ impl ColumnBuilder {
     }
 
     /// Adds the next cell.
+    #[inline(always)]
     pub(crate) fn push(
         &mut self,
         cell: &[u8],
         format: &Format,
         file: &str,
-        line: u64,
+        line: impl Fn() -> u64,
     ) -> Result<()> {
         match &mut self.state {
             State::Skipped | State::Again => Ok(()),
@@ -91,7 +199,7 @@ impl ColumnBuilder {
                     values.push(f64::NAN);
                     return Ok(());
                 }
-                if format.thousands.is_none() && format.decimal.is_none() && values.push_short(cell)
+                if format.thousands.is_none() && format.decimal.is_none() && values.push_text(cell)
                 {
                     *seen += 1;
                     return Ok(());
@@ -102,7 +210,7 @@ impl ColumnBuilder {
                         *seen += 1;
                         Ok(())
                     }
-                    other => self.push_oddity(cell, other.is_some(), format, file, line),
+                    other => self.push_oddity(cell, other.is_some(), format, file, line()),
                 }
             }
             State::Categories { known, codes } => {
@@ -110,7 +218,8 @@ impl ColumnBuilder {
                     Some(suffix) => cell.strip_suffix(suffix.as_bytes()).unwrap_or(cell),
                     None => cell,
                 };
-                if let Some(&code) = known.get(cell) {
+                let hash = known.hash(cell);
+                if let Some(code) = known.find(hash, cell) {
                     codes.push(code);
                     return Ok(());
                 }
@@ -118,10 +227,8 @@ impl ColumnBuilder {
                     codes.push(MISSING);
                     return Ok(());
                 }
-                let code = known.len() as u32;
-                codes.push(code);
-                known.insert(cell.into(), code);
-                readable(cell, || self.place(file, line)).map(|_| ())
+                codes.push(known.insert(hash, cell));
+                check_readable(cell, || self.place(file, line()))
             }
         }
     }
@@ -136,7 +243,9 @@ impl ColumnBuilder {
         line: u64,
     ) -> Result<()> {
         let value = readable(cell, || self.place(file, line))?;
-        let State::Numbers { values, seen, declared } = &mut self.state else { return Ok(()) };
+        let State::Numbers { values, seen, declared, before } = &mut self.state else {
+            return Ok(());
+        };
         if *declared {
             let place = self.place(file, line);
             return Err(match (not_finite, is_thousands(cell)) {
@@ -151,10 +260,10 @@ impl ColumnBuilder {
             kept.get_or_insert(Oddity { line, value });
             return Ok(());
         }
-        if *seen == 0 && self.not_finite.is_none() && self.thousands.is_none() {
+        if *seen == 0 && !*before && self.not_finite.is_none() && self.thousands.is_none() {
             let codes = Codes::missing(values.len());
-            self.state = State::Categories { known: HashMap::new(), codes };
-            return self.push(cell, format, file, line);
+            self.state = State::Categories { known: CategorySet::default(), codes };
+            return self.push(cell, format, file, || line);
         }
         self.mixed = Some(Mixed { numbers: *seen, line, value });
         self.state = State::Again;
@@ -189,11 +298,9 @@ impl ColumnBuilder {
                 Cells::Numbers(values)
             }
             State::Categories { known, codes } => {
-                let mut categories = vec![String::new(); known.len()];
-                for (category, code) in known {
-                    // Checked to be UTF-8 when it was first seen.
-                    categories[code as usize] = String::from_utf8_lossy(&category).into_owned();
-                }
+                // Checked to be UTF-8 when they were first seen.
+                let text = |category: &[u8]| String::from_utf8_lossy(category).into_owned();
+                let categories = known.iter().map(text).collect();
                 Cells::Categories(Categories {
                     mixed: self.mixed,
                     ..Categories::sorted(categories, codes)
@@ -206,16 +313,18 @@ impl ColumnBuilder {
 
 /// The cell as text, or what is wrong with it.
 pub(crate) fn readable(cell: &[u8], place: impl Fn() -> CellPlace) -> Result<String> {
+    check_readable(cell, place)?;
+    Ok(String::from_utf8_lossy(cell).into_owned())
+}
+
+fn check_readable(cell: &[u8], place: impl Fn() -> CellPlace) -> Result<()> {
     if cell.contains(&0) {
         return Err(Error::Nul { place: place() });
     }
-    match std::str::from_utf8(cell) {
-        Ok(text) => Ok(text.to_string()),
-        Err(_) => {
-            let value = String::from_utf8_lossy(cell).into_owned();
-            Err(Error::NotUtf8 { place: place(), value })
-        }
-    }
+    std::str::from_utf8(cell).map(|_| ()).map_err(|_| {
+        let value = String::from_utf8_lossy(cell).into_owned();
+        Error::NotUtf8 { place: place(), value }
+    })
 }
 
 /// The number a cell spells, NaN and infinities included.

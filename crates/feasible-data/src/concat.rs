@@ -16,13 +16,25 @@ impl Table {
     /// # Errors
     /// Columns that differ in name or kind, or no tables.
     pub fn concat(name: &str, tables: Vec<Table>) -> Result<(Table, Vec<Range<u32>>)> {
-        let mut tables = tables.into_iter();
-        let Some(mut all) = tables.next() else {
+        Self::concat_all(name, tables.into_iter().map(Ok))
+    }
+
+    /// As [`Table::concat`], of tables that are still to be read: each is let go of before the next one is.
+    pub(crate) fn concat_all(
+        name: &str,
+        mut tables: impl Iterator<Item = Result<Table>>,
+    ) -> Result<(Table, Vec<Range<u32>>)> {
+        let Some(mut all) = tables.next().transpose()? else {
             return Err(Error::Empty { file: name.to_string() });
         };
         let mut ranges: Vec<Range<u32>> = Vec::new();
         ranges.push(0..all.rows as u32);
         for table in tables {
+            let table = table?;
+            if all.rows + table.rows >= u32::MAX as usize {
+                let reason = "more than 4 billion rows: read a part of the files".to_string();
+                return Err(Error::Option { option: name.to_string(), reason });
+            }
             let (first, rows) = (all.rows as u32, table.rows as u32);
             ranges.push(first..first + rows);
             all.append(table)?;

@@ -23,9 +23,10 @@ pub(crate) fn decoding<T>(
     damaged: impl Fn() -> Error,
     decode: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
-    AT_WORK.set(Some(damaged().to_string()));
+    // A thread that waits for others may decode something else meanwhile.
+    let outer = AT_WORK.replace(Some(damaged().to_string()));
     let decoded = catch_unwind(AssertUnwindSafe(decode));
-    AT_WORK.set(None);
+    AT_WORK.set(outer);
     decoded.unwrap_or_else(|_| Err(damaged()))
 }
 

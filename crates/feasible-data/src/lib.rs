@@ -36,6 +36,7 @@
 struct Readme;
 
 mod bins;
+mod category_set;
 mod codes;
 pub mod column;
 mod column_builder;
@@ -54,7 +55,7 @@ pub mod formula;
 pub mod image;
 pub mod label;
 pub mod limits;
-mod line_ends;
+pub mod many_files;
 mod nearest;
 mod numbers;
 mod origin;
@@ -87,6 +88,7 @@ pub use format::{Duplicates, Format};
 pub use image::{ImageError, ImageSet, Images};
 pub use label::Label;
 pub use limits::Limits;
+pub use many_files::files_of;
 pub use nearest::nearest;
 pub use numbers::Numbers;
 pub use preprocessing::{

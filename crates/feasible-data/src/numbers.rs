@@ -50,34 +50,53 @@ fn unpack(cell: u32) -> f64 {
     }
 }
 
-/// A short decimal's text, packed; `None` if it is anything else.
-fn short(text: &[u8]) -> Option<u32> {
+/// What a text says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Decimal {
+    /// A short decimal, packed.
+    Short(u32),
+    Double(f64),
+}
+
+/// The number of a text ±m · 10⁻ᵉ with m ≤ 2⁵³ and |e| ≤ 22; `None` if it is anything else. Then m and the power
+/// of ten are exact, and quotient or product is the number that parsing gives.
+#[inline(always)]
+fn decimal(text: &[u8]) -> Option<Decimal> {
     let (negative, text) = match text {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),
         _ => (false, text),
     };
-    let (mut m, mut point, mut end, mut tens) = (0_u32, None, text.len(), 0);
+    let (mut m, mut point, mut end, mut tens) = (0_u64, None, text.len(), 0);
     for (at, &byte) in text.iter().enumerate() {
-        match byte {
-            b'0'..=b'9' => {
-                m = 10 * m + u32::from(byte - b'0');
-                if m > MOST {
-                    return None;
-                }
-            }
-            b'.' if point.is_none() => point = Some(at),
-            b'e' | b'E' => {
-                (end, tens) = (at, exponent(&text[at + 1..])?);
-                break;
-            }
-            _ => return None,
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            // 20 digits may be too large, and are refused below.
+            m = m.wrapping_mul(10).wrapping_add(u64::from(digit));
+        } else if byte == b'.' && point.is_none() {
+            point = Some(at);
+        } else if byte == b'e' || byte == b'E' {
+            (end, tens) = (at, exponent(&text[at + 1..])?);
+            break;
+        } else {
+            return None;
         }
     }
     let decimals = point.map_or(0, |at| end - at - 1);
     let digits = end - usize::from(point.is_some());
-    let e = usize::try_from(decimals as i32 - tens).ok()?;
-    (digits > 0 && e < POWERS.len()).then(|| pack(negative, e, m))
+    if digits == 0 || digits > 19 {
+        return None;
+    }
+    let e = decimals as i32 - tens;
+    let power = *POWERS.get(e.unsigned_abs() as usize)?;
+    if m <= u64::from(MOST) && e >= 0 {
+        return Some(Decimal::Short(pack(negative, e as usize, m as u32)));
+    }
+    if m > 1 << 53 {
+        return None;
+    }
+    let size = if e >= 0 { m as f64 / power } else { m as f64 * power };
+    Some(Decimal::Double(if negative { -size } else { size }))
 }
 
 /// The power of ten in `1.5e-05`, of one or two digits.
@@ -101,6 +120,12 @@ fn whole(x: f64) -> Option<u32> {
 }
 
 impl Numbers {
+    /// No rows, and room for some.
+    pub(crate) fn with_room(rows: usize) -> Self {
+        let first = NumberBlock::Short(Vec::with_capacity(rows.min(BLOCK)));
+        Self { rows: 0, blocks: vec![first] }
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows
@@ -134,9 +159,15 @@ impl Numbers {
         self.rows += 1;
     }
 
-    /// Adds the row that a short decimal's text says; false, and nothing is added, if it is none.
-    pub(crate) fn push_short(&mut self, text: &[u8]) -> bool {
-        short(text).map(|cell| self.push_packed(cell)).is_some()
+    /// Adds the row that a text says; false, and nothing is added, if it is left to the parser.
+    #[inline(always)]
+    pub(crate) fn push_text(&mut self, text: &[u8]) -> bool {
+        match decimal(text) {
+            Some(Decimal::Short(cell)) => self.push_packed(cell),
+            Some(Decimal::Double(x)) => self.push(x),
+            None => return false,
+        }
+        true
     }
 
     fn push_packed(&mut self, cell: u32) {
@@ -151,9 +182,50 @@ impl Numbers {
     pub(crate) fn append(&mut self, below: &Self) {
         for block in &below.blocks {
             match block {
-                NumberBlock::Short(cells) => cells.iter().for_each(|&cell| self.push_packed(cell)),
-                NumberBlock::Double(values) => values.iter().for_each(|&x| self.push(x)),
+                NumberBlock::Short(cells) => {
+                    self.extend_blocks(cells, |block, cells| match block {
+                        NumberBlock::Short(above) => above.extend_from_slice(cells),
+                        NumberBlock::Double(above) => {
+                            above.extend(cells.iter().copied().map(unpack))
+                        }
+                    })
+                }
+                NumberBlock::Double(values) => self.extend_from_slice(values),
             }
+        }
+    }
+
+    /// Adds rows; NaN marks a missing cell.
+    pub(crate) fn extend_from_slice(&mut self, values: &[f64]) {
+        self.extend_blocks(values, |block, mut values| {
+            if let NumberBlock::Short(cells) = block {
+                let short = values.iter().map_while(|&x| whole(x));
+                let before = cells.len();
+                cells.extend(short);
+                values = &values[cells.len() - before..];
+                let Some((&first, rest)) = values.split_first() else { return };
+                block.push(first);
+                values = rest;
+            }
+            if let NumberBlock::Double(above) = block {
+                above.extend_from_slice(values);
+            }
+        });
+    }
+
+    /// Adds cells, as many at a time as fit into a block.
+    fn extend_blocks<T>(
+        &mut self,
+        mut cells: &[T],
+        mut extend: impl FnMut(&mut NumberBlock, &[T]),
+    ) {
+        while !cells.is_empty() {
+            let block = self.block();
+            let room = BLOCK - block.len();
+            let (now, later) = cells.split_at(room.min(cells.len()));
+            extend(block, now);
+            self.rows += now.len();
+            cells = later;
         }
     }
 
@@ -186,6 +258,13 @@ impl Numbers {
 }
 
 impl NumberBlock {
+    fn len(&self) -> usize {
+        match self {
+            Self::Short(cells) => cells.len(),
+            Self::Double(values) => values.len(),
+        }
+    }
+
     /// Adds any number.
     fn push(&mut self, x: f64) {
         match self {
@@ -229,12 +308,37 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_short_decimal_is_the_number_that_parsing_gives(
-            text in "[-+]?[0-9]{0,8}(\\.[0-9]{0,24})?([eE][-+]?[0-9]{0,3})?"
+        fn a_decimal_is_the_number_that_parsing_gives(
+            text in "[-+]?[0-9]{0,20}(\\.[0-9]{0,24})?([eE][-+]?[0-9]{0,3})?"
         ) {
-            if let Some(cell) = short(text.as_bytes()) {
-                let parsed: f64 = text.parse().map_err(|_| TestCaseError::fail("no number"))?;
-                prop_assert_eq!(unpack(cell).to_bits(), parsed.to_bits());
+            let parsed = text.parse::<f64>();
+            let mut numbers = Numbers::default();
+            if numbers.push_text(text.as_bytes()) {
+                let parsed = parsed.map_err(|_| TestCaseError::fail("no number"))?;
+                prop_assert_eq!(numbers.get(0).to_bits(), parsed.to_bits());
+            }
+        }
+
+        #[test]
+        fn columns_in_pieces_are_the_column(
+            pieces in prop::collection::vec(
+                prop::collection::vec(
+                    prop_oneof![any::<f64>(), Just(f64::NAN), (-9..9).prop_map(f64::from)],
+                    0..40,
+                ),
+                0..6,
+            )
+        ) {
+            let (mut all, mut slices) = (Numbers::default(), Numbers::default());
+            for piece in &pieces {
+                all.append(&Numbers::from(piece.clone()));
+                slices.extend_from_slice(piece);
+            }
+            let values: Vec<f64> = pieces.concat();
+            prop_assert_eq!(all.len(), values.len());
+            for ((a, b), x) in all.iter().zip(slices.iter()).zip(values) {
+                prop_assert!(a.to_bits() == x.to_bits() || (a.is_nan() && x.is_nan()));
+                prop_assert!(b.to_bits() == x.to_bits() || (b.is_nan() && x.is_nan()));
             }
         }
 
@@ -253,25 +357,35 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_short_decimal_is_left_to_the_parser() {
+    fn what_is_no_decimal_is_left_to_the_parser() {
         for text in [
-            "", ".", "-", "1e5", "1e-23", "1e", "e-5", "1e-005", "1e-5.", "inf", "nan", "1.2.3",
-            "67108864", "0x1", " 1", "1,0",
+            "",
+            ".",
+            "-",
+            "1e23",
+            "1e-23",
+            "1e",
+            "e-5",
+            "1e-005",
+            "1e-5.",
+            "inf",
+            "nan",
+            "1.2.3",
+            "9007199254740993",
+            "0x1",
+            " 1",
+            "1,0",
+            "00000000000000000001",
         ] {
-            assert_eq!(short(text.as_bytes()), None, "{text}");
+            assert_eq!(decimal(text.as_bytes()), None, "{text}");
         }
-        for text in [
-            "0",
-            "-0",
-            "1.",
-            ".5",
-            "+7",
-            "67108863",
-            "0.0000000000000000000001",
-            "9.5e-05",
-            "2.5e1",
-        ] {
-            assert!(short(text.as_bytes()).is_some(), "{text}");
+        for text in
+            ["0", "-0", "1.", ".5", "+7", "67108863", "0.000000000000000001", "9.5e-05", "2.5e1"]
+        {
+            assert!(matches!(decimal(text.as_bytes()), Some(Decimal::Short(_))), "{text}");
+        }
+        for text in ["67108864", "1e5", "3.14159265358", "-9007199254740992e22"] {
+            assert!(matches!(decimal(text.as_bytes()), Some(Decimal::Double(_))), "{text}");
         }
     }
 
@@ -282,7 +396,7 @@ mod tests {
             if row == BLOCK + 1 {
                 numbers.push(std::f64::consts::PI);
             } else {
-                assert!(numbers.push_short(format!("{}.25", row % 1000).as_bytes()));
+                assert!(numbers.push_text(format!("{}.25", row % 1000).as_bytes()));
             }
         }
         assert_eq!(numbers.bytes(), 4 * BLOCK + 8 * 3);

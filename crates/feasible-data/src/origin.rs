@@ -28,6 +28,16 @@ impl Origin {
         self.next = (row + 1, line + 1);
     }
 
+    /// The rows of another part of the file follow.
+    pub(crate) fn append(&mut self, below: &Self) {
+        let ends = below.runs.iter().skip(1).map(|run| run.0).chain([below.next.0]);
+        for (&(first, line), end) in below.runs.iter().zip(ends) {
+            self.push(line);
+            let more = end - first - 1;
+            self.next = (self.next.0 + more, self.next.1 + u64::from(more));
+        }
+    }
+
     pub(crate) fn rows(&self) -> usize {
         self.next.0 as usize
     }

@@ -8,15 +8,21 @@
 //! Pages may be plain or compressed with Snappy, gzip, LZ4 or zstd; Brotli is left out for its
 //! compile time.
 //!
-//! The columns are read with the format's own typed column readers, one row group at a time;
-//! nothing of Arrow is needed.
+//! The columns are read with the format's own typed column readers, columns and row groups side by side on all
+//! cores; nothing of Arrow is needed.
+
+mod chunk;
+
+use std::sync::Arc;
 
 use bytes::Bytes;
 use parquet::basic::{ConvertedType, LogicalType};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::DataType;
-use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::ColumnDescriptor;
+use rayon::prelude::*;
 
 use crate::column::{Categories, Cells, Column, ColumnKind};
 use crate::column_builder::ColumnBuilder;
@@ -31,36 +37,38 @@ use crate::source::ByteSource;
 use crate::table::Table;
 use crate::visible::visible;
 
+use chunk::Chunks;
+
 /// Rows taken from a column reader at a time.
 const BATCH: usize = 8192;
 
 /// Reads a Parquet file. A damaged file is an error, also where the decoder panics on it.
 pub(crate) fn read(source: ByteSource<'_>, format: &Format) -> Result<Table> {
     let file = source.name();
-    let read = || match source {
-        ByteSource::Path(path) => {
-            let handle = disk::open(path).map_err(Error::io(&file))?;
-            read_chunks(handle, &file, format)
-        }
-        ByteSource::Bytes { bytes, .. } => {
-            read_chunks(Bytes::copy_from_slice(bytes), &file, format)
-        }
-    };
-    let damaged = || {
-        let reason = "the Parquet data is damaged: write the file again".to_string();
-        Error::Parquet { file: file.clone(), reason }
-    };
-    decoding(damaged, read)
+    let damaged = damaged(&file);
+    decoding(damaged, || {
+        let chunks = match source {
+            ByteSource::Path(path) => Chunks::of_file(disk::open(path).map_err(Error::io(&file))?),
+            ByteSource::Bytes { bytes, .. } => Chunks::of_bytes(Bytes::copy_from_slice(bytes)),
+        };
+        read_chunks(&chunks, &file, format)
+    })
 }
 
-fn read_chunks<R: ChunkReader + 'static>(chunks: R, file: &str, format: &Format) -> Result<Table> {
-    let failed = |error: parquet::errors::ParquetError| Error::Parquet {
-        file: file.to_string(),
-        reason: error.to_string(),
-    };
-    let length = chunks.len();
-    let reader = SerializedFileReader::new(chunks).map_err(failed)?;
-    let metadata = reader.metadata();
+/// What to say of a file on which a decoder panics.
+fn damaged(file: &str) -> impl Fn() -> Error + '_ {
+    || {
+        let reason = "the Parquet data is damaged: write the file again".to_string();
+        Error::Parquet { file: file.to_string(), reason }
+    }
+}
+
+fn failed(file: &str) -> impl Fn(parquet::errors::ParquetError) -> Error + '_ {
+    |error| Error::Parquet { file: file.to_string(), reason: error.to_string() }
+}
+
+fn read_chunks(chunks: &Chunks, file: &str, format: &Format) -> Result<Table> {
+    let metadata = chunks.metadata().map_err(failed(file))?;
     let schema = metadata.file_metadata().schema_descr_ptr();
     // A column of lists or structures is one column to its user, whatever it consists of.
     let (mut names, mut leaves, mut unread) = (Vec::new(), Vec::new(), Vec::new());
@@ -97,26 +105,19 @@ fn read_chunks<R: ChunkReader + 'static>(chunks: R, file: &str, format: &Format)
         .filter(|(_, wanted)| **wanted)
         .map(|((name, (at, kind)), _)| (name, *at, *kind))
         .collect();
-    let chunks = metadata
+    let sizes = metadata
         .row_groups()
         .iter()
         .flat_map(|group| read.iter().filter_map(|(_, at, _)| group.columns().get(*at)));
-    let bytes = chunks.fold(0_u64, |sum, chunk| {
+    let bytes = sizes.fold(0_u64, |sum, chunk| {
         sum.saturating_add(u64::try_from(chunk.uncompressed_size()).unwrap_or(0))
     });
-    limits.check_expansion(length, bytes).map_err(|more| more.at(visible(file)))?;
-    let mut columns = Vec::new();
-    for (name, at, kind) in read {
-        let descriptor = schema.column(at);
-        let mut cells = Filler::new(name, &descriptor, kind, file, format);
-        cells.width = width;
-        for group in 0..reader.num_row_groups() {
-            let group = reader.get_row_group(group).map_err(failed)?;
-            let values = group.get_column_reader(at).map_err(failed)?;
-            cells.fill(values)?;
-        }
-        columns.push(cells.finish()?);
-    }
+    limits.check_expansion(chunks.length(), bytes).map_err(|more| more.at(visible(file)))?;
+    let fillers: Vec<Filler<'_>> = read
+        .iter()
+        .map(|&(name, at, kind)| Filler::new(name, &schema.column(at), kind, file, format, width))
+        .collect();
+    let columns = ColumnChunks { chunks, metadata: &metadata, file }.read(fillers, &read)?;
     let rows = columns.first().map_or(0, Column::len);
     if let (true, Some((column, holds))) = (names.is_empty(), unread.first()) {
         let (column, holds) = (column.clone(), holds.clone());
@@ -129,6 +130,72 @@ fn read_chunks<R: ChunkReader + 'static>(chunks: R, file: &str, format: &Format)
     let table = Table::with_origin(file, columns, Origin::numbered(file, rows))?;
     Ok(Table { unread, ..table })
 }
+
+/// The column chunks of a file: the cells of a column in a row group.
+struct ColumnChunks<'a> {
+    chunks: &'a Chunks,
+    metadata: &'a ParquetMetaData,
+    file: &'a str,
+}
+
+impl ColumnChunks<'_> {
+    /// Fills columns, those of the file at `read`. The first error is that of the first column.
+    fn read(
+        &self,
+        mut fillers: Vec<Filler<'_>>,
+        read: &[(&String, usize, Kind)],
+    ) -> Result<Vec<Column>> {
+        let groups = self.metadata.num_row_groups();
+        if fillers.len() * groups <= 1 || self.chunks.length() < SMALL {
+            for (filler, &(_, at, _)) in fillers.iter_mut().zip(read) {
+                (0..groups).try_for_each(|group| self.fill(filler, at, group))?;
+            }
+            return fillers.into_iter().map(Filler::finish).collect();
+        }
+        // A few columns at a time, so that little is held both in pieces and whole.
+        let together = (4 * rayon::current_num_threads()).div_ceil(groups.max(1));
+        for (fillers, read) in fillers.chunks_mut(together).zip(read.chunks(together)) {
+            let begun = &*fillers;
+            let piece = |task: usize| {
+                let (column, group) = (task / groups, task % groups);
+                let mut piece = begun[column].piece();
+                // The decoder runs on this thread, whose panics are the file's fault too.
+                let filled =
+                    decoding(damaged(self.file), || self.fill(&mut piece, read[column].1, group));
+                filled.map(|()| piece)
+            };
+            let tasks = (0..begun.len() * groups).into_par_iter();
+            let pieces: Vec<Result<Filler<'_>>> = tasks.map(piece).collect();
+            let mut pieces = pieces.into_iter();
+            for (filler, &(_, at, _)) in fillers.iter_mut().zip(read) {
+                let of_column: Result<Vec<_>> = pieces.by_ref().take(groups).collect();
+                match of_column {
+                    Ok(pieces) => pieces.into_iter().try_for_each(|piece| filler.append(piece))?,
+                    // From the top, to count its rows: what they are is known to the cells only.
+                    Err(_) => (0..groups).try_for_each(|group| self.fill(filler, at, group))?,
+                }
+            }
+        }
+        let finished: Vec<Result<Column>> = fillers.into_par_iter().map(Filler::finish).collect();
+        finished.into_iter().collect()
+    }
+
+    /// Adds the cells of a column of the file in a row group.
+    fn fill(&self, filler: &mut Filler<'_>, at: usize, group: usize) -> Result<()> {
+        let failed = failed(self.file);
+        let group = self.metadata.row_group(group);
+        let chunk = group.column(at);
+        let (start, length) = chunk.byte_range();
+        let bytes = self.chunks.get(start, length).map_err(Error::io(self.file))?;
+        let rows = usize::try_from(group.num_rows()).unwrap_or(0);
+        let pages =
+            SerializedPageReader::new(Arc::new(bytes), chunk, rows, None).map_err(&failed)?;
+        filler.fill(get_column_reader(chunk.column_descr_ptr(), Box::new(pages)))
+    }
+}
+
+/// Bytes of a file that one core reads before others would be there.
+const SMALL: u64 = 100_000;
 
 /// What the cells of a column are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -231,6 +298,7 @@ impl<'a> Filler<'a> {
         kind: Kind,
         file: &'a str,
         format: &'a Format,
+        width: usize,
     ) -> Self {
         let cells = match kind {
             Kind::Text => {
@@ -245,7 +313,40 @@ impl<'a> Filler<'a> {
             _ => Growing::Numbers(Numbers::default()),
         };
         let optional = d.max_def_level() > 0;
-        Self { name, file, format, optional, kind, width: 1, rows: 0, cells }
+        Self { name, file, format, optional, kind, width, rows: 0, cells }
+    }
+
+    /// Begins a piece that will stand under this column.
+    fn piece(&self) -> Self {
+        let cells = match &self.cells {
+            Growing::Numbers(_) => Growing::Numbers(Numbers::default()),
+            Growing::Text(builder, _) => Growing::Text(builder.piece(0), 1),
+        };
+        Self { cells, rows: 0, ..*self }
+    }
+
+    /// Puts a piece under the column.
+    fn append(&mut self, piece: Self) -> Result<()> {
+        self.rows += piece.rows;
+        let within = self.format.limits.check_rows(self.rows, self.width);
+        within.map_err(|more| more.at(visible(self.file)))?;
+        match (&mut self.cells, piece.cells) {
+            (Growing::Numbers(above), Growing::Numbers(below)) if above.is_empty() => {
+                *above = below
+            }
+            (Growing::Numbers(above), Growing::Numbers(below)) => above.append(&below),
+            // Its kind was declared: it is the same in all pieces.
+            (Growing::Text(above, row), Growing::Text(below, next)) => {
+                if *row == 1 {
+                    *above = below
+                } else {
+                    above.append(&below)
+                }
+                *row += next - 1;
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     fn fill(&mut self, reader: ColumnReader) -> Result<()> {
@@ -282,6 +383,24 @@ impl<'a> Filler<'a> {
         }
     }
 
+    /// Reads the next cells, and which of the rows have one (if some may not); gives the number of rows.
+    fn batch<T: DataType>(
+        &mut self,
+        reader: &mut ColumnReaderImpl<T>,
+        cells: &mut Vec<T::T>,
+        present: &mut Vec<i16>,
+    ) -> Result<usize> {
+        cells.clear();
+        present.clear();
+        let definition = self.optional.then_some(present);
+        let (rows, ..) =
+            reader.read_records(BATCH, definition, None, cells).map_err(failed(self.file))?;
+        self.rows += rows;
+        let within = self.format.limits.check_rows(self.rows, self.width);
+        within.map_err(|more| more.at(visible(self.file)))?;
+        Ok(rows)
+    }
+
     /// Calls `each` with every cell, `None` where it is null.
     fn cells<T: DataType>(
         &mut self,
@@ -290,20 +409,10 @@ impl<'a> Filler<'a> {
     ) -> Result<()> {
         let (mut values, mut present) = (Vec::new(), Vec::new());
         loop {
-            values.clear();
-            present.clear();
-            let definition = self.optional.then_some(&mut present);
-            let read = reader.read_records(BATCH, definition, None, &mut values);
-            let (rows, ..) = read.map_err(|error| Error::Parquet {
-                file: self.file.to_string(),
-                reason: error.to_string(),
-            })?;
+            let rows = self.batch(&mut reader, &mut values, &mut present)?;
             if rows == 0 {
                 return Ok(());
             }
-            self.rows += rows;
-            let within = self.format.limits.check_rows(self.rows, self.width);
-            within.map_err(|more| more.at(visible(self.file)))?;
             let mut next = values.iter();
             for row in 0..rows {
                 let absent = self.optional && present.get(row) != Some(&1);
@@ -314,23 +423,43 @@ impl<'a> Filler<'a> {
 
     fn numbers<T: DataType>(
         &mut self,
-        reader: ColumnReaderImpl<T>,
+        mut reader: ColumnReaderImpl<T>,
         number: impl Fn(&T::T) -> f64,
     ) -> Result<()> {
-        self.cells(reader, |filler, cell| {
-            let Growing::Numbers(values) = &mut filler.cells else { return Ok(()) };
-            let value = cell.map_or(f64::NAN, &number);
-            if cell.is_some()
-                && !value.is_finite()
-                && !filler.format.is_missing(value.to_string().as_bytes())
-            {
-                let (file, column) = (filler.file.to_string(), filler.name.to_string());
-                let place = CellPlace { file, line: values.len() as u64 + 1, column };
+        let (mut cells, mut present) = (Vec::new(), Vec::new());
+        let mut numbers: Vec<f64> = Vec::new();
+        while self.batch(&mut reader, &mut cells, &mut present)? > 0 {
+            numbers.clear();
+            if self.optional && present.len() != cells.len() {
+                let mut next = cells.iter();
+                let cell = |&level: &i16| if level == 1 { next.next() } else { None };
+                numbers.extend(present.iter().map(cell).map(|cell| cell.map_or(f64::NAN, &number)));
+            } else {
+                numbers.extend(cells.iter().map(&number));
+            }
+            if !numbers.iter().all(|x| x.is_finite()) {
+                self.check_finite(&mut numbers, &present)?;
+            }
+            if let Growing::Numbers(values) = &mut self.cells {
+                values.extend_from_slice(&numbers);
+            }
+        }
+        Ok(())
+    }
+
+    /// Has NaN and infinities be missing, if they are declared to be.
+    fn check_finite(&self, numbers: &mut [f64], present: &[i16]) -> Result<()> {
+        let Growing::Numbers(values) = &self.cells else { return Ok(()) };
+        for (row, value) in numbers.iter_mut().enumerate().filter(|(_, x)| !x.is_finite()) {
+            let absent = self.optional && present.get(row) != Some(&1);
+            if !absent && !self.format.is_missing(value.to_string().as_bytes()) {
+                let (file, column) = (self.file.to_string(), self.name.to_string());
+                let place = CellPlace { file, line: (values.len() + row) as u64 + 1, column };
                 return Err(Error::NotFinite { place, value: value.to_string() });
             }
-            values.push(if value.is_finite() { value } else { f64::NAN });
-            Ok(())
-        })
+            *value = f64::NAN;
+        }
+        Ok(())
     }
 
     /// Dates and times, written out.
@@ -347,7 +476,7 @@ impl<'a> Filler<'a> {
                         place: builder.place(filler.file, *row),
                         value: "a date beyond the years 1 to 9999".to_string(),
                     })?;
-                    builder.push(text.as_bytes(), filler.format, filler.file, *row)?;
+                    builder.push(text.as_bytes(), filler.format, filler.file, || *row)?;
                 }
                 None => builder.push_missing(),
             }
@@ -368,7 +497,7 @@ impl<'a> Filler<'a> {
                     let cell = bytes(cell);
                     let within = filler.format.limits.check_cell(cell.len());
                     within.map_err(|more| more.at(builder.place(filler.file, *row)))?;
-                    builder.push(cell, filler.format, filler.file, *row)?;
+                    builder.push(cell, filler.format, filler.file, || *row)?;
                 }
                 None => builder.push_missing(),
             }

@@ -3,10 +3,10 @@
 //! What a file is, is decided by its first bytes, not by its name: gzip, zstd, Parquet, or
 //! text.
 
-use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -56,7 +56,7 @@ impl<'a> ByteSource<'a> {
         }
     }
 
-    fn raw(&self) -> Result<Box<dyn BufRead + 'a>> {
+    fn raw(&self) -> Result<Box<dyn BufRead + Send + 'a>> {
         match self {
             Self::Path(path) => {
                 let file = disk::open(path).map_err(Error::io(&self.name()))?;
@@ -73,8 +73,8 @@ impl<'a> ByteSource<'a> {
     }
 
     /// The bytes, decompressed, within the limits.
-    pub(crate) fn bytes(&self, limits: &Limits) -> Result<Box<dyn BufRead + 'a>> {
-        let raw = Counted { source: self.raw()?, count: Rc::default() };
+    pub(crate) fn bytes(&self, limits: &Limits) -> Result<Box<dyn BufRead + Send + 'a>> {
+        let raw = Counted { source: self.raw()?, count: Arc::default() };
         let read = raw.count.clone();
         let (most, ratio) = (limits.table_bytes, Some(limits.expansion));
         Ok(match self.content()? {
@@ -93,7 +93,7 @@ impl<'a> ByteSource<'a> {
     }
 
     /// The decompressed text, without a byte-order mark.
-    pub(crate) fn text(&self, limits: &Limits) -> Result<Box<dyn BufRead + 'a>> {
+    pub(crate) fn text(&self, limits: &Limits) -> Result<Box<dyn BufRead + Send + 'a>> {
         let name = self.name();
         let mut text = self.bytes(limits)?;
         let start = text.fill_buf().map_err(Error::io(&name))?;
@@ -116,13 +116,13 @@ impl<'a> ByteSource<'a> {
 /// Counts what is taken from a source.
 struct Counted<R> {
     source: R,
-    count: Rc<Cell<u64>>,
+    count: Arc<AtomicU64>,
 }
 
 impl<R: BufRead> Read for Counted<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let count = self.source.read(out)?;
-        self.count.set(self.count.get() + count as u64);
+        self.count.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
     }
 }
@@ -133,32 +133,34 @@ impl<R: BufRead> BufRead for Counted<R> {
     }
 
     fn consume(&mut self, count: usize) {
-        self.count.set(self.count.get() + count as u64);
+        self.count.fetch_add(count as u64, Ordering::Relaxed);
         self.source.consume(count);
     }
 }
 
-/// Ends with an error where more is given out than the limits allow.
+/// Gives out as much as the limits allow, and then an error if there is more.
 struct Bounded<R> {
     source: R,
     given: u64,
     /// Bytes of the file that were read for it.
-    read: Rc<Cell<u64>>,
+    read: Arc<AtomicU64>,
     most: u64,
     /// How many times as many as were read may be given out.
     ratio: Option<u64>,
 }
 
-impl<R> Bounded<R> {
-    fn check(&self) -> io::Result<()> {
-        if self.given > self.most {
+impl<R: BufRead> Bounded<R> {
+    /// Bytes that may still be given out; at least one.
+    fn room(&mut self) -> io::Result<usize> {
+        let room = self.most.saturating_sub(self.given);
+        if room == 0 && !self.source.fill_buf()?.is_empty() {
             let what = match self.ratio {
                 Some(_) => format!("it decompresses to more than the {} bytes allowed", self.most),
                 None => format!("it has more than the {} bytes allowed", self.most),
             };
             return Err(Exceeded::new("table_bytes", what).into());
         }
-        let read = self.read.get();
+        let read = self.read.load(Ordering::Relaxed);
         match self.ratio {
             Some(ratio) if self.given > FREE && self.given > ratio.saturating_mul(read) => {
                 let what = format!(
@@ -167,24 +169,25 @@ impl<R> Bounded<R> {
                 );
                 Err(Exceeded::new("expansion", what).into())
             }
-            _ => Ok(()),
+            _ => Ok(usize::try_from(room).unwrap_or(usize::MAX).max(1)),
         }
     }
 }
 
 impl<R: BufRead> Read for Bounded<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let count = self.source.read(out)?;
+        let room = self.room()?.min(out.len());
+        let count = self.source.read(&mut out[..room])?;
         self.given += count as u64;
-        self.check()?;
         Ok(count)
     }
 }
 
 impl<R: BufRead> BufRead for Bounded<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.check()?;
-        self.source.fill_buf()
+        let room = self.room()?;
+        let buffer = self.source.fill_buf()?;
+        Ok(&buffer[..room.min(buffer.len())])
     }
 
     fn consume(&mut self, count: usize) {

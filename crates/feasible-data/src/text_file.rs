@@ -1,21 +1,43 @@
-//! Comma-, tab- and semicolon-separated text, read row by row into typed columns.
+//! Comma-, tab- and semicolon-separated text, read into typed columns on all cores.
+//!
+//! The text is cut into [blocks](blocks) of whole rows, a few at a time. Each is read on its own: its [records](records) are found, then
+//! its cells become [pieces](piece) of columns, which are joined in order. A block is read under the assumption that
+//! each column is, where the block begins, as numeric or categorical as it was when the blocks were handed out. If
+//! one before it changed that, the block is read again. So table and errors are those of reading
+//! row by row, whatever the blocks and the cores; the tests have such a reader ([sequential]) to compare with.
 
-use std::cell::Cell;
+mod blocks;
+#[cfg(test)]
+mod line_ends;
+mod piece;
+mod records;
+#[cfg(test)]
+mod sequential;
+#[cfg(test)]
+mod tests;
+
 use std::io::BufRead;
-use std::rc::Rc;
 
-use csv::ByteRecord;
+use rayon::prelude::*;
 
 use crate::column::Column;
-use crate::column_builder::{ColumnBuilder, readable};
+use crate::column_builder::{ColumnBuilder, Progress, readable};
 use crate::error::{CellPlace, Error, Result};
 use crate::format::Format;
-use crate::limits::Exceeded;
-use crate::line_ends::LineEnds;
 use crate::origin::Origin;
 use crate::source::ByteSource;
 use crate::table::Table;
 use crate::visible::visible;
+
+use blocks::{Block, Blocks, End, Marks};
+use piece::{Piece, Rules, Stop};
+use records::Records;
+
+/// Bytes of a block: many for each core, and less than what allocators map apart (see `BUFFER` of
+/// [`source`](crate::source)).
+const BLOCK: usize = 120_000;
+/// Blocks that are handed out together, for each core.
+const EACH: usize = 8;
 
 /// Reads a text table; see [`Format`] for what it may look like. Only the rows on these lines, if any are
 /// given.
@@ -24,91 +46,64 @@ pub(crate) fn read(
     format: &Format,
     lines: Option<&[u64]>,
 ) -> Result<Table> {
-    let wanted_line = |line: u64| lines.is_none_or(|lines| lines.binary_search(&line).is_ok());
-    let last = lines.map_or(u64::MAX, |lines| lines.last().copied().unwrap_or(0));
+    read_in_blocks(source, format, lines, BLOCK)
+}
+
+fn read_in_blocks(
+    source: ByteSource<'_>,
+    format: &Format,
+    lines: Option<&[u64]>,
+    target: usize,
+) -> Result<Table> {
     let file = source.name();
-    let mut rows = TextRows::open(source, format)?;
-    let (names, first) = rows.names()?;
-    let (names, wanted) = format.settle(&file, names)?;
+    let text = TextFile::open(source, format, target)?;
+    let (names, wanted) = format.settle(&file, text.names.clone())?;
     let builder = |(name, &wanted): (&String, &bool)| {
         ColumnBuilder::new(name, wanted, format.kinds.get(name).copied())
     };
     let mut builders: Vec<_> = names.iter().zip(&wanted).map(builder).collect();
-    let mut origin = Origin::new(&file);
     let width = wanted.iter().filter(|&&wanted| wanted).count();
-    if let Some(line) = first.filter(|&line| wanted_line(line)) {
-        rows.fill(&mut builders, line)?;
-        origin.push(line);
-    }
-    while let Some(line) = rows.next(names.len())? {
-        if origin.rows() == u32::MAX as usize - 1 {
-            let reason = "more than 4 billion rows: read a part of the file".to_string();
-            return Err(Error::Option { option: file, reason });
-        }
-        if !wanted_line(line) {
-            if line > last {
-                break;
-            }
-            continue;
-        }
-        format
-            .limits
-            .check_rows(origin.rows() + 1, width)
-            .map_err(|more| more.at(visible(&file)))?;
-        rows.fill(&mut builders, line)?;
-        origin.push(line);
-    }
+    let origin = text.fill(&mut builders, format, lines, width)?;
     if origin.rows() == 0 {
         return Err(Error::NoRows { file });
     }
-    let mut again: Vec<_> = builders.iter_mut().map(ColumnBuilder::again).collect();
-    if again.iter().any(Option::is_some) {
-        reread(source, format, &mut again, &wanted_line)?;
+    // Columns whose early numbers must be read as text.
+    let again: Vec<_> = builders.iter_mut().map(ColumnBuilder::again).collect();
+    if again.iter().any(|column| column.progress() != Progress::Skipped) {
+        let mut columns = again;
+        TextFile::open(source, format, target)?.fill(&mut columns, format, lines, 0)?;
+        for (first, second) in builders.iter_mut().zip(columns) {
+            if second.progress() != Progress::Skipped {
+                *first = second;
+            }
+        }
     }
-    let mut columns: Vec<Column> = Vec::with_capacity(builders.len());
-    for (first, second) in builders.into_iter().zip(again) {
-        columns.extend(second.unwrap_or(first).finish(&file)?);
+    let many = origin.rows() > 10_000;
+    let finished: Vec<_> = match many {
+        true => builders.into_par_iter().map(|builder| builder.finish(&file)).collect(),
+        false => builders.into_iter().map(|builder| builder.finish(&file)).collect(),
+    };
+    let mut columns: Vec<Column> = Vec::with_capacity(finished.len());
+    for column in finished {
+        columns.extend(column?);
     }
     Table::with_origin(&file, columns, origin)
 }
 
-/// The second pass: fills the columns whose early numbers must be read as text.
-fn reread(
-    source: ByteSource<'_>,
-    format: &Format,
-    again: &mut [Option<ColumnBuilder>],
-    wanted: &dyn Fn(u64) -> bool,
-) -> Result<()> {
-    let mut rows = TextRows::open(source, format)?;
-    let (names, first) = rows.names()?;
-    let mut line = match first {
-        Some(line) => Some(line),
-        None => rows.next(names.len())?,
-    };
-    while let Some(at) = line {
-        for (builder, cell) in again.iter_mut().zip(rows.record.iter()) {
-            if let (Some(builder), true) = (builder, wanted(at)) {
-                builder.push(rows.trimmed(cell), format, &rows.file, at)?;
-            }
-        }
-        line = rows.next(names.len())?;
-    }
-    Ok(())
-}
-
-/// The rows of a text file.
-struct TextRows<'a> {
+/// A text file of which the names of the columns were read.
+struct TextFile<'a> {
     file: String,
-    format: &'a Format,
-    reader: csv::Reader<LineEnds<Box<dyn BufRead + 'a>>>,
-    record: ByteRecord,
-    skipped: u64,
-    /// Bytes of the row that is being read.
-    of_row: Rc<Cell<u64>>,
+    blocks: Blocks<'a>,
+    marks: Marks,
+    names: Vec<String>,
+    /// The block of the first row, the byte of it where rows begin, and the line of that.
+    first: Block,
+    start: usize,
+    line: u64,
 }
 
-impl<'a> TextRows<'a> {
-    fn open(source: ByteSource<'a>, format: &'a Format) -> Result<Self> {
+impl<'a> TextFile<'a> {
+    fn open(source: ByteSource<'a>, format: &Format, target: usize) -> Result<Self> {
         let file = source.name();
         let mut text = source.text(&format.limits)?;
         let mut skipped = 0;
@@ -124,122 +119,222 @@ impl<'a> TextRows<'a> {
             skipped += 1;
         }
         let comment = format.comment.map(|c| Format::byte("comment", c)).transpose()?;
-        let start = text.fill_buf().map_err(Error::io(&file))?;
+        let mut blocks = Blocks::new(&file, text, skipped + 1, target, format.limits.row_bytes);
         let delimiter = match format.delimiter {
             Some(c) => Format::byte("delimiter", c)?,
-            None => commonest_delimiter(start, comment),
+            None => commonest_delimiter(blocks.start(), comment),
         };
-        let text = LineEnds::new(text, format.limits.row_bytes);
-        let of_row = text.of_row();
-        let reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(delimiter)
-            .comment(comment)
-            .buffer_capacity(1 << 16)
-            .from_reader(text);
-        Ok(Self { file, format, reader, record: ByteRecord::new(), skipped, of_row })
+        blocks.skip_mark();
+        Self::names(file, blocks, Marks { delimiter, comment }, format)
     }
 
-    fn trimmed<'c>(&self, cell: &'c [u8]) -> &'c [u8] {
-        if self.format.trim { cell.trim_ascii() } else { cell }
-    }
-
-    /// Reads the next row that is not blank and gives its line. A record of one cell with nothing in it is a row
-    /// only of a table of one column, and only as `""`, or as spaces that are not trimmed.
-    fn advance(&mut self, one_column: bool) -> Result<Option<u64>> {
+    /// Reads the first record, and from it the names of the columns.
+    fn names(file: String, mut blocks: Blocks<'a>, marks: Marks, format: &Format) -> Result<Self> {
+        let rules = Rules { file: &file, format, marks, width: 0, lines: None };
+        let one_column = !format.header && format.names.len() <= 1;
+        let (mut gap, mut gap_line) = (0, None);
         loop {
-            self.of_row.set(0);
-            let begins = self.skipped + self.reader.position().line();
-            let more = self.reader.read_byte_record(&mut self.record).map_err(|error| {
-                let source = match error.into_kind() {
-                    csv::ErrorKind::Io(source) => source,
-                    other => std::io::Error::other(format!("{other:?}")),
-                };
-                match Error::io(&self.file)(source) {
-                    Error::Limit { what, key: key @ "row_bytes", place } => {
-                        Error::Limit { what, key, place: format!("{place}, from line {begins} on") }
-                    }
-                    other => other,
-                }
-            })?;
-            if !more {
-                return Ok(None);
-            }
-            if self.record.len() == 1 && self.record[0].trim_ascii().is_empty() {
-                // The reader itself passes over lines of no bytes: an empty cell was quoted.
-                let written = self.record[0].is_empty() || !self.format.trim;
-                if !(one_column && written) {
+            let Some(first) = blocks.next(marks) else {
+                let begins = gap_line.unwrap_or(blocks.line());
+                return Err(match blocks.end() {
+                    End::Text => Error::Empty { file },
+                    End::Row(exceeded) => rules.too_long(exceeded, begins),
+                    End::Failed(error) => error,
+                });
+            };
+            let mut records = Records::new(&first.text, 0, first.line, marks);
+            let mut before = 0;
+            while let Some(record) = records.next() {
+                let begins = gap_line.take().unwrap_or(first.line);
+                rules.row_bytes(gap + record.after - before, begins)?;
+                (gap, gap_line, before) = (0, Some(record.line_after), record.after);
+                if rules.is_blank(&records, record, one_column) {
+                    records.drop(record);
                     continue;
                 }
+                let names = column_names(&records, record.line, &rules)?;
+                let (start, line) = match format.header {
+                    true => (record.after, record.line_after),
+                    false => (0, first.line),
+                };
+                blocks.aim(64 * record.after);
+                return Ok(Self { file, blocks, marks, names, first, start, line });
             }
-            // The reader stands on the line after the row.
-            let after = self.reader.position().line();
-            let within = memchr::memchr_iter(b'\n', self.record.as_slice()).count() as u64;
-            return Ok(Some(self.skipped + after.saturating_sub(within + 1)));
+            gap += first.text.len() - before;
+            let begins = *gap_line.get_or_insert(first.line);
+            rules.row_bytes(gap, begins)?;
         }
     }
 
-    /// Reads the next row of a table of `width` columns and gives its line.
-    fn next(&mut self, width: usize) -> Result<Option<u64>> {
-        let Some(line) = self.advance(width == 1)? else { return Ok(None) };
-        let found = self.record.len();
-        if found == width {
-            return Ok(Some(line));
-        }
-        let broken = self.record.iter().any(|cell| cell.contains(&b'\n'));
-        let hint = match broken {
-            true => "; a cell of it holds line breaks: is a quote left open?",
-            false => ": quote cells that hold the delimiter, or correct the row",
+    /// Reads all rows into the columns, `width` of which count for the limits, and gives their lines.
+    fn fill(
+        mut self,
+        builders: &mut [ColumnBuilder],
+        format: &Format,
+        lines: Option<&[u64]>,
+        width: usize,
+    ) -> Result<Origin> {
+        let marks = self.marks;
+        let rules = Rules { file: &self.file, format, marks, width: builders.len(), lines };
+        let mut joined = Joined {
+            rules: &rules,
+            origin: Origin::new(&self.file),
+            width,
+            gap: 0,
+            gap_line: self.line,
+            done: false,
         };
-        let (file, hint) = (self.file.clone(), hint.to_string());
-        Err(Error::Ragged { file, line, expected: width, found, hint })
-    }
-
-    /// Names of the columns, and the line of the first row if that had to be read for them.
-    fn names(&mut self) -> Result<(Vec<String>, Option<u64>)> {
-        let one_column = !self.format.header && self.format.names.len() <= 1;
-        let Some(line) = self.advance(one_column)? else {
-            return Err(Error::Empty { file: self.file.clone() });
+        let piece = rules.read(&self.first, self.start, self.line, builders);
+        joined.join(builders, &[self.first], vec![piece], self.start)?;
+        let many = |blocks: &mut Blocks<'_>| -> Vec<Block> {
+            let count = EACH * rayon::current_num_threads();
+            std::iter::from_fn(|| blocks.next(marks)).take(count).collect()
         };
-        let width = self.record.len();
-        let mut names = Vec::with_capacity(width);
-        for (at, cell) in self.record.iter().enumerate() {
-            let unnamed = format!("column {}", at + 1);
-            let place = || CellPlace { file: self.file.clone(), line, column: unnamed.clone() };
-            self.check_cell(cell).map_err(|more| more.at(place()))?;
-            let name = match self.format.header {
-                true => readable(self.trimmed(cell), place)?,
-                false => String::new(),
+        let mut group: Vec<Block> = match joined.done || self.blocks.is_over() {
+            true => Vec::new(),
+            false => many(&mut self.blocks),
+        };
+        while !group.is_empty() && !joined.done {
+            let (next, pieces) = {
+                let (now, blocks) = (&*builders, &mut self.blocks);
+                let read = |block: &Block| rules.read(block, 0, block.line, now);
+                rayon::join(|| many(blocks), || group.par_iter().map(read).collect())
             };
-            names.push(if name.is_empty() { unnamed } else { name });
+            joined.join(builders, &group, pieces, 0)?;
+            group = next;
         }
-        if !self.format.names.is_empty() {
-            if self.format.names.len() != width {
-                let given = self.format.names.len();
-                let reason = format!("{given} names for the {width} columns of {}", self.file);
-                return Err(Error::Option { option: "names".into(), reason });
+        match self.blocks.end() {
+            _ if joined.done => Ok(joined.origin),
+            End::Text => Ok(joined.origin),
+            End::Row(exceeded) => Err(rules.too_long(exceeded, joined.gap_line)),
+            End::Failed(error) => Err(error),
+        }
+    }
+}
+
+/// The names in the header, or as they are given.
+fn column_names(records: &Records<'_>, line: u64, rules: &Rules<'_>) -> Result<Vec<String>> {
+    let (format, file) = (rules.format, rules.file);
+    let width = records.cells.len();
+    let mut names = Vec::with_capacity(width);
+    for (at, &cell) in records.cells.iter().enumerate() {
+        let cell = records.cell(cell);
+        let unnamed = format!("column {}", at + 1);
+        let place = || CellPlace { file: file.to_string(), line, column: unnamed.clone() };
+        format.limits.check_cell(cell.len()).map_err(|more| more.at(place()))?;
+        let name = match format.header {
+            true => readable(if format.trim { cell.trim_ascii() } else { cell }, place)?,
+            false => String::new(),
+        };
+        names.push(if name.is_empty() { unnamed } else { name });
+    }
+    if !format.names.is_empty() {
+        if format.names.len() != width {
+            let given = format.names.len();
+            let reason = format!("{given} names for the {width} columns of {file}");
+            return Err(Error::Option { option: "names".into(), reason });
+        }
+        names.clone_from(&format.names);
+    }
+    Ok(names)
+}
+
+/// The pieces that were put under one another.
+struct Joined<'a> {
+    rules: &'a Rules<'a>,
+    origin: Origin,
+    /// Columns that count for the limits.
+    width: usize,
+    /// Bytes since the last record, and the line on which they begin.
+    gap: usize,
+    gap_line: u64,
+    /// None of the rows behind is wanted.
+    done: bool,
+}
+
+impl Joined<'_> {
+    /// Puts pieces, read from `start` of their blocks on, under what there is.
+    fn join(
+        &mut self,
+        builders: &mut [ColumnBuilder],
+        blocks: &[Block],
+        mut pieces: Vec<Piece>,
+        start: usize,
+    ) -> Result<()> {
+        let mut progress: Vec<Progress> = builders.iter().map(ColumnBuilder::progress).collect();
+        let mut read = 0;
+        for (at, block) in blocks.iter().enumerate() {
+            if self.done {
+                break;
             }
-            names.clone_from(&self.format.names);
+            if !pieces[at].advance(&mut progress) {
+                // A column became another kind within these blocks. What is before goes in, to read this one again.
+                append(builders, &pieces[read..at]);
+                read = at;
+                pieces[at] = self.rules.read(block, 0, block.line, builders);
+                progress = builders.iter().map(ColumnBuilder::progress).collect();
+                pieces[at].advance(&mut progress);
+            }
+            self.count(&mut pieces[at], block.text.len() - start)?;
+            if self.done {
+                pieces.truncate(at + 1);
+                break;
+            }
         }
-        Ok((names, (!self.format.header).then_some(line)))
+        append(builders, &pieces[read..]);
+        Ok(())
     }
 
-    fn check_cell(&self, cell: &[u8]) -> Result<(), Exceeded> {
-        self.format.limits.check_cell(cell.len())
+    /// Counts the rows of a piece of so many bytes of text, and finds the first error in it.
+    fn count(&mut self, piece: &mut Piece, bytes: usize) -> Result<()> {
+        let gap = self.gap + piece.head.unwrap_or(bytes);
+        self.rules.row_bytes(gap, self.gap_line)?;
+        match piece.head {
+            Some(_) => (self.gap, self.gap_line) = (piece.tail, piece.tail_line),
+            None => self.gap = gap,
+        }
+        let rows = match &piece.stop {
+            Some(Stop::Failed { row, shape, .. }) => row + usize::from(!shape),
+            _ => piece.origin.rows(),
+        };
+        self.check_rows(rows)?;
+        match piece.stop.take() {
+            Some(Stop::Failed { error, .. }) => return Err(error),
+            Some(Stop::Done) => self.done = true,
+            None => {}
+        }
+        self.origin.append(&piece.origin);
+        Ok(())
     }
 
-    fn fill(&self, builders: &mut [ColumnBuilder], line: u64) -> Result<()> {
-        // No cell is longer than its row.
-        if self.record.as_slice().len() as u64 > self.format.limits.cell_bytes {
-            for (builder, cell) in builders.iter().zip(self.record.iter()) {
-                self.check_cell(cell).map_err(|more| more.at(builder.place(&self.file, line)))?;
-            }
+    /// So many rows more.
+    fn check_rows(&self, more: usize) -> Result<()> {
+        let before = self.origin.rows();
+        let limits = &self.rules.format.limits;
+        if before + more < u32::MAX as usize && limits.check_rows(before + more, self.width).is_ok()
+        {
+            return Ok(());
         }
-        for (builder, cell) in builders.iter_mut().zip(self.record.iter()) {
-            builder.push(self.trimmed(cell), self.format, &self.file, line)?;
+        for rows in before + 1..=before + more {
+            if rows >= u32::MAX as usize {
+                let reason = "more than 4 billion rows: read a part of the file".to_string();
+                return Err(Error::Option { option: self.rules.file.to_string(), reason });
+            }
+            let within = limits.check_rows(rows, self.width);
+            within.map_err(|more| more.at(visible(self.rules.file)))?;
         }
         Ok(())
+    }
+}
+
+/// Puts the columns of pieces under those there are.
+fn append(builders: &mut [ColumnBuilder], pieces: &[Piece]) {
+    let append = |(at, builder): (usize, &mut ColumnBuilder)| {
+        pieces.iter().for_each(|piece| builder.append(&piece.columns[at]));
+    };
+    match pieces.len() {
+        0..=1 => builders.iter_mut().enumerate().for_each(append),
+        _ => builders.par_iter_mut().enumerate().for_each(append),
     }
 }
 

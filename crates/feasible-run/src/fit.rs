@@ -220,7 +220,16 @@ pub(crate) fn reopen(
         None => Plan::check(&source)?,
     };
     let plan = plan.called(&info.problem);
-    for (then, now) in info.tables.iter().zip(&plan.data().hashes) {
+    let now = &plan.data().hashes;
+    if info.tables.len() != now.len() {
+        let reason = format!(
+            "the run was started on {} files of tables, and there are {}: restore them, or start a new run",
+            info.tables.len(),
+            now.len()
+        );
+        return Err(Error::unfit(location, reason));
+    }
+    for (then, now) in info.tables.iter().zip(now) {
         if then.sha256 != now.sha256 {
             return Err(Error::DataChanged {
                 table: now.table.clone(),

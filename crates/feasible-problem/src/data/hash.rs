@@ -1,6 +1,6 @@
 //! What was read, by SHA-256.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -23,6 +23,17 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 pub(super) fn hexadecimal(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The files that a path stands for ([`feasible_data::many_files`]), each with its SHA-256.
+///
+/// # Errors
+/// What the system says; a pattern that no file fits.
+pub fn sha256_of_files(path: &Path) -> Result<Vec<TableHash>> {
+    let hash = |file: &PathBuf| {
+        Ok(TableHash { table: file.display().to_string(), sha256: sha256_of_file(file)? })
+    };
+    feasible_data::files_of(path)?.iter().map(hash).collect()
 }
 
 /// SHA-256 of a file, in hexadecimal.

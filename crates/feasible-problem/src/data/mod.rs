@@ -17,7 +17,7 @@ use feasible_data::{DataSet, Encoder, Format, SampleWeights, Split, Table, Targe
 use crate::error::{Error, Result};
 
 pub(crate) use draft::DataDraft;
-pub use hash::{TableHash, sha256, sha256_of_file};
+pub use hash::{TableHash, sha256, sha256_of_file, sha256_of_files};
 pub use parts::validation_share;
 pub(crate) use tables::InMemory;
 pub use tables::{Files, Tables};

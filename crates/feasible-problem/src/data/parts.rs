@@ -68,9 +68,8 @@ pub(super) fn read(
             concat(set.name, kinds.iter().copied().zip(tables).collect(), hashes)
         }
         (None, Some(path), false) => {
-            let (table, sha256) = source.tables().read(path, format)?;
-            let hash = TableHash { table: path.display().to_string(), sha256 };
-            concat(&hash.table.clone(), vec![(TablePart::All, table)], vec![hash])
+            let (table, hashes) = source.tables().read(path, format)?;
+            concat(&path.display().to_string(), vec![(TablePart::All, table)], hashes)
         }
         (None, None, true) => {
             if spec.train.is_none() {
@@ -80,8 +79,8 @@ pub(super) fn read(
             let mut hashes = Vec::new();
             for (part, path) in by_file {
                 if let Some(path) = path {
-                    let (table, sha256) = source.tables().read(path, format)?;
-                    hashes.push(TableHash { table: path.display().to_string(), sha256 });
+                    let (table, of_files) = source.tables().read(path, format)?;
+                    hashes.extend(of_files);
                     tables.push((part, table));
                 }
             }

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use feasible_data::{Cells, Format, Table};
 use sha2::{Digest, Sha256};
 
-use super::hash::{hexadecimal, sha256_of_file};
+use super::hash::{TableHash, hexadecimal, sha256_of_files};
 use crate::error::{Error, Result};
 
 /// Reads the tables that `[data]` names.
 pub trait Tables: fmt::Debug + Send + Sync {
-    /// The table of a file, and the SHA-256 of what it was read from.
+    /// The table of a file, or of [several](feasible_data::many_files), and the SHA-256 of each file.
     ///
     /// # Errors
     /// A file that cannot be read, or that is no table.
-    fn read(&self, path: &Path, format: &Format) -> Result<(Table, String)>;
+    fn read(&self, path: &Path, format: &Format) -> Result<(Table, Vec<TableHash>)>;
 
     /// The name of the only table there is, if it is in memory: it stands for `[data] file`.
     fn in_memory(&self) -> Option<&Path> {
@@ -28,9 +28,9 @@ pub trait Tables: fmt::Debug + Send + Sync {
 pub struct Files;
 
 impl Tables for Files {
-    fn read(&self, path: &Path, format: &Format) -> Result<(Table, String)> {
-        let sha256 = sha256_of_file(path)?;
-        Ok((Table::read(path, format)?, sha256))
+    fn read(&self, path: &Path, format: &Format) -> Result<(Table, Vec<TableHash>)> {
+        let hashes = sha256_of_files(path)?;
+        Ok((Table::read(path, format)?, hashes))
     }
 }
 
@@ -48,13 +48,15 @@ impl InMemory {
 }
 
 impl Tables for InMemory {
-    fn read(&self, path: &Path, _: &Format) -> Result<(Table, String)> {
+    fn read(&self, path: &Path, _: &Format) -> Result<(Table, Vec<TableHash>)> {
         if !self.table.taken().is_empty() {
             let reason =
                 "the table in memory lacks columns that were taken out of it: pass the whole table";
             return Err(Error::unfit(path.display().to_string(), reason));
         }
-        Ok((self.table.clone(), hexadecimal(&hash_of_cells(&self.table).finalize())))
+        let sha256 = hexadecimal(&hash_of_cells(&self.table).finalize());
+        let hash = TableHash { table: path.display().to_string(), sha256 };
+        Ok((self.table.clone(), vec![hash]))
     }
 
     fn in_memory(&self) -> Option<&Path> {

@@ -7,7 +7,7 @@
 //! | `folder` | none | a folder of PNG or JPEG images by class |
 //! | `per_class` | 100 for validation of known sets | images of each class: `{ train, validation, test }` |
 //! | `augment` | none | training images are mirrored and moved: `{ mirror, pad, seed }` |
-//! | `file` | none | one table, split by `split` or `split_by` |
+//! | `file` | none | one table, split by `split` or `split_by`: a file, a directory of tables, or a pattern (`people/*.parquet`) |
 //! | `train`, `validation`, `test` | none | tables that are split by file |
 //! | `format` | read from the file | how text tables are written |
 //! | `limits` | [see there](feasible_data::limits) | how large files may be |
@@ -49,7 +49,7 @@ pub struct DataSpec {
     /// Images of each class in every part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_class: Option<PerClassSpec>,
-    /// One table.
+    /// One table: a file, a directory of tables, or a pattern (`people/*.parquet`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
     /// How training images are moved about, anew in every epoch.

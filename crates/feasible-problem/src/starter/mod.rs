@@ -115,9 +115,16 @@ fn named<'a>(table: &'a Table, names: &str) -> Result<Vec<&'a Column>> {
     }
 }
 
-/// What the problem file of a table is called: `people.toml` in the current directory, for `data/people.csv.gz`.
+/// What the problem file of a table is called: `people.toml` in the current directory, for `data/people.csv.gz` and for
+/// `people/*.csv`.
 pub fn starter_name(table: &Path) -> PathBuf {
-    let name = table.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let pattern = |name: &String| name.contains(['*', '?']);
+    let directory = table.parent().map(name).filter(|name| !name.is_empty());
+    let name = match Some(name(table)).filter(|name| !pattern(name)).or(directory) {
+        Some(name) => name,
+        None => "table".to_string(),
+    };
     let known = [".gz", ".zst", ".csv", ".tsv", ".txt", ".parquet"];
     let stem = known.iter().fold(name.as_str(), |stem, end| stem.strip_suffix(end).unwrap_or(stem));
     PathBuf::from(format!("{stem}.toml"))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use feasible::certificate::Design;
 use feasible_data::{Table, UnknownCategories, Unseen};
 use feasible_problem::Fingerprints;
-use feasible_problem::data::sha256_of_file;
+use feasible_problem::data::{TableHash, sha256_of_files};
 use feasible_problem::held_out::Once;
 use feasible_problem::plan::Plan;
 use feasible_problem::sampled_table::SampledTable;
@@ -90,7 +90,19 @@ impl RunRecord {
         unseen: Option<Unseen>,
         read: impl FnOnce() -> Result<T, E>,
     ) -> Result<Certification, E> {
-        let found = sha256_of_file(path).map_err(Error::from)?;
+        let files = sha256_of_files(path).map_err(Error::from)?;
+        let of_run =
+            |file: &&TableHash| self.info.tables.iter().any(|own| own.sha256 == file.sha256);
+        if let (true, Some(used)) = (files.len() > 1, files.iter().find(of_run)) {
+            let reason = format!(
+                "{} is a file of the run: certify on it alone, or leave it out",
+                used.table
+            );
+            return Err(Error::unfit(path.display().to_string(), reason).into());
+        }
+        let Some(TableHash { sha256: found, .. }) = files.into_iter().next() else {
+            return Err(Error::unfit(path.display().to_string(), "it stands for no file").into());
+        };
         if let Some(known) = self.info.tables.iter().find(|known| known.sha256 == found) {
             return Ok(self.certify_known(settings, &known.table, &path.display().to_string())?);
         }
