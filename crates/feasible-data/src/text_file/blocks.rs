@@ -154,7 +154,9 @@ impl<'a> Blocks<'a> {
                 self.end = Some(End::Row(too_long(self.row_bytes)));
                 return None;
             }
-            target = 2 * self.rest.len().max(target);
+            // No further than the longest row, by which cells stay within 31 bits.
+            let most = usize::try_from(self.row_bytes).unwrap_or(usize::MAX).saturating_add(1);
+            target = (2 * self.rest.len().max(target)).min(most);
         }
     }
 }
