@@ -227,8 +227,10 @@ impl RunRecord {
 
     /// Refuses a file that the run itself has read.
     pub(crate) fn refuse_known(&self, table: &Table, path: &Path) -> Result<()> {
-        let found = sha256_of_file(path)?;
-        match self.info.tables.iter().find(|known| known.sha256 == found) {
+        let found = sha256_of_files(path)?;
+        let of_run =
+            |file: &&TableHash| self.info.tables.iter().any(|own| own.sha256 == file.sha256);
+        match found.iter().find(of_run) {
             Some(_) => Err(Error::unfit(
                 table.name(),
                 "the run itself has read it, but monitoring is about rows that came later; `feasible \
