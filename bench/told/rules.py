@@ -78,6 +78,6 @@ def together(z: float, flattered: tuple[float, float], plain: tuple[float, float
 RULES = {
     "pooled (before)": old,
     "validation alone": validation_only,
-    "chosen": together(1.3, (1, 2), (0, 1)),
-    **{f"together z={z} {f} {p}": together(z, f, p) for z in (1.0, 1.3, 1.645) for f in ((0, 1), (0, 2), (1, 1.4), (2, 2), (2, 3)) for p in ((0, 0.5), (0, 1))},
+    "chosen": together(1.3, (2, 2), (0, 1)),
+    **{f"together z={z} {f} {p}": together(z, f, p) for z in (1.0, 1.3, 1.645) for f in ((0, 1), (0, 2), (1, 2), (2, 2), (3, 3)) for p in ((0, 0.5), (0, 1))},
 }

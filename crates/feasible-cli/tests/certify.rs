@@ -115,7 +115,7 @@ fn a_model_without_its_run_directory_is_refused() {
     std::fs::copy(scratch.path("run/model.safetensors"), scratch.path("elsewhere/m.safetensors"))
         .unwrap();
     let error = scratch.refuse(&["certify", "elsewhere/m.safetensors", "test.csv"]);
-    assert!(error.contains("does not say which rows it was trained on"), "{error}");
+    assert!(error.contains("does not record which rows it was trained on"), "{error}");
     std::fs::remove_file(scratch.path("run/fingerprints.bin")).unwrap();
     let error = scratch.refuse(&["certify", "run", "test.csv"]);
     assert!(error.contains("it has no fingerprints.bin"), "{error}");
