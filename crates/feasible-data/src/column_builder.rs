@@ -280,6 +280,24 @@ impl ColumnBuilder {
         }
     }
 
+    /// The code of the last row, if the column is categorical.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn last_code(&self) -> Option<u32> {
+        match &self.state {
+            State::Categories { codes, .. } => Some(codes.get(codes.len().checked_sub(1)?)),
+            _ => None,
+        }
+    }
+
+    /// Adds a row of a code that another row has.
+    #[cfg(feature = "parquet")]
+    #[inline(always)]
+    pub(crate) fn push_code(&mut self, code: u32) {
+        if let State::Categories { codes, .. } = &mut self.state {
+            codes.push(code);
+        }
+    }
+
     /// The column; `None` if it was not to be read.
     pub(crate) fn finish(self, file: &str) -> Result<Option<Column>> {
         let cells = match self.state {

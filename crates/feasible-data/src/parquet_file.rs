@@ -487,23 +487,43 @@ impl<'a> Filler<'a> {
 
     fn text<T: DataType>(
         &mut self,
-        reader: ColumnReaderImpl<T>,
+        mut reader: ColumnReaderImpl<T>,
         bytes: impl Fn(&T::T) -> &[u8],
     ) -> Result<()> {
-        self.cells(reader, |filler, cell| {
-            let Growing::Text(builder, row) = &mut filler.cells else { return Ok(()) };
-            match cell {
-                Some(cell) => {
-                    let cell = bytes(cell);
-                    let within = filler.format.limits.check_cell(cell.len());
-                    within.map_err(|more| more.at(builder.place(filler.file, *row)))?;
-                    builder.push(cell, filler.format, filler.file, || *row)?;
-                }
-                None => builder.push_missing(),
+        let (mut cells, mut present) = (Vec::new(), Vec::new());
+        loop {
+            let rows = self.batch(&mut reader, &mut cells, &mut present)?;
+            let Growing::Text(builder, row) = &mut self.cells else { return Ok(()) };
+            if rows == 0 {
+                return Ok(());
             }
-            *row += 1;
-            Ok(())
-        })
+            // Cells of one entry of a dictionary share their bytes. Those of a batch are all in memory, so that what is in
+            // one place is one text.
+            let mut seen = [(0, 0, 0); 1 << 10];
+            let mut next = cells.iter();
+            for at in 0..rows {
+                let absent = self.optional && present.get(at) != Some(&1);
+                match if absent { None } else { next.next() } {
+                    Some(cell) => {
+                        let cell = bytes(cell);
+                        let (place, length) = (cell.as_ptr() as usize, cell.len());
+                        let slot = &mut seen[place % (1 << 10)];
+                        if (slot.0, slot.1) == (place, length) {
+                            builder.push_code(slot.2);
+                        } else {
+                            let within = self.format.limits.check_cell(length);
+                            within.map_err(|more| more.at(builder.place(self.file, *row)))?;
+                            builder.push(cell, self.format, self.file, || *row)?;
+                            if let Some(code) = builder.last_code() {
+                                *slot = (place, length, code);
+                            }
+                        }
+                    }
+                    None => builder.push_missing(),
+                }
+                *row += 1;
+            }
+        }
     }
 
     fn finish(self) -> Result<Column> {

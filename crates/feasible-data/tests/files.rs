@@ -173,6 +173,96 @@ mod parquet_files {
         }
     }
 
+    /// 40,000 rows in row groups of so many: a number that may be missing (one is NaN, if that is asked for), a whole number, a text
+    /// of few categories that may be missing, and one that is another in every row.
+    fn grouped(rows_of_group: usize, nan: Option<usize>) -> Vec<u8> {
+        let schema = "message t {
+            optional double x;
+            required int64 n;
+            optional binary city (UTF8);
+            required binary id (UTF8);
+        }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let properties = Arc::new(WriterProperties::builder().build());
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
+        let rows: Vec<usize> = (0..40_000).collect();
+        for rows in rows.chunks(rows_of_group) {
+            let mut group = writer.next_row_group().unwrap();
+            let some: Vec<i16> = rows.iter().map(|row| i16::from(row % 7 != 3)).collect();
+            let there: Vec<usize> = rows.iter().copied().filter(|row| row % 7 != 3).collect();
+            let mut at = 0;
+            while let Some(mut column) = group.next_column().unwrap() {
+                match at {
+                    0 => {
+                        let x = |row: &usize| match nan {
+                            Some(at) if at == *row => f64::NAN,
+                            _ => *row as f64 / if row % 5000 < 4000 { 1.0 } else { 7.0 },
+                        };
+                        let x: Vec<f64> = there.iter().map(x).collect();
+                        column.typed::<DoubleType>().write_batch(&x, Some(&some), None)
+                    }
+                    1 => {
+                        let n: Vec<i64> = rows.iter().map(|row| *row as i64 * 3000).collect();
+                        column.typed::<Int64Type>().write_batch(&n, None, None)
+                    }
+                    2 => {
+                        let text = |row: &usize| {
+                            ByteArray::from(format!("city {}", row * row % 91).as_str())
+                        };
+                        let text: Vec<ByteArray> = there.iter().map(text).collect();
+                        column.typed::<ByteArrayType>().write_batch(&text, Some(&some), None)
+                    }
+                    _ => {
+                        let text = |row: &usize| {
+                            ByteArray::from(format!("{}-long-id", row * 7919).as_str())
+                        };
+                        let text: Vec<ByteArray> = rows.iter().map(text).collect();
+                        column.typed::<ByteArrayType>().write_batch(&text, None, None)
+                    }
+                }
+                .unwrap();
+                column.close().unwrap();
+                at += 1;
+            }
+            group.close().unwrap();
+        }
+        writer.into_inner().unwrap()
+    }
+
+    #[test]
+    fn row_groups_that_are_read_side_by_side_are_the_table() {
+        let whole = grouped(40_000, None);
+        assert!(whole.len() > 200_000, "so few that one core reads them");
+        let table = read(&whole).unwrap();
+        for row in [0, 3, 4_999, 39_999] {
+            let cell = |name: &str| table.column(name).unwrap().text(row);
+            let there = row % 7 != 3;
+            assert_eq!(cell("city"), there.then(|| format!("city {}", row * row % 91)));
+            assert_eq!(cell("id"), Some(format!("{}-long-id", row * 7919)));
+            assert_eq!(cell("n"), Some(format!("{}", row * 3000)));
+            assert_eq!(cell("x").is_some(), there);
+        }
+        for rows in [1_000, 7_777, 30_000] {
+            assert!(read(&grouped(rows, None)).unwrap() == table, "groups of {rows}");
+        }
+    }
+
+    #[test]
+    fn an_error_in_any_row_group_names_the_row() {
+        for rows in [40_000, 7_777, 1_000] {
+            let error = read(&grouped(rows, Some(33_333))).unwrap_err().to_string();
+            assert!(
+                error.starts_with("t, line 33334, column 'x': 'NaN' is not a finite"),
+                "{error}"
+            );
+            let mut bytes = grouped(rows, None);
+            let middle = bytes.len() / 2;
+            bytes[middle..middle + 2_000].fill(0xff);
+            // An error or other values, never a panic.
+            let _ = read(&bytes);
+        }
+    }
+
     /// A file of one row of 32-bit numbers: 7 in every column.
     fn sevens(schema: &str, repeated: bool) -> Vec<u8> {
         let schema = Arc::new(parse_message_type(schema).unwrap());
