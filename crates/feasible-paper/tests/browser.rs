@@ -127,11 +127,11 @@ impl Browser {
         self.keep(file, &base64(answer["data"].as_str().unwrap()));
     }
 
-    /// A part of the page, light, 1440 pixels wide: from where to where.
-    fn picture(&mut self, page: &Path, file: &Path, (top, height): (f64, f64)) {
+    /// A part of the page, light, at 1440 pixels: left, top, width and height.
+    fn picture(&mut self, page: &Path, file: &Path, [x, y, width, height]: [f64; 4]) {
         self.look(1440, "light");
         self.open(page);
-        let clip = json!({ "x": 0, "y": top, "width": 1440, "height": height, "scale": 1 });
+        let clip = json!({ "x": x, "y": y, "width": width, "height": height, "scale": 1 });
         let how = json!({ "captureBeyondViewport": true, "clip": clip });
         let answer = self.call("Page.captureScreenshot", how);
         fs::write(file, base64(answer["data"].as_str().unwrap())).unwrap();
@@ -541,10 +541,10 @@ fn the_pictures_of_the_book_are_made_of_pages() {
     let source = ProblemSource::open("adult").unwrap().with_overrides(&quick);
     let run = scratch.path().join("adult");
     let page = page_of(&source, &run);
-    browser.picture(&page, &directory.join("report.png"), (0.0, 1300.0));
+    browser.picture(&page, &directory.join("report.png"), [0.0, 0.0, 1440.0, 1300.0]);
     let head = "document.getElementById('who-1').getBoundingClientRect().top + window.scrollY";
     let top = browser.evaluate(head).as_f64().unwrap() - 12.0;
-    browser.picture(&page, &directory.join("report-hard.png"), (top, 800.0));
+    browser.picture(&page, &directory.join("report-hard.png"), [310.0, top, 1060.0, 760.0]);
     let options = SweepOptions {
         limits: vec![1e-4, 3.162e-4, 1e-3, 3.162e-3, 0.01, 0.03162, 0.1],
         seeds: if quick.is_empty() { vec![0, 1, 2] } else { vec![0] },
@@ -554,10 +554,12 @@ fn the_pictures_of_the_book_are_made_of_pages() {
     let page = scratch.path().join("sweep.html");
     let command = "feasible sweep adult --requirement gender --limits 1e-4..1e-1 --seeds 3";
     Report::of_sweep(&frontier, command).unwrap().write(&page).unwrap();
-    browser.picture(&page, &directory.join("frontier.png"), (0.0, 1300.0));
-    for (name, height) in [("report", 1300), ("report-hard", 800), ("frontier", 1300)] {
+    browser.picture(&page, &directory.join("frontier.png"), [0.0, 0.0, 1440.0, 1300.0]);
+    for (name, size) in
+        [("report", (1440, 1300)), ("report-hard", (1060, 760)), ("frontier", (1440, 1300))]
+    {
         let bytes = fs::read(directory.join(format!("{name}.png"))).unwrap();
         let side = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
-        assert_eq!((side(16), side(20)), (1440, height), "{name}");
+        assert_eq!((side(16), side(20)), size, "{name}");
     }
 }
