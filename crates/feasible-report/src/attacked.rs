@@ -83,6 +83,8 @@ fn of_requirement(of: &AttackedImages) -> Attacked {
         images: grouped(&of.images.to_string()),
         cells: cells(of),
     };
+    // Of a stranger's file, counts may be of any size.
+    let images = of.classes.iter().fold(0usize, |sum, of| sum.saturating_add(of.images));
     let shares = of.classes.iter().map(|of| (of.class.as_str(), of.still_correct, of.images));
     Attacked {
         sentence: extremes(&shares.collect::<Vec<_>>(), ""),
@@ -95,7 +97,7 @@ fn of_requirement(of: &AttackedImages) -> Attacked {
         method: format!(
             "{} images of the {} part, as many of each class, attacked as ‘{}’ is judged: {}. Below a share is its exact \
              interval (Clopper and Pearson, {} each).",
-            grouped(&of.classes.iter().map(|of| of.images).sum::<usize>().to_string()),
+            grouped(&images.to_string()),
             name(&of.part),
             name(&of.requirement),
             bounded(&of.attack, 400),
