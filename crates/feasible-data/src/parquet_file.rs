@@ -286,6 +286,7 @@ struct Filler<'a> {
     cells: Growing,
 }
 
+#[allow(clippy::large_enum_variant, reason = "there is one for each column")]
 enum Growing {
     Numbers(Numbers),
     Text(ColumnBuilder, u64),
