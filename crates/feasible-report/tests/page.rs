@@ -214,7 +214,7 @@ fn what_held_out_rows_certify_stands_beside_the_requirement() {
     // Of COMPAS nothing can be: KL has no upper bound. What is proven of the clipped loss stands there instead.
     let run = trained("compas", &["training.epochs=1"]);
     let report = Report::of(run.path()).unwrap();
-    for text in [report.html(), &report.card().unwrap()] {
+    for text in [report.html(), report.card().unwrap()] {
         assert!(text.contains("certifies the mean of a loss that has no upper bound"), "{text}");
         assert!(
             text.contains("if losses above B = ") && text.contains("of its population are above B")
