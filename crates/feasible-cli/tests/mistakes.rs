@@ -249,7 +249,7 @@ fn a_wrong_environment_variable_is_named() {
         ("FEASIBLE_SEED", "", "give a whole number, 0 or more"),
         ("FEASIBLE_THREADS", "none", "give a whole number from 1 to 1,024"),
         ("FEASIBLE_THREADS", "0", "give a whole number from 1 to 1,024"),
-        ("FEASIBLE_MEMORY", "much", "a size is a number with a unit"),
+        ("FEASIBLE_MEMORY", "much", "write a size as a number with a unit"),
         ("FEASIBLE_SIMD", "sse9", "portable"),
     ];
     for (name, value, words) in cases {

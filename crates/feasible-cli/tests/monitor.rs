@@ -166,7 +166,7 @@ fn rows_of_the_training_and_rows_counted_before_are_refused_and_change_nothing()
             let rows = text.split_once('\n').unwrap().1.to_string();
             text.clone() + &rows
         },
-        "every row is in it 2 times",
+        "every row occurs in it 2 times",
     );
     refused("empty.csv", "id,age,gender,city,income\n", "row");
     refused("other.csv", "id,age\n1,2\n", "has no column");

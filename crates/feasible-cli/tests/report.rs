@@ -59,14 +59,14 @@ fn the_cost_is_said_unless_no_baseline_is_asked_for_and_groups_can_be_added_late
     let error = scratch.refuse(&["report", "run", "-o", "more.html", "--groups", "citty"]);
     assert!(error.contains("citty") && error.contains("city"), "{error}");
     let error = scratch.refuse(&["report", "run", "alone", "-o", "more.html", "--groups", "city"]);
-    assert!(error.contains("--groups is of one run"), "{error}");
+    assert!(error.contains("--groups works on one run"), "{error}");
 }
 
 #[test]
 fn what_is_no_finished_run_is_refused_with_a_sentence() {
     let scratch = Scratch::new();
     let error = scratch.refuse(&["report", "nowhere"]);
-    assert!(error.contains("nowhere is not a run directory"), "{error}");
+    assert!(error.contains("nowhere does not exist"), "{error}");
     let error = scratch.refuse(&["report", "."]);
     assert!(error.contains("is not a run directory: it has no run.json"), "{error}");
     scratch.expect(0, &["fit", "problem.toml", "-o", "run"]);
@@ -106,7 +106,7 @@ fn runs_stand_side_by_side() {
     let ran = scratch.expect(0, &["report", "b", "--figures", "figures", "-o", "b.html"]);
     assert!(ran.out.starts_with("b.html\nfigures/"), "{}", ran.out);
     let error = scratch.refuse(&["report", "a", "nowhere"]);
-    assert!(error.contains("nowhere is not a run directory"), "{error}");
+    assert!(error.contains("nowhere does not exist"), "{error}");
     let error = scratch.refuse(&["report", "a", "b", "--check-sensitivity"]);
     assert!(error.contains("is of one run"), "{error}");
 }

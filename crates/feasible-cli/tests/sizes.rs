@@ -79,7 +79,7 @@ fn memory_that_the_system_does_not_give_is_an_error_of_the_machine() {
     command.current_dir(scratch.path("")).args(["-c", line]).arg(program);
     let ran = Ran::of(command.output().unwrap());
     assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
-    assert!(ran.err.contains("the system does not give the"), "{}", ran.err);
+    assert!(ran.err.contains("the system refused the"), "{}", ran.err);
 }
 
 /// The model of a run with another manifest.

@@ -150,7 +150,7 @@ fn a_counterfactual_sets_a_date_and_all_that_follows_from_it() {
     }
     for (to, part) in [
         (SetTo::Category("May".into()), "'May' is not a date"),
-        (SetTo::Number(3.0), "set it to a date"),
+        (SetTo::Number(3.0), "is a date: set it to one such as"),
     ] {
         let error = set(to).changes(&encoder).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");

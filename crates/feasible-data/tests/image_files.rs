@@ -94,7 +94,7 @@ fn a_wrong_magic_number_is_named_with_what_the_file_is() {
          a file of labels, not of images"
     );
     let error = read(&pixels, &pixels).unwrap_err().to_string();
-    assert!(error.contains("labels begins") && error.contains("a file of images"), "{error}");
+    assert!(error.contains("labels starts") && error.contains("a file of images"), "{error}");
     let page = read(b"<!DOCTYPE html><html>", &names).unwrap_err().to_string();
     assert!(page.contains("a web page"), "{page}");
     let mut floats = pixels;
@@ -295,7 +295,10 @@ fn folders_are_classes_in_the_order_of_their_names() {
     assert_eq!(images.labels(), [0, 0, 1]);
     assert_eq!((split.train.as_slice(), split.test.len()), (&[0, 1, 2][..], 0));
     let [warning] = images.identity().warnings.as_slice() else { panic!() };
-    assert!(warning.starts_with("1 files") && warning.contains("notes.txt"), "{warning}");
+    assert!(
+        warning.starts_with("1 file was left out") && warning.contains("notes.txt"),
+        "{warning}"
+    );
     // The identity is that of names and bytes: a copy elsewhere has it too, a renamed file not.
     let hash = |images: &Images| images.identity().files[0].sha256.clone();
     let copy = folder_of(&[

@@ -82,7 +82,7 @@ fn weights_that_cannot_be_meant_are_refused_with_their_row() {
     assert!(error.contains("data.weight") && error.contains("'ages'"), "{error}");
     let target = source.with_overrides(&["data.weight=income".into()]);
     let error = refused(d, &target);
-    assert!(error.contains("cannot be predicted"), "{error}");
+    assert!(error.contains("cannot also be predicted"), "{error}");
     problem(d, "[objective]\nclass_weights = \"balanced\"\n", "epochs = 1\n");
     let text = std::fs::read_to_string(d.join("problem.toml")).unwrap();
     let text = text.replace("target = \"income\"\npositive = \"high\"", "target = \"age\"");
@@ -110,7 +110,7 @@ fn a_rate_is_of_the_class_that_is_named() {
         "loss = \"cross-entropy\"\nclass = \"high\"\nat_most = 0.5",
         "requirement[0].class: is the positive class of a rate",
     );
-    says("rate = \"error\"\nclass = \"high\"\nat_most = 0.5", "errors are of all classes");
+    says("rate = \"error\"\nclass = \"high\"\nat_most = 0.5", "an error rate is about all classes");
     says(
         "rate = \"precision\"\nwhere = \"age > 30\"\nwithin = 0.1",
         "requirement[0].within: a precision is a ratio",

@@ -141,7 +141,7 @@ fn errors_name_file_line_key_and_the_nearest_name() {
         ),
         (
             "loss = \"kl\" -> loss = \"kl\"\nwhere = \"age > 200\"",
-            "problem.toml:13:9: requirement[0].where: 'gender' applies to no training row",
+            "problem.toml:13:9: requirement[0].where: 'gender' applies to none of the training rows",
         ),
         (
             "\"kl\" -> \"squared\"",
@@ -179,12 +179,12 @@ fn of_two_expressions_the_one_with_the_mistake_is_blamed() {
         (
             "age > 200",
             "age > 30",
-            "problem.toml:18:9: requirement[1].where: 'parity (not above)' applies to no training row: check `where`",
+            "problem.toml:18:9: requirement[1].where: 'parity (not above)' applies to none of the training rows: check `where`",
         ),
         (
             "age > 30",
             "age > 200",
-            "problem.toml:19:11: requirement[1].against: 'parity (not above)' applies to no training row: check `against`",
+            "problem.toml:19:11: requirement[1].against: 'parity (not above)' applies to none of the training rows: check `against`",
         ),
     ] {
         let error = parity(here, there);
@@ -248,7 +248,7 @@ fn errors_in_other_sections_are_placed_too() {
             "problem.toml:5:9: data.split: `test` is 0.2 by default, and the other parts take 0.9 of the rows: \
              give `test` as well, for instance test = 0.1",
         ),
-        ("file = \"people.csv\"\n", "", "problem.toml:1:1: data: no data: give `source`"),
+        ("file = \"people.csv\"\n", "", "problem.toml:1:1: data: there are no data: give `source`"),
         ("epochs = 2", "rate = -1", "problem.toml:17:1: training: rate = -1: must be"),
         ("hidden = [4]", "hidden = [0]", "problem.toml:7:1: model: "),
         ("[data]\n", "[data]\ndrop = [\"cit\"]\n", "problem.toml:2:9: data.drop[0]: "),

@@ -88,5 +88,5 @@ fn metrics_shorter_than_the_checkpoint_says_are_noticed() {
     let (files, _, _directory) = finished();
     files.truncate(files::METRICS, 10).unwrap();
     let error = resume_in(&files, &Interrupt::new(), &|_| {}).unwrap_err().to_string();
-    assert!(error.contains("shorter than the checkpoint says"), "{error}");
+    assert!(error.contains("shorter than when the checkpoint was saved"), "{error}");
 }

@@ -313,10 +313,10 @@ fn what_does_not_fit_several_targets_is_refused_by_key() {
         (format!("{TARGETS}[objective]\nclass_weights = \"balanced\"\n"), "objective.class_weights: has no effect"),
         (format!("{TARGETS}[decision]\nmaximise = \"accuracy\"\n"), "decision: a number is predicted, not a class"),
         (requirement(&format!("loss = \"kl\"\n{kl}")), "requirement[0].loss: KL divergence is of classes, and 3 numbers"),
-        (requirement("rate = \"recall\""), "requirement[0].rate: rates are of classes"),
+        (requirement("rate = \"recall\""), "requirement[0].rate: rates are about classes"),
         (requirement("loss = \"squared\"\nof = \"wast\""), "requirement[0].of: 'wast' is not predicted: did you mean 'waist'?"),
-        (requirement("rate = \"recall\"\nof = \"waist\""), "requirement[0].of: names the number that a loss is of"),
-        (requirement("loss = \"squared\"\nadversary = { epsilon = 0.1 }"), "requirement[0].adversary: an adversary is against a class or one number"),
+        (requirement("rate = \"recall\"\nof = \"waist\""), "requirement[0].of: names the target of a loss"),
+        (requirement("loss = \"squared\"\nadversary = { epsilon = 0.1 }"), "requirement[0].adversary: an adversary attacks the prediction of a class or of one number"),
         (
             "[data]\ntarget = \"weight\"\n[[requirement]]\nname = \"r\"\nat_most = 0.5\nloss = \"squared\"\nof = \"weight\"\n".into(),
             "requirement[0].of: has no effect",

@@ -121,7 +121,7 @@ impl<'a> TextRows<'a> {
         for _ in 0..format.skip_lines {
             if text.skip_until(b'\n').map_err(Error::io(&file))? == 0 {
                 let reason = format!(
-                    "{} lines are to be skipped, and {} has {skipped}",
+                    "{} lines are to be skipped, but {} has only {skipped}",
                     format.skip_lines,
                     visible(&file)
                 );

@@ -12,7 +12,6 @@ mod table;
 
 use std::path::{Path, PathBuf};
 
-use feasible_data::disk;
 use feasible_problem::gallery::Gallery;
 use feasible_problem::plan::Plan;
 use feasible_problem::spec::{LimitKey, Override, ProblemSource};
@@ -20,7 +19,6 @@ use feasible_run::attack::{AttackOptions, AttackProgress, Curve};
 use feasible_run::error::{Error, Result};
 use feasible_run::files::{ATTACK, PROBLEM, SUMMARY, json};
 use feasible_run::fit::Observer;
-use feasible_run::parse;
 use feasible_run::saved_model::SavedModel;
 use feasible_run::storage::{no_link, write_whole};
 use feasible_run::{FitOptions, fit, resume};
@@ -249,9 +247,7 @@ fn attacked(
     how: &RobustReproduction,
     (options, per_class): (AttackOptions, Option<usize>),
 ) -> Result<Curve> {
-    let path = directory.join(ATTACK[0]);
-    if let Ok(bytes) = disk::read_inside(&path)
-        && let Ok(curve) = parse::curve(&path.display().to_string(), &bytes)
+    if let Ok(Some(curve)) = RunDirectory::new(directory).curve()
         && curve.attack == options
     {
         return Ok(curve);
@@ -265,8 +261,20 @@ fn attacked(
     let mut go_on = |_: usize, _: usize| !how.interrupt.is_raised();
     let progress: AttackProgress<'_> = &mut go_on;
     let curve = model.attack_images(&gallery, &rows, &options, how.threads, progress)?;
-    let failed =
-        |source| Error::Storage { operation: "write", path: path.display().to_string(), source };
-    write_whole(&path, &|out| out.write_all(&json(&curve))).map_err(failed)?;
+    let write = |name: &str, bytes: &[u8]| {
+        let path = directory.join(name);
+        let failed = |source| Error::Storage {
+            operation: "write",
+            path: path.display().to_string(),
+            source,
+        };
+        write_whole(&path, &|out| out.write_all(bytes)).map_err(failed)
+    };
+    let [numbers, _, _, sheet] = ATTACK;
+    if let Some(examples) = &curve.examples {
+        write(sheet, &examples.sheet)?;
+    }
+    // Last: what is read again is whole.
+    write(numbers, &json(&curve))?;
     Ok(curve)
 }

@@ -127,6 +127,25 @@ impl Design {
     /// As [`Design::claims`], where losses without an upper bound are clipped: those of the i-th requirement at `clips[i]`, which must
     /// not depend on the rows of the problem. Rows with the same number in `units` count as one.
     ///
+    /// ```
+    /// use feasible::certificate::{Certificate, ClippedFinding, Delta, Design, Simultaneous, Verdict};
+    /// use feasible::{Inputs, Loss, Population, Problem, Requirement, Samples, Targets};
+    /// use feasible_nn::Linear;
+    /// let (x, y) = (vec![0.5; 200], vec![1.0; 200]);
+    /// let rows = Population::new(Samples::new(Inputs::new(x, 1)?, Targets::Numbers(y))?);
+    /// let error = Requirement::average("error", &rows, Loss::Squared).at_most(0.5);
+    /// let problem = Problem::minimise(&rows, Loss::Squared).subject_to(error).check()?;
+    /// let (delta, model) = (Delta::new(0.05)?, Linear::new(1, 1)?);
+    /// // f(x) = x, so every loss is (0.5 − 1)² = 0.25.
+    /// let claims = Design::new(delta).claims_clipped(&problem, &model, &[1.0, 0.0], None, &[Some(2.0)])?;
+    /// let certificate = Certificate::new(&claims, delta, Simultaneous::Holm);
+    /// let finding = &certificate.findings[0];
+    /// assert_eq!(finding.verdict, Verdict::Met); // and not certified
+    /// let of = |clipped: &ClippedFinding| clipped.within_limit && clipped.above == 0;
+    /// assert_eq!(finding.clipped.as_ref().map(of), Some(true));
+    /// # Ok::<(), feasible::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Design::certify`] and [`Design::claims_by_unit`].
     pub fn claims_clipped<M: Model>(

@@ -21,13 +21,12 @@ use crate::requirement::Sense;
 /// Losses of rows, none of which has an upper bound.
 ///
 /// ```
-/// use feasible::certificate::{Delta, Evidence, Method, Unbounded};
+/// use feasible::certificate::{Clipped, Delta, Evidence, Method, Unbounded};
 /// let delta = Delta::new(0.05)?;
 /// let losses = vec![0.1, 0.4, 0.2, 7.0, 0.3];
-/// let Some(clipped) = Unbounded::new(&losses, Some(2.0), Method::Betting, 0)?.clipped().cloned() else {
-///     unreachable!("a bound was given")
-/// };
-/// assert_eq!((clipped.values.mean(), clipped.above.hits()), (0.6, 1));
+/// let seen = Unbounded::new(&losses, Some(2.0), Method::Betting, 0)?;
+/// let of = |clipped: &Clipped| (clipped.values.mean(), clipped.above.hits());
+/// assert_eq!(seen.clipped().map(of), Some((0.6, 1)));
 /// let mean = Evidence::Unbounded(Unbounded::new(&losses, Some(2.0), Method::Betting, 0)?);
 /// assert_eq!((mean.estimate(), mean.upper(delta)), (1.6, f64::INFINITY));
 /// # Ok::<(), feasible::Error>(())
