@@ -108,7 +108,7 @@ fn runs_stand_side_by_side() {
     let error = scratch.refuse(&["report", "a", "nowhere"]);
     assert!(error.contains("nowhere does not exist"), "{error}");
     let error = scratch.refuse(&["report", "a", "b", "--check-sensitivity"]);
-    assert!(error.contains("is of one run"), "{error}");
+    assert!(error.contains("works on one run"), "{error}");
 }
 
 #[test]
