@@ -117,7 +117,10 @@ fn a_rate_is_of_the_class_that_is_named() {
     );
     says("rate = \"ppv\"\nat_least = 1.0", "1 is not a limit of a precision");
     says("rate = \"npv\"\nat_least = 90", "did you mean 0.9?");
-    says("rate = \"npv\"\nat_least = 0.9\nmeasured_by = \"error\"", "has a measure of its own");
+    says(
+        "rate = \"npv\"\nat_least = 0.9\nmeasured_by = \"error\"",
+        "precision has its own measure",
+    );
     let text = Plan::check(&of("rate = \"precision\"\nwhere = \"age > 30\"\nat_least = 0.8"))
         .unwrap()
         .describe();

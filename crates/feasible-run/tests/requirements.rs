@@ -130,7 +130,7 @@ fn contradictions_are_said() {
         ("rate = \"tpr\"\nall_but = 0.1\nat_most = 1", "only pointwise requirements"),
         ("loss = \"kl\"\nat_most = 1", "give it a counterfactual"),
         ("rate = \"error\"\ngroups = \"age\"\nat_most = 1", "groups are categories"),
-        ("at_most = 1", "has no content yet"),
+        ("at_most = 1", "requires nothing yet"),
     ] {
         let text = format!("[[requirement]]\nname = \"r\"\n{keys}\n");
         let source = common::problem(directory.path(), &text, "epochs = 1\n");
