@@ -132,7 +132,7 @@ impl Design {
     /// use feasible::{Inputs, Loss, Population, Problem, Requirement, Samples, Targets};
     /// use feasible_nn::Linear;
     /// let (x, y) = (vec![0.5; 200], vec![1.0; 200]);
-    /// let rows = Population::new(Samples::new(Inputs::new(x, 1)?, Targets::Numbers(y))?);
+    /// let rows = Population::new(Samples::new(Inputs::new(x, 1)?, Targets::Values(y))?);
     /// let error = Requirement::average("error", &rows, Loss::Squared).at_most(0.5);
     /// let problem = Problem::minimise(&rows, Loss::Squared).subject_to(error).check()?;
     /// let (delta, model) = (Delta::new(0.05)?, Linear::new(1, 1)?);
