@@ -83,5 +83,5 @@ def test_what_does_not_fit_is_refused() -> None:
         feasible.certify(np.where(np.arange(40) == 1, 1.5, 0.5), y, wanted)
     with pytest.raises(FeasibleError, match="no column 'sex'"):
         feasible.certify(y, y, [rate("recall", groups="sex", at_least=0.5)])
-    with pytest.raises(FeasibleError, match="no predictions for the rows"):
+    with pytest.raises(FeasibleError, match="there are no predictions for the changed rows"):
         feasible.certify(y, y, [invariant("sex", swap=("f", "m"), at_most=0.1)], {"sex": ["f", "m"] * 20})
