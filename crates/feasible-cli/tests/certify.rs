@@ -42,7 +42,7 @@ fn a_fit_ends_with_a_certificate_that_certify_repeats_and_a_pipeline_can_gate_on
     let ran = scratch.expect(1, &["certify", "run"]);
     assert!(ran.out.contains("all but 2.951 %  MET"), "{}", ran.out);
     assert!(
-        ran.out.contains("certifying it takes about 199 more rows (299 in all)"),
+        ran.out.contains("certifying it takes about 200 more rows (300 in all)"),
         "{}",
         ran.out
     );

@@ -7,7 +7,7 @@
 //! the few columns that mislead are read twice; the text is never kept.
 //!
 //! Two things that look like text are held to be mistakes in a numeric column, not categories:
-//! NaN and infinities, and numbers with thousands separators. They are reported unless the
+//! NaN and infinities, and numbers with thousands separators or a decimal comma. They are reported unless the
 //! column has real text as well.
 //!
 //! A column may be built in pieces: [`ColumnBuilder::piece`] begins one as the column stands, and [`ColumnBuilder::append`] puts
@@ -64,7 +64,7 @@ pub(crate) struct ColumnBuilder {
     name: String,
     state: State,
     not_finite: Option<Oddity>,
-    thousands: Option<Oddity>,
+    commas: Option<Oddity>,
     mixed: Option<Mixed>,
 }
 
@@ -83,7 +83,7 @@ impl ColumnBuilder {
             },
         };
         let name = name.to_string();
-        Self { name, state, not_finite: None, thousands: None, mixed: None }
+        Self { name, state, not_finite: None, commas: None, mixed: None }
     }
 
     /// For the second pass: read only if the first pass asked for it.
@@ -100,7 +100,7 @@ impl ColumnBuilder {
             State::Skipped => Progress::Skipped,
             State::Numbers { declared: true, .. } => Progress::Declared,
             State::Numbers { seen, before, .. } => {
-                let odd = self.not_finite.is_some() || self.thousands.is_some();
+                let odd = self.not_finite.is_some() || self.commas.is_some();
                 if *seen > 0 || *before || odd { Progress::Numbers } else { Progress::Empty }
             }
             State::Categories { .. } => Progress::Categories,
@@ -123,7 +123,7 @@ impl ColumnBuilder {
                 State::Categories { known: known.like(), codes: Codes::default() }
             }
         };
-        Self { name: self.name.clone(), state, not_finite: None, thousands: None, mixed: None }
+        Self { name: self.name.clone(), state, not_finite: None, commas: None, mixed: None }
     }
 
     /// What is known of a column once this piece, begun at `entry`, stands under it. None if the piece was begun for another
@@ -152,7 +152,7 @@ impl ColumnBuilder {
                     *kept = kept.take().or_else(|| below.clone());
                 };
                 oddity(&mut self.not_finite, &piece.not_finite);
-                oddity(&mut self.thousands, &piece.thousands);
+                oddity(&mut self.commas, &piece.commas);
             }
             State::Again => {
                 let above = *seen;
@@ -248,19 +248,19 @@ impl ColumnBuilder {
         };
         if *declared {
             let place = self.place(file, line);
-            return Err(match (not_finite, is_thousands(cell)) {
+            return Err(match (not_finite, has_commas(cell)) {
                 (true, _) => Error::NotFinite { place, value },
-                (_, true) => Error::Thousands { place, value },
+                (_, true) => Error::Commas { place, value },
                 _ => Error::NotANumber { place, value },
             });
         }
-        if not_finite || is_thousands(cell) {
+        if not_finite || has_commas(cell) {
             values.push(f64::NAN);
-            let kept = if not_finite { &mut self.not_finite } else { &mut self.thousands };
+            let kept = if not_finite { &mut self.not_finite } else { &mut self.commas };
             kept.get_or_insert(Oddity { line, value });
             return Ok(());
         }
-        if *seen == 0 && !*before && self.not_finite.is_none() && self.thousands.is_none() {
+        if *seen == 0 && !*before && self.not_finite.is_none() && self.commas.is_none() {
             let codes = Codes::missing(values.len());
             self.state = State::Categories { known: CategorySet::default(), codes };
             return self.push(cell, format, file, || line);
@@ -305,12 +305,12 @@ impl ColumnBuilder {
             State::Numbers { values, .. } => {
                 let oddity = self.not_finite.map(|odd| (true, odd));
                 if let Some((not_finite, Oddity { line, value })) =
-                    oddity.or(self.thousands.map(|odd| (false, odd)))
+                    oddity.or(self.commas.map(|odd| (false, odd)))
                 {
                     let place = CellPlace { file: file.to_string(), line, column: self.name };
                     return Err(match not_finite {
                         true => Error::NotFinite { place, value },
-                        false => Error::Thousands { place, value },
+                        false => Error::Commas { place, value },
                     });
                 }
                 Cells::Numbers(values)
@@ -357,9 +357,19 @@ fn number(cell: &[u8], thousands: Option<char>, decimal: Option<char>) -> Option
     text.parse().ok()
 }
 
-/// Whether a cell looks like `1,234` or `-1,234,567.8`.
-fn is_thousands(cell: &[u8]) -> bool {
+/// Whether a cell looks like `1,234`, `-1,234,567.8` or `12,5`.
+fn has_commas(cell: &[u8]) -> bool {
     let cell = cell.strip_prefix(b"-").unwrap_or(cell);
+    is_thousands(cell) || is_decimal_comma(cell)
+}
+
+fn is_decimal_comma(cell: &[u8]) -> bool {
+    let number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    let mut parts = cell.split(|&b| b == b',');
+    parts.next().is_some_and(number) && parts.next().is_some_and(number) && parts.next().is_none()
+}
+
+fn is_thousands(cell: &[u8]) -> bool {
     let whole = cell.split(|&b| b == b'.').next().unwrap_or(cell);
     let mut groups = whole.split(|&b| b == b',');
     let digits = |group: &[u8]| group.iter().all(u8::is_ascii_digit);

@@ -48,7 +48,10 @@ impl Table {
         self.add_unread(&below.unread);
         below.add_unread(&self.unread);
         if let Some(extra) = below.columns.iter().find(|c| !self.index.contains_key(&c.name)) {
-            let reason = format!("column '{}' is not in {}: leave it out", extra.name, self.name);
+            let reason = format!(
+                "column '{}' is not in {}: leave it out of all with drop = [\"{}\"], or add it to every file",
+                extra.name, self.name, extra.name
+            );
             return Err(Error::Concat { file, reason });
         }
         for column in &mut self.columns {

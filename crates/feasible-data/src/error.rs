@@ -160,12 +160,12 @@ pub enum Error {
         /// The cell.
         value: String,
     },
-    /// Numbers written with thousands separators.
+    /// Numbers written with thousands separators or a decimal comma.
     #[error(
-        "{place}: '{}' looks like a number with thousands separators: set thousands = \",\" (or decimal = \",\", if it is a decimal \
-         comma), or declare the column categorical", shown(.value)
+        "{place}: '{}' looks like a number with a comma: set decimal = \",\" if decimals follow it, thousands = \",\" if it separates \
+         thousands, or declare the column categorical", shown(.value)
     )]
-    Thousands {
+    Commas {
         /// Where.
         place: CellPlace,
         /// The cell.

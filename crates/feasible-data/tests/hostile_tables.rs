@@ -156,11 +156,29 @@ fn huge_numbers_are_refused_where_they_do_not_fit() {
 fn thousands_separators_are_refused_unless_declared() {
     let text = b"pay\n1000\n\"1,234\"\n";
     let error = read(text).unwrap_err();
-    assert!(matches!(error, Error::Thousands { .. }));
+    assert!(matches!(error, Error::Commas { .. }));
     assert!(error.to_string().starts_with("t.csv, line 3, column 'pay': '1,234'"), "{error}");
     let format = Format { thousands: Some(','), ..Format::default() };
     let table = Table::from_bytes("t.csv", text, &format).unwrap();
     assert_eq!(table.column("pay").unwrap().cells, Cells::Numbers(vec![1000.0, 1234.0].into()));
+}
+
+#[test]
+fn decimal_commas_are_refused_unless_declared() {
+    let semicolons = Format { delimiter: Some(';'), ..Format::default() };
+    let text = b"pay;name\n12,5;a\n3;b\n-0,25;c\n";
+    let error = Table::from_bytes("t.csv", text, &semicolons).unwrap_err();
+    assert!(error.to_string().starts_with("t.csv, line 2, column 'pay': '12,5'"), "{error}");
+    assert!(error.to_string().contains("decimal = \",\""), "{error}");
+    let format = Format { decimal: Some(','), ..semicolons.clone() };
+    let table = Table::from_bytes("t.csv", text, &format).unwrap();
+    let pay = Cells::Numbers(vec![12.5, 3.0, -0.25].into());
+    assert_eq!(table.column("pay").unwrap().cells, pay);
+    // Lists, or text among the numbers: categories.
+    for text in [&b"codes\n1,5\n1,5,7\n"[..], b"codes\n12,5\nabout 3\n"] {
+        let table = Table::from_bytes("t.csv", text, &semicolons).unwrap();
+        assert!(matches!(table.column("codes").unwrap().cells, Cells::Categories(_)));
+    }
 }
 
 #[test]

@@ -121,12 +121,16 @@ impl RateLosses {
                 }
                 if spec.within.is_some() || spec.against.is_some() {
                     let name = if spec.against.is_some() { "against" } else { "within" };
-                    let message = "a precision is a ratio over predictions, and differences of ratios are not averages: give \
-                                   each group a limit of its own (`groups` with at_least)";
-                    return wrong(name, message);
+                    let message = format!(
+                        "a rate over predictions such as {} is a ratio, and differences of ratios are not averages: give each \
+                         group a limit of its own (`groups` with at_least)",
+                        rate.name()
+                    );
+                    return wrong(name, &message);
                 }
                 if spec.measured_by.is_some() {
-                    return wrong("measured_by", "precision has its own measure. Remove it");
+                    let message = format!("{} has its own measure. Remove it", rate.name());
+                    return wrong("measured_by", &message);
                 }
                 let limit = spec.at_least.or(spec.at_most).unwrap_or(0.5);
                 let (name, inside) = (

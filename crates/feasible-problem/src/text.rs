@@ -323,6 +323,17 @@ pub fn grouped(n: usize) -> String {
     out
 }
 
+/// A number that is only known roughly, rounded up to two digits.
+///
+/// ```
+/// use feasible_problem::text::roughly;
+/// assert_eq!([7, 691, 4_100, 915_144].map(roughly), ["7", "700", "4,100", "920,000"]);
+/// ```
+pub fn roughly(n: u64) -> String {
+    let unit = 10_u64.pow(n.max(1).ilog10().saturating_sub(1));
+    grouped(n.div_ceil(unit).saturating_mul(unit) as usize)
+}
+
 /// `3.1 MB`.
 pub fn bytes(n: usize) -> String {
     match n {

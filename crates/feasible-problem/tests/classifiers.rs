@@ -113,13 +113,13 @@ fn a_rate_is_of_the_class_that_is_named() {
     says("rate = \"error\"\nclass = \"high\"\nat_most = 0.5", "an error rate is about all classes");
     says(
         "rate = \"precision\"\nwhere = \"age > 30\"\nwithin = 0.1",
-        "requirement[0].within: a precision is a ratio",
+        "requirement[0].within: a rate over predictions such as precision is a ratio",
     );
     says("rate = \"ppv\"\nat_least = 1.0", "1 is not a limit of a precision");
     says("rate = \"npv\"\nat_least = 90", "did you mean 0.9?");
     says(
         "rate = \"npv\"\nat_least = 0.9\nmeasured_by = \"error\"",
-        "precision has its own measure",
+        "negative predictive value has its own measure",
     );
     let text = Plan::check(&of("rate = \"precision\"\nwhere = \"age > 30\"\nat_least = 0.8"))
         .unwrap()

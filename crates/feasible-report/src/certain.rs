@@ -5,12 +5,11 @@
 //! which is which.
 
 use feasible::certificate::{Certificate, Finding, RowsNeeded, Simultaneous, Verdict};
-use feasible_problem::text::precise_percent;
+use feasible_problem::text::{precise_percent, roughly};
 use feasible_run::certify::{self, Certification};
 use serde::Serialize;
 
 use crate::chart::{grouped, number};
-use crate::format::about;
 use crate::layout::{bounded, name, unbroken};
 use crate::requirements::MOST;
 
@@ -137,7 +136,7 @@ fn next_step(f: &Finding, noun: &str, chosen: bool) -> String {
     let rows = match (f.verdict, f.rows_needed) {
         (Verdict::Met, Some(RowsNeeded::About(n))) => format!(
             "Certifying {limit} takes about {} more {noun} that it applies to, at the present proportions.",
-            about(n.saturating_sub(f.rows).max(1))
+            roughly(n.saturating_sub(f.rows).max(1))
         ),
         (Verdict::Met, Some(RowsNeeded::MoreThan(n))) => {
             format!("Certifying {limit} takes more than {} {noun}.", grouped(&n.to_string()))

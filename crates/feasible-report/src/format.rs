@@ -12,12 +12,6 @@ pub(crate) fn counted(n: usize, one: &str) -> String {
     format!("{} {one}{many}", grouped(&n.to_string()))
 }
 
-/// About how many, to two digits: `690`, `12,000`.
-pub(crate) fn about(n: u64) -> String {
-    let unit = 10_u64.pow(n.max(1).ilog10().saturating_sub(1));
-    grouped(&(n.div_ceil(unit).saturating_mul(unit)).to_string())
-}
-
 /// `‘a’`, `‘a’ and ‘b’`, `‘a’, ‘b’ and 11 more`.
 pub(crate) fn listed(names: &[&str]) -> String {
     const MOST: usize = 3;
@@ -150,11 +144,6 @@ mod tests {
         assert_eq!(limit_met(3.217e-7, true), "3.22 × 10⁻⁷");
         assert_eq!(limit_met(-0.012_34, true), "−0.0123");
         assert_eq!(limit_met(0.0, true), "0");
-    }
-
-    #[test]
-    fn rows_that_are_needed_have_two_digits() {
-        assert_eq!([7, 691, 11_703, 4_100].map(about), ["7", "700", "12,000", "4,100"]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use feasible::requirement::Sense;
 use feasible::{Kind, Loss, Requirement, View};
 use feasible_data::visible;
 use feasible_problem::spec::RequirementKind;
-use feasible_problem::text::{grouped, percent, precise_percent, short};
+use feasible_problem::text::{grouped, percent, precise_percent, roughly, short};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
@@ -334,18 +334,12 @@ fn doubt(
 /// `: about 400 would do`.
 fn would_do(needed: Option<RowsNeeded>, would: &str) -> String {
     match needed {
-        Some(RowsNeeded::About(rows)) => format!(": about {}{would}", rounded(rows)),
+        Some(RowsNeeded::About(rows)) => format!(": about {}{would}", roughly(rows)),
         Some(RowsNeeded::MoreThan(rows)) => {
             format!(": more than {} would be needed", grouped(rows as usize))
         }
         Some(RowsNeeded::Never) | None => String::new(),
     }
-}
-
-/// Two digits: the proportions are not known better.
-fn rounded(rows: u64) -> String {
-    let unit = 10_u64.pow(rows.max(1).ilog10().saturating_sub(1));
-    grouped((rows.div_ceil(unit) * unit) as usize)
 }
 
 /// What was measured of a requirement.

@@ -47,6 +47,7 @@ pub mod fit;
 pub mod given;
 pub mod groups;
 mod interrupt;
+mod job_part;
 pub mod ladder;
 pub mod metrics;
 pub mod monitor;
@@ -86,6 +87,7 @@ pub use fit::{Fitted, Observer, finish_in, finish_plan, fit_from, fit_in, resume
 pub use given::{GivenOutputs, Judgement};
 pub use groups::GroupTables;
 pub use interrupt::Interrupt;
+pub use job_part::JobPart;
 pub use ladder::Rung;
 pub use metrics::{EpochMetrics, Event};
 pub use monitor::Monitor;

@@ -15,7 +15,9 @@ use crate::error::{Error, Result};
 use crate::files::{LADDER, PROBLEM, README, RUNG, SEED, SEEDS, SUMMARY, TUNE, is_ours, json};
 use crate::fit::{Fitted, Observer, finish_in, fit_in, resume_in, resume_on};
 use crate::interrupt::Interrupt;
+use crate::job_part::{JobPart, in_turn, unfinished};
 use crate::ladder;
+use crate::resumable::ResumableDirectory;
 use crate::storage::{Directory, Memory, Storage, failed, no_link};
 use crate::summary::{SeedsSummary, Summary};
 use crate::tune::remove_trials;
@@ -31,6 +33,8 @@ pub struct FitOptions {
     pub seeds: Vec<u64>,
     /// Seeds fitted at the same time.
     pub workers: usize,
+    /// Train only the share of one of several jobs, which are given the same directory and the same seeds.
+    pub part: Option<JobPart>,
     /// Stops it.
     pub interrupt: Interrupt,
 }
@@ -38,7 +42,7 @@ pub struct FitOptions {
 impl Default for FitOptions {
     fn default() -> Self {
         let (directory, seeds) = (None, Vec::new());
-        Self { directory, force: false, seeds, workers: 1, interrupt: Interrupt::new() }
+        Self { directory, force: false, seeds, workers: 1, part: None, interrupt: Interrupt::new() }
     }
 }
 
@@ -146,6 +150,16 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
         false => Directory::create(path),
     };
     let rooms = plan.spec().certify.as_ref().and_then(|certify| certify.ladder.clone());
+    if let Some(part) = &options.part {
+        return match (&options.directory, rooms) {
+            (None, _) => Err(Error::unfit("--part", "the jobs need a directory to meet in")),
+            (_, Some(_)) => Err(Error::unfit(
+                "--part",
+                "the models of a ladder are tested one after the other: fit it in one job",
+            )),
+            (Some(path), None) => fit_part(plan, path, &seeds, part, options, observer),
+        };
+    }
     if let Some(rooms) = rooms {
         if seeds.len() > 1 {
             return Err(Error::unfit(
@@ -191,6 +205,119 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
     sum_up(&top, Fit { runs: at_once(&seeds, plan.at_once(options.workers), train)? })
 }
 
+/// The seeds of one of several jobs.
+fn fit_part(
+    plan: &Plan,
+    path: &Path,
+    seeds: &[u64],
+    part: &JobPart,
+    options: &FitOptions,
+    observer: Observer<'_>,
+) -> Result<Fit> {
+    if seeds.len() < 2 {
+        return Err(Error::unfit(
+            "--part",
+            "there is one seed, and jobs share out several (--seeds)",
+        ));
+    }
+    let toml = plan.spec().to_toml();
+    let listed =
+        Seeds { problem: plan.name().into(), seeds: seeds.to_vec(), workers: options.workers };
+    let run = RunDirectory::new(path);
+    let same = |bytes: &[u8]| {
+        let known: Option<Seeds> = serde_json::from_slice(bytes).ok();
+        let known =
+            known.is_some_and(|k| (&k.problem, &k.seeds) == (&listed.problem, &listed.seeds));
+        known && run.read(PROBLEM).is_ok_and(|p| p.is_none_or(|p| p == toml.as_bytes()))
+    };
+    let directory = ResumableDirectory {
+        what: "runs",
+        file: SEEDS,
+        is_same: &same,
+        ours: &is_ours,
+        remove_runs,
+        first: &[
+            (SEEDS, &|| json(&listed)),
+            (README, &|| SEEDS_README.into()),
+            (PROBLEM, &|| toml.clone().into_bytes()),
+        ],
+    };
+    // Held while the first files are written: other jobs work in it at the same time.
+    drop(in_turn(|| directory.open(path, false))?);
+    let own: Vec<u64> =
+        seeds.iter().enumerate().filter(|(at, _)| part.takes(*at)).map(|(_, &seed)| seed).collect();
+    let train = |seed| begin_or_resume(Some(plan), &run, seed, &options.interrupt, observer);
+    let runs = at_once(&own, plan.at_once(options.workers), train)?;
+    if missing(&run, &listed).is_empty() {
+        join(path)?;
+    }
+    Ok(Fit { runs })
+}
+
+/// Continues the run of a seed, or begins it.
+fn begin_or_resume(
+    plan: Option<&Plan>,
+    run: &RunDirectory,
+    seed: u64,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<Fitted> {
+    if interrupt.is_raised() {
+        return Ok(Fitted::not_begun(seed));
+    }
+    let inner = run.seed(seed);
+    no_link(inner.path())?;
+    if inner.has(PROBLEM) {
+        return resume_on(plan, &Directory::open(inner.path())?, interrupt, observer);
+    }
+    // Stopped before this seed was begun.
+    let plan = plan.cloned().map_or_else(|| fresh(run), Ok)?.with_seed(seed);
+    fit_in(&plan, &Directory::replace(inner.path(), is_ours)?, interrupt, observer)
+}
+
+/// The plan of a directory of several seeds.
+fn fresh(run: &RunDirectory) -> Result<Plan> {
+    let plan = Plan::check(&run.problem()?)?;
+    Ok(match run.seeds()? {
+        Some(listed) => plan.called(&listed.problem),
+        None => plan,
+    })
+}
+
+/// The seeds whose runs are not finished.
+fn missing(run: &RunDirectory, listed: &Seeds) -> Vec<u64> {
+    let mut missing = listed.seeds.clone();
+    missing.retain(|&seed| !run.seed(seed).has(SUMMARY));
+    missing
+}
+
+/// Sums up the runs of several seeds that were trained in parts, in their directory.
+///
+/// # Errors
+/// A directory that holds no such runs, or some that are not finished.
+pub fn join(path: &Path) -> Result<SeedsSummary> {
+    let run = RunDirectory::new(path);
+    let none = || Error::NotARun { location: run.location(), missing: SEEDS };
+    let listed = run.seeds()?.ok_or_else(none)?;
+    let one = |&seed: &u64| {
+        let inner = run.seed(seed);
+        no_link(inner.path())?;
+        inner.summary()
+    };
+    let runs: Vec<Option<Summary>> = listed.seeds.iter().map(one).collect::<Result<_>>()?;
+    let Some(runs) = runs.into_iter().collect::<Option<_>>() else {
+        let missing = missing(&run, &listed);
+        let names: Vec<String> = missing.iter().map(|seed| format!("seed {seed}")).collect();
+        return Err(unfinished(path, &names, listed.seeds.len()));
+    };
+    let summary = SeedsSummary { problem: listed.problem, runs };
+    if !run.has(SUMMARY) {
+        let top = in_turn(|| Directory::open(path))?;
+        top.write(SUMMARY, &json(&summary.written())).map_err(failed("write", &top, SUMMARY))?;
+    }
+    Ok(summary)
+}
+
 /// Ends the run in a directory where its last checkpoint is.
 ///
 /// # Errors
@@ -216,23 +343,10 @@ pub fn resume(path: &Path, interrupt: &Interrupt, observer: Observer<'_>) -> Res
     let Some(listed) = run.seeds()? else {
         return Ok(Fit::of(resume_in(&top, interrupt, observer)?));
     };
-    let fresh = || -> Result<Plan> { Ok(Plan::check(&run.problem()?)?.called(&listed.problem)) };
     // All seeds share its data. What is wrong with it, every run that was begun says of its own file.
-    let plan = fresh().ok();
+    let plan = fresh(&run).ok();
     let workers = plan.as_ref().map_or(listed.workers, |plan| plan.at_once(listed.workers));
-    let train = |seed| {
-        if interrupt.is_raised() {
-            return Ok(Fitted::not_begun(seed));
-        }
-        let inner = run.seed(seed);
-        no_link(inner.path())?;
-        if inner.has(PROBLEM) {
-            return resume_on(plan.as_ref(), &Directory::open(inner.path())?, interrupt, observer);
-        }
-        // Killed before this seed was begun.
-        let plan = plan.clone().map_or_else(fresh, Ok)?.with_seed(seed);
-        fit_in(&plan, &Directory::replace(inner.path(), is_ours)?, interrupt, observer)
-    };
+    let train = |seed| begin_or_resume(plan.as_ref(), &run, seed, interrupt, observer);
     let runs = at_once(&listed.seeds, workers, train)?;
     sum_up(&top, Fit { runs })
 }

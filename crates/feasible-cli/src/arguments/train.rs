@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use feasible_problem::memory;
+use feasible_run::JobPart;
 
 use super::number;
 
@@ -62,6 +63,16 @@ pub struct FitArguments {
     /// Train N seeds, starting at --seed, and report mean ± sd; every run is kept
     #[arg(long, value_name = "N", value_parser = number::whole(1, 10_000))]
     pub seeds: Option<u64>,
+    /// Train only the seeds of one of several jobs, such as 3/16: give all jobs the same --output and --seeds;
+    /// `feasible report DIR` joins them
+    #[arg(
+        long,
+        value_name = "K/N",
+        requires = "output",
+        requires = "seeds",
+        conflicts_with = "force"
+    )]
+    pub part: Option<JobPart>,
     /// Threads of one training, or seeds trained at once; results do not depend on it
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
           value_parser = number::threads)]
@@ -122,6 +133,10 @@ pub struct SweepArguments {
     #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true,
           value_parser = number::seed)]
     pub seed: Option<u64>,
+    /// Train only the share of one of several jobs, such as 3/16: give all jobs the same command with the same
+    /// --output; `feasible report DIR` joins them
+    #[arg(long, value_name = "K/N", requires = "output", conflicts_with = "force")]
+    pub part: Option<JobPart>,
     /// Epochs for each limit
     #[arg(long, value_name = "N", value_parser = number::whole(1, u64::MAX))]
     pub epochs: Option<u64>,

@@ -51,6 +51,7 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
         force: arguments.force,
         seeds,
         workers: workers(arguments.threads),
+        part: arguments.part,
         interrupt,
     };
     let fit = feasible_run::fit(&plan, &options, &|event| progress.observe(event));
@@ -84,20 +85,25 @@ pub(super) fn on_pages(fit: &Fit, directory: &Path, data: Option<&Arc<Data>>, te
         Some(data) => feasible_report::Report::of_data(directory, data.clone()),
         None => feasible_report::Report::of(directory),
     };
-    let written = || -> feasible_report::Result<()> {
-        let [_] = fit.runs() else {
-            let mut inner = Vec::new();
-            for run in fit.runs() {
-                let run = RunDirectory::new(directory).seed(run.seed);
-                one(run.path())?.write(&run.file(files::REPORT))?;
-                inner.push(run.path().to_path_buf());
-            }
-            return feasible_report::Report::compare(&inner)?.write(&page);
-        };
-        one(directory)?.write(&page)
+    let written = || -> feasible_report::Result<bool> {
+        let top = RunDirectory::new(directory);
+        if !top.has(files::SEEDS) {
+            return one(directory)?.write(&page).map(|()| true);
+        }
+        for run in fit.runs() {
+            let run = top.seed(run.seed);
+            one(run.path())?.write(&run.file(files::REPORT))?;
+        }
+        // Of several jobs, the last has all runs.
+        let whole = top.has(files::SUMMARY);
+        if whole {
+            feasible_report::Report::compare(&[directory.to_path_buf()])?.write(&page)?;
+        }
+        Ok(whole)
     };
     match written() {
-        Ok(()) => terminal.note(&format!("Report: {}", page.display())),
+        Ok(false) => {}
+        Ok(true) => terminal.note(&format!("Report: {}", page.display())),
         Err(error) => warn(&format!("the report was not written: {error}")),
     }
 }
@@ -196,6 +202,14 @@ fn report(
     terminal.result(&report, |page| fit.text_on(page))?;
     if let Some(pages) = pages {
         pages(fit);
+    }
+    let top = RunDirectory::new(directory);
+    if let Some(seeds) = top.seeds()?.filter(|_| !top.has(files::SUMMARY)) {
+        let done = seeds.seeds.iter().filter(|&&seed| top.seed(seed).has(files::SUMMARY)).count();
+        terminal.note(&format!(
+            "{done} of {} seeds are finished; once other parts have finished the rest, `feasible report {shown}` joins them",
+            seeds.seeds.len()
+        ));
     }
     terminal.note(&format!("Run directory: {shown}"));
     Ok(Exit::met(met))

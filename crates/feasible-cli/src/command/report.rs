@@ -6,6 +6,7 @@ use std::sync::Arc;
 use feasible_problem::text::Page;
 use feasible_report::hard::Among;
 use feasible_report::{Options, Report};
+use feasible_run::sweep::{self, SWEEP};
 use feasible_run::{GroupTables, Prices, RunDirectory, check_prices, files};
 use serde::Serialize;
 
@@ -15,7 +16,7 @@ use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::outputs::{Inputs, refuse_twice};
 use crate::progress::Progress;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, command_line};
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -42,7 +43,15 @@ pub fn report(arguments: &ReportArguments, terminal: &Terminal) -> Result<Exit> 
     if several && !arguments.groups.is_empty() {
         return Err(Failure::input("--groups works on one run: name one run directory"));
     }
+    // What was trained in parts is joined first.
+    for directory in arguments.directories.iter().filter(|d| d.join(files::SEEDS).is_file()) {
+        feasible_run::seeds::join(directory)?;
+    }
     let (report, page, sensitivity) = match arguments.directories.as_slice() {
+        [directory] if directory.join(SWEEP).is_file() => {
+            let report = Report::of_sweep(&sweep::join(directory)?, &command_line())?;
+            (report, directory.join(files::REPORT), None)
+        }
         [directory] if directory.join(files::SEEDS).is_file() && !arguments.check_sensitivity => {
             (Report::compare(&arguments.directories)?, directory.join(files::REPORT), None)
         }

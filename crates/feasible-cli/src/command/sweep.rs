@@ -61,6 +61,7 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
         },
         threads: workers(arguments.threads),
         directory: Some(directory.clone()),
+        part: arguments.part,
         force: arguments.force,
         interrupt: interrupt::listen(&progress, kept.clone()),
         ..SweepOptions::new(&arguments.requirement)
@@ -72,10 +73,18 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
         true => Failure::interrupted(kept()),
         false => error.into(),
     })?;
-    let text = |page: &Page| frontier.text_on(page);
+    let missing = frontier.missing().len();
+    let text = |page: &Page| match missing {
+        0 => frontier.text_on(page),
+        n => format!(
+            "{} of {} runs are finished; once other parts have finished the rest, `feasible report {shown}` joins them\n",
+            frontier.points.len(),
+            frontier.points.len() + n
+        ),
+    };
     terminal.result(&Swept { directory: &directory, frontier: &frontier }, text)?;
     terminal.note(&format!("{:.1} s. Runs: {shown}", start.elapsed().as_secs_f64()));
-    if !arguments.no_report {
+    if !arguments.no_report && missing == 0 {
         let report = Report::of_sweep(&frontier, &command_line())?;
         let page = directory.join(files::REPORT);
         report.write(&page)?;

@@ -139,7 +139,16 @@ impl<'a> Blocks<'a> {
             self.read(target);
             let ended = matches!(self.end, Some(End::Text));
             scan.scan(&self.rest, ended);
-            let cut = if ended { self.rest.len() } else { scan.last };
+            let cut = match &self.end {
+                Some(End::Text) => self.rest.len(),
+                // Whether a row ends in \r or in \r\n can no longer be read: it is lost with what is behind it.
+                Some(_) if self.rest.ends_with(b"\r") => {
+                    let mut before = RowEnds { marks, inside: Inside::Row, at: 0, row: 0, last: 0 };
+                    before.scan(&self.rest[..self.rest.len() - 1], false);
+                    before.last
+                }
+                _ => scan.last,
+            };
             if cut > 0 {
                 let after = self.rest.split_off(cut);
                 let text = std::mem::replace(&mut self.rest, after);

@@ -96,6 +96,17 @@ fn a_row_has_so_many_bytes_and_no_more_wherever_it_is_cut() {
 }
 
 #[test]
+fn a_row_that_may_not_be_read_to_its_end_is_not_read() {
+    for most in 1..20 {
+        let limits = Limits { table_bytes: most, ..Limits::default() };
+        let format = Format { limits, ..Format::default() };
+        every_size(b"a,\xff\r\n1,2\r\n", &format);
+        every_size(b"a,b\r\n\xff,2\r\n3,4,5\r\n", &format);
+        every_size(b"a,b\r1,2\r\r\n3,4,5\r", &format);
+    }
+}
+
+#[test]
 fn a_header_behind_many_blank_lines_is_found() {
     for size in [1, 3, 10, 1000] {
         let text = [vec![b'\n'; 50], b"a,b\n1,2\n".to_vec()].concat();

@@ -3,7 +3,9 @@
 use feasible::certificate::{Certificate, Finding, RowsNeeded, Simultaneous, Verdict};
 use feasible::requirement::Sense;
 use feasible_problem::held_out::Repetition;
-use feasible_problem::text::{Align, Grid, Page, grouped, precise_percent as percent, short};
+use feasible_problem::text::{
+    Align, Grid, Page, grouped, precise_percent as percent, roughly, short,
+};
 
 use super::Certification;
 use crate::conclusion::{NO_REQUIREMENTS, RunVerdict};
@@ -186,9 +188,9 @@ impl Certification {
             let more = match f.rows_needed {
                 Some(RowsNeeded::About(n)) if n > f.rows => format!(
                     "at this margin, certifying it takes about {} more {} ({} in all)",
-                    grouped((n - f.rows) as usize),
+                    roughly(n - f.rows),
                     self.noun(),
-                    grouped(n as usize)
+                    roughly(n)
                 ),
                 Some(RowsNeeded::About(_)) => {
                     format!("a few more {} would certify it", self.noun())

@@ -109,6 +109,24 @@ impl Point {
 }
 
 impl Frontier {
+    /// With these points.
+    pub(super) fn with(self, mut points: Vec<Point>) -> Self {
+        points.sort_by(|a, b| a.limit.total_cmp(&b.limit).then(a.seed.cmp(&b.seed)));
+        Self { points, ..self }
+    }
+
+    /// Every limit and seed that it is made of.
+    pub(super) fn runs(&self) -> Vec<(f64, u64)> {
+        let of = |&limit: &f64| self.seeds.iter().map(move |&seed| (limit, seed));
+        self.limits.iter().flat_map(of).collect()
+    }
+
+    /// The limits and seeds whose points are not there yet.
+    pub fn missing(&self) -> Vec<(f64, u64)> {
+        let is_there = |run: &(f64, u64)| self.points.iter().any(|p| (p.limit, p.seed) == *run);
+        self.runs().into_iter().filter(|run| !is_there(run)).collect()
+    }
+
     /// The seeds' points at a limit.
     pub fn at(&self, limit: f64) -> impl Iterator<Item = &Point> {
         self.points.iter().filter(move |point| point.limit == limit)

@@ -26,11 +26,12 @@
 //!
 //! Every limit and seed is a run of its own, `limit-0.01/seed-1`, which can be reported on and whose
 //! model can be used. A run that is finished is not trained again, so a sweep that was stopped
-//! continues from there.
+//! continues from there; nor is one that another of several jobs has finished ([`SweepOptions::part`]).
 
 mod frontier;
 mod limits;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -46,6 +47,7 @@ use crate::error::{Error, Result};
 use crate::files::{FIGURES, LIMIT, PROBLEM, README, SEED, SUMMARY, is_ours, json};
 use crate::fit::{Observer, fit_from};
 use crate::interrupt::Interrupt;
+use crate::job_part::{JobPart, in_turn, unfinished};
 use crate::parse;
 use crate::resumable::ResumableDirectory;
 use crate::seeds::{at_once, remove_run};
@@ -76,6 +78,8 @@ pub struct SweepOptions {
     pub threads: usize,
     /// Where to leave it; `None` leaves nothing behind.
     pub directory: Option<PathBuf>,
+    /// Train only the share of one of several jobs, which are given the same directory.
+    pub part: Option<JobPart>,
     /// Replace a sweep of other settings.
     pub force: bool,
     /// Stops it.
@@ -92,6 +96,7 @@ impl SweepOptions {
             start: None,
             threads: 1,
             directory: None,
+            part: None,
             force: false,
             interrupt: Interrupt::new(),
         }
@@ -145,15 +150,18 @@ struct Design {
 struct Saved {
     feasible: String,
     design: Design,
-    /// `None` while it is under way.
-    frontier: Option<Frontier>,
+    /// The numbers of the constraints that the requirement stands for.
+    swept: Vec<usize>,
+    /// Without points while it is under way.
+    frontier: Frontier,
 }
 
-/// Solves a problem at every limit.
+/// Solves a problem at every limit; of one of several jobs ([`SweepOptions::part`]) the frontier has the points that
+/// are finished by then ([`Frontier::missing`]).
 ///
 /// # Errors
 /// A requirement that does not exist, no limits, a directory that holds something else, an
-/// interruption.
+/// interruption; a part of a sweep that has no directory.
 pub fn sweep(
     source: &ProblemSource,
     options: &SweepOptions,
@@ -161,34 +169,80 @@ pub fn sweep(
 ) -> Result<Frontier> {
     let sweep = Sweep::check(source, options)?;
     let mut limits = sweep.design.limits.clone();
-    let top = match &options.directory {
-        Some(path) => Some(sweep.open(path, options.force)?),
-        None => None,
-    };
     // The loosest first.
     if sweep.key != Key::AtLeast {
         limits.reverse();
     }
-    let mut points: Vec<Point> = sweep.solve(&limits, options, observer)?;
-    points.sort_by(|a, b| a.limit.total_cmp(&b.limit).then(a.seed.cmp(&b.seed)));
-    let frontier = Frontier {
-        problem: sweep.name.clone(),
-        requirement: options.requirement.clone(),
-        key: sweep.key,
-        kind: sweep.kind,
-        starts: sweep.design.starts,
-        seeds: sweep.seeds.clone(),
-        limits: sweep.design.limits.clone(),
-        points,
-    };
-    if let Some(top) = &top {
-        let saved = sweep.saved(Some(frontier.clone()));
-        let write =
-            |name: &str, bytes: &[u8]| top.write(name, bytes).map_err(failed("write", top, name));
-        write(SWEEP_CSV, &frontier.to_csv())?;
-        write(SWEEP, &json(&saved))?;
+    if options.part.is_some() {
+        let none = || Error::unfit("--part", "the jobs need a directory to meet in");
+        let path = options.directory.as_ref().ok_or_else(none)?;
+        // Held while the first files are written: other jobs work in it at the same time.
+        drop(in_turn(|| sweep.open(path, options))?);
+        sweep.solve(&limits, options, observer)?;
+        return joined(path, |_| Ok(()));
     }
-    Ok(frontier)
+    let top = match &options.directory {
+        Some(path) => Some(sweep.open(path, options)?),
+        None => None,
+    };
+    let points = sweep.solve(&limits, options, observer)?;
+    let saved = Saved { frontier: sweep.outline().with(points), ..sweep.saved() };
+    if let Some(top) = &top {
+        write(top, &saved)?;
+    }
+    Ok(saved.frontier)
+}
+
+/// The results of a sweep whose runs were trained in parts, written to its directory.
+///
+/// # Errors
+/// A directory that holds no sweep, or one of which runs are not finished.
+pub fn join(path: &Path) -> Result<Frontier> {
+    joined(path, |frontier| {
+        let missing = frontier.missing();
+        let run = |(limit, seed): &(f64, u64)| format!("limit {limit:?}, seed {seed}");
+        let names: Vec<String> = missing.iter().map(run).collect();
+        let all = frontier.limits.len() * frontier.seeds.len();
+        if names.is_empty() { Ok(()) } else { Err(unfinished(path, &names, all)) }
+    })
+}
+
+/// The results that are there; written once all are.
+fn joined(path: &Path, check: impl Fn(&Frontier) -> Result<()>) -> Result<Frontier> {
+    let (run, what) = (RunDirectory::new(path), RunDirectory::new(path).shown(SWEEP));
+    let missing = || Error::NotARun { location: run.location(), missing: SWEEP };
+    let bytes = run.read(SWEEP)?.ok_or_else(missing)?;
+    let damaged =
+        |error: serde_json::Error| Error::Damaged { path: what.clone(), reason: error.to_string() };
+    let mut saved: Saved = serde_json::from_slice(&bytes).map_err(damaged)?;
+    if saved.frontier.missing().is_empty() {
+        return Ok(saved.frontier);
+    }
+    let mut points = Vec::new();
+    for (limit, seed) in saved.frontier.runs() {
+        let one = run.limit(limit).seed(seed);
+        for directory in one.path().ancestors().take(2) {
+            no_link(directory)?;
+        }
+        if let Some(bytes) = one.read(SUMMARY)? {
+            let summary: Summary = parse::summary(&one.shown(SUMMARY), &bytes)?;
+            points.push(Point::of(&summary, limit, &saved.swept));
+        }
+    }
+    saved.frontier = saved.frontier.with(points);
+    check(&saved.frontier)?;
+    if saved.frontier.missing().is_empty() {
+        write(&in_turn(|| Directory::open(path))?, &saved)?;
+    }
+    Ok(saved.frontier)
+}
+
+/// Writes the results.
+fn write(top: &Directory, saved: &Saved) -> Result<()> {
+    let write =
+        |name: &str, bytes: &[u8]| top.write(name, bytes).map_err(failed("write", top, name));
+    write(SWEEP_CSV, &saved.frontier.to_csv())?;
+    write(SWEEP, &json(saved))
 }
 
 /// A checked sweep.
@@ -296,16 +350,39 @@ impl<'a> Sweep<'a> {
         })
     }
 
-    fn saved(&self, frontier: Option<Frontier>) -> Saved {
-        let feasible = env!("CARGO_PKG_VERSION").to_string();
-        Saved { feasible, design: self.design.clone(), frontier }
+    /// The frontier without its points.
+    fn outline(&self) -> Frontier {
+        Frontier {
+            problem: self.name.clone(),
+            requirement: self.design.requirement.clone(),
+            key: self.key,
+            kind: self.kind,
+            starts: self.design.starts,
+            seeds: self.seeds.clone(),
+            limits: self.design.limits.clone(),
+            points: Vec::new(),
+        }
+    }
+
+    fn saved(&self) -> Saved {
+        let of = |(at, clause): (usize, &Clause)| (clause.from == self.at).then_some(at);
+        Saved {
+            feasible: env!("CARGO_PKG_VERSION").to_string(),
+            design: self.design.clone(),
+            swept: self.first.clauses().iter().enumerate().filter_map(of).collect(),
+            frontier: self.outline(),
+        }
     }
 
     /// The directory: new, or that of the same sweep, which is then resumed.
-    fn open(&self, path: &Path, force: bool) -> Result<Directory> {
+    fn open(&self, path: &Path, options: &SweepOptions) -> Result<Directory> {
         let same = |bytes: &[u8]| {
             let saved: Result<Saved, _> = serde_json::from_slice(bytes);
-            saved.is_ok_and(|saved| saved.design == self.design)
+            // Seeds can be added later, but all jobs must know of all.
+            let seeds = |saved: &Saved| saved.frontier.seeds == self.seeds;
+            saved.is_ok_and(|saved| {
+                saved.design == self.design && (options.part.is_none() || seeds(&saved))
+            })
         };
         let directory = ResumableDirectory {
             what: "a sweep",
@@ -314,12 +391,12 @@ impl<'a> Sweep<'a> {
             ours: &|name| is_ours(name) || [SWEEP, SWEEP_CSV].contains(&name),
             remove_runs,
             first: &[
-                (SWEEP, &|| json(&self.saved(None))),
+                (SWEEP, &|| json(&self.saved())),
                 (README, &|| SWEEP_README.into()),
                 (PROBLEM, &|| self.toml.clone().into_bytes()),
             ],
         };
-        directory.open(path, force)
+        directory.open(path, options.force)
     }
 
     /// The plan of a limit.
@@ -343,15 +420,23 @@ impl<'a> Sweep<'a> {
         options: &SweepOptions,
         observer: Observer<'_>,
     ) -> Result<Vec<Point>> {
-        let pairs: Vec<(usize, f64)> =
-            limits.iter().flat_map(|&l| (0..self.seeds.len()).map(move |s| (s, l))).collect();
-        let (threads, seeds) = (options.threads.max(1), self.seeds.len());
+        let ours = |training: usize| options.part.is_none_or(|part| part.takes(training));
+        let all = limits.iter().flat_map(|&l| (0..self.seeds.len()).map(move |s| (s, l)));
+        let afresh = self.design.starts == Starts::Afresh;
+        // Limits that start from each other are one job's, seed by seed.
+        let pairs: Vec<(usize, f64)> = all
+            .enumerate()
+            .filter(|&(at, (seed, _))| ours(if afresh { at } else { seed }))
+            .map(|(_, pair)| pair)
+            .collect();
+        let own: Vec<usize> = (0..self.seeds.len()).filter(|&seed| ours(seed)).collect();
+        let (threads, seeds) = (options.threads.max(1), own.len().max(1));
         // Cores that trainings at the same time leave over go to each of them.
         let work = |jobs: usize| Work {
             options,
             observer,
-            workers: self.first.at_once(threads.min(jobs)),
-            threads: (threads / threads.min(jobs)).max(1),
+            workers: self.first.at_once(threads.min(jobs.max(1))),
+            threads: (threads / threads.min(jobs.max(1))).max(1),
         };
         match self.design.starts {
             Starts::Afresh => {
@@ -363,21 +448,24 @@ impl<'a> Sweep<'a> {
             Starts::Loosest => {
                 let loosest = limits.first().copied().unwrap_or_default();
                 let first = work(seeds);
-                let start = |seed: u64| {
+                let start = |at: usize| {
+                    let seed = self.seeds[at];
                     let top = options.directory.as_ref().map(RunDirectory::new);
                     let place = top.map(|top| top.start().seed(seed));
-                    self.run(loosest, seed, place, None, &first).map(|(_, start)| start)
+                    self.run(loosest, seed, place, None, &first).map(|(_, start)| (at, start))
                 };
-                let starts = at_once(&self.seeds, first.workers, start)?;
+                let starts: BTreeMap<usize, Start> =
+                    at_once(&own, first.workers, start)?.into_iter().collect();
                 let work = work(pairs.len());
                 let job = |(at, limit): (usize, f64)| {
-                    self.point(limit, self.seeds[at], Some(&starts[at]), &work)
+                    self.point(limit, self.seeds[at], starts.get(&at), &work)
                 };
                 at_once(&pairs, work.workers, job)
             }
             Starts::Chain => {
                 let work = work(seeds);
-                let chain = |seed: u64| {
+                let chain = |at: usize| {
+                    let seed = self.seeds[at];
                     let (mut points, mut before): (Vec<Point>, Option<Start>) = (Vec::new(), None);
                     for &limit in limits {
                         let place = self.place(options, limit, seed);
@@ -388,7 +476,7 @@ impl<'a> Sweep<'a> {
                     }
                     Ok(points)
                 };
-                Ok(at_once(&self.seeds, work.workers, chain)?.into_iter().flatten().collect())
+                Ok(at_once(&own, work.workers, chain)?.into_iter().flatten().collect())
             }
         }
     }
