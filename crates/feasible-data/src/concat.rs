@@ -49,8 +49,8 @@ impl Table {
         below.add_unread(&self.unread);
         if let Some(extra) = below.columns.iter().find(|c| !self.index.contains_key(&c.name)) {
             let reason = format!(
-                "column '{}' is not in {}: leave it out of all with drop = [\"{}\"], or add it to every file",
-                extra.name, self.name, extra.name
+                "column '{}' is not in {}: add it there, or list the columns that all files have (`columns` under [data.format])",
+                extra.name, self.name
             );
             return Err(Error::Concat { file, reason });
         }

@@ -162,7 +162,7 @@ pub enum Error {
     },
     /// Numbers written with thousands separators or a decimal comma.
     #[error(
-        "{place}: '{}' looks like a number with a comma: set decimal = \",\" if decimals follow it, thousands = \",\" if it separates \
+        "{place}: '{}' looks like a number with a comma: under [data.format], set decimal = \",\" if decimals follow it, thousands = \",\" if it separates \
          thousands, or declare the column categorical", shown(.value)
     )]
     Commas {
