@@ -11,7 +11,7 @@
 use std::io;
 use std::process::ExitCode;
 
-use feasible_data::is_hidden;
+use feasible_data::{is_hidden, scratch};
 
 use crate::terminal::{error, warn};
 
@@ -217,6 +217,18 @@ fn of_environment(error: &clap::Error, words: &[String]) -> Option<String> {
     let value = std::env::var_os(variable)?;
     let reason = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
     Some(format!("{variable}={}: {reason}", value.to_string_lossy()))
+}
+
+/// Ends where rows are kept on disk and it has no room for more. Files of a run are whole at any moment, so it can be resumed.
+pub fn disk_is_full(bytes: usize) -> ! {
+    let held = feasible_problem::text::bytes(scratch::used());
+    let more = feasible_problem::text::bytes(bytes);
+    let message = format!(
+        "the disk is full: {held} are kept on it for this training, and {more} more are needed. Free some, or name a directory on \
+         another disk (data.cache). A run that was being trained can be resumed"
+    );
+    error(&message, Exit::Internal);
+    std::process::exit(Exit::Internal as i32);
 }
 
 /// A panic is our bug: says so in a few lines, and ends with 3 whichever thread it was in. Unless it is one of a

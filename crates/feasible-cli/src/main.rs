@@ -14,9 +14,14 @@ mod terminal;
 use std::process::ExitCode;
 
 use clap::Parser;
+use feasible_data::scratch;
 
 use crate::arguments::{Arguments, Command};
 use crate::terminal::Terminal;
+
+/// Keeps large lists on disk where a problem says so.
+#[global_allocator]
+static MEMORY: scratch::Allocator = scratch::Allocator::new(exit::disk_is_full);
 
 fn main() -> ExitCode {
     interrupt::watch();

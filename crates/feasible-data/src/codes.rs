@@ -1,7 +1,8 @@
 //! The codes of a categorical column, in one, two or four bytes as its categories need.
 
 use crate::column::MISSING;
-use crate::numbers::BLOCK;
+use crate::numbers::{BLOCK, little_endian};
+use crate::table_file::CellType;
 
 /// Per row the number of a category, or [`MISSING`].
 #[derive(Clone, Debug, Default)]
@@ -156,6 +157,38 @@ impl Codes {
                 }
             }
         }
+    }
+
+    /// Writes the codes of a block as they are kept.
+    pub(crate) fn write_block(&self, block: usize, out: &mut Vec<u8>) -> CellType {
+        match &self.blocks[block] {
+            CodeBlock::One(codes) => {
+                out.extend_from_slice(codes);
+                CellType::U8
+            }
+            CodeBlock::Two(codes) => {
+                out.extend(codes.iter().flat_map(|code| code.to_le_bytes()));
+                CellType::U16
+            }
+            CodeBlock::Four(codes) => {
+                out.extend(codes.iter().flat_map(|code| code.to_le_bytes()));
+                CellType::U32
+            }
+        }
+    }
+
+    /// Adds a block as it was written, below full ones; false if it is not one of codes.
+    pub(crate) fn read_block(&mut self, cells: CellType, bytes: &[u8]) -> bool {
+        let block = match cells {
+            CellType::U8 => CodeBlock::One(bytes.to_vec()),
+            CellType::U16 => CodeBlock::Two(little_endian(bytes, u16::from_le_bytes)),
+            CellType::U32 => CodeBlock::Four(little_endian(bytes, u32::from_le_bytes)),
+            CellType::F64 => return false,
+        };
+        let fits = self.rows == BLOCK * self.blocks.len();
+        self.rows += block.len();
+        self.blocks.push(block);
+        fits
     }
 
     /// Frees the rows of a block, which are not read again.

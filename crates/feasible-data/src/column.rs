@@ -40,7 +40,7 @@ pub struct Categories {
 }
 
 /// Why a column with numbers in it was read as categorical.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mixed {
     /// Cells before the first text that are numbers.
     pub numbers: usize,

@@ -5,6 +5,8 @@
 //! written, the one that parsing gives, to the last bit. Any other cell makes its block of
 //! 2¹⁷ rows one of f64.
 
+use crate::table_file::CellType;
+
 /// Rows of a block, the unit in which memory is freed when a column is no longer needed.
 pub(crate) const BLOCK: usize = 1 << 17;
 
@@ -240,6 +242,33 @@ impl Numbers {
         &mut self.blocks[last]
     }
 
+    /// Writes the cells of a block as they are kept.
+    pub(crate) fn write_block(&self, block: usize, out: &mut Vec<u8>) -> CellType {
+        match &self.blocks[block] {
+            NumberBlock::Short(cells) => {
+                out.extend(cells.iter().flat_map(|cell| cell.to_le_bytes()));
+                CellType::U32
+            }
+            NumberBlock::Double(values) => {
+                out.extend(values.iter().flat_map(|x| x.to_le_bytes()));
+                CellType::F64
+            }
+        }
+    }
+
+    /// Adds a block as it was written, below full ones; false if it is not one of numbers.
+    pub(crate) fn read_block(&mut self, cells: CellType, bytes: &[u8]) -> bool {
+        let block = match cells {
+            CellType::U32 => NumberBlock::Short(little_endian(bytes, u32::from_le_bytes)),
+            CellType::F64 => NumberBlock::Double(little_endian(bytes, f64::from_le_bytes)),
+            CellType::U8 | CellType::U16 => return false,
+        };
+        let fits = self.rows == BLOCK * self.blocks.len();
+        self.rows += block.len();
+        self.blocks.push(block);
+        fits
+    }
+
     /// Frees the rows of a block, which are not read again.
     pub(crate) fn release(&mut self, block: usize) {
         if let Some(block) = self.blocks.get_mut(block) {
@@ -255,6 +284,11 @@ impl Numbers {
         };
         self.blocks.iter().map(block).sum()
     }
+}
+
+/// Numbers of N bytes each.
+pub(crate) fn little_endian<T, const N: usize>(bytes: &[u8], of: fn([u8; N]) -> T) -> Vec<T> {
+    bytes.as_chunks().0.iter().map(|bytes| of(*bytes)).collect()
 }
 
 impl NumberBlock {

@@ -1,7 +1,9 @@
 //! Where a row came from: its file and line, kept in a few bytes for millions of rows.
 
+use serde::{Deserialize, Serialize};
+
 /// A file and the lines on which its rows begin.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Origin {
     pub(crate) file: String,
     /// `(row, line)` wherever a row does not begin one line after the row before it.

@@ -13,6 +13,7 @@
 
 mod chunk;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -52,6 +53,18 @@ pub(crate) fn read(source: ByteSource<'_>, format: &Format) -> Result<Table> {
             ByteSource::Bytes { bytes, .. } => Chunks::of_bytes(Bytes::copy_from_slice(bytes)),
         };
         read_chunks(&chunks, &file, format)
+    })
+}
+
+/// Rows times columns, as the file says.
+pub(crate) fn cells(path: &Path) -> Result<u64> {
+    let file = path.display().to_string();
+    decoding(damaged(&file), || {
+        let chunks = Chunks::of_file(disk::open(path).map_err(Error::io(&file))?);
+        let metadata = chunks.metadata().map_err(failed(&file))?;
+        let of_file = metadata.file_metadata();
+        let rows = u64::try_from(of_file.num_rows()).unwrap_or(0);
+        Ok(rows.saturating_mul(of_file.schema_descr().num_columns() as u64))
     })
 }
 

@@ -11,6 +11,7 @@ use crate::loss::LossName;
 use crate::plan::Plan;
 use crate::rate::Among;
 use crate::spec::{DataSpec, LearnerName, Margins, RequirementKind};
+use crate::store::Store;
 use crate::text::{Page, bytes, grouped, short};
 
 /// Entries of a list on a page that is not to have everything.
@@ -198,6 +199,11 @@ impl Plan {
         writeln!(out, "  parameters        {}", grouped(p))?;
         writeln!(out, "  multipliers       {}", grouped(m))?;
         writeln!(out, "  memory, about     {}", bytes(self.memory()))?;
+        if let Some(disk) = self.on_disk() {
+            let DataSpec { cache, .. } = &self.spec().data;
+            let place = cache.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+            writeln!(out, "  on disk, about    {} in {}", bytes(disk), visible(&place))?;
+        }
         let learner = match training.learner.name() {
             LearnerName::Exact => "exact (Algorithm 1)",
             LearnerName::Simultaneous => "simultaneous",
@@ -268,6 +274,12 @@ impl Plan {
             false => "they choose the epoch",
         };
         Some(format!("{from}; {purpose}"))
+    }
+
+    /// An estimate of what a training keeps on disk, in bytes; `None` if it keeps its rows in memory.
+    pub fn on_disk(&self) -> Option<usize> {
+        let on_disk = self.spec().data.store == Some(Store::Disk);
+        on_disk.then(|| usize::try_from(self.all_estimated().total(1)).unwrap_or(usize::MAX))
     }
 
     /// An estimate of the memory a training takes, in bytes.

@@ -47,6 +47,18 @@ impl Estimate {
     }
 }
 
+impl Estimate {
+    /// Where [what grows with the rows](crate::store) is kept on disk: the rest, and [`BESIDE`].
+    #[must_use]
+    pub fn on_disk(self) -> Self {
+        let each = (self.each - self.multipliers).saturating_add(BESIDE);
+        Self { shared: 0, each, multipliers: 0, ..self }
+    }
+}
+
+/// Short lists of a training whose long ones are on disk: pieces of a table while it is read, text of categories and files.
+pub const BESIDE: u64 = 30_000_000;
+
 /// Sets the limit for this process, instead of what the machine has available.
 pub fn set_limit(bytes: u64) {
     GIVEN.store(bytes.max(1), Ordering::Relaxed);

@@ -29,6 +29,7 @@ use crate::spec::{
     CertifySpec, DataSpec, EvaluationSpec, LearnerName, Margins, ProblemSource, ReportSpec,
     RequirementSpec, Spec,
 };
+use crate::store::Store;
 
 /// A checked plan. See the [module](self).
 #[derive(Clone, Debug)]
@@ -113,8 +114,14 @@ impl Plan {
                     && spec.report.groups == self.spec.report.groups)
     }
 
-    /// What trainings of it take.
+    /// What trainings of it take of memory.
     pub fn estimate(&self) -> memory::Estimate {
+        let all = self.all_estimated();
+        if self.spec.data.store == Some(Store::Disk) { all.on_disk() } else { all }
+    }
+
+    /// What trainings of it take, of memory and on disk.
+    pub(crate) fn all_estimated(&self) -> memory::Estimate {
         let training = &self.settings.training;
         let requirements: Vec<_> = self.clauses.iter().zip(self.train.requirements()).collect();
         let views = 1 + views(&self.clauses);

@@ -15,7 +15,7 @@ use crate::settings::{
 };
 use crate::spec::{
     CheckpointSpec, DualMethodName, DualSpec, Keep, LearnerName, Margins, ModelKind, OptimiserName,
-    Recipe, RequirementKind, RequirementSpec, ScheduleSpec, Spec, TrainingSpec,
+    Recipe, RequirementKind, RequirementSpec, ScheduleSpec, ShuffleName, Spec, TrainingSpec,
 };
 
 /// Seconds between checkpoints, unless told otherwise: a checkpoint of a large table takes a few
@@ -307,6 +307,7 @@ fn first_order(
         simultaneous,
         measured_on: measure_on.map_or(MeasuredOn::All, MeasuredOn::Rows),
         batch_size,
+        shuffle: spec.shuffle.unwrap_or(ShuffleName::Rows),
         optimiser: match spec.optimiser.unwrap_or(recipe.optimiser) {
             OptimiserName::Adam => OptimiserSettings::Adam,
             OptimiserName::Adamw => OptimiserSettings::AdamW,
@@ -385,6 +386,7 @@ pub fn fill(spec: &TrainingSpec, settings: &TrainingSettings, images: bool) -> T
         patience: Some(settings.patience),
         stop_when_feasible: Some(settings.stop_when_feasible),
         tolerance: Some(settings.tolerance),
+        shuffle: first_order.map(|of| of.shuffle),
         measure_on,
         look_for_infeasibility: Some(settings.look_for_infeasibility),
         schedule: first_order.map(|_| spec.schedule.unwrap_or(recipe.schedule)),

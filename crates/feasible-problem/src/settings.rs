@@ -2,11 +2,12 @@
 //!
 //! A [`Spec`](crate::Spec) is what a file says; [`Settings`] are what is done.
 
+use feasible::learner::Shuffle;
 use feasible::{Dual, Learner, Optimiser, Problem, Schedule};
 use feasible_nn::{Activation, Adam, AdamW, Sgd};
 
 use crate::loss::LossName;
-use crate::spec::{DualMethodName, Keep, LearnerName, Margins, OptimiserName};
+use crate::spec::{DualMethodName, Keep, LearnerName, Margins, OptimiserName, ShuffleName};
 
 /// The settings of a plan. See the [module](self).
 #[derive(Clone, Debug, PartialEq)]
@@ -89,6 +90,8 @@ pub struct FirstOrderSettings {
     pub measured_on: MeasuredOn,
     /// Rows per batch.
     pub batch_size: usize,
+    /// The order of the rows in an epoch.
+    pub shuffle: ShuffleName,
     /// The primal optimiser.
     pub optimiser: OptimiserSettings,
     /// The primal step size.
@@ -318,6 +321,10 @@ impl FirstOrderSettings {
         };
         learner =
             learner.batch_size(self.batch_size).dual(self.dual.dual()).dual_period(self.dual.every);
+        learner = learner.shuffle(match self.shuffle {
+            ShuffleName::Rows => Shuffle::Rows,
+            ShuffleName::Blocks => Shuffle::Blocks,
+        });
         if let MeasuredOn::Rows(rows) = self.measured_on {
             learner = learner.measure_on(rows);
         }

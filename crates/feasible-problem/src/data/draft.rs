@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::gallery;
 use crate::held_out::fingerprints::units;
 use crate::spec::{CertifySpec, DataSpec, ProblemSource};
+use crate::store;
 
 /// A table of at most this number of bytes is kept whole; of a larger one only the columns that requirements
 /// speak of are kept once it is encoded.
@@ -64,6 +65,7 @@ impl DataDraft {
             }
             spec.file.get_or_insert_with(|| name.to_path_buf());
         }
+        let store = store::choose(source, spec)?;
         if spec.is_images() {
             return Self::load_images(source, spec, certify);
         }
@@ -84,7 +86,8 @@ impl DataDraft {
             );
         }
         format.limits = spec.limits.clone().unwrap_or_default();
-        let Read { table, parts, hashes } = read(source, spec, set.as_ref(), &format)?;
+        let Read { table, parts, hashes, notes: of_reading } =
+            read(source, spec, set.as_ref(), &format)?;
         let set = set.as_ref();
         if spec.rows.is_none() {
             spec.rows = set.and_then(|set| set.keep.map(String::from));
@@ -105,7 +108,7 @@ impl DataDraft {
         // By all rows that are used, so that the split has no part in it.
         let used = [&split.train[..], &split.validation, &split.test, &reserve_rows].concat();
         let decided = target_spec.decide(&table, &used).map_err(|e| source.about("data", e))?;
-        let mut notes = Vec::from_iter(decided.1);
+        let mut notes: Vec<String> = store.into_iter().chain(of_reading).chain(decided.1).collect();
         let target_spec = TargetSpec { task: Some(decided.0), ..target_spec };
         let mut target = TargetEncoder::fit(&table, &split.train, &target_spec)
             .map_err(|e| source.about("data", e))?;

@@ -1,5 +1,7 @@
 //! Which rows are for what: by file, by column, or by fractions.
 
+use std::path::Path;
+
 use feasible_data::{
     DataSet, Expression, Format, Fractions, Split, Table, TargetEncoder, UnknownCategories,
 };
@@ -9,6 +11,7 @@ use super::hash::{sha256, sha256_of_file};
 use crate::error::{Error, Result};
 use crate::held_out::fingerprints::units;
 use crate::spec::{CertifySettings, CertifySpec, DataSpec, ProblemSource, SplitSpec};
+use crate::store::Store;
 
 /// Tables, one below the other.
 pub(super) struct Read {
@@ -16,6 +19,8 @@ pub(super) struct Read {
     /// Rows by file: training, validation, test; one part if there is one table.
     pub(super) parts: Vec<(TablePart, Vec<u32>)>,
     pub(super) hashes: Vec<TableHash>,
+    /// What a reader should know of how they were read.
+    pub(super) notes: Vec<String>,
 }
 
 /// What the rows of a file are for.
@@ -39,8 +44,17 @@ pub(super) fn read(
         (TablePart::Validation, &spec.validation),
         (TablePart::Test, &spec.test),
     ];
+    let mut notes = Vec::new();
+    let mut table_of = |path: &Path| match (spec.store, &spec.cache) {
+        (Some(Store::Disk), Some(directory)) => {
+            let (table, hashes, note) = source.tables().read_cached(path, format, directory)?;
+            notes.extend(note);
+            Ok((table, hashes))
+        }
+        _ => source.tables().read(path, format),
+    };
     let any_part = by_file.iter().any(|(_, path)| path.is_some());
-    match (set, &spec.file, any_part) {
+    let read = match (set, &spec.file, any_part) {
         (Some(set), None, false) => {
             let (tables, hashes) = match &spec.directory {
                 Some(directory) => {
@@ -68,7 +82,7 @@ pub(super) fn read(
             concat(set.name, kinds.iter().copied().zip(tables).collect(), hashes)
         }
         (None, Some(path), false) => {
-            let (table, hashes) = source.tables().read(path, format)?;
+            let (table, hashes) = table_of(path)?;
             concat(&path.display().to_string(), vec![(TablePart::All, table)], hashes)
         }
         (None, None, true) => {
@@ -79,7 +93,7 @@ pub(super) fn read(
             let mut hashes = Vec::new();
             for (part, path) in by_file {
                 if let Some(path) = path {
-                    let (table, of_files) = source.tables().read(path, format)?;
+                    let (table, of_files) = table_of(path)?;
                     hashes.extend(of_files);
                     tables.push((part, table));
                 }
@@ -91,14 +105,15 @@ pub(super) fn read(
             "there are no data: give `source` (an embedded set), `file`, or `train` with `test`",
         )),
         _ => Err(source.at("data", "give only one of `source`, `file`, and `train` with `test`")),
-    }
+    };
+    Ok(Read { notes, ..read? })
 }
 
 fn concat(name: &str, tables: Vec<(TablePart, Table)>, hashes: Vec<TableHash>) -> Result<Read> {
     let (kinds, tables): (Vec<TablePart>, Vec<Table>) = tables.into_iter().unzip();
     let (table, ranges) = Table::concat(name, tables)?;
     let parts = kinds.into_iter().zip(ranges.into_iter().map(Iterator::collect)).collect();
-    Ok(Read { table, parts, hashes })
+    Ok(Read { table, parts, hashes, notes: Vec::new() })
 }
 
 /// The rows that `rows` selects.

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use feasible_data::table_file::{self, Unusable};
 use feasible_data::{Cells, Format, Table};
 use sha2::{Digest, Sha256};
 
-use super::hash::{TableHash, hexadecimal, sha256_of_files};
+use super::hash::{TableHash, hexadecimal, sha256, sha256_of_files};
 use crate::error::{Error, Result};
 
 /// Reads the tables that `[data]` names.
@@ -16,6 +17,21 @@ pub trait Tables: fmt::Debug + Send + Sync {
     /// # Errors
     /// A file that cannot be read, or that is no table.
     fn read(&self, path: &Path, format: &Format) -> Result<(Table, Vec<TableHash>)>;
+
+    /// As [`Tables::read`]; the table is written to this directory as it was read, and read from there the next time. A sentence if what was there
+    /// could not be used.
+    ///
+    /// # Errors
+    /// As [`Tables::read`]; a directory that cannot be written to.
+    fn read_cached(
+        &self,
+        path: &Path,
+        format: &Format,
+        _directory: &Path,
+    ) -> Result<(Table, Vec<TableHash>, Option<String>)> {
+        let (table, hashes) = self.read(path, format)?;
+        Ok((table, hashes, None))
+    }
 
     /// The name of the only table there is, if it is in memory: it stands for `[data] file`.
     fn in_memory(&self) -> Option<&Path> {
@@ -31,6 +47,37 @@ impl Tables for Files {
     fn read(&self, path: &Path, format: &Format) -> Result<(Table, Vec<TableHash>)> {
         let hashes = sha256_of_files(path)?;
         Ok((Table::read(path, format)?, hashes))
+    }
+
+    fn read_cached(
+        &self,
+        path: &Path,
+        format: &Format,
+        directory: &Path,
+    ) -> Result<(Table, Vec<TableHash>, Option<String>)> {
+        let hashes = sha256_of_files(path)?;
+        // The file's name says which table it is of, its key what the table depends on.
+        let how = serde_json::to_string(format).unwrap_or_default();
+        let name = sha256(format!("{}\n{how}", path.display()).as_bytes());
+        let of = (env!("CARGO_PKG_VERSION"), &hashes, &how);
+        let key = sha256(serde_json::to_string(&of).unwrap_or_default().as_bytes());
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().replace(['*', '?'], "");
+        let file = directory.join(format!("{stem}-{}.table", &name[..12]));
+        let shown = file.display().to_string();
+        let word = match table_file::read(&file, &key) {
+            Ok(table) => return Ok((table, hashes, None)),
+            Err(Unusable::Absent) => None,
+            Err(Unusable::Other) => {
+                Some(format!("{shown} was of another state of the table, and is made anew"))
+            }
+            Err(Unusable::Damaged(what)) => {
+                Some(format!("{shown} was damaged ({what}), and is made anew"))
+            }
+        };
+        let table = Table::read(path, format)?;
+        let failed = |source| Error::Storage { operation: "write", path: shown.clone(), source };
+        table_file::write(&file, &table, &key).map_err(failed)?;
+        Ok((table, hashes, word))
     }
 }
 

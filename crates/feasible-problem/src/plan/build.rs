@@ -26,7 +26,8 @@ use crate::sampled_table::SampledTable;
 use crate::settings::{LearnerSettings, Settings};
 use crate::space::Space;
 use crate::spec::report::CHEAP;
-use crate::spec::{Keep, Margins, ModelKind, ProblemSource, Spec, effect};
+use crate::spec::{Keep, Margins, ModelKind, ProblemSource, ShuffleName, Spec, effect};
+use crate::store::Store;
 use crate::threshold;
 use crate::units::OutputUnits;
 
@@ -82,6 +83,9 @@ impl Plan {
                 Loaded::Now(Box::new(draft))
             }
         };
+        if spec.data.store == Some(Store::Disk) && training_takes_batches(&spec, circumstances) {
+            spec.training.shuffle.get_or_insert(ShuffleName::Blocks);
+        }
         let targets = loaded.targets()?;
         // What is wrong with a loss is said where it is used.
         let size_of = |loss: LossName, of: Option<&str>| {
@@ -175,7 +179,9 @@ impl Plan {
             }
         };
         let model = model.in_units(units).map_err(|e| placed_at_target(source, e))?;
-        fits(source, &spec, &memory::estimate(&data, &model, &training, &[], 1))?;
+        let on_disk = spec.data.store == Some(Store::Disk);
+        let least = memory::estimate(&data, &model, &training, &[], 1);
+        fits(source, &spec, &if on_disk { least.on_disk() } else { least })?;
         if let (Some(certify), Some(reserve)) = (&spec.certify, &data.reserve) {
             leave_room(source, certify, &data, reserve, &model, &mut clauses)?;
         }
@@ -347,6 +353,11 @@ fn fits(source: &ProblemSource, spec: &Spec, estimate: &memory::Estimate) -> Res
         }
     };
     Err(source.at(key, message))
+}
+
+/// Whether the learner takes the rows in batches.
+fn training_takes_batches(spec: &Spec, circumstances: Circumstances) -> bool {
+    recipe::settings(&spec.training, circumstances).learner.first_order().is_some()
 }
 
 fn objective_loss(spec: &mut Spec, target: &TargetEncoder) -> LossName {

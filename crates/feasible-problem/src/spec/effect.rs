@@ -6,7 +6,7 @@
 //! | `model.centres`, `seed`; `gamma` or `degree`; `offset` with `degree` | `kernel` |
 //! | `model.width` | `resnet18` |
 //! | `model.normalise` | `cnn`, `resnet18` |
-//! | `training.batch_size`, `optimiser`, `rate`, `schedule`; `dual` but for its `rate` | `alternating`, `simultaneous` |
+//! | `training.batch_size`, `shuffle`, `optimiser`, `rate`, `schedule`; `dual` but for its `rate` | `alternating`, `simultaneous` |
 //! | `training.momentum` | `sgd` |
 //! | `training.measure_on` | `simultaneous` |
 //! | `dual.beta1`, `beta2` | `adam` |
@@ -110,6 +110,7 @@ fn training(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
     let first_order = settings.learner.first_order();
     if first_order.is_none() {
         let reason = "the exact learner minimises over all rows by a method of its own";
+        without_effect(source, (section, "shuffle"), &mut training.shuffle, chosen, reason)?;
         without_effect(source, (section, "batch_size"), &mut training.batch_size, chosen, reason)?;
         without_effect(source, (section, "optimiser"), &mut training.optimiser, chosen, reason)?;
         without_effect(source, (section, "rate"), &mut training.rate, chosen, reason)?;

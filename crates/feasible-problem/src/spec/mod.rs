@@ -68,7 +68,7 @@ pub use requirement::{
 pub use source::ProblemSource;
 pub use training::{
     CheckpointSpec, DualMethodName, DualSpec, Keep, LearnerName, Margins, OptimiserName, Recipe,
-    ScheduleSpec, TrainingSpec,
+    ScheduleSpec, ShuffleName, TrainingSpec,
 };
 pub use tune::TuneSpec;
 
@@ -141,6 +141,7 @@ impl Spec {
             &mut data.test,
             &mut data.directory,
             &mut data.folder,
+            &mut data.cache,
         ] {
             if let Some(path) = path
                 && path.is_relative()

@@ -92,6 +92,11 @@ impl ProblemSource {
         &self.name
     }
 
+    /// The directory of the file, from which its paths are meant.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// The text.
     pub fn text(&self) -> &str {
         &self.text

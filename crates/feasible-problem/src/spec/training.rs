@@ -18,6 +18,7 @@
 //! | `margins` | `learned`: average requirements are trained against limits that are stricter by as much as validation rows show to be needed; or `stated` |
 //! | `seconds` | training ends after this time with the best model so far; none |
 //! | `patience` | epochs without a better iterate after which training ends |
+//! | `shuffle` | `rows`: an epoch takes the rows in any order; `blocks`: neighbouring rows at about the same time, the default where rows are on disk |
 //! | `measure_on` | `simultaneous`: rows that the metrics of an epoch are measured on; all, 1,000 of images |
 //! | `stop_when_feasible` | end at the first feasible iterate |
 //! | `tolerance` | share of a limit by which it may be exceeded and still count as met (1e-5 for `exact`, else 0) |
@@ -72,6 +73,10 @@ pub struct TrainingSpec {
     /// Epochs without a better iterate after which training ends; 0 for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patience: Option<u64>,
+    /// The order of the rows in an epoch: `rows` for any, or `blocks`, which reads neighbouring rows at about the same time. Default
+    /// `rows`, and `blocks` where rows are kept on disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shuffle: Option<ShuffleName>,
     /// `simultaneous`: rows that the metrics of an epoch are measured on. Default all, of images 1,000.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure_on: Option<usize>,
@@ -138,6 +143,16 @@ pub enum Keep {
     Last,
     /// The best feasible one, on validation rows if there are any.
     Best,
+}
+
+/// The order of the rows in an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShuffleName {
+    /// All rows are shuffled.
+    Rows,
+    /// Blocks of neighbouring rows are shuffled, then the rows of some blocks together.
+    Blocks,
 }
 
 /// Where the margins of average requirements come from.

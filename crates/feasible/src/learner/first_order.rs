@@ -19,6 +19,7 @@ use crate::dual::Dual;
 use crate::error::{Error, Result};
 use crate::lagrangian::Selection;
 use crate::learner::feasibility::{Effort, infeasibility, is_plain, total_violation};
+use crate::learner::order::Shuffle;
 use crate::learner::report::Phase;
 use crate::learner::sizes::Sizes;
 use crate::learner::state::State;
@@ -52,13 +53,15 @@ pub(crate) struct FirstOrder<R> {
     pub(crate) dual_for: Vec<(String, Dual)>,
     /// Rows of each data set that an epoch is measured on, where the multipliers need no more.
     pub(crate) measure_on: Option<usize>,
+    pub(crate) shuffle: Shuffle,
 }
 
 impl<R: Real> FirstOrder<R> {
     pub(crate) fn new(optimiser: impl Optimiser<R> + 'static, cadence: Cadence) -> Self {
         let optimiser = Arc::new(optimiser);
         let (dual, dual_for) = (Dual::adam(0.01), Vec::new());
-        Self { optimiser, batch_size: 128, cadence, dual, dual_for, measure_on: None }
+        let shuffle = Shuffle::Rows;
+        Self { optimiser, batch_size: 128, cadence, dual, dual_for, measure_on: None, shuffle }
     }
 
     /// Batches in an epoch.
@@ -128,7 +131,7 @@ impl<R: Real> FirstOrder<R> {
             // The share of a batch that is here, and at least a row of each.
             let share = source.rows.len() as f64 / source.rows_everywhere;
             let batch = (self.batch_size as f64 * share).ceil().min(source.rows.len() as f64);
-            deal(source, order, batch as usize, steps as usize, context.state, s);
+            deal(source, order, batch as usize, steps as usize, context.state, s, self.shuffle);
         }
         let mut violations = Vec::new();
         let mut selections = Vec::with_capacity(sources.len());
@@ -220,6 +223,7 @@ fn deal<T>(
     steps: usize,
     state: &State<T>,
     number: usize,
+    shuffle: Shuffle,
 ) {
     order.clear();
     let rows = source.rows.len();
@@ -230,7 +234,8 @@ fn deal<T>(
         let start = order.len();
         order.extend_from_slice(&source.rows);
         let minor = (number as u64) << 32 | pass;
-        Stream::new(state.seed, Purpose::Shuffle, state.epoch, minor).shuffle(&mut order[start..]);
+        let mut stream = Stream::new(state.seed, Purpose::Shuffle, state.epoch, minor);
+        shuffle.apply(&mut stream, &mut order[start..]);
         pass += 1;
     }
     order.truncate(length);

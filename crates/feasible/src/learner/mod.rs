@@ -24,6 +24,7 @@
 //! | `batch_size` | 128 | rows per batch |
 //! | `dual`, `dual_for` | Adam, rate 0.01 | dual optimiser, for all or one requirement |
 //! | `dual_period` | 1 | epochs or batches between dual steps |
+//! | `shuffle` | rows | the order of an epoch: any, or one that reads neighbouring rows at about the same time |
 //! | `measure_on` | everyone | rows a simultaneous learner's epoch is measured on |
 //! | `stop_when_feasible` | off | end at the first feasible iterate |
 //! | `stop_at_gap` | off | end at a relative duality gap, if feasible |
@@ -54,6 +55,7 @@ pub mod first_order;
 mod lbfgs;
 pub mod margin;
 mod metric;
+pub mod order;
 mod progress;
 mod proxy;
 mod report;
@@ -66,6 +68,7 @@ mod training;
 mod trim;
 
 pub use first_order::Cadence;
+pub use order::Shuffle;
 pub use progress::{Merit, Progress};
 pub use report::{EpochReport, InnerTolerance, Phase, ValidationReport};
 pub use shortfall::{Remedy, Shortfall};
@@ -354,6 +357,17 @@ impl<R: Real> Learner<R> {
     /// on everyone.
     pub fn measure_on(self, rows: usize) -> Self {
         self.first_order("measure_on", rows as f64, |s| s.measure_on = Some(rows))
+    }
+
+    /// How the rows of an epoch are put in order; all rows by default.
+    ///
+    /// ```
+    /// use feasible::Learner;
+    /// use feasible::learner::Shuffle;
+    /// let learner = Learner::<f32>::alternating(feasible_nn::Adam::new(0.01)).shuffle(Shuffle::Blocks);
+    /// ```
+    pub fn shuffle(self, shuffle: Shuffle) -> Self {
+        self.first_order("shuffle", 0.0, |s| s.shuffle = shuffle)
     }
 
     /// The dual optimiser of all requirements.

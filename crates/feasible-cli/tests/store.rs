@@ -1,0 +1,220 @@
+//! Rows on disk: the same results as in memory, to the last bit; what is wrong with the disk is said.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
+
+mod support;
+
+use std::fmt::Write;
+
+use support::{Ran, Scratch, random};
+
+/// Long enough that most lists of a training are large: 33,000 rows of 4 bytes.
+const ROWS: usize = 60_000;
+
+const STORED: &str = r#"
+[data]
+file = "visits/*.csv"
+target = "again"
+positive = "yes"
+missing = "impute"
+split = { test = 0.2, seed = 0 }
+
+[model]
+hidden = [4]
+
+[[requirement]]
+name = "gender"
+loss = "kl"
+kind = "pointwise"
+at_most = 0.5
+counterfactual = { swap = { gender = ["Male", "Female"] } }
+
+[[requirement]]
+name = "Rome"
+rate = "recall"
+at_least = 0.2
+where = "city = Rome"
+
+[report]
+groups = ["city"]
+
+[training]
+epochs = 2
+checkpoint = { epochs = 1 }
+shuffle = "blocks"
+"#;
+
+/// Numbers, categories, dates and missing cells, in two files.
+fn visits() -> Scratch {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path("visits")).unwrap();
+    let mut state = 3;
+    for part in ["a", "b"] {
+        let mut text = String::from("age,weight,gender,city,day,note,again\n");
+        for row in 0..ROWS / 2 {
+            let age = 18 + random(&mut state) % 60;
+            let weight = match random(&mut state) % 20 {
+                0 => String::new(),
+                _ => format!(
+                    "{}.{:07}",
+                    40 + random(&mut state) % 60,
+                    random(&mut state) % 9_999_999
+                ),
+            };
+            let gender = ["Male", "Female"][(random(&mut state) % 2) as usize];
+            let city = ["Rome", "Oslo", "", "Bern"][(random(&mut state) % 4) as usize];
+            let day = format!(
+                "2024-{:02}-{:02}",
+                1 + random(&mut state) % 12,
+                1 + random(&mut state) % 28
+            );
+            let note = if row == 7 { "\"two\nlines\"" } else { "none" };
+            let again = if age + random(&mut state) % 40 > 60 { "yes" } else { "no" };
+            writeln!(text, "{age},{weight},{gender},{city},{day},{note},{again}").unwrap();
+        }
+        scratch.write(&format!("visits/{part}.csv"), &text);
+    }
+    scratch.write("visits.toml", STORED);
+    scratch
+}
+
+fn fit(scratch: &Scratch, name: &str, store: &str) -> Ran {
+    let store = format!("data.store=\"{store}\"");
+    let ran = scratch.run(&["fit", "visits.toml", "-o", name, "--set", &store]);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
+    ran
+}
+
+/// What a training comes to.
+const RESULTS: [&str; 5] =
+    ["model.safetensors", "metrics.jsonl", "multipliers.csv", "groups.json", "fingerprints.bin"];
+
+fn assert_same_results(scratch: &Scratch, a: &str, b: &str) {
+    for name in RESULTS {
+        let read = |run: &str| std::fs::read(scratch.path(run).join(name)).unwrap();
+        assert!(read(a) == read(b), "{name} of {a} and {b}");
+    }
+}
+
+/// The file of the cache.
+fn cached(scratch: &Scratch) -> std::path::PathBuf {
+    let entries = std::fs::read_dir(scratch.path("feasible-cache")).unwrap();
+    let files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    files[0].clone()
+}
+
+#[test]
+fn a_training_on_disk_ends_in_the_bits_of_one_in_memory_and_its_table_is_known_again() {
+    let scratch = visits();
+    fit(&scratch, "memory", "memory");
+    assert!(!scratch.path("feasible-cache").exists());
+    let ran = fit(&scratch, "disk", "disk");
+    assert!(!ran.err.contains("anew"), "{}", ran.err);
+    assert_same_results(&scratch, "memory", "disk");
+    let written = std::fs::metadata(cached(&scratch)).unwrap().modified().unwrap();
+    // From the cache.
+    let ran = fit(&scratch, "again", "disk");
+    assert!(!ran.err.contains("anew"), "{}", ran.err);
+    assert_same_results(&scratch, "memory", "again");
+    assert_eq!(std::fs::metadata(cached(&scratch)).unwrap().modified().unwrap(), written);
+    // Damaged, cut short, and of a table that has changed since.
+    let bytes = std::fs::read(cached(&scratch)).unwrap();
+    let mut damaged = bytes.clone();
+    damaged[bytes.len() / 2] ^= 1;
+    for wrong in [&damaged[..], &bytes[..bytes.len() / 3]] {
+        std::fs::write(cached(&scratch), wrong).unwrap();
+        let ran = fit(&scratch, "rebuilt", "disk");
+        assert!(ran.err.contains("was damaged (") && ran.err.contains("made anew"), "{}", ran.err);
+        assert_same_results(&scratch, "memory", "rebuilt");
+        assert!(std::fs::read(cached(&scratch)).unwrap() == bytes);
+        std::fs::remove_dir_all(scratch.path("rebuilt")).unwrap();
+    }
+    let text = scratch.read("visits/a.csv").replacen("Male", "Female", 1);
+    scratch.write("visits/a.csv", &text);
+    let ran = fit(&scratch, "changed", "disk");
+    assert!(ran.err.contains("was of another state of the table"), "{}", ran.err);
+    fit(&scratch, "changed-memory", "memory");
+    assert_same_results(&scratch, "changed-memory", "changed");
+}
+
+#[test]
+fn a_full_disk_is_said_and_a_run_goes_on_where_it_was() {
+    let scratch = visits();
+    let arguments = ["fit", "visits.toml", "-q", "-o", "run", "--set", "data.store=\"disk\""];
+    let with_fault = |fault: &str| {
+        Ran::of(scratch.command(&arguments).env("FEASIBLE_FAULT", fault).output().unwrap())
+    };
+    // While the table is written to the cache: the first file that is written.
+    for fault in ["write:1", "sync:1", "rename:1"] {
+        let ran = with_fault(fault);
+        assert_eq!(ran.code, Some(3), "{fault}: {}", ran.err);
+        assert!(ran.err.contains("cannot write") && ran.err.contains("visits"), "{}", ran.err);
+        let left = std::fs::read_dir(scratch.path("feasible-cache")).unwrap().count();
+        assert_eq!(left, 0, "{fault}");
+    }
+    // While lists are made.
+    for fault in ["scratch:1", "scratch:9", "scratch:40"] {
+        let ran = with_fault(fault);
+        assert_eq!(ran.code, Some(3), "{fault}: {}", ran.err);
+        assert!(
+            ran.err.contains("the disk is full: ") && ran.err.contains("data.cache"),
+            "{}",
+            ran.err
+        );
+    }
+    // In the second epoch.
+    let ran = with_fault("append:3");
+    assert_eq!(ran.code, Some(3), "{}", ran.err);
+    assert!(scratch.path("run/checkpoint.bin").exists());
+    let ran = scratch.run(&["resume", "run", "-q"]);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
+    fit(&scratch, "whole", "disk");
+    assert_same_results(&scratch, "whole", "run");
+}
+
+#[test]
+fn a_table_that_does_not_fit_is_kept_on_disk_and_check_says_so() {
+    let scratch = visits();
+    let text = STORED.replace("shuffle = \"blocks\"\n", "");
+    scratch.write("visits.toml", &text);
+    // The files have 3 MB.
+    let mut long = String::new();
+    let body = scratch.read("visits/b.csv");
+    let (header, rows) = body.split_once('\n').unwrap();
+    writeln!(long, "{header}").unwrap();
+    (0..12).for_each(|_| long.push_str(rows));
+    scratch.write("visits/b.csv", &long);
+    let fits = scratch.expect(0, &["check", "visits.toml"]);
+    assert!(!fits.out.contains("on disk"), "{}", fits.out);
+    let ran = scratch.expect(0, &["check", "visits.toml", "--memory", "35MB"]);
+    assert!(
+        ran.out.contains("the rows are kept on disk, as in memory they would take about"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("  on disk, about    "), "{}", ran.out);
+    let resolved = scratch.expect(0, &["check", "visits.toml", "--memory", "35MB", "--resolved"]);
+    assert!(resolved.out.contains("store = \"disk\""), "{}", resolved.out);
+    assert!(resolved.out.contains("shuffle = \"blocks\""), "{}", resolved.out);
+}
+
+#[test]
+fn wrong_values_are_refused_with_what_is_allowed() {
+    let scratch = Scratch::new();
+    let refused = |set: &[&str]| {
+        let sets = set.iter().flat_map(|set| ["--set", set]);
+        let arguments: Vec<&str> = ["check", "problem.toml"].into_iter().chain(sets).collect();
+        scratch.refuse(&arguments)
+    };
+    let error = refused(&["data.store=\"tape\""]);
+    assert!(error.contains("unknown value 'tape'") && error.contains("memory, disk"), "{error}");
+    let error = refused(&["training.shuffle=\"cards\""]);
+    assert!(error.contains("unknown value 'cards'") && error.contains("rows, blocks"), "{error}");
+    let error = refused(&["data.store=\"memory\"", "data.cache=\"here\""]);
+    assert!(error.contains("data.cache") && error.contains("has no effect"), "{error}");
+    let error = refused(&["data.store=\"disk\"", "data.cache=\"people.csv\""]);
+    assert!(error.contains("people.csv"), "{error}");
+    let error = refused(&["training.learner=\"exact\"", "training.shuffle=\"rows\""]);
+    assert!(error.contains("training.shuffle") && error.contains("has no effect"), "{error}");
+}
