@@ -177,11 +177,15 @@ impl Plan {
     }
 
     fn write_notes(&self, out: &mut String) -> std::fmt::Result {
-        let notes = &self.data().notes;
-        if !notes.is_empty() {
-            writeln!(out, "\ndecided about the data")?;
+        let lists = [
+            ("decided about the data", &self.data().notes),
+            ("where rows are kept", &self.data().store_notes),
+        ];
+        for (title, notes) in lists.into_iter().filter(|(_, notes)| !notes.is_empty()) {
+            writeln!(out, "\n{title}")?;
+            notes.iter().try_for_each(|note| writeln!(out, "  {}", visible(note)))?;
         }
-        notes.iter().try_for_each(|note| writeln!(out, "  {}", visible(note)))
+        Ok(())
     }
 
     fn write_sizes(&self, out: &mut String) -> std::fmt::Result {

@@ -72,6 +72,14 @@ pub(crate) fn choose(source: &ProblemSource, spec: &mut DataSpec) -> Result<Opti
     Ok(reason)
 }
 
+/// What is said where rows take more memory than there may be, and disk would do.
+pub(crate) fn hint() -> &'static str {
+    match scratch::is_possible() && !scratch::is_begun() {
+        true => ". data.store = \"disk\" keeps rows on disk",
+        false => "",
+    }
+}
+
 fn prepare(source: &ProblemSource, directory: &Path, expected: u64) -> Result<()> {
     let path = directory.display().to_string();
     let failed = |source| Error::Storage { operation: "keep rows in", path: path.clone(), source };

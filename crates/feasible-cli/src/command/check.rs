@@ -15,7 +15,7 @@ struct CheckReport<'a> {
     rows: PartSizes,
     columns: Vec<String>,
     /// What was decided about the data without being asked.
-    notes: &'a [String],
+    notes: Vec<&'a String>,
     parameters: usize,
     multipliers: usize,
     /// An estimate, in bytes.
@@ -45,7 +45,7 @@ pub fn check(arguments: &CheckArguments, terminal: &Terminal) -> Result<Exit> {
             test: split.test.len(),
         },
         columns: plan.data().encoder.names(),
-        notes: &plan.data().notes,
+        notes: plan.data().notes.iter().chain(&plan.data().store_notes).collect(),
         parameters: plan.parameters(),
         multipliers: plan.multipliers(),
         memory: plan.memory(),

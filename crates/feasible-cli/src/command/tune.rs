@@ -38,6 +38,7 @@ pub fn tune(arguments: &TuneArguments, terminal: &Terminal) -> Result<Exit> {
     let tuning = Tuning::check(&source, arguments.trials)?;
     let plan = tuning.plan_of_file();
     plan.data().notes.iter().for_each(|note| terminal.note(note));
+    plan.data().store_notes.iter().for_each(|note| terminal.note(note));
     let stem = format!("{}-tuned", stem(&arguments.problem));
     let directory = arguments.output.clone().unwrap_or_else(|| unused(&stem));
     Inputs::new().problem(&arguments.problem, plan.spec()).refuse_directory(&directory)?;

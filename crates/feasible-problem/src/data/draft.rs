@@ -35,6 +35,7 @@ pub(crate) struct DataDraft {
     pub(super) set: Option<DataSet>,
     pub(crate) images: Option<Arc<Images>>,
     pub(super) notes: Vec<String>,
+    pub(super) store_notes: Vec<String>,
     /// The column of weights.
     pub(super) weight: Option<String>,
     /// Whether the table is not kept whole.
@@ -108,7 +109,8 @@ impl DataDraft {
         // By all rows that are used, so that the split has no part in it.
         let used = [&split.train[..], &split.validation, &split.test, &reserve_rows].concat();
         let decided = target_spec.decide(&table, &used).map_err(|e| source.about("data", e))?;
-        let mut notes: Vec<String> = store.into_iter().chain(of_reading).chain(decided.1).collect();
+        let store_notes = store.into_iter().chain(of_reading).collect();
+        let mut notes = Vec::from_iter(decided.1);
         let target_spec = TargetSpec { task: Some(decided.0), ..target_spec };
         let mut target = TargetEncoder::fit(&table, &split.train, &target_spec)
             .map_err(|e| source.about("data", e))?;
@@ -165,6 +167,7 @@ impl DataDraft {
             set,
             images,
             notes,
+            store_notes,
             weight,
             large,
         })
@@ -220,6 +223,7 @@ impl DataDraft {
             set,
             images,
             notes,
+            store_notes,
             ..
         } = self;
         Ok(Data {
@@ -237,6 +241,7 @@ impl DataDraft {
             set,
             images,
             notes,
+            store_notes,
             weights,
         })
     }

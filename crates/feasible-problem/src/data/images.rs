@@ -95,6 +95,7 @@ impl DataDraft {
             format: Format::default(),
             set: None,
             notes: images.identity().warnings.clone(),
+            store_notes: Vec::new(),
             images: Some(images),
             weight: None,
             large: false,

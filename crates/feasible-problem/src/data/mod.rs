@@ -45,6 +45,8 @@ pub struct Data {
     pub images: Option<Arc<Images>>,
     /// What was decided about the data without being asked, and what a reader should know of them: a sentence each.
     pub notes: Vec<String>,
+    /// What a user should know of where the rows are kept: of this process, and in no file of a run.
+    pub store_notes: Vec<String>,
     /// The samples of each part; their ids are row numbers of the table.
     pub train: Arc<Samples>,
     /// Validation samples, if there are any.

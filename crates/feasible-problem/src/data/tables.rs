@@ -61,7 +61,12 @@ impl Tables for Files {
         let name = sha256(format!("{}\n{how}", path.display()).as_bytes());
         let of = (env!("CARGO_PKG_VERSION"), &hashes, &how);
         let key = sha256(serde_json::to_string(&of).unwrap_or_default().as_bytes());
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().replace(['*', '?'], "");
+        let plain = |path: &Path| {
+            let stem =
+                path.file_stem().unwrap_or_default().to_string_lossy().replace(['*', '?'], "");
+            Some(stem).filter(|stem| !stem.is_empty())
+        };
+        let stem = plain(path).or_else(|| path.parent().and_then(plain)).unwrap_or_default();
         let file = directory.join(format!("{stem}-{}.table", &name[..12]));
         let shown = file.display().to_string();
         let word = match table_file::read(&file, &key) {

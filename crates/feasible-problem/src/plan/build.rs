@@ -27,7 +27,7 @@ use crate::settings::{LearnerSettings, Settings};
 use crate::space::Space;
 use crate::spec::report::CHEAP;
 use crate::spec::{Keep, Margins, ModelKind, ProblemSource, ShuffleName, Spec, effect};
-use crate::store::Store;
+use crate::store::{self, Store};
 use crate::threshold;
 use crate::units::OutputUnits;
 
@@ -269,7 +269,8 @@ impl Plan {
                 };
                 lists =
                     lists.saturating_add(memory::of_requirement(clause, &requirement, rows.len()));
-                if let Some(message) = memory::too_much(lists) {
+                if let Some(message) = memory::too_much(lists).filter(|_| !on_disk) {
+                    let message = format!("{message}{}", store::hint());
                     return Err(source.at(&format!("requirement[{}]", clause.from), message));
                 }
                 draft = draft.subject_to(requirement);
@@ -352,7 +353,8 @@ fn fits(source: &ProblemSource, spec: &Spec, estimate: &memory::Estimate) -> Res
             ModelKind::Linear | ModelKind::Cnn => "model",
         }
     };
-    Err(source.at(key, message))
+    let hint = if matches!(key, "data" | "requirement") { store::hint() } else { "" };
+    Err(source.at(key, format!("{message}{hint}")))
 }
 
 /// Whether the learner takes the rows in batches.
