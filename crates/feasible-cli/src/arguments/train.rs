@@ -29,7 +29,8 @@ pub struct Overrides {
 /// How much memory a training may take.
 #[derive(Clone, Debug, Default, Args)]
 pub struct MemoryArguments {
-    /// Refuse a training that would take more memory than this: 800MB, 1.5GB, 2GiB [env: FEASIBLE_MEMORY]
+    /// The most memory that training may take: 800MB, 1.5GB, 2GiB. Tables that would take more are kept on disk; a model
+    /// that would is refused [env: FEASIBLE_MEMORY]
     /// [default: what is available on Linux, no limit elsewhere]
     #[arg(long, value_name = "SIZE", value_parser = memory::parse)]
     pub memory: Option<u64>,
