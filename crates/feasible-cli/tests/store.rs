@@ -174,6 +174,28 @@ fn a_full_disk_is_said_and_a_run_goes_on_where_it_was() {
 }
 
 #[test]
+fn killed_after_its_first_checkpoint_a_run_ends_in_the_bits_of_one_left_alone() {
+    let scratch = visits();
+    let longer = ["--set", "training.epochs=6", "--set", "data.store=\"disk\"", "-q"];
+    let ran = scratch.run(&[&["fit", "visits.toml", "-o", "alone"][..], &longer].concat());
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
+    let mut child = scratch
+        .command(&[&["fit", "visits.toml", "-o", "killed"][..], &longer].concat())
+        .spawn()
+        .unwrap();
+    while !scratch.path("killed/checkpoint.bin").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended without a checkpoint");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!scratch.path("killed/summary.json").exists(), "it was not killed midway");
+    let ran = scratch.run(&["resume", "killed", "-q"]);
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
+    assert_same_results(&scratch, "alone", "killed");
+}
+
+#[test]
 fn a_table_that_does_not_fit_is_kept_on_disk_and_check_says_so() {
     let scratch = visits();
     let text = STORED.replace("shuffle = \"blocks\"\n", "");

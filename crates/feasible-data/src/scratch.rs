@@ -43,6 +43,7 @@
 
 #![allow(unsafe_code)]
 
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod extents;
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -44,6 +44,21 @@ fn a_table_comes_back_as_it_was_with_the_lines_of_its_rows() {
 }
 
 #[test]
+fn every_table_of_the_corpus_comes_back_parquet_included() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("t.table");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/tables");
+    let mut tables = 0;
+    for entry in std::fs::read_dir(corpus).unwrap() {
+        let Ok(table) = Table::read(&entry.unwrap().path(), &Format::default()) else { continue };
+        write(&path, &table, "key").unwrap();
+        assert_eq!(read(&path, "key").unwrap(), table, "{}", table.name());
+        tables += 1;
+    }
+    assert!(tables > 20, "{tables}");
+}
+
+#[test]
 fn a_file_of_other_data_or_none_is_known_as_such() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t.table");

@@ -5,6 +5,13 @@
 //! Each row comes up once in an epoch, as always. Batches are drawn from the [`WINDOW`]/[`BLOCK`] = 512 random places of a window: in a
 //! table that is sorted by class, whose blocks are of one class each, the share p of a class in a window has a standard deviation of √(p(1 − p)/512), at most 2.2 %.
 //! A data set of no more rows than a window is shuffled as a whole.
+//!
+//! ```
+//! use feasible::learner::Shuffle;
+//! use feasible::learner::order::{BLOCK, WINDOW};
+//! assert_eq!(Shuffle::default(), Shuffle::Rows);
+//! assert_eq!(WINDOW / BLOCK, 512);
+//! ```
 
 use crate::stream::Stream;
 
