@@ -1,4 +1,5 @@
 //! Tables in the file of the cache: the same table comes back, or the reason why not.
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 use std::path::Path;
 

@@ -99,12 +99,14 @@ mod tests {
                         lists.push((number, first, pages));
                     }
                     1 if !lists.is_empty() => {
-                        let (_, first, pages) = lists.swap_remove(which.index(lists.len()));
+                        let at = which.index(lists.len());
+                        let (_, first, pages) = lists.swap_remove(at);
                         extents.give(first * PAGE, pages * PAGE - 7);
                         owner[first..first + pages].fill(None);
                     }
                     2 if !lists.is_empty() => {
-                        let (number, first, before) = &mut lists[which.index(lists.len())];
+                        let at = which.index(lists.len());
+                        let (number, first, before) = &mut lists[at];
                         let end = *first + *before;
                         if extents.take_at(end * PAGE, pages * PAGE) {
                             prop_assert!(owner[end..end + pages].iter().all(Option::is_none));
