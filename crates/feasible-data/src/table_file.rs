@@ -119,6 +119,21 @@ pub fn write(path: &Path, table: &Table, key: &str) -> io::Result<()> {
     let mut scratch = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(directory)?;
     let mut out = BufWriter::with_capacity(1 << 16, scratch.as_file_mut());
     disk::fault("write")?;
+    write_to(&mut out, table, key)?;
+    out.flush()?;
+    drop(out);
+    disk::fault("sync")?;
+    scratch.as_file().sync_all()?;
+    disk::fault("rename")?;
+    scratch.persist(path).map_err(|error| error.error)?;
+    File::open(directory)?.sync_all()
+}
+
+/// As [`write()`], to anything that takes bytes.
+///
+/// # Errors
+/// What that says.
+pub fn write_to(out: &mut impl Write, table: &Table, key: &str) -> io::Result<()> {
     out.write_all(MAGIC)?;
     let mut at = MAGIC.len() as u64;
     let mut columns = Vec::with_capacity(table.columns.len());
@@ -158,14 +173,7 @@ pub fn write(path: &Path, table: &Table, key: &str) -> io::Result<()> {
     out.write_all(&footer)?;
     out.write_all(&(footer.len() as u64).to_le_bytes())?;
     out.write_all(&crc32fast::hash(&footer).to_le_bytes())?;
-    out.write_all(MAGIC)?;
-    out.flush()?;
-    drop(out);
-    disk::fault("sync")?;
-    scratch.as_file().sync_all()?;
-    disk::fault("rename")?;
-    scratch.persist(path).map_err(|error| error.error)?;
-    File::open(directory)?.sync_all()
+    out.write_all(MAGIC)
 }
 
 /// Removes files that a process left unfinished when it was killed: those that nobody has written to for a day.
@@ -187,7 +195,14 @@ fn remove_left(directory: &Path) {
 /// # Errors
 /// Why there is none.
 pub fn read(path: &Path, key: &str) -> Result<Table, Unusable> {
-    let mut file = BufReader::with_capacity(1 << 16, disk::open(path)?);
+    read_from(BufReader::with_capacity(1 << 16, disk::open(path)?), key)
+}
+
+/// As [`read`], from the bytes of a file.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_from(mut file: impl Read + Seek, key: &str) -> Result<Table, Unusable> {
     let length = file.seek(SeekFrom::End(0))?;
     let mut magic = [0; MAGIC.len()];
     file.rewind()?;

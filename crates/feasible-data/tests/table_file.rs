@@ -11,6 +11,17 @@ fn table() -> Table {
     Table::from_bytes("people.csv", csv.as_bytes(), &Format::default()).unwrap()
 }
 
+/// `UPDATE_CORPUS=1` writes it.
+#[test]
+fn the_file_in_the_corpus_is_the_table_it_was() {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/tables/valid-cached.table");
+    if std::env::var_os("UPDATE_CORPUS").is_some() {
+        write(&path, &table(), "key").unwrap();
+    }
+    assert_eq!(read(&path, "key").unwrap(), table());
+}
+
 /// More than one block of every type of cells.
 fn long() -> Table {
     let rows = 300_000;

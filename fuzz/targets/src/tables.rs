@@ -1,17 +1,28 @@
 //! Tables: text, compressed text and Parquet.
 //!
-//! A first line `#format {…}` gives the [`Format`] as JSON; all else is the file.
+//! A first line `#format {…}` gives the [`Format`] as JSON; all else is the file. It is read as a file of the cache, too.
 
+use std::io::Cursor;
+
+use feasible_data::table_file;
 use feasible_data::{Encoder, Format, Missing, Preprocessing, Table};
 
-/// A table that is accepted has columns of one length, is written as CSV that reads as the same table, and is
+/// A table that is accepted has columns of one length, is written as CSV that reads as the same table, comes back from the cache as it was, and is
 /// encoded as finite numbers.
 ///
 /// # Panics
 /// If it is not.
 pub fn run(bytes: &[u8]) -> bool {
     let (format, bytes) = format(bytes);
-    let Ok(table) = Table::from_bytes("table", bytes, &format) else { return false };
+    // The key of the file in the corpus.
+    let cached = table_file::read_from(Cursor::new(bytes), "key");
+    let table = match cached {
+        Ok(table) => table,
+        Err(_) => match Table::from_bytes("table", bytes, &format) {
+            Ok(table) => table,
+            Err(_) => return false,
+        },
+    };
     assert!(table.rows() > 0, "a table without rows was accepted");
     for column in table.columns() {
         assert_eq!(column.len(), table.rows(), "column {:?}", column.name);
@@ -20,6 +31,7 @@ pub fn run(bytes: &[u8]) -> bool {
         return true;
     }
     written_and_read_again(&table);
+    cached_and_read_again(&table);
     encoded(&table);
     true
 }
@@ -60,6 +72,17 @@ fn written_and_read_again(table: &Table) {
             let [before, after] = [a, b].map(|column| column.text(row).unwrap_or_default());
             assert_eq!(lines(&before), lines(&after), "column {:?}, row {row}", a.name);
         }
+    }
+}
+
+fn cached_and_read_again(table: &Table) {
+    let mut file = Vec::new();
+    if let Err(error) = table_file::write_to(&mut file, table, "key") {
+        panic!("cannot be cached: {error}");
+    }
+    match table_file::read_from(Cursor::new(file), "key") {
+        Ok(again) => assert_eq!(again, *table),
+        Err(error) => panic!("cached as a file that cannot be used: {error:?}"),
     }
 }
 
