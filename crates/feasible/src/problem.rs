@@ -143,7 +143,9 @@ impl Problem {
     /// Spread over the workers of another problem, on the same rows.
     pub(crate) fn spread_as(self, other: &Problem) -> Result<Self> {
         if let Some(shards) = other.shards() {
-            return self.divided_over(shards.reduce().clone());
+            let mut contents = (*self.0).clone();
+            contents.shards = Some(shards.like(&contents.sources)?);
+            return Ok(Self(Arc::new(contents)));
         }
         match other.workers() {
             workers if workers.is_alone() => Ok(self),

@@ -35,6 +35,15 @@ pub(crate) struct Shards {
     reduce: Arc<dyn Reduce>,
     /// Per source, per row of its data set.
     of_row: Arc<[Vec<u8>]>,
+    /// Shared by the problems that one is made of.
+    stop: Arc<Stop>,
+}
+
+/// Whether work is to stop: on this worker, and on any, as of the last pass. It travels with gradients and sums.
+#[derive(Debug, Default)]
+struct Stop {
+    here: AtomicBool,
+    anywhere: AtomicBool,
 }
 
 impl Shards {
@@ -46,7 +55,8 @@ impl Shards {
         let workers = reduce.workers();
         Error::unless(workers <= SHARDS, "workers", workers as f64, "at most 64, one per shard")?;
         let of = |s: &Source| s.samples.ids().iter().map(|&id| shard_of(id)).collect();
-        let shards = Self { reduce, of_row: sources.iter().map(of).collect() };
+        let stop = Arc::default();
+        let shards = Self { reduce, of_row: sources.iter().map(of).collect(), stop };
         let digest =
             sources.iter().flat_map(digest).flat_map(u64::to_le_bytes).collect::<Vec<u8>>();
         if shards.gather(&digest).iter().any(|other| *other != digest) {
@@ -57,6 +67,11 @@ impl Shards {
             });
         }
         Ok(shards)
+    }
+
+    /// As [`Shards::new`], for a problem that is part of the work on another.
+    pub(crate) fn like(&self, sources: &[Source]) -> Result<Self> {
+        Ok(Self { stop: self.stop.clone(), ..Self::new(self.reduce.clone(), sources)? })
     }
 
     pub(crate) fn reduce(&self) -> &Arc<dyn Reduce> {
@@ -89,13 +104,30 @@ impl Shards {
         gather_all(&*self.reduce, own)
     }
 
-    /// Whether any worker is to stop.
+    /// Whether any worker is to stop. Of several, all stop after the same pass, the next one.
     pub(crate) fn interrupted(&self, interrupt: &AtomicBool) -> bool {
         let here = interrupt.load(Ordering::Relaxed);
+        self.stop.here.store(here, Ordering::Relaxed);
         match self.reduce.workers() {
             1 => here,
-            _ => self.gather(&[u8::from(here)]).iter().any(|there| there != &[0]),
+            _ => self.stop.anywhere.load(Ordering::Relaxed),
         }
+    }
+
+    /// Ends a message with whether work is to stop.
+    pub(crate) fn sealed(&self, mut message: Vec<u8>, stop: bool) -> Vec<u8> {
+        message.push(u8::from(stop || self.stop.here.load(Ordering::Relaxed)));
+        message
+    }
+
+    /// A message without its end, and whether that asks to stop.
+    pub(crate) fn unsealed(message: &[u8]) -> (&[u8], bool) {
+        message.split_last().map_or((message, false), |(&stop, message)| (message, stop != 0))
+    }
+
+    /// All workers know by now whether one is to stop.
+    pub(crate) fn note_stop(&self, stop: bool) {
+        self.stop.anywhere.store(stop, Ordering::Relaxed);
     }
 
     /// The nodes of the tree that the shards here are cut into, so that threads have enough of them.
@@ -106,7 +138,8 @@ impl Shards {
         let mut first = own.start;
         while first < own.end {
             let mut size = 1;
-            while size * 2 <= most && first % (size * 2) == 0 && first + size * 2 <= own.end {
+            while size * 2 <= most && first.is_multiple_of(size * 2) && first + size * 2 <= own.end
+            {
                 size *= 2;
             }
             nodes.push(first..first + size);
@@ -122,16 +155,19 @@ impl Shards {
         nodes: &mut [(Range<usize>, Option<AlignedVec<T>>)],
         total: &mut [T],
     ) {
-        let Some(root) = self.join(occupied, nodes, 0..SHARDS) else {
+        let mut stop = false;
+        let Some(root) = self.join(occupied, nodes, &mut stop, 0..SHARDS) else {
             return total.fill(T::ZERO);
         };
         if let (true, Some(sum)) = (root.worker == self.reduce.worker(), &nodes[root.node].1) {
             total.copy_from_slice(sum);
         }
         if self.reduce.workers() > 1 {
-            let mut message = T::to_message(total);
+            let mut message = self.sealed(T::to_message(total), stop);
             broadcast(&*self.reduce, root.worker, &mut message);
-            T::of_message(&message, total, |to, x| *to = x);
+            let (message, stop) = Self::unsealed(&message);
+            T::of_message(message, total, |to, x| *to = x);
+            self.note_stop(stop);
         }
     }
 
@@ -143,6 +179,7 @@ impl Shards {
         &self,
         occupied: u64,
         nodes: &mut [(Range<usize>, Option<AlignedVec<T>>)],
+        stop: &mut bool,
         of: Range<usize>,
     ) -> Option<Place> {
         if (occupied >> of.start) << (SHARDS - of.len()) == 0 {
@@ -156,8 +193,8 @@ impl Shards {
             }
         }
         let middle = of.start + of.len() / 2;
-        let left = self.join(occupied, nodes, of.start..middle);
-        let right = self.join(occupied, nodes, middle..of.end);
+        let left = self.join(occupied, nodes, stop, of.start..middle);
+        let right = self.join(occupied, nodes, stop, middle..of.end);
         let (Some(left), Some(right)) = (left, right) else { return left.or(right) };
         match (left.worker == here, right.worker == here) {
             (true, true) => {
@@ -170,13 +207,15 @@ impl Shards {
             }
             (true, false) => {
                 let message = self.reduce.receive(right.worker);
+                let (message, stops) = Self::unsealed(&message);
+                *stop |= stops;
                 if let Some(sum) = &mut nodes[left.node].1 {
-                    T::of_message(&message, sum, |sum, x| *sum += x);
+                    T::of_message(message, sum, |sum, x| *sum += x);
                 }
             }
             (false, true) => {
                 if let Some(sum) = &nodes[right.node].1 {
-                    self.reduce.send(left.worker, &T::to_message(sum));
+                    self.reduce.send(left.worker, &self.sealed(T::to_message(sum), *stop));
                 }
             }
             (false, false) => {}
@@ -228,11 +267,11 @@ mod tests {
         for workers in 1..=SHARDS {
             let mut next = 0;
             for worker in 0..workers {
-                let of_row = Arc::from(Vec::new());
-                let shards = Shards { reduce: Arc::new(Of(worker, workers)), of_row };
+                let (of_row, stop) = (Arc::from(Vec::new()), Arc::default());
+                let shards = Shards { reduce: Arc::new(Of(worker, workers)), of_row, stop };
                 for node in shards.own_nodes(16) {
                     assert_eq!(node.start, next);
-                    assert!(node.len().is_power_of_two() && node.start % node.len() == 0);
+                    assert!(node.len().is_power_of_two() && node.start.is_multiple_of(node.len()));
                     assert!(node.clone().all(|shard| shards.owner(shard) == worker));
                     next = node.end;
                 }
@@ -251,7 +290,8 @@ mod tests {
 
     #[test]
     fn shards_without_rows_leave_the_sum_as_it_is() {
-        let shards = Shards { reduce: Arc::new(Alone), of_row: Arc::from(Vec::new()) };
+        let (of_row, stop) = (Arc::from(Vec::new()), Arc::default());
+        let shards = Shards { reduce: Arc::new(Alone), of_row, stop };
         let mut nodes: Vec<(Range<usize>, Option<AlignedVec<f64>>)> =
             shards.own_nodes(16).into_iter().map(|node| (node, None)).collect();
         let mut total = [1.0];

@@ -232,7 +232,11 @@ fn tell_all<M: Model>(
             }
         }
         sums.clear();
+        let mut stop = false;
+        let message = shards.sealed(message, false);
         for (worker, message) in shards.gather(&message).iter().enumerate() {
+            let (message, stops) = Shards::unsealed(message);
+            stop |= stops;
             let (hash, message) = message.split_at(8);
             if hash != theta.to_le_bytes() {
                 let here = shards.reduce().worker();
@@ -248,6 +252,7 @@ fn tell_all<M: Model>(
             f64::of_message(of_shards, &mut sums[before..], |to, x| *to = x);
             read_points(terms, points, &mut to.seen);
         }
+        shards.note_stop(stop);
     }
     for of_shard in sums.chunks_exact((terms.count() * 3).max(1)) {
         for (sum, of) in to.sums.iter_mut().zip(of_shard.chunks_exact(3)) {
