@@ -43,6 +43,18 @@ impl Exit {
         }
     }
 
+    /// Of what another rank ended with.
+    #[cfg(feature = "mpi")]
+    pub fn of_code(code: u8) -> Self {
+        match code {
+            0 => Self::Met,
+            1 => Self::NotMet,
+            2 => Self::Input,
+            130 => Self::Interrupted,
+            _ => Self::Internal,
+        }
+    }
+
     /// 0 or 1.
     pub fn met(met: bool) -> Self {
         if met { Self::Met } else { Self::NotMet }
@@ -69,6 +81,12 @@ impl Failure {
     /// Wrong input.
     pub fn input(message: impl Into<String>) -> Self {
         Self { exit: Exit::Input, message: message.into() }
+    }
+
+    /// The machine failed.
+    #[cfg(feature = "mpi")]
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Internal, message: message.into() }
     }
 
     /// Interrupted.

@@ -38,6 +38,8 @@ struct Work {
 }
 
 static WORK: Mutex<Option<Work>> = Mutex::new(None);
+#[cfg(feature = "mpi")]
+static FOLLOWS: std::sync::OnceLock<Interrupt> = std::sync::OnceLock::new();
 static RAISED: AtomicBool = AtomicBool::new(false);
 
 /// From now on signals end the program as the [module](self) says.
@@ -85,9 +87,28 @@ pub fn listen(
     flag
 }
 
+/// A flag that a signal raises on a rank that follows another: that one says what is kept.
+#[cfg(feature = "mpi")]
+pub fn follow() -> Interrupt {
+    let flag = FOLLOWS.get_or_init(Interrupt::new).clone();
+    if RAISED.load(Ordering::SeqCst) {
+        flag.raise();
+    }
+    flag
+}
+
 fn raised() {
     if RAISED.swap(true, Ordering::SeqCst) {
         end();
+    }
+    #[cfg(feature = "mpi")]
+    if let Some(flag) = FOLLOWS.get() {
+        flag.raise();
+        let _ = thread::Builder::new().spawn(|| {
+            thread::sleep(2 * GRACE);
+            end();
+        });
+        return;
     }
     let clock = thread::Builder::new().spawn(|| {
         thread::sleep(GRACE + LAST_WORDS);

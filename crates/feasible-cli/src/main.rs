@@ -9,6 +9,7 @@ mod exit;
 mod interrupt;
 mod outputs;
 mod progress;
+mod ranks;
 mod terminal;
 
 use std::process::ExitCode;
@@ -44,6 +45,14 @@ fn main() -> ExitCode {
         terminal.error(failure.message(), failure.exit());
         return failure.exit().into();
     }
+    match ranks::join(&command, &terminal) {
+        Ok(None) => {}
+        Ok(Some(exit)) => return exit.into(),
+        Err(failure) => {
+            terminal.error(failure.message(), failure.exit());
+            return failure.exit().into();
+        }
+    }
     let ended = match &command {
         Command::Fit(arguments) => command::fit::fit(arguments, &terminal),
         Command::Resume(arguments) => command::fit::resume(arguments, &terminal),
@@ -66,10 +75,10 @@ fn main() -> ExitCode {
         Command::Schema(arguments) => command::shell::schema(arguments, &terminal),
     };
     match ended {
-        Ok(exit) => exit.into(),
+        Ok(exit) => ranks::leave(exit).into(),
         Err(failure) => {
             terminal.error(failure.message(), failure.exit());
-            failure.exit().into()
+            ranks::leave(failure.exit()).into()
         }
     }
 }

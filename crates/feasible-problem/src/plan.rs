@@ -13,7 +13,8 @@ mod build;
 use std::sync::Arc;
 
 use feasible::certificate::Design;
-use feasible::{Learner, Model, Problem};
+use feasible::reduce::Alone;
+use feasible::{Learner, Model, Problem, Reduce};
 use feasible_data::{Change, Table};
 
 use crate::clause::Clause;
@@ -150,7 +151,8 @@ impl Plan {
         if checkpoint.epochs == 0 {
             return Err(source.at("training.checkpoint.epochs", "must be at least 1"));
         }
-        self.learner(self.seed()).begin(&self.train, &self.model).map_err(wrong)?;
+        let plan = self.in_shards(&(Arc::new(Alone) as Arc<dyn Reduce>)).map_err(wrong)?;
+        plan.learner(self.seed()).begin(&plan.train, &self.model).map_err(wrong)?;
         Ok(())
     }
 
@@ -258,6 +260,21 @@ impl Plan {
     pub fn computed_on(mut self, threads: usize) -> Self {
         self.settings.training.threads = threads;
         self
+    }
+
+    /// The same plan, its work divided over workers if it is made in shards; the plan itself if it is not. All workers
+    /// have the same plan and call this at the same time. Results do not depend on how many they are.
+    ///
+    /// # Errors
+    /// More than 64 workers, or workers whose plans differ.
+    pub fn in_shards(&self, reduce: &Arc<dyn Reduce>) -> feasible::Result<Self> {
+        let mut plan = self.clone();
+        if self.settings.training.shards {
+            plan.train = self.train.divided_over(reduce.clone())?;
+            let divided = |problem: &Problem| problem.divided_over(reduce.clone());
+            plan.validation = self.validation.as_ref().map(divided).transpose()?;
+        }
+        Ok(plan)
     }
 
     /// The same plan without `[tune]`: one trial of a search.

@@ -258,6 +258,7 @@ pub fn settings(spec: &TrainingSpec, of: Circumstances) -> TrainingSettings {
     TrainingSettings {
         seed: spec.seed.unwrap_or(SEED),
         threads: spec.threads.unwrap_or(1),
+        shards: spec.shards.unwrap_or(false),
         epochs,
         seconds: spec.seconds,
         start: spec.start.unwrap_or(MULTIPLIERS_START),
@@ -380,6 +381,7 @@ pub fn fill(spec: &TrainingSpec, settings: &TrainingSettings, images: bool) -> T
         start: spec.start,
         seed: Some(settings.seed),
         threads: Some(settings.threads),
+        shards: settings.shards.then_some(true),
         keep: Some(settings.keep),
         seconds: settings.seconds,
         margins: first_order.map(|_| settings.margins),

@@ -27,6 +27,8 @@ pub struct TrainingSettings {
     pub seed: u64,
     /// Threads; results do not depend on it.
     pub threads: usize,
+    /// Whether rows are worked on in shards, so that results do not depend on the number of ranks.
+    pub shards: bool,
     /// Epochs, or outer iterations of the exact learner.
     pub epochs: u64,
     /// Seconds after which training ends with the best so far; without a limit if `None`.

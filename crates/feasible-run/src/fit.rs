@@ -17,10 +17,12 @@
 //! rest and continue, so a run that was killed ends in the same bytes as one left alone.
 
 use std::io::{BufRead, BufReader, ErrorKind};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use feasible::learner::Phase;
-use feasible::{Outcome, Solution, State, Training};
+use feasible::reduce::Alone;
+use feasible::{Outcome, Reduce, Solution, State, Training};
 use feasible_problem::network::Network;
 use feasible_problem::plan::Plan;
 use feasible_problem::spec::ProblemSource;
@@ -39,6 +41,7 @@ use crate::interrupt::Interrupt;
 use crate::metrics::{EpochMetrics, EpochTiming, Event, json_line};
 use crate::multipliers::multipliers_csv;
 use crate::parse;
+use crate::ranks;
 use crate::saved_model::SavedModel;
 use crate::start::Start;
 use crate::storage::{Content, Memory, Storage, failed, read};
@@ -344,7 +347,9 @@ fn drive(
     interrupt: &Interrupt,
     observer: Observer<'_>,
 ) -> Result<Fitted> {
-    TrainingRun::open(plan, problem, from, storage, interrupt, observer)?.train()
+    let mut run = TrainingRun::open(plan, problem, from, storage, interrupt, observer)?;
+    run.on_ranks = true;
+    run.train()
 }
 
 /// The metrics that were written so far: their length and what their hash is made from.
@@ -442,6 +447,8 @@ struct TrainingRun<'a> {
     state: Option<State<f32>>,
     start: Option<&'a Start>,
     end_here: bool,
+    /// Whether the ranks of a job take part.
+    on_ranks: bool,
 }
 
 impl<'a> TrainingRun<'a> {
@@ -465,7 +472,19 @@ impl<'a> TrainingRun<'a> {
         cut_half_a_line(storage, TIMINGS)?;
         storage.truncate(METRICS, metrics.length).map_err(failed("truncate", storage, METRICS))?;
         let problem = Sha256::digest(problem).into();
-        Ok(Self { plan, storage, interrupt, observer, problem, metrics, state, start, end_here })
+        let on_ranks = false;
+        Ok(Self {
+            plan,
+            storage,
+            interrupt,
+            observer,
+            problem,
+            metrics,
+            state,
+            start,
+            end_here,
+            on_ranks,
+        })
     }
 
     /// Trains to the end, and saves what came of it.
@@ -490,14 +509,15 @@ impl<'a> TrainingRun<'a> {
     fn advance_to(&mut self, last: u64) -> Result<Training<&'a Network>> {
         let plan = self.plan;
         let seed = plan.seed();
-        let learner = plan.learner(seed);
+        let here = plan.in_shards(&(Arc::new(Alone) as Arc<dyn Reduce>))?;
+        let learner = here.learner(seed);
         let training = &plan.settings().training;
         let epochs = training.epochs.min(last);
         let cadence = training.checkpoint;
         let seconds = Duration::from_secs_f64(cadence.seconds);
         let mut run = match self.state.take() {
-            Some(state) => learner.resume(plan.train(), plan.model(), state)?,
-            None => learner.begin(plan.train(), plan.model())?,
+            Some(state) => learner.resume(here.train(), plan.model(), state)?,
+            None => learner.begin(here.train(), plan.model())?,
         };
         if let Some(start) = self.start {
             run.warm_start(&start.theta, &start.multipliers)?;
@@ -507,10 +527,14 @@ impl<'a> TrainingRun<'a> {
         if self.end_here {
             run.end_here();
         }
+        let ranks = ranks::leader().filter(|_| self.on_ranks);
+        if let Some(ranks) = ranks {
+            run = ranks::begin(ranks, plan, run.state(), last)?;
+        }
         self.interrupt.listen(&run.interrupter());
         (self.observer)(&Event::Started { seed, epoch: run.state().epoch, epochs });
         let start = Instant::now();
-        let (mut saved_at, mut unsaved) = (start, 0);
+        let (mut saved_at, mut unsaved, mut out_of_time) = (start, 0, false);
         // Beyond the last epoch a training notices that it has ended.
         while run.state().epoch < last {
             let mut times = PhaseTimes::default();
@@ -531,10 +555,23 @@ impl<'a> TrainingRun<'a> {
                 self.save_checkpoint(run.state())?;
                 (saved_at, unsaved) = (Instant::now(), 0);
             }
-            if training.seconds.is_some_and(|most| start.elapsed().as_secs_f64() >= most) {
-                run.end_here();
-                break;
+            if let Some(most) = training.seconds {
+                out_of_time = start.elapsed().as_secs_f64() >= most;
+                if let Some(ranks) = ranks {
+                    ranks::agree(&**ranks, &mut out_of_time);
+                }
+                if out_of_time {
+                    break;
+                }
             }
+        }
+        if ranks.is_some() {
+            // The others are done; what follows is done here.
+            ranks::end();
+            run = learner.resume(here.train(), plan.model(), run.state().clone())?;
+        }
+        if out_of_time {
+            run.end_here();
         }
         self.save_checkpoint(run.state())?;
         Ok(run)

@@ -56,6 +56,7 @@ pub mod parse;
 mod parts;
 pub mod predict;
 pub mod prices;
+pub mod ranks;
 pub mod rates;
 mod resumable;
 pub mod saved_model;

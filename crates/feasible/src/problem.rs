@@ -14,6 +14,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::error::{Error, Result};
 use crate::lagrangian::Lagrangian;
@@ -23,7 +24,7 @@ use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::optimality::{Gap, Kkt, Optimality};
 use crate::population::Population;
-use crate::reduce::{Elsewhere, Reduce, Workers};
+use crate::reduce::{Elsewhere, Reduce, Shards, Workers};
 use crate::requirement::{Kind, Requirement, Term};
 use crate::source::{Source, SourceView};
 
@@ -75,8 +76,15 @@ impl ProblemDraft {
         let sources = Source::of(&objective, &requirements);
         let elsewhere = vec![Elsewhere::default(); requirements.len()];
         let workers = Workers::default();
-        let contents =
-            Contents { objective, weight_decay, requirements, sources, workers, elsewhere };
+        let contents = Contents {
+            objective,
+            weight_decay,
+            requirements,
+            sources,
+            workers,
+            elsewhere,
+            shards: None,
+        };
         Ok(Problem(Arc::new(contents)))
     }
 }
@@ -94,6 +102,8 @@ struct Contents {
     workers: Workers,
     /// Per requirement.
     elsewhere: Vec<Elsewhere>,
+    /// If the work is divided over workers.
+    shards: Option<Shards>,
 }
 
 impl Problem {
@@ -132,6 +142,11 @@ impl Problem {
 
     /// Spread over the workers of another problem, on the same rows.
     pub(crate) fn spread_as(self, other: &Problem) -> Result<Self> {
+        if let Some(shards) = other.shards() {
+            let mut contents = (*self.0).clone();
+            contents.shards = Some(shards.like(&contents.sources)?);
+            return Ok(Self(Arc::new(contents)));
+        }
         match other.workers() {
             workers if workers.is_alone() => Ok(self),
             workers => self.spread_over(workers.reduce().clone()),
@@ -171,6 +186,37 @@ impl Problem {
             }
         }
         Ok(Self(Arc::new(contents)))
+    }
+
+    /// The same problem, with the work on its rows divided over workers, all of which have the whole problem and call
+    /// this at the same time. Everything that a learner finds is the same on every worker, to the last bit, and
+    /// the same for any number of workers, one included; so is the state of a training, which can be continued on
+    /// another number of workers.
+    ///
+    /// Rows belong to one of 64 shards by a hash of their id; see [`SHARDS`](crate::reduce::SHARDS). A pass over rows sends
+    /// the gradient once up and once down a tree of the workers, and, where violations are asked for, 8 bytes (and
+    /// their place, 8 more) for each point seen of a pointwise requirement.
+    ///
+    /// # Errors
+    /// More than 64 workers, workers whose problems differ, a problem that is spread over workers.
+    pub fn divided_over(&self, reduce: Arc<dyn Reduce>) -> Result<Self> {
+        Error::unless(self.workers().is_alone(), "workers that have other rows", 2.0, "none")?;
+        let mut contents = (*self.0).clone();
+        contents.shards = Some(Shards::new(reduce, &contents.sources)?);
+        Ok(Self(Arc::new(contents)))
+    }
+
+    /// The shards, if the work is divided over workers.
+    pub(crate) fn shards(&self) -> Option<&Shards> {
+        self.0.shards.as_ref()
+    }
+
+    /// Whether this worker or any other is to stop.
+    pub(crate) fn interrupted(&self, interrupt: &AtomicBool) -> bool {
+        match self.shards() {
+            Some(shards) => shards.interrupted(interrupt),
+            None => self.workers().interrupted(interrupt),
+        }
     }
 
     /// The workers that the rows are spread over.

@@ -10,6 +10,7 @@ use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use crate::loss::{Loss, LossPass};
 use crate::reduce::Reduce;
+use crate::reduce::collective::Number;
 
 mod sealed {
     pub trait Sealed {}
@@ -100,6 +101,12 @@ pub trait Real:
     /// Adds up parts of several workers.
     #[doc(hidden)]
     fn add_parts(reduce: &dyn Reduce, parts: &mut [&mut [Self]]);
+    /// Numbers as workers send them.
+    #[doc(hidden)]
+    fn to_message(numbers: &[Self]) -> Vec<u8>;
+    /// Numbers that another worker has sent, each with what is to become of it.
+    #[doc(hidden)]
+    fn of_message(message: &[u8], numbers: &mut [Self], join: impl Fn(&mut Self, Self));
 }
 
 macro_rules! real {
@@ -147,6 +154,15 @@ macro_rules! real {
             }
             fn add_parts(reduce: &dyn Reduce, parts: &mut [&mut [Self]]) {
                 reduce.$add(parts);
+            }
+            fn to_message(numbers: &[Self]) -> Vec<u8> {
+                let mut message = Vec::with_capacity(size_of_val(numbers));
+                Self::write(numbers, &mut message);
+                message
+            }
+            fn of_message(message: &[u8], numbers: &mut [Self], join: impl Fn(&mut Self, Self)) {
+                let each = message.chunks_exact(size_of::<Self>());
+                numbers.iter_mut().zip(each).for_each(|(to, bytes)| join(to, Self::read(bytes)));
             }
         }
     };

@@ -5,85 +5,16 @@
 
 mod common;
 
-use std::ops::AddAssign;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
 
 use common::people;
+use common::workers::workers;
 use feasible::{
     Dual, Learner, Loss, Model, Outcome, Population, Problem, Reduce, Requirement, Solution,
 };
 use feasible_nn::{Activation, Adam, Linear, Mlp};
-
-type Parts = Vec<Vec<f64>>;
-
-/// A worker, with a line to and from each one, itself included.
-#[derive(Debug)]
-struct Worker {
-    to: Vec<Sender<Parts>>,
-    from: Vec<Mutex<Receiver<Parts>>>,
-}
-
-fn workers(count: usize) -> Vec<Arc<dyn Reduce>> {
-    let worker = |_| Worker { to: Vec::new(), from: Vec::new() };
-    let mut all: Vec<Worker> = (0..count).map(worker).collect();
-    for from in 0..count {
-        for to in 0..count {
-            let (sender, receiver) = channel();
-            all[from].to.push(sender);
-            all[to].from.push(Mutex::new(receiver));
-        }
-    }
-    all.into_iter().map(|worker| Arc::new(worker) as Arc<dyn Reduce>).collect()
-}
-
-impl Worker {
-    /// The parts of all workers, in order.
-    fn exchange(&self, own: Parts) -> Parts {
-        self.to.iter().for_each(|to| to.send(own.clone()).unwrap());
-        let receive = |from: &Mutex<Receiver<Parts>>| {
-            from.lock().unwrap().recv_timeout(Duration::from_secs(60)).expect("a worker is lost")
-        };
-        self.from.iter().flat_map(receive).collect()
-    }
-
-    fn add<T: Copy + AddAssign + Into<f64>>(&self, parts: &mut [&mut [T]], of: fn(f64) -> T) {
-        let own = parts.iter().map(|part| part.iter().map(|&x| x.into()).collect()).collect();
-        let all = self.exchange(own);
-        let (first, others) = all.split_first().unwrap();
-        for (i, to) in parts[0].iter_mut().enumerate() {
-            *to = of(first[i]);
-            for part in others {
-                *to += of(part[i]);
-            }
-        }
-    }
-}
-
-impl Reduce for Worker {
-    fn add_f64(&self, parts: &mut [&mut [f64]]) {
-        self.add(parts, |x| x);
-    }
-
-    fn add_f32(&self, parts: &mut [&mut [f32]]) {
-        self.add(parts, |x| x as f32);
-    }
-
-    fn largest(&self, values: &mut [f64]) {
-        let all = self.exchange(vec![values.to_vec()]);
-        for (i, value) in values.iter_mut().enumerate() {
-            let larger = |a: f64, b: f64| if a.is_nan() || a > b { a } else { b };
-            *value = all.iter().map(|list| list[i]).fold(f64::NEG_INFINITY, larger);
-        }
-    }
-
-    fn workers(&self) -> usize {
-        self.to.len()
-    }
-}
 
 /// Whether a row is one of worker `number` of `count`: shares of different sizes, in no order.
 fn is_of(row: usize, number: usize, count: usize) -> bool {

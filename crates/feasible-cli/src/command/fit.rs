@@ -17,19 +17,16 @@ use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::outputs::Inputs;
 use crate::progress::Progress;
+use crate::ranks;
 use crate::terminal::{Terminal, warn};
 
 /// Trains a problem.
 pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     let start = Instant::now();
-    let mut settings = Vec::new();
-    settings.extend(arguments.seed.map(Override::Seed));
-    if arguments.baseline || arguments.no_baseline {
-        settings.push(Override::Text(format!("report.baseline={}", arguments.baseline)));
-    }
-    let several = arguments.seeds.is_some_and(|n| n > 1);
-    if !several {
-        settings.extend(arguments.threads.map(Override::Threads));
+    if ranks::are_several() && arguments.seeds.is_some_and(|n| n > 1) {
+        return Err(Failure::input(
+            "--seeds: one training is divided over the ranks at a time; start one job per seed, with --seed",
+        ));
     }
     let count = arguments.seeds.unwrap_or(1);
     let progress = Arc::new(Progress::new(count as usize, terminal));
@@ -39,7 +36,7 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
         Some(directory) if begun.has_begun() => kept(directory),
         _ => "interrupted before training began".into(),
     });
-    let plan = Plan::check(&source(&arguments.problem, &settings, &arguments.overrides)?)?;
+    let plan = planned(arguments)?;
     terminal.detail(&format!("planned in {:.0} ms", start.elapsed().as_secs_f64() * 1e3));
     plan.data().notes.iter().for_each(|note| terminal.note(note));
     plan.data().store_notes.iter().for_each(|note| terminal.note(note));
@@ -63,11 +60,34 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     report(&fit?, &directory, terminal, (!arguments.no_report).then_some(&pages))
 }
 
+/// The plan that the arguments ask for.
+pub fn planned(arguments: &FitArguments) -> Result<Plan> {
+    let mut settings = Vec::new();
+    settings.extend(arguments.seed.map(Override::Seed));
+    if arguments.baseline || arguments.no_baseline {
+        settings.push(Override::Text(format!("report.baseline={}", arguments.baseline)));
+    }
+    if arguments.seeds.is_none_or(|n| n == 1) {
+        settings.extend(arguments.threads.map(Override::Threads));
+    }
+    if ranks::is_launched() {
+        settings.push(Override::Text("training.shards=true".into()));
+    }
+    Ok(Plan::check(&source(&arguments.problem, &settings, &arguments.overrides)?)?)
+}
+
 /// Continues a run.
 pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> {
     let directory = &arguments.directory;
     arguments.memory.apply();
     is_run(directory)?;
+    if ranks::are_several() && seeds_in(directory) > 1 {
+        return Err(Failure::input(format!(
+            "{} holds runs of several seeds, and one training is divided over the ranks at a time: resume it without \
+             mpirun",
+            directory.display()
+        )));
+    }
     let progress = Arc::new(Progress::new(seeds_in(directory), terminal));
     let resumed = directory.clone();
     let interrupt = interrupt::listen(&progress, move || kept(&resumed));

@@ -14,6 +14,7 @@
 //! | `start` | where the multipliers of all requirements start |
 //! | `seed` | first parameters and shuffles; 0 |
 //! | `threads` | changes nothing but the time; 1 |
+//! | `shards` | rows are worked on in 64 shards, so that results have the same bits on any number of MPI ranks; false, true under `mpirun` |
 //! | `keep` | the iterate that is returned: `last` or `best` (on validation rows, if any) |
 //! | `margins` | `learned`: average requirements are trained against limits that are stricter by as much as validation rows show to be needed; or `stated` |
 //! | `seconds` | training ends after this time with the best model so far; none |
@@ -61,6 +62,9 @@ pub struct TrainingSpec {
     /// Threads; results do not depend on it. Default 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
+    /// Whether rows are worked on in 64 shards: the same bits on any number of MPI ranks. Default false, true under `mpirun`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shards: Option<bool>,
     /// Which iterate is returned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep: Option<Keep>,

@@ -51,6 +51,13 @@ impl<M: Model> Lagrangian<M> {
                 allowed: "0 on several workers, each of which would have its own".into(),
             });
         }
+        if problem.shards().is_some() && model.needs_whole_batch() {
+            return Err(Error::Setting {
+                setting: "models that take a batch as a whole (convolutional networks)".into(),
+                value: 1.0,
+                allowed: "none where the rows of a batch are divided into shards".into(),
+            });
+        }
         let passes = Passes::new(problem, model, threads, seed)?;
         Ok(Self { terms: Terms::new(problem.clone()), passes })
     }

@@ -115,7 +115,7 @@ impl Exact {
                 && (limit.is_infinite() || metric.norm_by_theta(gradient) <= 0.5 * limit);
             // Below this a gradient is rounding.
             let exhausted = at.gradient_norm <= 1e-15 * (2.0 * sizes.objective).sqrt();
-            small || exhausted || problem.workers().interrupted(interrupt)
+            small || exhausted || problem.interrupted(interrupt)
         };
         let mut z: Vec<f64> = context.state.theta.iter().map(|t| t.to_f64()).collect();
         metric.coordinates(&mut z);

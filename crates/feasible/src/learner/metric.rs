@@ -206,7 +206,7 @@ fn gram<M: Model>(
         lagrangian.full_gradient(&theta, &ones).iter().map(|g| g.to_f64()).collect();
     let mut gram = vec![0.0; p * p];
     for j in 0..p {
-        if problem.workers().interrupted(interrupt) {
+        if problem.interrupted(interrupt) {
             return None;
         }
         theta[j] = M::Real::ONE;

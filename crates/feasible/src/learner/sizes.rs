@@ -99,7 +99,7 @@ impl Sizes {
         metric.coordinates(&mut z);
         let done = |at: &Minimum, _: &[f64], _: &[f64]| {
             at.decrement <= 1e-8 * at.value.abs().max(ROUNDING * first)
-                || problem.workers().interrupted(interrupt)
+                || problem.interrupted(interrupt)
         };
         let limits = Limits { iterations: 200, done: &done, target: f64::NEG_INFINITY };
         let mut objective = Augmented {
@@ -111,7 +111,7 @@ impl Sizes {
             rounding: 0.0,
         };
         let (least, _) = minimise(&mut objective, &mut z, limits);
-        if problem.workers().interrupted(interrupt) {
+        if problem.interrupted(interrupt) {
             return None;
         }
         let largest = least.value.abs().max(ROUNDING * first);

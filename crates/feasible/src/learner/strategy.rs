@@ -96,7 +96,7 @@ pub(crate) struct Rules {
 
 impl<M: Model> StepContext<'_, M> {
     pub(crate) fn is_interrupted(&self) -> bool {
-        self.lagrangian.problem().workers().interrupted(self.interrupt)
+        self.lagrangian.problem().interrupted(self.interrupt)
     }
 }
 

@@ -3,6 +3,8 @@
 //! This is the one place that knows of both. A pass asks a feed to cut its rows into chunks, and then, from any
 //! number of threads, to take chunks through model and terms.
 
+use std::ops::Range;
+
 use crate::adaptive::{BatchProbe, TrainingPlace};
 use crate::dedup::Dedup;
 use crate::lagrangian::pass::active_views::ActiveViews;
@@ -102,6 +104,31 @@ impl Feed {
         }
         let count = self.inactive.count;
         for (start, end, views) in [(0, count, false), (count, rows, true)] {
+            for start in (start..end).step_by(size) {
+                chunks.push(Chunk { source, start, end: (start + size).min(end), views });
+            }
+        }
+    }
+
+    /// Cuts those rows of a pass that are of one shard into chunks, and puts those first that need no views.
+    pub(super) fn cut_shard(
+        &mut self,
+        terms: &Terms,
+        rows: &mut [u32],
+        range: Range<usize>,
+        scale: f64,
+        ask: Ask<'_>,
+        chunks: &mut Vec<Chunk>,
+    ) {
+        let source = self.source;
+        let size = rows_per_chunk(1 + terms.problem.sources()[source].views.len());
+        self.inactive.set_apart(terms, source, &rows[range.clone()], scale, ask);
+        let count = std::mem::take(&mut self.inactive.count);
+        if count > 0 {
+            rows[range.clone()].copy_from_slice(&self.inactive.rows);
+        }
+        let middle = range.start + count;
+        for (start, end, views) in [(range.start, middle, false), (middle, range.end, true)] {
             for start in (start..end).step_by(size) {
                 chunks.push(Chunk { source, start, end: (start + size).min(end), views });
             }

@@ -22,9 +22,11 @@ mod active_views;
 mod feed;
 mod inactive_rows;
 mod lane;
+mod sharded;
 
 use feed::{Feed, Job};
 use lane::Lane;
+use sharded::Sharded;
 
 /// Lanes a pass is dealt to: the most threads that can work on one pass.
 pub(super) const LANES: usize = 16;
@@ -63,6 +65,8 @@ pub(super) struct Passes<M: Model> {
     feeds: Vec<Feed>,
     lanes: Vec<Lane<M>>,
     chunks: Vec<Chunk>,
+    /// Of a problem whose work is divided over workers.
+    sharded: Sharded<M>,
     pool: Option<rayon::ThreadPool>,
     /// Where adaptive views are asked for.
     pub(super) place: TrainingPlace,
@@ -77,6 +81,7 @@ impl<M: Model> Passes<M> {
             feeds: (0..problem.sources().len()).map(Feed::new).collect(),
             lanes: Vec::new(),
             chunks: Vec::new(),
+            sharded: Sharded::default(),
             pool: flushing_pool(threads)?,
             place: TrainingPlace { seed, epoch: 0 },
         })
@@ -84,8 +89,8 @@ impl<M: Model> Passes<M> {
 
     /// Looks for rows that are alike, whose work later passes do once.
     pub(super) fn deduplicate(&mut self, problem: &Problem) {
-        // Statistics of a batch count every row of it.
-        if !self.model.needs_whole_batch() {
+        // Statistics of a batch count every row of it; rows that are alike may be in different shards.
+        if !self.model.needs_whole_batch() && problem.shards().is_none() {
             for (source, feed) in problem.sources().iter().zip(&mut self.feeds) {
                 feed.deduplicate(source);
             }
@@ -107,6 +112,9 @@ impl<M: Model> Passes<M> {
         mode: Mode,
     ) {
         let _flush = FlushDenormals::new();
+        if let Some(shards) = terms.problem.shards() {
+            return self.run_sharded(shards, terms, theta, selections, ask, mode);
+        }
         self.chunks.clear();
         for (feed, selection) in self.feeds.iter_mut().zip(selections) {
             feed.cut(&*self.model, terms, selection, ask, mode, &mut self.chunks);

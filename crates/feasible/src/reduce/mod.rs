@@ -1,8 +1,11 @@
 //! How sums over rows meet where the rows of a problem are spread over several workers.
 //!
-//! Every worker has some of the rows, and the multipliers of these rows: λ stays where its row is. What travels are
-//! sums over rows (gradients, losses, counts) and maxima. [`Alone`] is the one worker that has all rows; its threads
-//! add up parts of their own. [`Problem::spread_over`](crate::Problem::spread_over) takes any other [`Reduce`].
+//! There are two ways. With [`Problem::spread_over`](crate::Problem::spread_over) every worker has some of the rows, and
+//! the multipliers of these rows: λ stays where its row is. What travels are sums over rows (gradients, losses, counts)
+//! and maxima, and the bits of a result depend on how many workers there are. With
+//! [`Problem::divided_over`](crate::Problem::divided_over) every worker has the whole problem, and the work on its rows
+//! is divided by 64 shards that do not depend on the workers: the bits of a result are the same for any number of them.
+//! [`Alone`] is the one worker that has all rows; its threads add up parts of their own.
 //!
 //! All workers take the same steps in the same order, because all that decides a step (θ, μ, averages, residuals)
 //! has the same bits on each of them.
@@ -19,34 +22,120 @@
 //! Alone.largest(&mut worst);
 //! assert_eq!((sums, worst), ([1.0], [0.5]));
 //! ```
+//!
+//! Two workers that are threads, each with a line to the other:
+//!
+//! ```
+//! use std::sync::mpsc::{Receiver, Sender, channel};
+//! use std::sync::{Arc, Mutex};
+//! use feasible::reduce::{Alone, Reduce, SHARDS};
+//! use feasible::{Inputs, Learner, Loss, Population, Problem, Samples, Targets};
+//! use feasible_nn::{Adam, Linear};
+//!
+//! #[derive(Debug)]
+//! struct Half(usize, Sender<Vec<u8>>, Mutex<Receiver<Vec<u8>>>);
+//!
+//! impl Reduce for Half {
+//!     fn workers(&self) -> usize { 2 }
+//!     fn worker(&self) -> usize { self.0 }
+//!     fn send(&self, _: usize, message: &[u8]) {
+//!         if self.1.send(message.to_vec()).is_err() { self.fail("the other half is lost") }
+//!     }
+//!     fn receive(&self, _: usize) -> Vec<u8> {
+//!         let message = self.2.lock().unwrap().recv();
+//!         message.unwrap_or_else(|_| self.fail("the other half is lost"))
+//!     }
+//! }
+//!
+//! let x = Inputs::new((0..100).map(|n| n as f32 / 100.0).collect(), 1)?;
+//! let y = Targets::Values((0..100).map(|n| (n % 7) as f32).collect());
+//! let everyone = Population::new(Samples::new(x, y)?);
+//! let problem = Problem::minimise(&everyone, Loss::Squared).check()?;
+//! let solve = |worker: Arc<dyn Reduce>| {
+//!     let learner = Learner::alternating(Adam::new(0.1)).epochs(3);
+//!     learner.solve(&problem.divided_over(worker)?, Linear::new(1, 1)?)
+//! };
+//! let (to_second, of_first) = channel();
+//! let (to_first, of_second) = channel();
+//! let second = Half(1, to_first, Mutex::new(of_first));
+//! let (first, second) = std::thread::scope(|scope| {
+//!     let second = scope.spawn(|| {
+//!         let mut greeting = Vec::new();
+//!         second.broadcast(0, &mut greeting);
+//!         assert_eq!(greeting, [SHARDS as u8]);
+//!         solve(Arc::new(second))
+//!     });
+//!     let first = Half(0, to_second, Mutex::new(of_second));
+//!     first.broadcast(0, &mut vec![64]);
+//!     (solve(Arc::new(first)), second.join().unwrap())
+//! });
+//! assert_eq!(first?, solve(Arc::new(Alone))?);
+//! assert_eq!(second?, solve(Arc::new(Alone))?);
+//! # Ok::<(), feasible::Error>(())
+//! ```
 
 use std::fmt::Debug;
-use std::ops::AddAssign;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::real::Real;
 
-/// Adds up, and compares, what several workers have.
+pub(crate) mod collective;
+mod shards;
+
+pub use shards::SHARDS;
+pub(crate) use shards::Shards;
+
+/// A worker among several, and how it reaches the others.
 ///
-/// A call returns once every worker has made the same call with lists of the same length, and returns the same bits on all
-/// of them. An implementation that loses a worker must not return: it ends the process, or panics.
+/// Sending and receiving is all that an implementation needs to have; the sums are made of that. Messages between two
+/// workers arrive in the order in which they were sent. An implementation that loses a worker must not return: it ends
+/// the process, or panics.
 pub trait Reduce: Debug + Send + Sync {
+    /// How many workers there are.
+    fn workers(&self) -> usize;
+
+    /// Which of them this is, from 0.
+    fn worker(&self) -> usize;
+
+    /// Sends a message to another worker. May wait until it is received.
+    fn send(&self, to: usize, message: &[u8]);
+
+    /// Waits for the next message of another worker.
+    fn receive(&self, from: usize) -> Vec<u8>;
+
+    /// Ends the work of all, because workers differ where they must not.
+    ///
+    /// # Panics
+    /// Always, unless an implementation has a better way to end.
+    fn fail(&self, why: &str) -> ! {
+        panic!("{why}")
+    }
+
+    /// Gives every worker what worker `root` has.
+    fn broadcast(&self, root: usize, message: &mut Vec<u8>) {
+        collective::broadcast(self, root, message);
+    }
+
     /// Adds up the parts of all workers, number by number, into the first part of each worker. The other parts are
-    /// of no use afterwards.
+    /// of no use afterwards. Returns once every worker has made the same call with lists of the same length, the same
+    /// bits on all of them.
     ///
     /// Additions are made one after the other, from the first part of the first worker to the last part of the last.
     /// Then the bits do not depend on how many workers the same parts are spread over.
-    fn add_f64(&self, parts: &mut [&mut [f64]]);
+    fn add_f64(&self, parts: &mut [&mut [f64]]) {
+        collective::add(self, parts);
+    }
 
     /// The same in single precision.
-    fn add_f32(&self, parts: &mut [&mut [f32]]);
+    fn add_f32(&self, parts: &mut [&mut [f32]]) {
+        collective::add(self, parts);
+    }
 
     /// The largest that any worker has, number by number; NaN if one has that.
-    fn largest(&self, values: &mut [f64]);
-
-    /// How many workers there are.
-    fn workers(&self) -> usize;
+    fn largest(&self, values: &mut [f64]) {
+        collective::largest(self, values);
+    }
 }
 
 /// One worker that has all rows.
@@ -54,28 +143,20 @@ pub trait Reduce: Debug + Send + Sync {
 pub struct Alone;
 
 impl Reduce for Alone {
-    fn add_f64(&self, parts: &mut [&mut [f64]]) {
-        add_in_order(parts);
-    }
-
-    fn add_f32(&self, parts: &mut [&mut [f32]]) {
-        add_in_order(parts);
-    }
-
-    fn largest(&self, _: &mut [f64]) {}
-
     fn workers(&self) -> usize {
         1
     }
-}
 
-/// Adds all parts to the first, in order.
-fn add_in_order<T: Copy + AddAssign>(parts: &mut [&mut [T]]) {
-    let Some((first, others)) = parts.split_first_mut() else { return };
-    for part in others {
-        for (total, x) in first.iter_mut().zip(&**part) {
-            *total += *x;
-        }
+    fn worker(&self) -> usize {
+        0
+    }
+
+    /// There is no one to send to.
+    fn send(&self, _: usize, _: &[u8]) {}
+
+    /// There is no one to hear from.
+    fn receive(&self, _: usize) -> Vec<u8> {
+        Vec::new()
     }
 }
 
@@ -128,7 +209,8 @@ impl Workers {
 
     /// Whether any worker is to stop.
     pub(crate) fn interrupted(&self, interrupt: &AtomicBool) -> bool {
-        self.any(interrupt.load(Ordering::Relaxed))
+        let here = interrupt.load(Ordering::Relaxed);
+        if self.is_alone() { here } else { self.any(here) }
     }
 }
 

@@ -1,0 +1,148 @@
+//! The program as one of several ranks that `mpirun` has started.
+//!
+//! Rank 0 is the program as it is. The others help it to train, print nothing unless they fail, and end when it ends, with
+//! the same exit code. Built without the feature `mpi`, the program refuses to be one of several.
+
+#[cfg(feature = "mpi")]
+mod line;
+#[cfg(feature = "mpi")]
+mod world;
+
+use crate::arguments::Command;
+use crate::exit::{Exit, Failure, Result};
+use crate::terminal::Terminal;
+
+/// The number that a launcher has put into the first of some variables of the environment.
+fn number(names: &[&str]) -> Option<usize> {
+    names.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
+}
+
+/// How many ranks a launcher of MPI programs has started; `None` if none has.
+fn launched() -> Option<usize> {
+    number(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"])
+}
+
+/// Whether the program is one of several ranks, or the one rank of a job, and can train on them.
+pub fn is_launched() -> bool {
+    cfg!(feature = "mpi") && launched().is_some()
+}
+
+/// Whether there are other ranks.
+pub fn are_several() -> bool {
+    launched().is_some_and(|ranks| ranks > 1)
+}
+
+/// Joins the other ranks, if there are any. Does all that a rank other than 0 has to do; then, how it ends.
+#[cfg(not(feature = "mpi"))]
+pub fn join(_: &Command, _: &Terminal) -> Result<Option<Exit>> {
+    if !are_several() {
+        return Ok(None);
+    }
+    match number(&["OMPI_COMM_WORLD_RANK", "PMI_RANK"]) {
+        None | Some(0) => Err(Failure::input(
+            "this program was built without MPI, so every rank would train by itself: build it with `cargo build --release \
+             -p feasible-cli --features mpi`, or start it without mpirun",
+        )),
+        Some(_) => Ok(Some(Exit::Input)),
+    }
+}
+
+/// Ends with the other ranks.
+#[cfg(not(feature = "mpi"))]
+pub fn leave(exit: Exit) -> Exit {
+    exit
+}
+
+#[cfg(feature = "mpi")]
+pub use joined::{join, leave};
+
+#[cfg(feature = "mpi")]
+mod joined {
+    use std::sync::{Arc, OnceLock};
+    use std::time::Duration;
+
+    use feasible::Reduce;
+    use feasible_run::ranks;
+
+    use super::world::World;
+    use super::{Command, Exit, Failure, Result, Terminal, launched};
+    use crate::command::fit;
+    use crate::interrupt;
+    use crate::terminal::error;
+
+    /// Seconds without an answer after which a rank is lost, if the environment does not say.
+    const PATIENCE: f64 = 60.0;
+
+    static WORLD: OnceLock<Arc<World>> = OnceLock::new();
+
+    /// Joins the other ranks, if there are any. Does all that a rank other than 0 has to do; then, how it ends.
+    pub fn join(command: &Command, terminal: &Terminal) -> Result<Option<Exit>> {
+        if launched().is_none() {
+            return Ok(None);
+        }
+        let lost = |sentence: &str| error(sentence, Exit::Internal);
+        let world = World::join(patience()?, lost)
+            .map_err(|error| Failure::internal(format!("cannot join the other ranks: {error}")))?;
+        let world = WORLD.get_or_init(|| world);
+        if world.worker() > 0 {
+            return Ok(Some(follow(world, command)));
+        }
+        match command {
+            Command::Fit(_) | Command::Resume(_) => ranks::lead(world.clone()),
+            _ if world.workers() > 1 => {
+                terminal.note(
+                    "only `fit` and `resume` are divided over ranks: this runs on rank 0 alone",
+                );
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// Trains along with rank 0 until it ends.
+    fn follow(world: &Arc<World>, command: &Command) -> Exit {
+        let interrupt = interrupt::follow();
+        // While rank 0 reads the data, so does this one. What is wrong with them is said there.
+        let known = match command {
+            Command::Fit(arguments) => fit::planned(arguments).ok(),
+            _ => None,
+        };
+        let reduce: Arc<dyn Reduce> = world.clone();
+        match ranks::follow(&reduce, known, &interrupt) {
+            Ok(exit) => {
+                world.leave();
+                Exit::of_code(exit)
+            }
+            Err(failed) => {
+                let failure = Failure::from(failed);
+                error(&format!("rank {}: {}", world.worker(), failure.message()), failure.exit());
+                world.abort(failure.exit() as i32)
+            }
+        }
+    }
+
+    /// Ends with the other ranks: when all have done their part, or at once if they are in the middle of a training.
+    pub fn leave(exit: Exit) -> Exit {
+        if let Some(world) = WORLD.get().filter(|world| world.worker() == 0) {
+            if ranks::are_busy() {
+                world.abort(exit as i32);
+            }
+            ranks::dismiss(&**world, exit as u8);
+            world.leave();
+        }
+        exit
+    }
+
+    /// How long a rank may not answer before it is lost.
+    fn patience() -> Result<Duration> {
+        const NAME: &str = "FEASIBLE_RANK_TIMEOUT";
+        let Some(text) = std::env::var_os(NAME).filter(|text| !text.is_empty()) else {
+            return Ok(Duration::from_secs_f64(PATIENCE));
+        };
+        let text = text.to_string_lossy();
+        let seconds = text.parse().ok().filter(|seconds| (1.0..=1e6).contains(seconds));
+        let wrong =
+            || Failure::input(format!("{NAME}={text}: is a number of seconds, from 1 to 1e6"));
+        seconds.map(Duration::from_secs_f64).ok_or_else(wrong)
+    }
+}

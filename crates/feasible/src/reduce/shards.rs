@@ -1,0 +1,306 @@
+//! The shards of a problem whose work is divided over workers, and the tree along which they are added up.
+//!
+//! A row's shard is a hash of its id, one of 64, whatever the number of workers. Worker w of W works on the shards
+//! ⌊64 w/W⌋ … ⌊64 (w + 1)/W⌋ − 1. Sums of gradients are made per shard, then along one binary tree over all
+//! shards: (((0 + 1) + (2 + 3)) + …). A worker adds up the largest nodes of the tree that are all its own, one of them if
+//! W is a power of two, and sends these to the worker that has the other half. So every sum has the same bits for any
+//! number of workers. A shard without a row in a pass is left out of the tree.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::aligned::AlignedVec;
+use crate::error::{Error, Result};
+use crate::real::Real;
+use crate::reduce::Reduce;
+use crate::reduce::collective::{broadcast, gather_all};
+use crate::source::Source;
+
+/// How many shards there are, and the most workers that have any.
+pub const SHARDS: usize = 64;
+
+/// The shard of a sample, by its id.
+fn shard_of(id: u64) -> u8 {
+    // Vigna's splitmix64: ids are often 0, 1, 2, …
+    let mut x = id.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((x ^ (x >> 31)) % SHARDS as u64) as u8
+}
+
+/// The shards of the rows of a problem, and which of them are worked on here.
+#[derive(Clone, Debug)]
+pub(crate) struct Shards {
+    reduce: Arc<dyn Reduce>,
+    /// Per source, per row of its data set.
+    of_row: Arc<[Vec<u8>]>,
+    /// Shared by the problems that one is made of.
+    stop: Arc<Stop>,
+}
+
+/// Whether work is to stop: on this worker, and on any, as of the last pass. It travels with gradients and sums.
+#[derive(Debug, Default)]
+struct Stop {
+    here: AtomicBool,
+    anywhere: AtomicBool,
+}
+
+impl Shards {
+    /// Of a problem that all workers have.
+    ///
+    /// # Errors
+    /// More workers than shards, or workers whose problems differ.
+    pub(crate) fn new(reduce: Arc<dyn Reduce>, sources: &[Source]) -> Result<Self> {
+        let workers = reduce.workers();
+        Error::unless(workers <= SHARDS, "workers", workers as f64, "at most 64, one per shard")?;
+        let of = |s: &Source| s.samples.ids().iter().map(|&id| shard_of(id)).collect();
+        let stop = Arc::default();
+        let shards = Self { reduce, of_row: sources.iter().map(of).collect(), stop };
+        let digest =
+            sources.iter().flat_map(digest).flat_map(u64::to_le_bytes).collect::<Vec<u8>>();
+        if shards.gather(&digest).iter().any(|other| *other != digest) {
+            return Err(Error::Shape {
+                what: "rows and terms of a problem that is divided over workers".into(),
+                expected: "the same on every worker".into(),
+                found: sources.iter().map(|s| s.rows.len()).sum(),
+            });
+        }
+        Ok(shards)
+    }
+
+    /// As [`Shards::new`], for a problem that is part of the work on another.
+    pub(crate) fn like(&self, sources: &[Source]) -> Result<Self> {
+        Ok(Self { stop: self.stop.clone(), ..Self::new(self.reduce.clone(), sources)? })
+    }
+
+    pub(crate) fn reduce(&self) -> &Arc<dyn Reduce> {
+        &self.reduce
+    }
+
+    /// The shards of a worker.
+    pub(crate) fn of_worker(&self, worker: usize) -> Range<usize> {
+        let first = |w: usize| w * SHARDS / self.reduce.workers();
+        first(worker)..first(worker + 1)
+    }
+
+    /// The shards that are worked on here.
+    pub(crate) fn own(&self) -> Range<usize> {
+        self.of_worker(self.reduce.worker())
+    }
+
+    /// The worker that has a shard.
+    fn owner(&self, shard: usize) -> usize {
+        ((shard + 1) * self.reduce.workers() - 1) / SHARDS
+    }
+
+    /// The shard of each row of a source.
+    pub(crate) fn of_rows(&self, source: usize) -> &[u8] {
+        &self.of_row[source]
+    }
+
+    /// The messages of all workers, in order.
+    pub(crate) fn gather(&self, own: &[u8]) -> Vec<Vec<u8>> {
+        gather_all(&*self.reduce, own)
+    }
+
+    /// Whether any worker is to stop. Of several, all stop after the same pass, the next one.
+    pub(crate) fn interrupted(&self, interrupt: &AtomicBool) -> bool {
+        let here = interrupt.load(Ordering::Relaxed);
+        self.stop.here.store(here, Ordering::Relaxed);
+        match self.reduce.workers() {
+            1 => here,
+            _ => self.stop.anywhere.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Ends a message with whether work is to stop.
+    pub(crate) fn sealed(&self, mut message: Vec<u8>, stop: bool) -> Vec<u8> {
+        message.push(u8::from(stop || self.stop.here.load(Ordering::Relaxed)));
+        message
+    }
+
+    /// A message without its end, and whether that asks to stop.
+    pub(crate) fn unsealed(message: &[u8]) -> (&[u8], bool) {
+        message.split_last().map_or((message, false), |(&stop, message)| (message, stop != 0))
+    }
+
+    /// All workers know by now whether one is to stop.
+    pub(crate) fn note_stop(&self, stop: bool) {
+        self.stop.anywhere.store(stop, Ordering::Relaxed);
+    }
+
+    /// The nodes of the tree that the shards here are cut into, so that threads have enough of them.
+    pub(crate) fn own_nodes(&self, at_least: usize) -> Vec<Range<usize>> {
+        let own = self.own();
+        let most = (own.len() / at_least).max(1);
+        let mut nodes = Vec::new();
+        let mut first = own.start;
+        while first < own.end {
+            let mut size = 1;
+            while size * 2 <= most && first.is_multiple_of(size * 2) && first + size * 2 <= own.end
+            {
+                size *= 2;
+            }
+            nodes.push(first..first + size);
+            first += size;
+        }
+        nodes
+    }
+
+    /// The sum over all shards, of the sums over nodes here; zeros if no shard has a row.
+    pub(crate) fn add_up<T: Real>(
+        &self,
+        occupied: u64,
+        nodes: &mut [(Range<usize>, Option<AlignedVec<T>>)],
+        total: &mut [T],
+    ) {
+        let mut stop = false;
+        let Some(root) = self.join(occupied, nodes, &mut stop, 0..SHARDS) else {
+            return total.fill(T::ZERO);
+        };
+        if let (true, Some(sum)) = (root.worker == self.reduce.worker(), &nodes[root.node].1) {
+            total.copy_from_slice(sum);
+        }
+        if self.reduce.workers() > 1 {
+            let mut message = self.sealed(T::to_message(total), stop);
+            broadcast(&*self.reduce, root.worker, &mut message);
+            let (message, stop) = Self::unsealed(&message);
+            T::of_message(message, total, |to, x| *to = x);
+            self.note_stop(stop);
+        }
+    }
+
+    /// Adds up a node of the tree: where its sum is, if it has a row.
+    ///
+    /// All workers walk the tree in the same order, and each takes part in the sums that concern it, so none waits for
+    /// one that waits for it.
+    fn join<T: Real>(
+        &self,
+        occupied: u64,
+        nodes: &mut [(Range<usize>, Option<AlignedVec<T>>)],
+        stop: &mut bool,
+        of: Range<usize>,
+    ) -> Option<Place> {
+        if (occupied >> of.start) << (SHARDS - of.len()) == 0 {
+            return None;
+        }
+        let (worker, here) = (self.owner(of.start), self.reduce.worker());
+        if self.owner(of.end - 1) == worker {
+            let node = nodes.iter().position(|(node, _)| *node == of);
+            if worker != here || node.is_some() {
+                return Some(Place { worker, node: node.unwrap_or(0) });
+            }
+        }
+        let middle = of.start + of.len() / 2;
+        let left = self.join(occupied, nodes, stop, of.start..middle);
+        let right = self.join(occupied, nodes, stop, middle..of.end);
+        let (Some(left), Some(right)) = (left, right) else { return left.or(right) };
+        match (left.worker == here, right.worker == here) {
+            (true, true) => {
+                if let Some(other) = nodes[right.node].1.take()
+                    && let Some(sum) = &mut nodes[left.node].1
+                {
+                    sum.iter_mut().zip(&*other).for_each(|(sum, &x)| *sum += x);
+                    nodes[right.node].1 = Some(other);
+                }
+            }
+            (true, false) => {
+                let message = self.reduce.receive(right.worker);
+                let (message, stops) = Self::unsealed(&message);
+                *stop |= stops;
+                if let Some(sum) = &mut nodes[left.node].1 {
+                    T::of_message(message, sum, |sum, x| *sum += x);
+                }
+            }
+            (false, true) => {
+                if let Some(sum) = &nodes[right.node].1 {
+                    self.reduce.send(left.worker, &self.sealed(T::to_message(sum), *stop));
+                }
+            }
+            (false, false) => {}
+        }
+        Some(left)
+    }
+}
+
+/// Where the sum of a node is.
+#[derive(Clone, Copy)]
+struct Place {
+    worker: usize,
+    node: usize,
+}
+
+/// What two workers' sources have in common if they are the same.
+fn digest(source: &Source) -> [u64; 4] {
+    let ids = source.rows.iter().fold(0_u64, |hash, &row| {
+        (hash.rotate_left(5) ^ source.samples.ids()[row as usize])
+            .wrapping_mul(0x517c_c1b7_2722_0a95)
+    });
+    let points = source.terms.iter().fold(0, |sum, t| sum ^ t.points.to_bits().rotate_left(7));
+    [source.rows.len() as u64, ids, source.terms.len() as u64, points]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reduce::Alone;
+
+    #[derive(Debug)]
+    struct Of(usize, usize);
+
+    impl Reduce for Of {
+        fn workers(&self) -> usize {
+            self.1
+        }
+        fn worker(&self) -> usize {
+            self.0
+        }
+        fn send(&self, _: usize, _: &[u8]) {}
+        fn receive(&self, _: usize) -> Vec<u8> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn every_shard_has_one_worker_and_is_in_one_node_of_the_tree() {
+        for workers in 1..=SHARDS {
+            let mut next = 0;
+            for worker in 0..workers {
+                let (of_row, stop) = (Arc::from(Vec::new()), Arc::default());
+                let shards = Shards { reduce: Arc::new(Of(worker, workers)), of_row, stop };
+                for node in shards.own_nodes(16) {
+                    assert_eq!(node.start, next);
+                    assert!(node.len().is_power_of_two() && node.start.is_multiple_of(node.len()));
+                    assert!(node.clone().all(|shard| shards.owner(shard) == worker));
+                    next = node.end;
+                }
+            }
+            assert_eq!(next, SHARDS);
+        }
+    }
+
+    #[test]
+    fn ids_in_a_row_are_spread_evenly() {
+        let mut rows = [0; SHARDS];
+        (0..64_000).for_each(|id| rows[shard_of(id) as usize] += 1);
+        // 1000 of each, ± 5 standard deviations.
+        assert!(rows.iter().all(|n| (842..1158).contains(n)), "{rows:?}");
+    }
+
+    #[test]
+    fn shards_without_rows_leave_the_sum_as_it_is() {
+        let (of_row, stop) = (Arc::from(Vec::new()), Arc::default());
+        let shards = Shards { reduce: Arc::new(Alone), of_row, stop };
+        let mut nodes: Vec<(Range<usize>, Option<AlignedVec<f64>>)> =
+            shards.own_nodes(16).into_iter().map(|node| (node, None)).collect();
+        let mut total = [1.0];
+        shards.add_up(0, &mut nodes, &mut total);
+        assert_eq!(total, [0.0]);
+        let mut sum = AlignedVec::new();
+        sum.place(1)[0] = -0.0;
+        nodes[3].1 = Some(sum);
+        shards.add_up(1 << 13, &mut nodes, &mut total);
+        assert_eq!(total[0].to_bits(), (-0.0_f64).to_bits());
+    }
+}

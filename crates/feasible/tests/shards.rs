@@ -1,0 +1,254 @@
+//! A problem whose work is divided over workers has the same solution, to the last bit, on any number of them.
+//!
+//! Solutions are compared as text: numbers are printed with all their digits, −0 and NaN apart.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use common::people;
+use common::workers::workers;
+use feasible::adversary::{Attack, Budget, Norm};
+use feasible::learner::State;
+use feasible::reduce::Alone;
+use feasible::{
+    Dual, Learner, Loss, Model, Outcome, Population, Problem, Reduce, Requirement, Solution, rho,
+};
+use feasible_nn::{Activation, Adam, Kernel, KernelExpansion, Linear, Mlp, Sgd};
+
+/// Runs the same on so many workers; what each has found.
+fn on_workers<T: Send>(count: usize, run: impl Fn(Arc<dyn Reduce>) -> T + Sync) -> Vec<T> {
+    let run = &run;
+    thread::scope(|scope| {
+        let start = |reduce| scope.spawn(move || run(reduce));
+        let threads: Vec<_> = workers(count).into_iter().map(start).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// Solves a problem alone, and on 2, 3, 4 and 8 workers with one thread and with two: all solutions are the same.
+fn solve<M: Model + Clone + Send + Sync>(
+    learner: &Learner<M::Real>,
+    model: &M,
+    problem: &Problem,
+) -> Solution<M::Real>
+where
+    M::Real: Send,
+{
+    let on = |reduce: Arc<dyn Reduce>, threads: usize| {
+        let problem = problem.divided_over(reduce).unwrap();
+        learner.clone().threads(threads).solve(&problem, model.clone()).unwrap()
+    };
+    let alone = on(Arc::new(Alone), 1);
+    let expected = format!("{alone:?}");
+    assert_eq!(format!("{:?}", on(Arc::new(Alone), 2)), expected, "two threads");
+    for (count, threads) in [(2, 1), (3, 1), (4, 2), (8, 1), (3, 2)] {
+        for (worker, found) in on_workers(count, |reduce| on(reduce, threads)).iter().enumerate() {
+            let which = format!("worker {worker} of {count}, threads: {threads}");
+            assert!(format!("{found:?}") == expected, "{which}: {found:#?}\nis not {alone:#?}");
+        }
+    }
+    alone
+}
+
+/// An average of a group, every single loss, a rate with a surrogate, and every single change under a counterfactual.
+fn four_requirements(of: &Population) -> Problem {
+    let group = of.filter(|s| s.inputs()[0] == 0.0);
+    let rate = Requirement::average("rate", &group, Loss::CrossEntropy);
+    let changed = of.counterfactual(rho::flip(0)).unwrap();
+    Problem::minimise(of, Loss::CrossEntropy)
+        .weight_decay(1e-3)
+        .subject_to(Requirement::average("group", &group, Loss::CrossEntropy).at_most(0.54))
+        .subject_to(Requirement::pointwise("each", of, Loss::CrossEntropy).at_most(2.62))
+        .subject_to(rate.measured_by(Loss::Error).at_most(0.4))
+        .subject_to(Requirement::pointwise("change", &changed, Loss::Kl).at_most(0.05))
+        .check()
+        .unwrap()
+}
+
+fn linear() -> Linear<f64> {
+    Linear::new(6, 2).unwrap().double()
+}
+
+fn network() -> Mlp {
+    Mlp::new(&[6, 40, 20, 2], Activation::Tanh).unwrap()
+}
+
+fn alternating<R: feasible::Real>() -> Learner<R>
+where
+    Adam: feasible::Optimiser<R>,
+{
+    Learner::alternating(Adam::new(0.02)).epochs(8).batch_size(48).dual(Dual::adam(0.05)).seed(3)
+}
+
+#[test]
+fn alternating_steps() {
+    let people = people(700, 5);
+    let problem = four_requirements(&people);
+    let solution = solve(&alternating(), &linear(), &problem);
+    assert!(solution.multipliers.of(3).iter().any(|&m| m > 0.0));
+    solve(&alternating(), &network(), &problem);
+    let kernel = Kernel::Rbf { gamma: 0.5 };
+    let centres = people.filter(|s| s.row < 20);
+    let centres = feasible::Inputs::new(
+        centres.rows().flat_map(|row| people.samples().inputs().row(row as usize)).collect(),
+        6,
+    )
+    .unwrap();
+    solve(&alternating(), &KernelExpansion::new(&centres, kernel, 2).unwrap(), &problem);
+}
+
+#[test]
+fn simultaneous_steps_on_batches_that_leave_shards_empty() {
+    let problem = four_requirements(&people(150, 5));
+    let learner = Learner::simultaneous(Sgd::new(0.05)).epochs(6).batch_size(7).seed(1);
+    solve(&learner.clone().dual(Dual::ascent(0.1)), &network(), &problem);
+    let learner = Learner::simultaneous(Adam::new(0.02)).epochs(6).batch_size(7).seed(1);
+    let solution = solve(&learner.dual(Dual::adam(0.05)), &linear(), &problem);
+    assert!(solution.multipliers.of(1).iter().any(|&m| m > 0.0));
+}
+
+#[test]
+fn a_requirement_on_a_data_set_of_its_own() {
+    let (people, others) = (people(200, 5), people(30, 8));
+    let other = Requirement::average("other", &others, Loss::CrossEntropy).at_most(0.3);
+    let problem = Problem::minimise(&people, Loss::CrossEntropy).subject_to(other).check().unwrap();
+    solve(&alternating(), &network(), &problem);
+}
+
+#[test]
+fn the_exact_learner() {
+    let problem = four_requirements(&people(300, 5));
+    let two = problem.requirements()[..2].to_vec();
+    let solution = solve(&Learner::exact(), &linear(), &problem.with_requirements(two).unwrap());
+    assert_eq!(solution.outcome, Outcome::Converged);
+    assert!(solution.multipliers.of(1).iter().any(|&m| m > 0.1), "no λ binds");
+    let surrogate = problem.requirements()[2].clone();
+    solve(
+        &Learner::exact().epochs(30),
+        &linear(),
+        &problem.with_requirements(vec![surrogate]).unwrap(),
+    );
+}
+
+#[test]
+fn the_exact_learner_leaves_out_a_share_of_the_points() {
+    let people = people(200, 5);
+    let near = Requirement::pointwise("near", &people, Loss::CrossEntropy).at_most(1.5);
+    let problem = Problem::minimise(&people, Loss::CrossEntropy)
+        .weight_decay(1e-3)
+        .subject_to(near.all_but(0.1))
+        .check()
+        .unwrap();
+    solve(&Learner::exact().epochs(20), &linear(), &problem);
+}
+
+#[test]
+fn what_cannot_be_met() {
+    let people = people(200, 5);
+    let low = Requirement::average("low", &people, Loss::CrossEntropy).at_most(0.05);
+    let problem = Problem::minimise(&people, Loss::CrossEntropy).subject_to(low).check().unwrap();
+    let solution = solve(&Learner::exact(), &linear(), &problem);
+    assert!(matches!(solution.outcome, Outcome::Infeasible { .. }), "{}", solution.outcome);
+}
+
+#[test]
+fn an_adversary() {
+    let people = people(200, 5);
+    let attack = Attack::pgd(Norm::Linf, Budget::fixed(0.1)).check().unwrap();
+    let attacked = people.through(Arc::new(attack));
+    let problem = Problem::minimise(&people, Loss::CrossEntropy)
+        .subject_to(Requirement::average("robust", &attacked, Loss::CrossEntropy).at_most(0.5))
+        .check()
+        .unwrap();
+    solve(&alternating(), &network(), &problem);
+}
+
+#[test]
+fn a_validation_problem_and_samples_with_weights() {
+    let weights: Vec<f64> = (0..300).map(|n| 0.5 + f64::from(n % 7)).collect();
+    let people = people(300, 5);
+    let samples = (**people.samples()).clone().weighted(weights).unwrap();
+    let problem = four_requirements(&Population::new(samples));
+    let validation = four_requirements(&common::people(120, 9));
+    solve(&alternating().keep_best_on(validation), &linear(), &problem);
+}
+
+/// Trains until an epoch or a batch in the middle of one, from a state or from the start.
+fn train(
+    problem: &Problem,
+    reduce: Arc<dyn Reduce>,
+    from: Option<State<f64>>,
+    until: u64,
+) -> (State<f64>, Option<Solution<f64>>) {
+    let problem = problem.divided_over(reduce).unwrap();
+    let learner = Learner::simultaneous(Adam::new(0.02)).epochs(9).batch_size(16).seed(4);
+    let mut training = match from {
+        Some(state) => learner.resume(&problem, linear(), state).unwrap(),
+        None => learner.begin(&problem, linear()).unwrap(),
+    };
+    while training.state().epoch < until && training.advance().is_some() {}
+    let state = training.state().clone();
+    (state, (until == u64::MAX).then(|| training.finish()))
+}
+
+#[test]
+fn a_training_is_continued_on_another_number_of_workers_to_the_same_bits() {
+    let problem = &four_requirements(&people(150, 5));
+    let undisturbed = train(problem, Arc::new(Alone), None, u64::MAX);
+    let mut state = None;
+    for (count, until) in [(2, 2), (8, 3), (1, 5), (3, 7), (4, u64::MAX)] {
+        let found = on_workers(count, |reduce| train(problem, reduce, state.clone(), until));
+        for other in &found {
+            assert_eq!(format!("{other:?}"), format!("{:?}", found[0]));
+        }
+        state = Some(found[0].0.clone());
+        if until == u64::MAX {
+            assert_eq!(format!("{:?}", found[0]), format!("{undisturbed:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_worker_that_is_interrupted_stops_all_at_the_same_step() {
+    let problem = four_requirements(&people(100, 1));
+    let learner = Learner::alternating(Adam::new(0.02)).epochs(1000).batch_size(16);
+    let stopped = on_workers(3, |reduce| {
+        let second = reduce.worker() == 1;
+        let problem = problem.divided_over(reduce).unwrap();
+        let mut training = learner.begin(&problem, linear()).unwrap();
+        for _ in 0..3 {
+            training.advance().unwrap();
+        }
+        if second {
+            training.interrupter().store(true, Ordering::Relaxed);
+        }
+        assert!(training.advance().is_none());
+        format!("{:?}", training.state())
+    });
+    assert!(stopped.iter().all(|state| *state == stopped[0]));
+}
+
+#[test]
+fn the_batches_are_those_of_the_problem_as_it_is() {
+    let problem = four_requirements(&people(300, 5));
+    let plain = alternating().solve(&problem, linear()).unwrap();
+    let shards = problem.divided_over(Arc::new(Alone)).unwrap();
+    let shards = alternating().solve(&shards, linear()).unwrap();
+    // Sums in another order; the steps of Adam multiply that a little.
+    for (a, b) in shards.theta.iter().zip(&plain.theta) {
+        assert!((a - b).abs() < 1e-9, "{a} is not {b}");
+    }
+}
+
+#[test]
+fn problems_that_differ_between_workers_are_refused() {
+    let errors = on_workers(2, |reduce| {
+        let problem = four_requirements(&people(50 + reduce.worker(), 1));
+        problem.divided_over(reduce).unwrap_err().to_string()
+    });
+    assert!(errors.iter().all(|error| error.contains("same on every worker")), "{errors:?}");
+}
