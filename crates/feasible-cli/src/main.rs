@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return exit::of_arguments(&error).into(),
     };
-    let terminal = Terminal::new(&terminal);
+    let mut terminal = Terminal::new(&terminal);
     if let Err(sentence) = feasible_problem::Level::chosen() {
         terminal.error(&sentence, exit::Exit::Input);
         return exit::Exit::Input.into();
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         terminal.error(failure.message(), failure.exit());
         return failure.exit().into();
     }
-    match ranks::join(&command, &terminal) {
+    match ranks::join(&command, &mut terminal) {
         Ok(None) => {}
         Ok(Some(exit)) => return exit.into(),
         Err(failure) => {

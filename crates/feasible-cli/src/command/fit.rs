@@ -8,7 +8,7 @@ use std::time::Instant;
 use feasible_problem::Plan;
 use feasible_problem::data::Data;
 use feasible_problem::spec::Override;
-use feasible_run::{Fit, FitOptions, Fitted, RunDirectory, RunVerdict, files};
+use feasible_run::{Event, Fit, FitOptions, Fitted, RunDirectory, RunVerdict, files};
 use serde::Serialize;
 
 use super::{incomplete_search, seeds, source};
@@ -23,11 +23,6 @@ use crate::terminal::{Terminal, warn};
 /// Trains a problem.
 pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     let start = Instant::now();
-    if ranks::are_several() && arguments.seeds.is_some_and(|n| n > 1) {
-        return Err(Failure::input(
-            "--seeds: one training is divided over the ranks at a time; start one job per seed, with --seed",
-        ));
-    }
     let count = arguments.seeds.unwrap_or(1);
     let progress = Arc::new(Progress::new(count as usize, terminal));
     let (chosen, begun) = (Arc::new(OnceLock::<PathBuf>::new()), progress.clone());
@@ -49,10 +44,18 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
         force: arguments.force,
         seeds,
         workers: workers(arguments.threads),
-        part: arguments.part,
+        part: arguments.part.or(ranks::share()),
         interrupt,
     };
-    let fit = feasible_run::fit(&plan, &options, &|event| progress.observe(event));
+    let mut fit = feasible_run::fit(&plan, &options, &|event| progress.observe(event));
+    if ranks::share().is_some() && fit.as_ref().is_ok_and(|fit| !fit.is_interrupted()) {
+        if !ranks::meet() {
+            return Ok(Exit::Met);
+        }
+        // All are finished: this sums them up.
+        let observe = |event: &Event| progress.observe(event);
+        fit = feasible_run::resume(&directory, &options.interrupt, &observe);
+    }
     progress.clear();
     // What only training needed is dropped before the page is made.
     let data = plan.into_training_data();
@@ -70,7 +73,7 @@ pub fn planned(arguments: &FitArguments) -> Result<Plan> {
     if arguments.seeds.is_none_or(|n| n == 1) {
         settings.extend(arguments.threads.map(Override::Threads));
     }
-    if ranks::is_launched() {
+    if ranks::is_launched() && ranks::share().is_none() {
         settings.push(Override::Text("training.shards=true".into()));
     }
     Ok(Plan::check(&source(&arguments.problem, &settings, &arguments.overrides)?)?)

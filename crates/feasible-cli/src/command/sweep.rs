@@ -7,7 +7,7 @@ use feasible_problem::recipe;
 use feasible_problem::spec::Override;
 use feasible_problem::text::Page;
 use feasible_report::Report;
-use feasible_run::sweep::{Frontier, Warmth, limits};
+use feasible_run::sweep::{Frontier, Warmth, join, limits};
 use feasible_run::{SweepOptions, files, sweep as solve};
 use serde::Serialize;
 
@@ -18,6 +18,7 @@ use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::outputs::Inputs;
 use crate::progress::Progress;
+use crate::ranks;
 use crate::terminal::{Terminal, command_line};
 
 /// What `--json` prints.
@@ -61,7 +62,7 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
         },
         threads: workers(arguments.threads),
         directory: Some(directory.clone()),
-        part: arguments.part,
+        part: arguments.part.or(ranks::share()),
         force: arguments.force,
         interrupt: interrupt::listen(&progress, kept.clone()),
         ..SweepOptions::new(&arguments.requirement)
@@ -73,6 +74,11 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
         true => Failure::interrupted(kept()),
         false => error.into(),
     })?;
+    let frontier = match ranks::share() {
+        None => frontier,
+        Some(_) if ranks::meet() => join(&directory)?,
+        Some(_) => return Ok(Exit::Met),
+    };
     let missing = frontier.missing().len();
     let text = |page: &Page| match missing {
         0 => frontier.text_on(page),

@@ -8,6 +8,8 @@ mod line;
 #[cfg(feature = "mpi")]
 mod world;
 
+use feasible_run::JobPart;
+
 use crate::arguments::Command;
 use crate::exit::{Exit, Failure, Result};
 use crate::terminal::Terminal;
@@ -32,9 +34,18 @@ pub fn are_several() -> bool {
     launched().is_some_and(|ranks| ranks > 1)
 }
 
+/// Whether ranks share out the trainings of a command, each a part of them, instead of dividing one.
+fn shares(command: &Command) -> bool {
+    match command {
+        Command::Sweep(_) => true,
+        Command::Fit(arguments) => arguments.seeds.is_some_and(|n| n > 1),
+        _ => false,
+    }
+}
+
 /// Joins the other ranks, if there are any. Does all that a rank other than 0 has to do; then, how it ends.
 #[cfg(not(feature = "mpi"))]
-pub fn join(_: &Command, _: &Terminal) -> Result<Option<Exit>> {
+pub fn join(_: &Command, _: &mut Terminal) -> Result<Option<Exit>> {
     if !are_several() {
         return Ok(None);
     }
@@ -53,8 +64,20 @@ pub fn leave(exit: Exit) -> Exit {
     exit
 }
 
+/// The part of this rank, where ranks share out the trainings of a command.
+#[cfg(not(feature = "mpi"))]
+pub fn share() -> Option<JobPart> {
+    None
+}
+
+/// Waits until every rank has done its part. Whether this is the rank that joins the parts.
+#[cfg(not(feature = "mpi"))]
+pub fn meet() -> bool {
+    true
+}
+
 #[cfg(feature = "mpi")]
-pub use joined::{join, leave};
+pub use joined::{join, leave, meet, share};
 
 #[cfg(feature = "mpi")]
 mod joined {
@@ -65,7 +88,8 @@ mod joined {
     use feasible_run::ranks;
 
     use super::world::World;
-    use super::{Command, Exit, Failure, Result, Terminal, launched};
+    use super::{Command, Exit, Failure, JobPart, Result, Terminal, launched, shares};
+    use crate::arguments::{FitArguments, SweepArguments};
     use crate::command::fit;
     use crate::interrupt;
     use crate::terminal::error;
@@ -74,9 +98,30 @@ mod joined {
     const PATIENCE: f64 = 60.0;
 
     static WORLD: OnceLock<Arc<World>> = OnceLock::new();
+    static PART: OnceLock<JobPart> = OnceLock::new();
+
+    /// The part of this rank, where ranks share out the trainings of a command.
+    pub fn share() -> Option<JobPart> {
+        PART.get().copied()
+    }
+
+    /// Waits until every rank has done its part. Whether this is the rank that joins the parts.
+    pub fn meet() -> bool {
+        match WORLD.get() {
+            Some(world) if world.worker() > 0 => {
+                world.send(0, &[]);
+                false
+            }
+            Some(world) => {
+                (1..world.workers()).for_each(|rank| drop(world.receive(rank)));
+                true
+            }
+            None => true,
+        }
+    }
 
     /// Joins the other ranks, if there are any. Does all that a rank other than 0 has to do; then, how it ends.
-    pub fn join(command: &Command, terminal: &Terminal) -> Result<Option<Exit>> {
+    pub fn join(command: &Command, terminal: &mut Terminal) -> Result<Option<Exit>> {
         if launched().is_none() {
             return Ok(None);
         }
@@ -84,6 +129,23 @@ mod joined {
         let world = World::join(patience()?, lost)
             .map_err(|error| Failure::internal(format!("cannot join the other ranks: {error}")))?;
         let world = WORLD.get_or_init(|| world);
+        if world.workers() > 1 && shares(command) {
+            let part = JobPart::new(world.worker() + 1, world.workers());
+            let _ = part.map(|part| PART.set(part));
+            terminal.quiet |= world.worker() > 0;
+            let (Command::Sweep(SweepArguments { output, .. })
+            | Command::Fit(FitArguments { output, .. })) = command
+            else {
+                return Ok(None);
+            };
+            return match (output, world.worker()) {
+                (Some(_), _) => Ok(None),
+                (None, 0) => Err(Failure::input(
+                    "--output: the ranks need a directory to meet in: give one with -o DIR",
+                )),
+                (None, _) => Ok(Some(Exit::Input)),
+            };
+        }
         if world.worker() > 0 {
             return Ok(Some(follow(world, command)));
         }
@@ -91,7 +153,7 @@ mod joined {
             Command::Fit(_) | Command::Resume(_) => ranks::lead(world.clone()),
             _ if world.workers() > 1 => {
                 terminal.note(
-                    "only `fit` and `resume` are divided over ranks: this runs on rank 0 alone",
+                    "only `fit`, `resume` and `sweep` use all ranks: this runs on rank 0 alone",
                 );
             }
             _ => {}
@@ -123,7 +185,13 @@ mod joined {
 
     /// Ends with the other ranks: when all have done their part, or at once if they are in the middle of a training.
     pub fn leave(exit: Exit) -> Exit {
-        if let Some(world) = WORLD.get().filter(|world| world.worker() == 0) {
+        if let Some(world) = WORLD.get().filter(|_| PART.get().is_some()) {
+            match exit {
+                Exit::Met | Exit::NotMet => world.leave(),
+                // The others may wait for this one.
+                _ => world.abort(exit as i32),
+            }
+        } else if let Some(world) = WORLD.get().filter(|world| world.worker() == 0) {
             if ranks::are_busy() {
                 world.abort(exit as i32);
             }
