@@ -17,6 +17,7 @@ use feasible::reduce::Alone;
 use feasible::{
     Dual, Learner, Loss, Model, Outcome, Population, Problem, Reduce, Requirement, Solution, rho,
 };
+use feasible_nn::conv::{ConvNet, ConvShape};
 use feasible_nn::{Activation, Adam, Kernel, KernelExpansion, Linear, Mlp, Sgd};
 
 /// Runs the same on so many workers; what each has found.
@@ -251,4 +252,16 @@ fn problems_that_differ_between_workers_are_refused() {
         problem.divided_over(reduce).unwrap_err().to_string()
     });
     assert!(errors.iter().all(|error| error.contains("same on every worker")), "{errors:?}");
+}
+
+#[test]
+fn models_that_take_a_batch_as_a_whole_are_refused() {
+    let pixels = feasible::Inputs::dense(vec![0.5; 4 * 36], 36).unwrap();
+    let classes = feasible::Targets::Classes(vec![0, 1, 2, 0]);
+    let images = Population::new(feasible::Samples::new(pixels, classes).unwrap());
+    let problem = Problem::minimise(&images, Loss::CrossEntropy).check().unwrap();
+    let problem = problem.divided_over(Arc::new(Alone)).unwrap();
+    let model = ConvNet::resnet18(ConvShape::new(1, 6, 6), 3, 4).unwrap();
+    let error = Learner::alternating(Adam::new(0.01)).solve(&problem, model).unwrap_err();
+    assert!(error.to_string().contains("convolutional networks"), "{error}");
 }
