@@ -35,6 +35,7 @@ pub fn are_several() -> bool {
 }
 
 /// Whether ranks share out the trainings of a command, each a part of them, instead of dividing one.
+#[cfg(feature = "mpi")]
 fn shares(command: &Command) -> bool {
     match command {
         Command::Sweep(_) => true,
