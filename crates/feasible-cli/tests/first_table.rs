@@ -199,6 +199,14 @@ fn init_finds_out_how_a_file_is_written() {
             "format = { decimal = \",\" }",
         ),
         (
+            "thousandths.csv",
+            format!(
+                "a;b;y\n{}",
+                rows(&|i| format!("{},{};{i};{}\n", i % 7, (123 + 97 * i) % 1000, i % 2))
+            ),
+            "format = { decimal = \",\" }",
+        ),
+        (
             "twice.csv",
             format!("a,a,y\n{}", rows(&|i| format!("{i},{},{}\n", i % 5, i % 2))),
             "format = { duplicates = \"number\" }",

@@ -152,7 +152,9 @@ impl ColumnBuilder {
                     *kept = kept.take().or_else(|| below.clone());
                 };
                 oddity(&mut self.not_finite, &piece.not_finite);
-                oddity(&mut self.commas, &piece.commas);
+                if let Some(below) = &piece.commas {
+                    keep_clearest(&mut self.commas, below.line, &below.value);
+                }
             }
             State::Again => {
                 let above = *seen;
@@ -256,8 +258,11 @@ impl ColumnBuilder {
         }
         if not_finite || has_commas(cell) {
             values.push(f64::NAN);
-            let kept = if not_finite { &mut self.not_finite } else { &mut self.commas };
-            kept.get_or_insert(Oddity { line, value });
+            if not_finite {
+                self.not_finite.get_or_insert(Oddity { line, value });
+            } else {
+                keep_clearest(&mut self.commas, line, &value);
+            }
             return Ok(());
         }
         if *seen == 0 && !*before && self.not_finite.is_none() && self.commas.is_none() {
@@ -361,6 +366,14 @@ fn number(cell: &[u8], thousands: Option<char>, decimal: Option<char>) -> Option
 fn has_commas(cell: &[u8]) -> bool {
     let cell = cell.strip_prefix(b"-").unwrap_or(cell);
     is_thousands(cell) || is_decimal_comma(cell)
+}
+
+/// Keeps the first cell with commas, or the first that can only have a decimal comma.
+fn keep_clearest(kept: &mut Option<Oddity>, line: u64, value: &str) {
+    let thousands = |value: &str| is_thousands(value.trim_start_matches('-').as_bytes());
+    if kept.as_ref().is_none_or(|kept| thousands(&kept.value) && !thousands(value)) {
+        *kept = Some(Oddity { line, value: value.to_string() });
+    }
 }
 
 fn is_decimal_comma(cell: &[u8]) -> bool {

@@ -299,6 +299,8 @@ pub fn join(path: &Path) -> Result<SeedsSummary> {
     let run = RunDirectory::new(path);
     let none = || Error::NotARun { location: run.location(), missing: SEEDS };
     let listed = run.seeds()?.ok_or_else(none)?;
+    // A job writes what a run's requirements cost after all else: read while no other job joins, the last to end has all.
+    let top = in_turn(|| Directory::open(path))?;
     let one = |&seed: &u64| {
         let inner = run.seed(seed);
         no_link(inner.path())?;
@@ -311,10 +313,7 @@ pub fn join(path: &Path) -> Result<SeedsSummary> {
         return Err(unfinished(path, &names, listed.seeds.len()));
     };
     let summary = SeedsSummary { problem: listed.problem, runs };
-    if !run.has(SUMMARY) {
-        let top = in_turn(|| Directory::open(path))?;
-        top.write(SUMMARY, &json(&summary.written())).map_err(failed("write", &top, SUMMARY))?;
-    }
+    top.write(SUMMARY, &json(&summary.written())).map_err(failed("write", &top, SUMMARY))?;
     Ok(summary)
 }
 

@@ -44,8 +44,10 @@ pub fn report(arguments: &ReportArguments, terminal: &Terminal) -> Result<Exit> 
         return Err(Failure::input("--groups works on one run: name one run directory"));
     }
     // What was trained in parts is joined first.
-    for directory in arguments.directories.iter().filter(|d| d.join(files::SEEDS).is_file()) {
-        feasible_run::seeds::join(directory)?;
+    for directory in &arguments.directories {
+        if directory.join(files::SEEDS).is_file() && !directory.join(files::SUMMARY).is_file() {
+            feasible_run::seeds::join(directory)?;
+        }
     }
     let (report, page, sensitivity) = match arguments.directories.as_slice() {
         [directory] if directory.join(SWEEP).is_file() => {
