@@ -1,5 +1,7 @@
 //! What a sweep finds: for each limit and seed, what the model achieves and what the limit costs.
 
+use std::collections::HashSet;
+
 use feasible::Outcome;
 use feasible_problem::spec::RequirementKind;
 use feasible_problem::text::{Align, Grid, Page, short};
@@ -123,8 +125,9 @@ impl Frontier {
 
     /// The limits and seeds whose points are not there yet.
     pub fn missing(&self) -> Vec<(f64, u64)> {
-        let is_there = |run: &(f64, u64)| self.points.iter().any(|p| (p.limit, p.seed) == *run);
-        self.runs().into_iter().filter(|run| !is_there(run)).collect()
+        let key = |(limit, seed): &(f64, u64)| (limit.to_bits(), *seed);
+        let there: HashSet<_> = self.points.iter().map(|p| key(&(p.limit, p.seed))).collect();
+        self.runs().into_iter().filter(|run| !there.contains(&key(run))).collect()
     }
 
     /// The seeds' points at a limit.

@@ -207,6 +207,9 @@ pub fn join(path: &Path) -> Result<Frontier> {
     })
 }
 
+/// The most runs of a sweep.
+const MOST_RUNS: usize = 1_000_000;
+
 /// The results that are there; written once all are.
 fn joined(path: &Path, check: impl Fn(&Frontier) -> Result<()>) -> Result<Frontier> {
     let (run, what) = (RunDirectory::new(path), RunDirectory::new(path).shown(SWEEP));
@@ -215,6 +218,11 @@ fn joined(path: &Path, check: impl Fn(&Frontier) -> Result<()>) -> Result<Fronti
     let damaged =
         |error: serde_json::Error| Error::Damaged { path: what.clone(), reason: error.to_string() };
     let mut saved: Saved = serde_json::from_slice(&bytes).map_err(damaged)?;
+    let (limits, seeds) = (saved.frontier.limits.len(), saved.frontier.seeds.len());
+    if limits.saturating_mul(seeds) > MOST_RUNS {
+        let reason = format!("{limits} limits and {seeds} seeds are more than {MOST_RUNS} runs");
+        return Err(Error::Damaged { path: what, reason });
+    }
     if saved.frontier.missing().is_empty() {
         return Ok(saved.frontier);
     }
