@@ -167,6 +167,10 @@ impl Poisson {
                 return (y * (slope - d).max(T::ZERO), y * slope);
             }
             let mean = f.exp();
+            // Beyond all numbers, and y d may be so too.
+            if !mean.is_finite() {
+                return (mean, mean);
+            }
             return (mean - y * (T::ONE + d), mean - y);
         }
         (f.exp(), f.exp())

@@ -231,6 +231,17 @@ fn a_divergence_of_1e_8_in_double_precision_is_that_of_its_expansion() {
     );
 }
 
+#[test]
+fn a_count_expected_beyond_all_numbers_is_infinitely_wrong() {
+    let targets = Targets::Values(vec![1.4]);
+    let point = Point { at: vec![2.6e38], against: Vec::new(), targets };
+    for (value, gradient) in
+        [point.seeds::<f64>(&Loss::Poisson), point.seeds::<f32>(&Loss::Poisson)]
+    {
+        assert_eq!((value, &gradient[..]), (f64::INFINITY, &[f64::INFINITY][..]));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
