@@ -39,7 +39,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! This file has `unsafe` code: an allocator is unsafe by definition. What it takes care of is in [`extents`], which is safe.
+//! This file has `unsafe` code: an allocator is unsafe by definition. What it takes care of is in `extents`, which is safe.
 
 #![allow(unsafe_code)]
 
