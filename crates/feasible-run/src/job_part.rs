@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Result};
 use crate::storage::Directory;
 
-/// One of several jobs. See the [module](self).
+/// One of several jobs that share out many trainings: all have the same command and directory, and each trains its share.
 ///
 /// ```
 /// use feasible_run::JobPart;
