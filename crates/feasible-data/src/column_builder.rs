@@ -252,7 +252,7 @@ impl ColumnBuilder {
             let place = self.place(file, line);
             return Err(match (not_finite, has_commas(cell)) {
                 (true, _) => Error::NotFinite { place, value },
-                (_, true) => Error::Commas { place, value },
+                (_, true) => commas(place, value),
                 _ => Error::NotANumber { place, value },
             });
         }
@@ -315,7 +315,7 @@ impl ColumnBuilder {
                     let place = CellPlace { file: file.to_string(), line, column: self.name };
                     return Err(match not_finite {
                         true => Error::NotFinite { place, value },
-                        false => Error::Commas { place, value },
+                        false => commas(place, value),
                     });
                 }
                 Cells::Numbers(values)
@@ -368,12 +368,23 @@ fn has_commas(cell: &[u8]) -> bool {
     is_thousands(cell) || is_decimal_comma(cell)
 }
 
+/// What to say of a cell with commas.
+fn commas(place: CellPlace, value: String) -> Error {
+    match may_be_thousands(&value) {
+        true => Error::Commas { place, value },
+        false => Error::DecimalComma { place, value },
+    }
+}
+
 /// Keeps the first cell with commas, or the first that can only have a decimal comma.
 fn keep_clearest(kept: &mut Option<Oddity>, line: u64, value: &str) {
-    let thousands = |value: &str| is_thousands(value.trim_start_matches('-').as_bytes());
-    if kept.as_ref().is_none_or(|kept| thousands(&kept.value) && !thousands(value)) {
+    if kept.as_ref().is_none_or(|kept| may_be_thousands(&kept.value) && !may_be_thousands(value)) {
         *kept = Some(Oddity { line, value: value.to_string() });
     }
+}
+
+fn may_be_thousands(value: &str) -> bool {
+    is_thousands(value.trim_start_matches('-').as_bytes())
 }
 
 fn is_decimal_comma(cell: &[u8]) -> bool {

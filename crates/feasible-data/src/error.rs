@@ -160,12 +160,23 @@ pub enum Error {
         /// The cell.
         value: String,
     },
-    /// Numbers written with thousands separators or a decimal comma.
+    /// Numbers that may be written with thousands separators.
     #[error(
         "{place}: '{}' looks like a number with a comma: under [data.format], set decimal = \",\" if decimals follow it, thousands = \",\" if it separates \
          thousands, or declare the column categorical", shown(.value)
     )]
     Commas {
+        /// Where.
+        place: CellPlace,
+        /// The cell.
+        value: String,
+    },
+    /// Numbers written with a decimal comma.
+    #[error(
+        "{place}: '{}' looks like a number with a decimal comma: set decimal = \",\" under [data.format], or declare the column \
+         categorical", shown(.value)
+    )]
+    DecimalComma {
         /// Where.
         place: CellPlace,
         /// The cell.

@@ -32,10 +32,7 @@ pub fn read_for_starter(mut read: impl FnMut(&Format) -> Result<Table>) -> Resul
             {
                 format.missing.push(value);
             }
-            // The cell that is named is one that cannot be thousands, if there is such a one.
-            Err(Error::Data(DataError::Commas { value, .. }))
-                if format.decimal.is_none() && has_comma(&value) && !may_be_thousands(&value) =>
-            {
+            Err(Error::Data(DataError::DecimalComma { .. })) if format.decimal.is_none() => {
                 format.decimal = Some(',');
             }
             Err(error) => return Err(error),
@@ -95,10 +92,4 @@ fn has_comma(text: &str) -> bool {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let text = text.strip_prefix('-').unwrap_or(text);
     text.split_once(',').is_some_and(|(whole, part)| digits(whole) && digits(part))
-}
-
-/// Whether a number with one comma may be thousands: `1,234`.
-fn may_be_thousands(text: &str) -> bool {
-    let text = text.trim_start_matches('-');
-    text.split_once(',').is_some_and(|(whole, part)| whole.len() <= 3 && part.len() == 3)
 }

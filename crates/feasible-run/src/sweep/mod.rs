@@ -179,7 +179,7 @@ pub fn sweep(
         // Held while the first files are written: other jobs work in it at the same time.
         drop(in_turn(|| sweep.open(path, options))?);
         sweep.solve(&limits, options, observer)?;
-        return joined(path, |_| Ok(()));
+        return joined(path);
     }
     let top = match &options.directory {
         Some(path) => Some(sweep.open(path, options)?),
@@ -198,20 +198,18 @@ pub fn sweep(
 /// # Errors
 /// A directory that holds no sweep, or one of which runs are not finished.
 pub fn join(path: &Path) -> Result<Frontier> {
-    joined(path, |frontier| {
-        let missing = frontier.missing();
-        let run = |(limit, seed): &(f64, u64)| format!("limit {limit:?}, seed {seed}");
-        let names: Vec<String> = missing.iter().map(run).collect();
-        let all = frontier.limits.len() * frontier.seeds.len();
-        if names.is_empty() { Ok(()) } else { Err(unfinished(path, &names, all)) }
-    })
+    let frontier = joined(path)?;
+    let run = |(limit, seed): &(f64, u64)| format!("limit {limit:?}, seed {seed}");
+    let missing: Vec<String> = frontier.missing().iter().map(run).collect();
+    let all = frontier.limits.len() * frontier.seeds.len();
+    if missing.is_empty() { Ok(frontier) } else { Err(unfinished(path, &missing, all)) }
 }
 
 /// The most runs of a sweep.
 const MOST_RUNS: usize = 1_000_000;
 
 /// The results that are there; written once all are.
-fn joined(path: &Path, check: impl Fn(&Frontier) -> Result<()>) -> Result<Frontier> {
+fn joined(path: &Path) -> Result<Frontier> {
     let (run, what) = (RunDirectory::new(path), RunDirectory::new(path).shown(SWEEP));
     let missing = || Error::NotARun { location: run.location(), missing: SWEEP };
     let bytes = run.read(SWEEP)?.ok_or_else(missing)?;
@@ -238,7 +236,6 @@ fn joined(path: &Path, check: impl Fn(&Frontier) -> Result<()>) -> Result<Fronti
         }
     }
     saved.frontier = saved.frontier.with(points);
-    check(&saved.frontier)?;
     if saved.frontier.missing().is_empty() {
         write(&in_turn(|| Directory::open(path))?, &saved)?;
     }
@@ -373,13 +370,18 @@ impl<'a> Sweep<'a> {
     }
 
     fn saved(&self) -> Saved {
-        let of = |(at, clause): (usize, &Clause)| (clause.from == self.at).then_some(at);
         Saved {
             feasible: env!("CARGO_PKG_VERSION").to_string(),
             design: self.design.clone(),
-            swept: self.first.clauses().iter().enumerate().filter_map(of).collect(),
+            swept: self.swept(),
             frontier: self.outline(),
         }
+    }
+
+    /// The numbers of the constraints that the requirement stands for, at any limit.
+    fn swept(&self) -> Vec<usize> {
+        let of = |(at, clause): (usize, &Clause)| (clause.from == self.at).then_some(at);
+        self.first.clauses().iter().enumerate().filter_map(of).collect()
     }
 
     /// The directory: new, or that of the same sweep, which is then resumed.
@@ -537,10 +539,8 @@ impl<'a> Sweep<'a> {
                 fitted.summary.ok_or_else(interrupted)?
             }
         };
-        let of = |(at, clause): (usize, &Clause)| (clause.from == self.at).then_some(at);
-        let swept: Vec<usize> = plan.clauses().iter().enumerate().filter_map(of).collect();
         let start = Start::of(storage, plan.train(), &format!("the solution at {limit}"))?;
-        Ok((Point::of(&summary, limit, &swept), start))
+        Ok((Point::of(&summary, limit, &self.swept()), start))
     }
 }
 
