@@ -25,7 +25,7 @@ def problem(rows: Rows, folder: Path, requirement: str, limit: float | None) -> 
     if table["positive"]:
         text += f'positive = "{table["positive"]}"\n'
     if table["missing"]:
-        text += 'missing = "impute"\n'
+        text += 'missing = "category"\n'
     if requirement != "none":
         text += f'\n[[requirement]]\nname = "{requirement}"\n{REQUIREMENTS[requirement].toml(table, limit)}\n'
     return text

@@ -6,7 +6,14 @@ from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent.parent
 RESULTS = BENCH / "results" / "tables"
+FOUND = BENCH / ".tables-found"  # of find.py
+HALVES = ["development", "report", "found"]
 Key = tuple[str, int, str, str]  # table, split, competitor, requirement
+
+
+def cache_of(half: str | None) -> Path:
+    """Where the tables are."""
+    return FOUND if half == "found" else BENCH / ".tables"
 
 
 def key(line: dict) -> Key:

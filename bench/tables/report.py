@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from catalogue import manifest
-from lines import BENCH, RESULTS
+from lines import HALVES, RESULTS, cache_of
 from requirements import REQUIREMENTS
 from results import NAMES, UNCONSTRAINED, Cell, Results, behind, common, measures, number
 
@@ -231,15 +231,16 @@ def page(half: dict[str, Results], us: str, showable: dict, tables: list[dict]) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=["development", "report"])
+    parser.add_argument("--half", choices=HALVES)
     parser.add_argument("--tables", type=lambda text: text.split(","))
     parser.add_argument("--feasible", type=Path, default=RESULTS / "feasible.jsonl", help="lines of Feasible")
     parser.add_argument("--peers", type=Path, default=RESULTS / "peers.jsonl")
     parser.add_argument("--also", action="append", default=[], metavar="NAME=FILE", help="lines of another Feasible, shown beside")
-    parser.add_argument("--cache", type=Path, default=BENCH / ".tables")
+    parser.add_argument("--cache", type=Path)
     parser.add_argument("--short", action="store_true", help="the summary only")
     parser.add_argument("--into", type=Path, metavar="PAGE", help="replace the results of this page, of both halves")
     args = parser.parse_args()
+    args.cache = args.cache or cache_of(args.half)
     tables = manifest(args.cache)
     files = {"feasible": args.feasible} | {n: Path(f) for n, f in (also.split("=", 1) for also in args.also)}
     FEASIBLE.update(files)

@@ -19,7 +19,7 @@ import fair
 import feasible
 from catalogue import manifest
 from competitors import CONSTRAINED, UNCONSTRAINED
-from lines import BENCH, RESULTS, Key, append, read
+from lines import BENCH, HALVES, RESULTS, Key, append, cache_of, read
 from measure import Prediction, Rows, quality
 from requirements import REQUIREMENTS, values
 from rows import limits, load, split
@@ -93,7 +93,7 @@ def wanted(args: argparse.Namespace, table: dict, number: int, have: dict[Key, d
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     comma = lambda text: text.split(",")
-    parser.add_argument("--half", choices=["development", "report"], help="settings are chosen on the first, figures reported on the second")
+    parser.add_argument("--half", choices=HALVES, help="settings are chosen on the first, figures reported on the second; found: problems nobody chose (find.py)")
     parser.add_argument("--tables", type=comma, help="names, with commas between them; default those of the half")
     parser.add_argument("--requirements", type=comma, default=["none", *REQUIREMENTS])
     parser.add_argument("--splits", type=int, default=10)
@@ -104,8 +104,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=900, help="the longest that one fit of Feasible may take")
     parser.add_argument("--out", type=Path, default=RESULTS / "feasible.jsonl", help="lines of Feasible")
     parser.add_argument("--peers", type=Path, default=RESULTS / "peers.jsonl", help="lines of the others")
-    parser.add_argument("--cache", type=Path, default=BENCH / ".tables")
+    parser.add_argument("--cache", type=Path)
     args = parser.parse_args()
+    args.cache = args.cache or cache_of(args.half)
     if not args.half and not args.tables:
         parser.error("--half development, --half report or --tables NAME,NAME is needed")
     for requirement in args.requirements:

@@ -305,8 +305,8 @@ pub enum Error {
     },
     /// A missing value where none is allowed.
     #[error(
-        "{place}: the value is missing: drop the row or column, or set missing = \"category\" or \
-         \"impute\""
+        "{place}: the value is missing: set missing = \"category\", so that the model sees which cells are missing, or \
+         \"impute\", or drop the row or column"
     )]
     Missing {
         /// Where.

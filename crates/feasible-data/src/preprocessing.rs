@@ -187,7 +187,8 @@ pub enum Missing {
     /// An error that says where.
     #[default]
     Reject,
-    /// A category of its own, `(missing)`; for a number, its mean and an indicator `x is missing`.
+    /// A category of its own, `(missing)`; for a number, its mean and an indicator `x is missing`. Where no training row
+    /// lacks the cell, new rows that do get the mean, or no category at all, as with [`Unseen::Other`].
     Category,
     /// The median of a number, the most frequent category of a categorical column, in the training rows.
     Impute,

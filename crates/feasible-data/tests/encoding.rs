@@ -66,6 +66,20 @@ fn missing_cells_become_a_category_or_are_imputed() {
 }
 
 #[test]
+fn a_cell_may_be_missing_that_no_training_row_lacks() {
+    let table = table("n,c,two,b,d\n1,x,u,1,2024-01-01\n3,y,u,9,2024-01-11\n5,z,v,2,2024-03-11\n");
+    let bin = [("b".to_string(), Bins::edges(&[5.0]))];
+    let spec = Preprocessing { missing: Missing::Category, bin: bin.into(), ..Default::default() };
+    let encoder = fit(&table, &spec).unwrap();
+    let new = self::table("n,c,two,b,d\n1,x,u,1,2024-01-01\n,,,,\n");
+    for unseen in [Unseen::Error, Unseen::Other] {
+        let x = encoder.clone().with_unseen(unseen).transform(&new, &[1]).unwrap().row(0);
+        // The mean; no category; of two categories the more frequent one; the mean date, at no time of the year.
+        assert!(x.iter().all(|&x| x == 0.0), "{x:?}, {:?}", encoder.names());
+    }
+}
+
+#[test]
 fn categories_can_be_grouped_declared_and_gathered_when_rare() {
     let table = table("c\nb\nb\na\nd\ne\n");
     let spec: Preprocessing = toml::from_str(

@@ -138,7 +138,7 @@ pub fn weight_decay(recipe: Recipe, model: ModelKind, images: bool, rows: usize,
 }
 
 /// α times the rows, for an objective of size 1.
-const DECAY: f64 = 0.5;
+const DECAY: f64 = 0.125;
 
 /// How a recipe treats pointwise requirements between two views.
 ///

@@ -164,13 +164,17 @@ impl Variable {
                     at.map(|at| EncodedCell::Category(at as u32))
                 };
                 let pooled = matches!(self.encoding, Encoding::Categories { pooled: true, .. });
+                let none_of_them = match categories.len() {
+                    2 => find(OTHER_CATEGORY).or(find(usual)),
+                    _ => Some(find(OTHER_CATEGORY).unwrap_or(EncodedCell::Unseen)),
+                };
                 let unseen = match unseen {
                     _ if pooled => find(OTHER_CATEGORY),
                     Unseen::Error => None,
-                    Unseen::Other if categories.len() == 2 => find(OTHER_CATEGORY).or(find(usual)),
-                    Unseen::Other => Some(find(OTHER_CATEGORY).unwrap_or(EncodedCell::Unseen)),
+                    Unseen::Other => none_of_them,
                 };
-                let missing = missing.as_deref().and_then(|m| find(m).or(unseen));
+                // A missing cell that may be a category is allowed where no training row had one.
+                let missing = missing.as_deref().and_then(|m| find(m).or(none_of_them));
                 (missing, unseen)
             }
         }

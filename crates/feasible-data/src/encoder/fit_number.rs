@@ -53,8 +53,8 @@ pub(super) fn fit_number(
     };
     let (fill, indicator) = match missing {
         Missing::Reject => (None, false),
-        Missing::Category if !absent => (None, false),
-        Missing::Category => (Some(if standardise { centre } else { mean }), true),
+        // New rows may lack what every training row has; an indicator would never have been trained.
+        Missing::Category => (Some(if standardise { centre } else { mean }), absent),
         Missing::Impute => {
             present.sort_unstable_by(f64::total_cmp);
             let (low, high) = (present[(present.len() - 1) / 2], present[present.len() / 2]);

@@ -24,7 +24,7 @@ pub struct ObjectiveSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::class_weights")]
     pub class_weights: Option<ClassWeights>,
-    /// α of α/2 ‖θ‖². Default 0; of multilayer perceptrons with the recipe `feasible` half the size of the objective
+    /// α of α/2 ‖θ‖². Default 0; of multilayer perceptrons with the recipe `feasible` an eighth of the size of the objective
     /// over the training rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight_decay: Option<f64>,

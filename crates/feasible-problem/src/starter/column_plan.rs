@@ -21,7 +21,7 @@ pub(super) enum ColumnPlan {
     Drop(String),
     /// Its numbers are categories.
     Codes,
-    /// So many per cent of its cells are missing, which becomes an input.
+    /// So many per cent of its cells are missing, which is said.
     Sparse(u32),
     /// As it is.
     Plain,

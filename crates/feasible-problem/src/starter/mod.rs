@@ -206,21 +206,11 @@ fn of_columns(table: &Table, plan: &Columns<'_>) -> String {
     }
     if plan.any_missing {
         text +=
-            "missing = \"impute\"     # or \"category\": one of its own; \"reject\": an error\n";
+            "missing = \"category\"   # an input of its own; or \"impute\": median or commonest; \"reject\": an error\n";
     }
-    let sparse = || plan.each.iter().filter(|(_, plan)| matches!(plan, ColumnPlan::Sparse(_)));
-    if sparse().next().is_some() {
-        let keys: Vec<String> = sparse()
-            .map(|(column, _)| format!("{} = \"category\"", quoted(&column.name)))
-            .collect();
-        text += &format!("missing_in = {{ {} }}\n", keys.join(", "));
-        for (column, plan) in sparse() {
-            if let ColumnPlan::Sparse(share) = plan {
-                text += &format!(
-                    "#   {}: {share} % missing; whether a cell is missing is an input of its own\n",
-                    visible(&column.name)
-                );
-            }
+    for (column, plan) in &plan.each {
+        if let ColumnPlan::Sparse(share) = plan {
+            text += &format!("#   {}: {share} % missing\n", visible(&column.name));
         }
     }
     if plan.any_text {
