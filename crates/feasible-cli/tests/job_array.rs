@@ -1,7 +1,7 @@
 //! Many trainings in jobs that know nothing of each other: `--part 3/16`, joined by `feasible report`.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use support::{Ran, SHORT, Scratch, assert_same_run, copy_tree, numbered};
 

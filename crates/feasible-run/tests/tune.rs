@@ -2,7 +2,7 @@
 //! makes.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod common;
+use crate::common;
 #[path = "../../feasible/tests/common/workers.rs"]
 mod workers;
 
