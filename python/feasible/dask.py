@@ -26,7 +26,10 @@ from distributed import Client, as_completed
 
 from ._feasible import FeasibleError
 
-__all__ = ["fit", "sweep"]
+__all__ = ["fit", "sweep", "tune"]
+
+# The rounds of a search, at most: its trials are compared after each.
+_ROUNDS = 3
 
 
 def sweep(
@@ -67,14 +70,38 @@ def fit(
     return _spread(client, command, directory, parts, program, "summary.json")
 
 
+def tune(
+    client: Client,
+    problem: str | os.PathLike[str],
+    directory: str | os.PathLike[str],
+    *,
+    trials: int | None = None,
+    settings: Sequence[str] = (),
+    parts: int | None = None,
+    program: str = "feasible",
+) -> dict[str, Any]:
+    """Searches settings, and returns all trials and the number of the chosen one as ``tune.json`` has them.
+
+    The run of the chosen settings is in ``directory``. Arguments are as for ``sweep``; there are as many ``trials`` as the problem file
+    says, or 27.
+    """
+    given = [] if trials is None else ["--trials", str(trials)]
+    command = ["tune", os.fspath(problem), *given, *_settings(settings)]
+    return _spread(client, command, directory, parts, program, "tune.json", _ROUNDS)
+
+
 def _common(seeds: int, settings: Sequence[str]) -> list[str]:
+    return ["--seeds", str(seeds), *_settings(settings)]
+
+
+def _settings(settings: Sequence[str]) -> list[str]:
     if isinstance(settings, str):
         raise FeasibleError(f'settings: give a list of KEY=VALUE, such as ["{settings}"]')
-    return ["--seeds", str(seeds), *(word for setting in settings for word in ("--set", setting))]
+    return [word for setting in settings for word in ("--set", setting)]
 
 
 def _spread(
-    client: Client, command: list[str], directory: str | os.PathLike[str], parts: int | None, program: str, result: str
+    client: Client, command: list[str], directory: str | os.PathLike[str], parts: int | None, program: str, result: str, rounds: int = 1
 ) -> dict[str, Any]:
     workers: dict[str, int] = client.nthreads()
     if not workers:
@@ -86,12 +113,14 @@ def _spread(
     top = os.fspath(directory)
     futures: list[Any] = []
     try:
-        for part in range(count):
-            address = addresses[part % len(addresses)]
-            words = [*command, "-o", top, "--part", f"{part + 1}/{count}", "--threads", str(workers[address]), "--no-report", "-q"]
-            futures.append(client.submit(_run, program, words, workers=[address], allow_other_workers=True, pure=False, key=None))
-        for done in as_completed(futures):
-            done.result()
+        for _ in range(rounds):
+            futures.clear()
+            for part in range(count):
+                address = addresses[part % len(addresses)]
+                words = [*command, "-o", top, "--part", f"{part + 1}/{count}", "--threads", str(workers[address]), "--no-report", "-q"]
+                futures.append(client.submit(_run, program, words, workers=[address], allow_other_workers=True, pure=False, key=None))
+            for done in as_completed(futures):
+                done.result()
         join = client.submit(_joined, program, top, result, pure=False)
         futures.append(join)
         joined: dict[str, Any] = json.loads(join.result())

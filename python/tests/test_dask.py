@@ -56,6 +56,15 @@ def test_seeds_are_shared_out(client: Any, tmp_path: Path) -> None:
     assert models(tmp_path / "cluster") == models(tmp_path / "alone")
 
 
+def test_a_search_is_that_of_one_machine(client: Any, tmp_path: Path) -> None:
+    settings = ["training.epochs=9"]
+    found = feasible.dask.tune(client, "compas", tmp_path / "cluster", trials=9, settings=settings, program=PROGRAM)
+    assert len(found["trials"]) == 9 and found["chosen"] is not None
+    alone(tmp_path / "alone", "tune", "compas", "--trials", "9", "--set", *settings)
+    assert (tmp_path / "cluster/tune.json").read_bytes() == (tmp_path / "alone/tune.json").read_bytes()
+    assert models(tmp_path / "cluster") == models(tmp_path / "alone")
+
+
 def test_what_goes_wrong_is_said_in_the_words_of_the_program(client: Any, tmp_path: Path) -> None:
     with pytest.raises(FeasibleError, match="no requirement is named 'invarianse': did you mean 'invariance'"):
         feasible.dask.sweep(client, "compas", tmp_path / "run", requirement="invarianse", limits="1e-3..1e-2", program=PROGRAM)

@@ -1,7 +1,7 @@
 //! `attack`: says what it does, keeps what is worth more, and takes steps that reach the radius.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use support::Scratch;
 

@@ -1,7 +1,7 @@
 //! Certificates by the real program: what it certifies, what it refuses, and how it ends.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use support::{Scratch, numbered};
 

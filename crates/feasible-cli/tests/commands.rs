@@ -1,7 +1,7 @@
 //! Every command does what it is for.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use support::{IMPOSSIBLE, PROBLEM, Scratch, assert_same_run};
 

@@ -1,7 +1,7 @@
 //! Results on standard output, the rest on standard error; JSON, colours, verbosity, precedence.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use std::process::Stdio;
 

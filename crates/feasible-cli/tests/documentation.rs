@@ -1,7 +1,7 @@
 //! What the README and the chapter on the program show can be done as it is shown. (`book` runs the other pages.)
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use support::Scratch;
 

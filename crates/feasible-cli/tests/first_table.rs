@@ -1,7 +1,7 @@
 //! A table that nobody prepared: what is said instead of an error, what is decided, what `init` proposes.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! A folder of images by class through the program: trained on, audited, attacked, or refused by name.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Help texts: as they were read and found good.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use support::Scratch;
 

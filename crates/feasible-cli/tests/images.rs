@@ -1,7 +1,7 @@
 //! Images through the program: a problem file, its model, an attack, and the chapter that shows them.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use support::Scratch;
 

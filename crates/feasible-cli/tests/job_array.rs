@@ -1,7 +1,7 @@
 //! Many trainings in jobs that know nothing of each other: `--part 3/16`, joined by `feasible report`.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use support::{Ran, SHORT, Scratch, assert_same_run, copy_tree, numbered};
 
@@ -105,6 +105,116 @@ fn parts_of_seeds_make_the_fit_of_all_seeds() {
     scratch.expect(0, &["report", "parts", "-q"]);
     assert_same(&scratch, "whole", "parts");
     assert!(whole.out.contains("5 seeds"), "{}", whole.out);
+}
+
+const TUNE: [&str; 8] =
+    ["tune", "short.toml", "--trials", "9", "--threads", "1", "--set", "training.epochs=18"];
+
+#[test]
+fn parts_of_a_search_started_once_for_every_round_make_the_search() {
+    let scratch = scratch();
+    scratch.expect(0, &[&TUNE[..], &["-o", "whole", "-q"]].concat());
+    let parts = [&TUNE[..], &["-o", "parts"]].concat();
+    let mut starts = 0;
+    while !scratch.path("parts/summary.json").exists() {
+        starts += 1;
+        assert!(starts <= 3, "there are three rounds");
+        for job in at_once(&scratch, &parts, 4) {
+            assert_eq!(job.code, Some(0), "{}{}", job.out, job.err);
+        }
+    }
+    assert_same(&scratch, "whole", "parts");
+    // Complete, all say the same.
+    let [one, other] = [&["--part", "4/4"][..], &[]]
+        .map(|part| scratch.expect(0, &[&parts[..], part, &["--json", "-q"]].concat()).json());
+    assert_eq!(one, other);
+    assert_eq!(one["search"]["trials"].as_array().map(Vec::len), Some(9));
+}
+
+#[test]
+fn a_search_says_what_is_missing_and_the_report_compares_what_is_there() {
+    let scratch = scratch();
+    scratch.expect(0, &[&TUNE[..], &["-o", "whole", "-q"]].concat());
+    let part = |directory: &str, part: &str| {
+        scratch.expect(0, &[&TUNE[..], &["-o", directory, "--part", part]].concat()).out
+    };
+    // Machines that share no disk.
+    let said = part("first", "1/2");
+    assert!(said.contains("round 1 of 3: 5 of 9 trials are trained"), "{said}");
+    let error = scratch.refuse(&["report", "first"]);
+    assert!(
+        error.contains("4 of its 9 trials in round 1 of 3 are not finished (trial 1;"),
+        "{error}"
+    );
+    assert!(error.contains("--part"), "{error}");
+    part("second", "2/2");
+    copy_tree(&scratch.path("second"), &scratch.path("first"));
+    let error = scratch.refuse(&["report", "first"]);
+    assert!(error.contains("trials in round 2 of 3 are not finished"), "{error}");
+    // From here on in one directory, one after the other.
+    let said = part("first", "1/2");
+    assert!(said.contains("round 2 of 3: "), "{said}");
+    part("first", "2/2");
+    for n in ["1/2", "2/2"] {
+        part("first", n);
+    }
+    scratch.expect(0, &["report", "first", "-q"]);
+    assert_same(&scratch, "whole", "first");
+    let other = [&TUNE[..], &["-o", "first", "--part", "1/2", "--seed", "7"]].concat();
+    let error = scratch.refuse(&other);
+    assert!(error.contains("a search of other settings"), "{error}");
+}
+
+#[test]
+fn the_report_chooses_where_no_job_found_all_trials() {
+    let scratch = scratch();
+    // Of two trials there is one round.
+    let two = ["tune", "short.toml", "--trials", "2", "-q", "-o"];
+    scratch.expect(0, &[&two[..], &["whole"]].concat());
+    for (directory, part) in [("first", "1/2"), ("second", "2/2")] {
+        scratch.expect(0, &[&two[..], &[directory, "--part", part]].concat());
+        assert!(!scratch.path(directory).join("summary.json").exists());
+    }
+    copy_tree(&scratch.path("second"), &scratch.path("first"));
+    scratch.expect(0, &["report", "first", "-q"]);
+    assert_same(&scratch, "whole", "first");
+    assert!(scratch.read("first/report.html").contains("How its settings were chosen"));
+}
+
+#[test]
+fn parts_of_a_ladder_make_the_ladder() {
+    let scratch = scratch();
+    let ladder = "certify = { confidence = 0.9, ladder = [2.0, 1.0, 0.0] }\n";
+    scratch.write("ladder.toml", &format!("{ladder}{SHORT}"));
+    let fit = ["fit", "ladder.toml", "--threads", "1"];
+    let whole = scratch.run(&[&fit[..], &["-o", "whole", "--json"]].concat());
+    assert!(matches!(whole.code, Some(0 | 1)), "{}", whole.err);
+    let parts = [&fit[..], &["-o", "parts"]].concat();
+    let first = scratch.expect(0, &[&parts[..], &["--part", "1/2"]].concat());
+    assert!(first.out.contains("2 of 3 rungs are finished"), "{}", first.out);
+    let error = scratch.refuse(&["report", "parts"]);
+    assert!(error.contains("1 of its 3 rungs are not finished (rung 2)"), "{error}");
+    assert!(error.contains("feasible resume parts"), "{error}");
+    let last = scratch.run(&[&parts[..], &["--part", "2/2", "--json"]].concat());
+    let result = |ran: &Ran| {
+        let mut json = ran.json();
+        json["directory"].take();
+        (ran.code, json)
+    };
+    assert_eq!(result(&last), result(&whole), "the last job joins");
+    assert_same(&scratch, "whole", "parts");
+    for job in at_once(&scratch, &[&fit[..], &["-o", "again"]].concat(), 4) {
+        assert!(matches!(job.code, Some(0 | 1)), "{}{}", job.out, job.err);
+    }
+    scratch.expect(0, &["report", "again", "-q"]);
+    assert_same(&scratch, "whole", "again");
+    // Made elsewhere, and joined by the report.
+    for (directory, part) in [("one", "1/2"), ("two", "2/2")] {
+        scratch.expect(0, &[&fit[..], &["-o", directory, "--part", part, "-q"]].concat());
+    }
+    copy_tree(&scratch.path("two"), &scratch.path("one"));
+    scratch.expect(0, &["report", "one", "-q"]);
+    assert_same(&scratch, "whole", "one");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What `--json` prints: every document fits the schema, the schema is made from `docs/json.md`, and errors are documents too.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -205,7 +205,7 @@ fn the_schema_is_made_from_the_documentation() {
     let kept = std::fs::read_to_string(file("output.schema.json")).unwrap();
     assert_eq!(
         kept, made,
-        "UPDATE_SCHEMA=1 cargo test -p feasible-cli --test json writes the schema"
+        "UPDATE_SCHEMA=1 cargo test -p feasible-cli --test suite json:: writes the schema"
     );
     let printed = Scratch::new().expect(0, &["schema", "--of", "output"]).out;
     assert_eq!(printed, made);

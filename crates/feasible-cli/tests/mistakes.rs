@@ -1,7 +1,7 @@
 //! Wrong input ends with 2, nothing on standard output, and a message that helps.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use support::{PROBLEM, Scratch};
 

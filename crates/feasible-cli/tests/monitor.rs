@@ -1,7 +1,7 @@
 //! Monitoring by the real program: what counts, what is refused, what a kill does, and how it ends.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

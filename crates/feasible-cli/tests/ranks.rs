@@ -1,7 +1,7 @@
 //! The program where `mpirun` would start several of it, and trainings in shards. What needs MPI is in `bench/ranks`.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use support::Scratch;
 

@@ -1,7 +1,7 @@
 //! `feasible report`: a page, or a clear sentence and exit code 2.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use support::Scratch;
 

@@ -1,7 +1,7 @@
 //! Sizes that no machine has, and models that were made by hand: an exit code and a sentence, never an abort.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use support::{Ran, Scratch};
 

@@ -1,7 +1,7 @@
 //! `feasible tune`: from a problem file to the run of the best settings, which is a run as any other.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use support::{IMPOSSIBLE, PROBLEM, Scratch, assert_same_run, files_of_run, numbered};
 

@@ -1,7 +1,7 @@
 //! Output fits the width it has, verdicts have colours where they are wanted, and long lists are short unless asked for.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use support::{PROBLEM, Ran, Scratch, people};
 

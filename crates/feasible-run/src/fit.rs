@@ -170,7 +170,7 @@ pub(crate) fn solve(plan: &Plan, interrupt: &Interrupt) -> Result<Option<Solutio
 }
 
 /// Whether a training has got as far as this epoch, or has ended before.
-fn is_at(state: &State<f32>, epoch: u64) -> bool {
+pub(crate) fn is_at(state: &State<f32>, epoch: u64) -> bool {
     let ended = !matches!(state.outcome, None | Some(Outcome::Interrupted));
     ended || state.epoch >= epoch
 }

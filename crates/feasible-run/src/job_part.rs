@@ -9,8 +9,11 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
+use crate::files::{LADDER, SEEDS, SUMMARY, TUNE};
 use crate::storage::Directory;
+use crate::{ladder, seeds, tune};
 
 /// One of several jobs that share out many trainings: all have the same command and directory, and each trains its share.
 ///
@@ -37,6 +40,12 @@ impl JobPart {
     pub fn takes(&self, training: usize) -> bool {
         training % self.of == self.number - 1
     }
+
+    /// Those of some trainings that are this job's.
+    pub fn share<T: Copy>(&self, trainings: &[T]) -> Vec<T> {
+        let own = trainings.iter().enumerate().filter(|(at, _)| self.takes(*at));
+        own.map(|(_, training)| *training).collect()
+    }
 }
 
 impl FromStr for JobPart {
@@ -54,6 +63,14 @@ impl fmt::Display for JobPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.number, self.of)
     }
+}
+
+/// How all trainings that are missing are done in one job, where a command knows its directory again.
+pub(crate) const WHOLE: &str = "the whole command without --part";
+
+/// The same where `feasible resume` does.
+pub(crate) fn resumed(path: &Path) -> String {
+    format!("all that is left in one job: `feasible resume {}`", path.display())
 }
 
 /// How long other jobs may take to write the few files that they share.
@@ -74,16 +91,37 @@ pub(crate) fn in_turn(open: impl Fn() -> Result<Directory>) -> Result<Directory>
     }
 }
 
-/// Of many trainings, those that are not finished: what to do about them.
-pub(crate) fn unfinished(path: &Path, missing: &[String], all: usize) -> Error {
+/// Joins what several jobs have trained in a directory: seeds, the rungs of a ladder, the trials of a search. Does nothing
+/// where that is done, or where nothing of the kind was trained.
+///
+/// # Errors
+/// Trainings that are not finished, which are named; files that are damaged or cannot be written.
+pub fn join(path: &Path, threads: usize) -> Result<()> {
+    let run = RunDirectory::new(path);
+    match () {
+        () if run.has(SUMMARY) => Ok(()),
+        () if run.has(SEEDS) => seeds::join(path).map(drop),
+        () if run.has(LADDER) => ladder::join(path),
+        () if run.has(TUNE) => tune::join(path, threads),
+        () => Ok(()),
+    }
+}
+
+/// Of many trainings, those that are not finished: what to do about them, beside running the parts again.
+pub(crate) fn unfinished(
+    path: &Path,
+    what: &str,
+    missing: &[String],
+    all: usize,
+    or: &str,
+) -> Error {
     const SHOWN: usize = 5;
     let mut list = missing.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("; ");
     if missing.len() > SHOWN {
         list += &format!("; and {} more", missing.len() - SHOWN);
     }
     let reason = format!(
-        "{} of its {all} runs are not finished ({list}): run the parts (--part) that are missing, or the whole command \
-         without --part",
+        "{} of its {all} {what} are not finished ({list}): run the parts (--part) that are missing, or {or}",
         missing.len()
     );
     Error::unfit(path.display().to_string(), reason)

@@ -7,7 +7,7 @@
 //! limits, and nothing beyond: no bound is shown for it.
 //!
 //! Every rung is a run of its own in `rung-1`, `rung-2`, …; the directory itself holds the model that was
-//! taken.
+//! taken. No rung needs another to be trained, so several jobs may share them out; they are tested once all are there.
 
 use std::path::Path;
 
@@ -23,11 +23,14 @@ use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
 use crate::files::{
     FINGERPRINTS, GROUPS, LADDER, MODEL, PROBLEM, PartRows, README, ROWS, RUN, RunInfo, SUMMARY,
-    json,
+    is_ours, json,
 };
 use crate::fit::{Fitted, Observer, fit_in, resume_on};
 use crate::interrupt::Interrupt;
+use crate::job_part::{JobPart, in_turn, resumed, unfinished};
+use crate::resumable::ResumableDirectory;
 use crate::saved_model::SavedModel;
+use crate::seeds::{Fit, FitOptions, remove_runs};
 use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
 use crate::summary::Summary;
 
@@ -102,6 +105,104 @@ pub(crate) fn resume(
     climb(&plan, &listed.rooms, Some((path, top)), interrupt, observer)
 }
 
+/// The rungs of one of several jobs; of the last to end, the model that is taken.
+pub(crate) fn fit_part(
+    plan: &Plan,
+    rooms: &[f64],
+    path: &Path,
+    part: &JobPart,
+    options: &FitOptions,
+    observer: Observer<'_>,
+) -> Result<Fit> {
+    let interrupt = &options.interrupt;
+    let run = RunDirectory::new(path);
+    let listed = Listed { problem: plan.name().into(), rooms: rooms.to_vec() };
+    let (toml, data) = (plan.spec().to_toml(), plan.data());
+    let same = |bytes: &[u8]| {
+        let known = serde_json::from_slice(bytes).is_ok_and(|known: Listed| known == listed);
+        known && run.read(PROBLEM).is_ok_and(|p| p.is_none_or(|p| p == toml.as_bytes()))
+    };
+    let directory = ResumableDirectory {
+        what: "a ladder",
+        file: LADDER,
+        is_same: &same,
+        ours: &is_ours,
+        remove_runs,
+        first: &[
+            (LADDER, &|| json(&listed)),
+            (README, &|| LADDER_README.into()),
+            (ROWS, &|| json(&PartRows::of(&data.split, &data.reserve_rows))),
+            (FINGERPRINTS, &|| plan.fingerprints().to_bytes()),
+            (RUN, &|| json(&RunInfo::of(plan))),
+            (PROBLEM, &|| toml.clone().into_bytes()),
+        ],
+    };
+    // Held while the first files are written: other jobs work in it at the same time.
+    drop(in_turn(|| directory.open(path, options.force))?);
+    let own = part.share(&rooms.iter().copied().enumerate().collect::<Vec<_>>());
+    let mut runs = Vec::new();
+    for (at, room) in own {
+        let fitted = train(plan, room, path, at, interrupt, observer)?.0;
+        if fitted.outcome == Outcome::Interrupted {
+            return Ok(Fit::of(fitted));
+        }
+        runs.push(fitted);
+    }
+    if !missing(&run, rooms).is_empty() {
+        return Ok(Fit::of_several(runs));
+    }
+    match in_turn(|| Directory::open(path)) {
+        // Another job had them all, too, and is at it.
+        Err(Error::InUse { .. }) => Ok(Fit::of_several(runs)),
+        top => Ok(Fit::of(climb(plan, rooms, Some((path, top?)), interrupt, observer)?)),
+    }
+}
+
+/// The rungs, from 0, whose runs are not finished.
+fn missing(run: &RunDirectory, rooms: &[f64]) -> Vec<usize> {
+    (0..rooms.len()).filter(|&at| !run.rung(at).has(SUMMARY)).collect()
+}
+
+/// Takes the best of models that were trained in parts.
+pub(crate) fn join(path: &Path) -> Result<()> {
+    let run = RunDirectory::new(path);
+    let none = || Error::NotARun { location: run.location(), missing: LADDER };
+    let rooms = run.ladder()?.ok_or_else(none)?.rooms;
+    let missing: Vec<String> =
+        missing(&run, &rooms).iter().map(|at| format!("rung {}", at + 1)).collect();
+    if !missing.is_empty() {
+        return Err(unfinished(path, "rungs", &missing, rooms.len(), &resumed(path)));
+    }
+    let top = in_turn(|| Directory::open(path))?;
+    resume(path, top, &Interrupt::new(), &|_| {}).map(drop)
+}
+
+/// Model and groups of a run.
+type Files = [Option<Vec<u8>>; 2];
+
+/// Trains a rung, or continues it, in a directory of its own.
+fn train(
+    plan: &Plan,
+    room: f64,
+    path: &Path,
+    at: usize,
+    interrupt: &Interrupt,
+    observer: Observer<'_>,
+) -> Result<(Fitted, Files)> {
+    let inner = RunDirectory::new(path).rung(at);
+    no_link(inner.path())?;
+    let begun = inner.has(PROBLEM);
+    let storage = match begun {
+        true => Directory::open(inner.path())?,
+        false => Directory::replace(inner.path(), is_ours)?,
+    };
+    let fitted = match begun {
+        true => resume_on(Some(plan), &storage, interrupt, observer)?,
+        false => fit_in(&rung(plan, room)?, &storage, interrupt, observer)?,
+    };
+    Ok((fitted, [read(&storage, MODEL)?, read(&storage, GROUPS)?]))
+}
+
 fn climb(
     plan: &Plan,
     rooms: &[f64],
@@ -109,23 +210,10 @@ fn climb(
     interrupt: &Interrupt,
     observer: Observer<'_>,
 ) -> Result<Fitted> {
-    let mut trained: Vec<(Fitted, [Option<Vec<u8>>; 2])> = Vec::new();
+    let mut trained: Vec<(Fitted, Files)> = Vec::new();
     for (at, &room) in rooms.iter().enumerate() {
         let (fitted, files) = match &top {
-            Some((path, _)) => {
-                let inner = RunDirectory::new(*path).rung(at);
-                no_link(inner.path())?;
-                let begun = inner.has(PROBLEM);
-                let storage = match begun {
-                    true => Directory::open(inner.path())?,
-                    false => Directory::replace(inner.path(), crate::files::is_ours)?,
-                };
-                let fitted = match begun {
-                    true => resume_on(Some(plan), &storage, interrupt, observer)?,
-                    false => fit_in(&rung(plan, room)?, &storage, interrupt, observer)?,
-                };
-                (fitted, [read(&storage, MODEL)?, read(&storage, GROUPS)?])
-            }
+            Some((path, _)) => train(plan, room, path, at, interrupt, observer)?,
             None => {
                 let storage = Memory::new();
                 let fitted = fit_in(&rung(plan, room)?, &storage, interrupt, observer)?;
@@ -149,7 +237,7 @@ fn climb(
 /// Tests the rungs in order and writes the model that is taken.
 fn take(
     rooms: &[f64],
-    mut trained: Vec<(Fitted, [Option<Vec<u8>>; 2])>,
+    mut trained: Vec<(Fitted, Files)>,
     top: Option<&Directory>,
 ) -> Result<Fitted> {
     let lost = || Error::unfit("ladder", "a training ended without a summary");

@@ -88,7 +88,7 @@ pub use fit::{Fitted, Observer, finish_in, finish_plan, fit_from, fit_in, resume
 pub use given::{GivenOutputs, Judgement};
 pub use groups::GroupTables;
 pub use interrupt::Interrupt;
-pub use job_part::JobPart;
+pub use job_part::{JobPart, join};
 pub use ladder::Rung;
 pub use metrics::{EpochMetrics, Event};
 pub use monitor::Monitor;

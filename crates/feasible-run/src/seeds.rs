@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::files::{LADDER, PROBLEM, README, RUNG, SEED, SEEDS, SUMMARY, TUNE, is_ours, json};
 use crate::fit::{Fitted, Observer, finish_in, fit_in, resume_in, resume_on};
 use crate::interrupt::Interrupt;
-use crate::job_part::{JobPart, in_turn, unfinished};
+use crate::job_part::{JobPart, in_turn, resumed, unfinished};
 use crate::ladder;
 use crate::resumable::ResumableDirectory;
 use crate::storage::{Directory, Memory, Storage, failed, no_link};
@@ -33,7 +33,7 @@ pub struct FitOptions {
     pub seeds: Vec<u64>,
     /// Seeds fitted at the same time.
     pub workers: usize,
-    /// Train only the share of one of several jobs, which are given the same directory and the same seeds.
+    /// Train only the share of one of several jobs, which are given the same directory and the same seeds, or the same ladder.
     pub part: Option<JobPart>,
     /// Stops it.
     pub interrupt: Interrupt,
@@ -56,6 +56,11 @@ impl Fit {
     /// Of one training.
     pub(crate) fn of(run: Fitted) -> Self {
         Self { runs: vec![run] }
+    }
+
+    /// Of the trainings of one of several jobs.
+    pub(crate) fn of_several(runs: Vec<Fitted>) -> Self {
+        Self { runs }
     }
 
     /// Every training, by seed.
@@ -150,23 +155,23 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
         false => Directory::create(path),
     };
     let rooms = plan.spec().certify.as_ref().and_then(|certify| certify.ladder.clone());
+    if rooms.is_some() && seeds.len() > 1 {
+        return Err(Error::unfit(
+            "--seeds",
+            "a ladder is certified for one seed at a time: fit each, or leave out `ladder`",
+        ));
+    }
     if let Some(part) = &options.part {
         return match (&options.directory, rooms) {
             (None, _) => Err(Error::unfit("--part", "the jobs need a directory to meet in")),
-            (_, Some(_)) => Err(Error::unfit(
-                "--part",
-                "the models of a ladder are tested one after the other: fit it in one job",
-            )),
+            (Some(path), Some(rooms)) => {
+                let plan = plan.clone().with_seed(seeds.first().copied().unwrap_or(plan.seed()));
+                ladder::fit_part(&plan, &rooms, path, part, options, observer)
+            }
             (Some(path), None) => fit_part(plan, path, &seeds, part, options, observer),
         };
     }
     if let Some(rooms) = rooms {
-        if seeds.len() > 1 {
-            return Err(Error::unfit(
-                "--seeds",
-                "a ladder is certified for one seed at a time: fit each, or leave out `ladder`",
-            ));
-        }
         let plan = plan.clone().with_seed(seeds.first().copied().unwrap_or(plan.seed()));
         let top = match &options.directory {
             Some(path) => Some((path.as_path(), open(path)?)),
@@ -217,7 +222,7 @@ fn fit_part(
     if seeds.len() < 2 {
         return Err(Error::unfit(
             "--part",
-            "there is one seed, and jobs share out several (--seeds)",
+            "there is one seed, and jobs share out several (--seeds), or the models of a ladder",
         ));
     }
     let toml = plan.spec().to_toml();
@@ -243,11 +248,9 @@ fn fit_part(
         ],
     };
     // Held while the first files are written: other jobs work in it at the same time.
-    drop(in_turn(|| directory.open(path, false))?);
-    let own: Vec<u64> =
-        seeds.iter().enumerate().filter(|(at, _)| part.takes(*at)).map(|(_, &seed)| seed).collect();
+    drop(in_turn(|| directory.open(path, options.force))?);
     let train = |seed| begin_or_resume(Some(plan), &run, seed, &options.interrupt, observer);
-    let runs = at_once(&own, plan.at_once(options.workers), train)?;
+    let runs = at_once(&part.share(seeds), plan.at_once(options.workers), train)?;
     if missing(&run, &listed).is_empty() {
         join(path)?;
     }
@@ -310,7 +313,7 @@ pub fn join(path: &Path) -> Result<SeedsSummary> {
     let Some(runs) = runs.into_iter().collect::<Option<_>>() else {
         let missing = missing(&run, &listed);
         let names: Vec<String> = missing.iter().map(|seed| format!("seed {seed}")).collect();
-        return Err(unfinished(path, &names, listed.seeds.len()));
+        return Err(unfinished(path, "runs", &names, listed.seeds.len(), &resumed(path)));
     };
     let summary = SeedsSummary { problem: listed.problem, runs };
     top.write(SUMMARY, &json(&summary.written())).map_err(failed("write", &top, SUMMARY))?;
@@ -358,7 +361,7 @@ fn sum_up(top: &Directory, fit: Fit) -> Result<Fit> {
 }
 
 /// The runs of a directory of several seeds, of a ladder or of a search; nothing of any other directory, nor behind a link.
-fn remove_runs(path: &Path) -> Result<()> {
+pub(crate) fn remove_runs(path: &Path) -> Result<()> {
     let run = RunDirectory::new(path);
     if run.has(TUNE) {
         return remove_trials(path);

@@ -1,7 +1,7 @@
 //! A requirement with an adversary is trained against a cheap attack and judged by a stronger one, which is named.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 

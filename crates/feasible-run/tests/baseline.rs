@@ -1,7 +1,7 @@
 //! What the requirements cost, and how the model does within groups.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! One test for each way in which a checkpoint can be wrong.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use feasible_run::checkpoint::VERSION;
 use feasible_run::{

@@ -1,7 +1,7 @@
 //! Weights, precision, rates of classes, thresholds, quantiles and counts, from a table to predictions.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::fmt::Write;
 use std::path::Path;

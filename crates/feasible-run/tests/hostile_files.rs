@@ -2,7 +2,7 @@
 //! panic, a model that predicts no numbers, or memory out of proportion to the file.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::sync::OnceLock;
 

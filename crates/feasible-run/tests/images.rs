@@ -1,7 +1,7 @@
 //! Problem files with images: training, resuming, saved models, attacks, and what is refused.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

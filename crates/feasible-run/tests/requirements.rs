@@ -1,7 +1,7 @@
 //! Rates, groups and counterfactuals, checked against counting by hand.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use feasible_problem::Plan;
 use feasible_run::{FitOptions, fit};

@@ -1,7 +1,7 @@
 //! A run that is interrupted, anywhere and as often as one likes, ends in the same bytes.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

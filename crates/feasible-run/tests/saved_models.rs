@@ -1,7 +1,7 @@
 //! A model that is saved and used again.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use feasible_data::{Table, Unseen};
 use feasible_problem::Plan;

@@ -1,7 +1,7 @@
 //! A table in several files gives the model of the table in one, and a run knows its files again.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Data are read once and shared, and may come from memory.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Every operation on files may fail; the error is clear and nothing that was good is lost.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};

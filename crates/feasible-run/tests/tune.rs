@@ -2,16 +2,21 @@
 //! makes.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod common;
+use crate::common;
+#[path = "../../feasible/tests/common/workers.rs"]
+mod workers;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::GENDER;
+use feasible::Reduce;
 use feasible_problem::{Plan, ProblemSource};
+use feasible_run::tune::{SharedSearch, Tuning};
 use feasible_run::{
-    Event, Interrupt, Memory, Search, Storage, TuneOptions, Tuned, files, fit_in, tune,
+    Event, Interrupt, JobPart, Memory, Search, Storage, TuneOptions, Tuned, files, fit_in, tune,
 };
 
 /// Batches of 16 rows, so that a dozen epochs tell settings apart.
@@ -222,6 +227,81 @@ fn a_search_that_is_interrupted_again_and_again_ends_in_the_same_bytes() {
     let force = TuneOptions { force: true, trials: Some(3), ..options("stopped", 2) };
     tune(&other, &force, &|_| {}).unwrap();
     assert!(!directory.path().join("stopped/trial-3").exists());
+}
+
+#[test]
+fn ranks_that_share_a_search_out_end_in_the_bytes_of_one_process() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = problem(directory.path());
+    let options = |name: &str| TuneOptions {
+        trials: Some(9),
+        directory: Some(directory.path().join(name)),
+        ..TuneOptions::default()
+    };
+    let tuning = Tuning::check(&source, Some(9)).unwrap();
+    let whole = tuning.run(&options("whole"), &|_| {}).unwrap();
+    for count in [1, 2, 3, 12] {
+        let name = format!("on-{count}");
+        let tuned: Vec<Option<Tuned>> = std::thread::scope(|scope| {
+            let search = |rank: Arc<dyn Reduce>| {
+                let (tuning, options) = (&tuning, options(&name));
+                scope.spawn(move || tuning.run_on(&*rank, &options, &|_| {}).unwrap())
+            };
+            let ranks: Vec<_> = workers::workers(count).into_iter().map(search).collect();
+            ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+        });
+        assert_eq!(tuned[0].as_ref().map(|of| &of.search), Some(&whole.search));
+        assert!(tuned[1..].iter().all(Option::is_none));
+        let [whole, shared] = ["whole", &name].map(|name| tree(&directory.path().join(name)));
+        assert_eq!(whole.keys().collect::<Vec<_>>(), shared.keys().collect::<Vec<_>>());
+        for (file, bytes) in &whole {
+            assert!(bytes == &shared[file], "{count} ranks: {file} differs");
+        }
+    }
+}
+
+#[test]
+fn parts_that_are_interrupted_and_come_in_any_order_end_in_the_bytes_of_one_process() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = problem(directory.path());
+    let options = |name: &str| TuneOptions {
+        trials: Some(9),
+        directory: Some(directory.path().join(name)),
+        ..TuneOptions::default()
+    };
+    let tuning = Tuning::check(&source, Some(9)).unwrap();
+    tuning.run(&options("whole"), &|_| {}).unwrap();
+    let (mut starts, mut stops, mut unfinished) = (0, 0, 0);
+    loop {
+        let now = options("parts");
+        let part = JobPart::new(1 + starts * 2 % 3, 3).unwrap();
+        starts += 1;
+        assert!(starts < 100, "it does not end");
+        let (epochs, interrupt) = (AtomicU64::new(0), now.interrupt.clone());
+        let stop = |event: &Event| {
+            let is_epoch = matches!(event, Event::Epoch { .. });
+            if is_epoch && epochs.fetch_add(1, Ordering::SeqCst) == 6 {
+                interrupt.raise();
+            }
+        };
+        match tuning.run_part(&part, &now, &stop) {
+            Ok(SharedSearch::Ended(_)) => break,
+            Ok(SharedSearch::UnderWay { missing, .. }) => {
+                assert!(!missing.is_empty());
+                unfinished += 1;
+            }
+            Err(error) => {
+                assert!(error.to_string().contains("interrupted"), "{error}");
+                stops += 1;
+            }
+        }
+    }
+    assert!(stops > 1 && unfinished > 3, "{stops} stops, {unfinished} times others were missing");
+    let [whole, parts] = ["whole", "parts"].map(|name| tree(&directory.path().join(name)));
+    assert_eq!(whole.keys().collect::<Vec<_>>(), parts.keys().collect::<Vec<_>>());
+    for (file, bytes) in &whole {
+        assert!(bytes == &parts[file], "{file} differs");
+    }
 }
 
 #[test]

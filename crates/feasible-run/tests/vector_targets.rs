@@ -1,7 +1,7 @@
 //! Several numbers predicted by one model: each in its own units, whatever the others' are.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod common;
+use crate::common;
 
 use std::fmt::Write;
 

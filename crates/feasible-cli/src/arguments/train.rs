@@ -64,15 +64,9 @@ pub struct FitArguments {
     /// Train N seeds, starting at --seed, and report mean ± sd; every run is kept
     #[arg(long, value_name = "N", value_parser = number::whole(1, 10_000))]
     pub seeds: Option<u64>,
-    /// Train only the seeds of one of several jobs, such as 3/16: give all jobs the same --output and --seeds;
-    /// `feasible report DIR` joins them
-    #[arg(
-        long,
-        value_name = "K/N",
-        requires = "output",
-        requires = "seeds",
-        conflicts_with = "force"
-    )]
+    /// Train only the seeds, or the models of a ladder, of one of several jobs, such as 3/16: give all jobs the same
+    /// command with the same --output; `feasible report DIR` joins them
+    #[arg(long, value_name = "K/N", requires = "output", conflicts_with = "force")]
     pub part: Option<JobPart>,
     /// Threads of one training, or seeds trained at once; results do not depend on it
     #[arg(long, value_name = "N", env = "FEASIBLE_THREADS", hide_env_values = true,
@@ -178,6 +172,10 @@ pub struct TuneArguments {
     /// Trials, of which the first has the settings of the file [default: as the file says, or 27]
     #[arg(long, value_name = "N", value_parser = number::whole(1, 1000))]
     pub trials: Option<u64>,
+    /// Train only the trials of one of several jobs, such as 3/16, in this round: give all jobs the same command with
+    /// the same --output, again for every round, of which there are three at most
+    #[arg(long, value_name = "K/N", requires = "output", conflicts_with = "force")]
+    pub part: Option<JobPart>,
     /// The seed of the search, and of initial parameters and shuffles of every trial
     #[arg(long, value_name = "SEED", env = "FEASIBLE_SEED", hide_env_values = true,
           value_parser = number::seed)]

@@ -79,6 +79,14 @@ pub fn planned(arguments: &FitArguments) -> Result<Plan> {
     Ok(Plan::check(&source(&arguments.problem, &settings, &arguments.overrides)?)?)
 }
 
+/// Whether the problem asks for a ladder of models; what is wrong with it is said when it is planned.
+#[cfg(feature = "mpi")]
+pub fn is_ladder(arguments: &FitArguments) -> bool {
+    let source = source(&arguments.problem, &[], &arguments.overrides).ok();
+    let spec = source.and_then(|source| source.parse(&[]).ok());
+    spec.and_then(|spec| spec.certify).is_some_and(|certify| certify.ladder.is_some())
+}
+
 /// Continues a run.
 pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> {
     let directory = &arguments.directory;
@@ -192,7 +200,7 @@ struct FitReport<'a> {
     directory: &'a Path,
     /// Whether every requirement is met on the rows the models are judged by.
     met: bool,
-    /// What the runs come to; none of a training that was interrupted.
+    /// What the runs come to; none of a training that was interrupted, or while other jobs have rungs of a ladder to train.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<RunVerdict>,
     /// Whether it was interrupted and can be resumed.
@@ -206,8 +214,12 @@ fn report(
     terminal: &Terminal,
     pages: Option<&dyn Fn(&Fit)>,
 ) -> Result<Exit> {
-    let (met, interrupted) = (fit.met(), fit.is_interrupted());
-    let verdict = (!interrupted).then(|| fit.verdict_state());
+    let top = RunDirectory::new(directory);
+    let interrupted = fit.is_interrupted();
+    // A ladder of which other jobs have rungs: none of its models is taken yet.
+    let partly = top.ladder()?.filter(|_| !interrupted && !top.has(files::SUMMARY));
+    let met = partly.is_none() && fit.met();
+    let verdict = (partly.is_none() && !interrupted).then(|| fit.verdict_state());
     let report = FitReport { directory, met, verdict, interrupted, runs: fit.runs() };
     let shown = directory.display();
     if interrupted {
@@ -223,11 +235,20 @@ fn report(
         }
         return Err(Failure::interrupted(message));
     }
+    if let Some(ladder) = partly {
+        let done = (0..ladder.rooms.len()).filter(|&at| top.rung(at).has(files::SUMMARY)).count();
+        terminal.result(&report, |_| {
+            format!(
+                "{done} of {} rungs are finished; once other parts have finished the rest, `feasible report {shown}` joins them\n",
+                ladder.rooms.len()
+            )
+        })?;
+        return Ok(Exit::Met);
+    }
     terminal.result(&report, |page| fit.text_on(page))?;
     if let Some(pages) = pages {
         pages(fit);
     }
-    let top = RunDirectory::new(directory);
     if let Some(seeds) = top.seeds()?.filter(|_| !top.has(files::SUMMARY)) {
         let done = seeds.seeds.iter().filter(|&&seed| top.seed(seed).has(files::SUMMARY)).count();
         terminal.note(&format!(

@@ -45,9 +45,7 @@ pub fn report(arguments: &ReportArguments, terminal: &Terminal) -> Result<Exit> 
     }
     // What was trained in parts is joined first.
     for directory in &arguments.directories {
-        if directory.join(files::SEEDS).is_file() && !directory.join(files::SUMMARY).is_file() {
-            feasible_run::seeds::join(directory)?;
-        }
+        feasible_run::join(directory, workers(arguments.threads))?;
     }
     let (report, page, sensitivity) = match arguments.directories.as_slice() {
         [directory] if directory.join(SWEEP).is_file() => {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use feasible_problem::spec::Override;
-use feasible_run::tune::Tuning;
-use feasible_run::{Fitted, RunDirectory, RunVerdict, Search, TuneOptions, files};
+use feasible_run::tune::{SharedSearch, Tuning};
+use feasible_run::{Event, Fitted, RunDirectory, RunVerdict, Search, TuneOptions, files};
 use serde::Serialize;
 
 use super::fit::{on_pages, unused, workers};
@@ -16,6 +16,7 @@ use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::outputs::Inputs;
 use crate::progress::Progress;
+use crate::ranks;
 use crate::terminal::Terminal;
 
 /// What `--json` prints.
@@ -24,8 +25,9 @@ struct TuneReport<'a> {
     directory: &'a Path,
     /// Whether every requirement is met on the rows the model is judged by.
     met: bool,
-    /// What the run comes to.
-    verdict: RunVerdict,
+    /// What the run comes to; none while other jobs have to do their part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<RunVerdict>,
     search: &'a Search,
     runs: &'a [Fitted],
 }
@@ -64,15 +66,43 @@ pub fn tune(arguments: &TuneArguments, terminal: &Terminal) -> Result<Exit> {
         force: arguments.force,
         interrupt: interrupt::listen(&progress, kept.clone()),
     };
-    let tuned = tuning.run(&options, &|event| progress.observe(event));
+    let observe = |event: &Event| progress.observe(event);
+    let tuned = match (&arguments.part, ranks::all_that_share()) {
+        (Some(part), _) => tuning.run_part(part, &options, &observe).map(Some),
+        (None, Some(ranks)) => {
+            let ended = |tuned| SharedSearch::Ended(Box::new(tuned));
+            tuning.run_on(&*ranks, &options, &observe).map(|tuned| tuned.map(ended))
+        }
+        (None, None) => {
+            let tuned = tuning.run(&options, &observe);
+            tuned.map(|tuned| Some(SharedSearch::Ended(Box::new(tuned))))
+        }
+    };
     progress.clear();
     let tuned = tuned.map_err(|error| match options.interrupt.is_raised() {
         true => Failure::interrupted(kept()),
         false => error.into(),
     })?;
+    let tuned = match tuned {
+        Some(SharedSearch::Ended(tuned)) => tuned,
+        Some(SharedSearch::UnderWay { search, trials, missing }) => {
+            let report = TuneReport {
+                directory: &directory,
+                met: false,
+                verdict: None,
+                search: &search,
+                runs: &[],
+            };
+            let text = under_way(&search, trials, &missing, &directory);
+            terminal.result(&report, |_| text.clone())?;
+            return Ok(Exit::Met);
+        }
+        // Rank 0 says how it ended.
+        None => return Ok(Exit::Met),
+    };
     let (search, fit) = (&tuned.search, &tuned.fit);
     let met = fit.met();
-    let verdict = fit.verdict_state();
+    let verdict = Some(fit.verdict_state());
     let report = TuneReport { directory: &directory, met, verdict, search, runs: fit.runs() };
     terminal.result(&report, |page| format!("{}\n{}", fit.text_on(page), search.text_on(page)))?;
     // What only training needed is dropped before the page is made.
@@ -83,4 +113,20 @@ pub fn tune(arguments: &TuneArguments, terminal: &Terminal) -> Result<Exit> {
     let seconds = start.elapsed().as_secs_f64();
     terminal.note(&format!("{seconds:.1} s. Run directory: {}", directory.display()));
     Ok(Exit::met(met))
+}
+
+/// What a job says that has done its part.
+fn under_way(search: &Search, trials: usize, missing: &[usize], directory: &Path) -> String {
+    let shown = directory.display();
+    if missing.is_empty() {
+        return format!(
+            "all trials are trained, and another job is at work on the result in {shown}\n"
+        );
+    }
+    let (round, rounds) = (search.rounds_done() + 1, search.design.rounds.len());
+    format!(
+        "round {round} of {rounds}: {} of {trials} trials are trained; once other parts have trained the rest, the same parts \
+         again go on with the search\n",
+        trials - missing.len()
+    )
 }

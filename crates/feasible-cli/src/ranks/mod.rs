@@ -38,8 +38,8 @@ pub fn are_several() -> bool {
 #[cfg(feature = "mpi")]
 fn shares(command: &Command) -> bool {
     match command {
-        Command::Sweep(_) => true,
-        Command::Fit(arguments) => arguments.seeds.is_some_and(|n| n > 1),
+        Command::Sweep(_) | Command::Tune(_) => true,
+        Command::Fit(of) => of.seeds.is_some_and(|n| n > 1) || crate::command::fit::is_ladder(of),
         _ => false,
     }
 }
@@ -71,6 +71,12 @@ pub fn share() -> Option<JobPart> {
     None
 }
 
+/// The ranks that share out the trainings of a command.
+#[cfg(not(feature = "mpi"))]
+pub fn all_that_share() -> Option<std::sync::Arc<dyn feasible::Reduce>> {
+    None
+}
+
 /// Waits until every rank has done its part. Whether this is the rank that joins the parts.
 #[cfg(not(feature = "mpi"))]
 pub fn meet() -> bool {
@@ -78,7 +84,7 @@ pub fn meet() -> bool {
 }
 
 #[cfg(feature = "mpi")]
-pub use joined::{join, leave, meet, share};
+pub use joined::{all_that_share, join, leave, meet, share};
 
 #[cfg(feature = "mpi")]
 mod joined {
@@ -90,7 +96,7 @@ mod joined {
 
     use super::world::World;
     use super::{Command, Exit, Failure, JobPart, Result, Terminal, launched, shares};
-    use crate::arguments::{FitArguments, SweepArguments};
+    use crate::arguments::{FitArguments, SweepArguments, TuneArguments};
     use crate::command::fit;
     use crate::interrupt;
     use crate::terminal::error;
@@ -104,6 +110,12 @@ mod joined {
     /// The part of this rank, where ranks share out the trainings of a command.
     pub fn share() -> Option<JobPart> {
         PART.get().copied()
+    }
+
+    /// The ranks that share out the trainings of a command.
+    pub fn all_that_share() -> Option<Arc<dyn Reduce>> {
+        let world = WORLD.get().filter(|_| PART.get().is_some())?;
+        Some(world.clone())
     }
 
     /// Waits until every rank has done its part. Whether this is the rank that joins the parts.
@@ -130,21 +142,28 @@ mod joined {
         let world = World::join(patience()?, lost)
             .map_err(|error| Failure::internal(format!("cannot join the other ranks: {error}")))?;
         let world = WORLD.get_or_init(|| world);
-        if world.workers() > 1 && shares(command) {
+        if shares(command) {
             let part = JobPart::new(world.worker() + 1, world.workers());
             let _ = part.map(|part| PART.set(part));
             terminal.quiet |= world.worker() > 0;
-            let (Command::Sweep(SweepArguments { output, .. })
-            | Command::Fit(FitArguments { output, .. })) = command
+            let (Command::Sweep(SweepArguments { output, part, .. })
+            | Command::Fit(FitArguments { output, part, .. })
+            | Command::Tune(TuneArguments { output, part, .. })) = command
             else {
                 return Ok(None);
             };
-            return match (output, world.worker()) {
-                (Some(_), _) => Ok(None),
-                (None, 0) => Err(Failure::input(
-                    "--output: the ranks need a directory to meet in: give one with -o DIR",
-                )),
-                (None, _) => Ok(Some(Exit::Input)),
+            let wrong = match (output, part) {
+                _ if world.workers() == 1 => None,
+                (None, _) => {
+                    Some("--output: the ranks need a directory to meet in: give one with -o DIR")
+                }
+                (_, Some(_)) => Some("--part: the ranks share out the trainings: leave it out"),
+                (Some(_), None) => None,
+            };
+            return match (wrong, world.worker()) {
+                (None, _) => Ok(None),
+                (Some(sentence), 0) => Err(Failure::input(sentence)),
+                (Some(_), _) => Ok(Some(Exit::Input)),
             };
         }
         if world.worker() > 0 {
@@ -154,7 +173,7 @@ mod joined {
             Command::Fit(_) | Command::Resume(_) => ranks::lead(world.clone()),
             _ if world.workers() > 1 => {
                 terminal.note(
-                    "only `fit`, `resume` and `sweep` use all ranks: this runs on rank 0 alone",
+                    "only `fit`, `resume`, `sweep` and `tune` use all ranks: this runs on rank 0 alone",
                 );
             }
             _ => {}

@@ -47,7 +47,7 @@ use crate::error::{Error, Result};
 use crate::files::{FIGURES, LIMIT, PROBLEM, README, SEED, SUMMARY, is_ours, json};
 use crate::fit::{Observer, fit_from};
 use crate::interrupt::Interrupt;
-use crate::job_part::{JobPart, in_turn, unfinished};
+use crate::job_part::{JobPart, WHOLE, in_turn, unfinished};
 use crate::parse;
 use crate::resumable::ResumableDirectory;
 use crate::seeds::{at_once, remove_run};
@@ -202,7 +202,10 @@ pub fn join(path: &Path) -> Result<Frontier> {
     let run = |(limit, seed): &(f64, u64)| format!("limit {limit:?}, seed {seed}");
     let missing: Vec<String> = frontier.missing().iter().map(run).collect();
     let all = frontier.limits.len() * frontier.seeds.len();
-    if missing.is_empty() { Ok(frontier) } else { Err(unfinished(path, &missing, all)) }
+    match missing.is_empty() {
+        true => Ok(frontier),
+        false => Err(unfinished(path, "runs", &missing, all, WHOLE)),
+    }
 }
 
 /// The most runs of a sweep.

@@ -23,10 +23,12 @@
 //! ```
 //!
 //! Trials are in `trial-0`, `trial-1`, …, each with its checkpoint; a search that was stopped continues from there. The
-//! directory itself becomes the run of the trial that was chosen: the same bytes as of a fit with its settings.
+//! directory itself becomes the run of the trial that was chosen: the same bytes as of a fit with its settings. Several
+//! processes may share the trials out (`shared.rs`).
 
 mod halving;
 mod record;
+mod shared;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,12 +40,14 @@ use feasible_problem::plan::Plan;
 use feasible_problem::space::{Space, Trial, reason, setting};
 use feasible_problem::spec::tune::{MOST_TRIALS, TRIALS};
 use feasible_problem::spec::{Keep, ProblemSource};
+use serde::{Deserialize, Serialize};
 
 use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
 use crate::files::{METRICS, PROBLEM, README, SUMMARY, TRIAL, TUNE, is_ours, json};
 use crate::fit::{Fitted, Observer, fit_on, train_until};
 use crate::interrupt::Interrupt;
+use crate::job_part::in_turn;
 use crate::metrics::Event;
 use crate::parse;
 use crate::resumable::ResumableDirectory;
@@ -51,6 +55,8 @@ use crate::seeds::{Fit, at_once, remove_run};
 use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
 
 pub use record::{PairedDifference, RoundResult, Search, SearchDesign, TrialRecord};
+pub use shared::SharedSearch;
+pub(crate) use shared::join;
 
 /// How to search.
 #[derive(Clone, Debug)]
@@ -98,13 +104,23 @@ pub fn tune(
 /// A checked search: every trial can be trained.
 #[derive(Clone, Debug)]
 pub struct Tuning {
-    source: ProblemSource,
+    /// Where the plans of trials come from.
+    from: Origin,
     /// The plan of the file, whose data all trials share.
     first: Plan,
     /// As it begins.
     search: Search,
     /// What a training of each trial takes, in bytes.
     memory: Vec<u64>,
+}
+
+/// Where the plans of trials come from.
+#[derive(Clone, Debug)]
+enum Origin {
+    /// A problem file, with the settings of each trial on top.
+    File(ProblemSource),
+    /// The trials in a directory, which were begun.
+    Trials(RunDirectory),
 }
 
 impl Tuning {
@@ -132,7 +148,7 @@ impl Tuning {
         let mut bare = first.spec().clone();
         bare.training.threads = None;
         let mut tuning = Self {
-            source: source.clone(),
+            from: Origin::File(source.clone()),
             search: Search {
                 feasible: env!("CARGO_PKG_VERSION").into(),
                 problem: first.name().into(),
@@ -156,7 +172,7 @@ impl Tuning {
             if tuning.search.trials.len() as u64 >= wanted {
                 break;
             }
-            let plan = tuning.plan(&settings)?;
+            let plan = tuning.drawn(source, &settings)?;
             if !specs.contains(plan.spec()) {
                 specs.push(plan.spec().clone());
                 tuning.add(settings, &plan);
@@ -180,17 +196,30 @@ impl Tuning {
     }
 
     /// The plan of a trial.
-    fn plan(&self, settings: &Trial) -> Result<Plan> {
+    fn plan(&self, n: usize) -> Result<Plan> {
+        match &self.from {
+            Origin::File(source) => self.drawn(source, &self.search.trials[n].settings),
+            Origin::Trials(run) => {
+                let plan = self.first.variant(&run.trial(n).problem()?)?;
+                Ok(plan.called(self.first.name()))
+            }
+        }
+    }
+
+    /// The plan of a problem file with the settings of a trial.
+    fn drawn(&self, source: &ProblemSource, settings: &Trial) -> Result<Plan> {
         let set: Vec<String> = settings.iter().map(|(key, value)| setting(key, value)).collect();
         if set.is_empty() {
             return Ok(self.first.clone());
         }
         let wrong = |reason: String| -> Error {
             let shown = set.join(", ");
-            self.source.at("tune", format!("with {shown}: {reason}")).into()
+            source.at("tune", format!("with {shown}: {reason}")).into()
         };
-        let source = self.source.clone().with_overrides(&set);
-        let plan = self.first.variant(&source).map_err(|error| wrong(reason(error)))?;
+        let plan = self
+            .first
+            .variant(&source.clone().with_overrides(&set))
+            .map_err(|error| wrong(reason(error)))?;
         if plan.settings().training.keep != Keep::Best {
             return Err(wrong("no iterate is chosen on validation rows".into()));
         }
@@ -225,27 +254,64 @@ impl Tuning {
     /// # Errors
     /// A directory that holds something else, files that cannot be written, an interruption.
     pub fn run(&self, options: &TuneOptions, observer: Observer<'_>) -> Result<Tuned> {
-        let (top, mut search) = match &options.directory {
+        let (top, place): (Box<dyn Storage>, Place) = match &options.directory {
             Some(path) => {
                 let top = self.open(path, options.force)?;
-                let search = RunDirectory::new(path).search()?;
-                (Place::Directory(top), search.unwrap_or_else(|| self.search.clone()))
+                (Box::new(top), Place::Directory(RunDirectory::new(path)))
             }
             None => {
                 let trials = (0..self.trials()).map(|_| Memory::new()).collect();
-                (Place::Memory(Memory::new(), trials), self.search.clone())
+                (Box::new(Memory::new()), Place::Memory(trials))
             }
         };
-        while let Some(&share) = search.design.rounds.get(search.rounds_done()) {
-            let alive = search.alive();
-            let job = |n: usize| self.round(n, share, &top, options, observer, alive.len());
-            let workers = self.share_out(options.threads, &alive).0;
-            search.note(compared(at_once(&alive, workers, job)?, &self.first));
-            top.write(TUNE, &json(&search))?;
+        let mut search = self.known(options)?;
+        while let Some(share) = search.share() {
+            let trained = self.train(&search.alive(), share, &place, options, observer)?;
+            self.note(&mut search, trained, &*top)?;
         }
+        self.conclude(search, &*top, &place, options, observer)
+    }
+
+    /// The search as its directory has it, or as it begins.
+    fn known(&self, options: &TuneOptions) -> Result<Search> {
+        let saved = match &options.directory {
+            Some(path) => RunDirectory::new(path).search()?,
+            None => None,
+        };
+        Ok(saved.unwrap_or_else(|| self.search.clone()))
+    }
+
+    /// Trains some trials up to a share of their epochs.
+    fn train(
+        &self,
+        trials: &[usize],
+        share: f64,
+        place: &Place,
+        options: &TuneOptions,
+        observer: Observer<'_>,
+    ) -> Result<Vec<Trained>> {
+        let job = |n: usize| self.round(n, share, place, options, observer, trials.len());
+        at_once(trials, self.share_out(options.threads, trials).0, job)
+    }
+
+    /// Compares the trials of a round, and writes how they did.
+    fn note(&self, search: &mut Search, trained: Vec<Trained>, top: &dyn Storage) -> Result<()> {
+        search.note(compared(trained, &self.first));
+        top.write(TUNE, &json(&search)).map_err(failed("write", top, TUNE))
+    }
+
+    /// The run of the trial that was chosen.
+    fn conclude(
+        &self,
+        search: Search,
+        top: &dyn Storage,
+        place: &Place,
+        options: &TuneOptions,
+        observer: Observer<'_>,
+    ) -> Result<Tuned> {
         let lost = || Error::unfit("tune", "no trial was chosen");
         let chosen = search.chosen.ok_or_else(lost)?;
-        let fit = Fit::of(self.fit(chosen, &top, options, observer)?);
+        let fit = Fit::of(self.fit(chosen, top, place, options, observer)?);
         Ok(Tuned { search, fit })
     }
 
@@ -262,20 +328,20 @@ impl Tuning {
         &self,
         n: usize,
         share: f64,
-        top: &Place,
+        place: &Place,
         options: &TuneOptions,
         observer: Observer<'_>,
-        alive: usize,
+        together: usize,
     ) -> Result<Trained> {
         if options.interrupt.is_raised() {
             return Err(interrupted());
         }
         let trial = &self.search.trials[n];
-        let threads = self.share_out(options.threads, &vec![n; alive]).1;
-        let plan = self.plan(&trial.settings)?.computed_on(threads);
+        let threads = self.share_out(options.threads, &vec![n; together]).1;
+        let plan = self.plan(n)?.computed_on(threads);
         let until = halving::until(trial.epochs, share);
         let numbered = |event: &Event| observer(&event.clone().of_trial(n as u64));
-        top.trial(n, |storage| {
+        place.trial(n, |storage| {
             let state = train_until(&plan, until, storage, &options.interrupt, &numbered)?;
             let state = state.ok_or_else(interrupted)?;
             if state.epoch > until {
@@ -301,7 +367,9 @@ impl Tuning {
                         plan.model(),
                         &best.theta,
                     );
-                    losses.unwrap_or_default()
+                    // Differences from losses that are not finite say nothing.
+                    let finite = |losses: &Vec<f64>| losses.iter().all(|loss| loss.is_finite());
+                    losses.ok().filter(finite).unwrap_or_default()
                 }
                 _ => Vec::new(),
             };
@@ -314,35 +382,27 @@ impl Tuning {
     fn fit(
         &self,
         chosen: usize,
-        top: &Place,
+        top: &dyn Storage,
+        place: &Place,
         options: &TuneOptions,
         observer: Observer<'_>,
     ) -> Result<Fitted> {
-        if let Some(bytes) = read(top.storage(), SUMMARY)? {
-            let path = format!("{}/{SUMMARY}", top.storage().location());
+        if let Some(bytes) = read(top, SUMMARY)? {
+            let path = format!("{}/{SUMMARY}", top.location());
             let summary = parse::summary(&path, &bytes)?;
             let (seed, outcome, epochs) = (summary.seed, summary.outcome.clone(), summary.epochs);
             return Ok(Fitted { seed, outcome, epochs, summary: Some(summary) });
         }
-        let plan = self.plan(&self.search.trials[chosen].settings)?.computed_on(options.threads);
+        let plan = self.plan(chosen)?.computed_on(options.threads);
         let numbered = |event: &Event| observer(&event.clone().of_trial(chosen as u64));
-        let run = top.trial(chosen, |trained| {
-            fit_on(&plan, trained, top.storage(), &options.interrupt, &numbered)
-        })?;
+        let run = place
+            .trial(chosen, |trained| fit_on(&plan, trained, top, &options.interrupt, &numbered))?;
         if run.outcome == Outcome::Interrupted { Err(interrupted()) } else { Ok(run) }
     }
 
     /// The directory: new, or that of the same search, which is then continued.
     fn open(&self, path: &Path, force: bool) -> Result<Directory> {
-        let settings = |search: &Search| -> Vec<Trial> {
-            search.trials.iter().map(|trial| trial.settings.clone()).collect()
-        };
-        let same = |bytes: &[u8]| {
-            let known = serde_json::from_slice::<Search>(bytes);
-            known.is_ok_and(|known| {
-                known.design == self.search.design && settings(&known) == settings(&self.search)
-            })
-        };
+        let same = |bytes: &[u8]| serde_json::from_slice(bytes).is_ok_and(|of| self.is_same(&of));
         let directory = ResumableDirectory {
             what: "a search",
             file: TUNE,
@@ -353,9 +413,18 @@ impl Tuning {
         };
         directory.open(path, force)
     }
+
+    /// Whether another search is the same, however far it has got.
+    fn is_same(&self, other: &Search) -> bool {
+        let settings = |search: &Search| -> Vec<Trial> {
+            search.trials.iter().map(|trial| trial.settings.clone()).collect()
+        };
+        other.design == self.search.design && settings(other) == settings(&self.search)
+    }
 }
 
 /// A trial after a round.
+#[derive(Serialize, Deserialize)]
 struct Trained {
     trial: usize,
     result: RoundResult,
@@ -406,35 +475,25 @@ fn can_be_tuned(source: &ProblemSource, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Where a search is kept: a directory, or memory.
+/// Where trials are kept: in the directory of the search, or in memory.
 enum Place {
-    Directory(Directory),
-    Memory(Memory, Vec<Memory>),
+    Directory(RunDirectory),
+    Memory(Vec<Memory>),
 }
 
 impl Place {
-    fn storage(&self) -> &dyn Storage {
-        match self {
-            Self::Directory(top) => top,
-            Self::Memory(top, _) => top,
-        }
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.storage().write(name, bytes).map_err(failed("write", self.storage(), name))
-    }
-
     /// What is done with the files of a trial.
     fn trial<T>(&self, n: usize, job: impl FnOnce(&dyn Storage) -> Result<T>) -> Result<T> {
         match self {
-            Self::Memory(_, trials) => job(&trials[n]),
-            Self::Directory(top) => {
-                let inner = RunDirectory::new(top.path()).trial(n);
+            Self::Memory(trials) => job(&trials[n]),
+            Self::Directory(run) => {
+                let inner = run.trial(n);
                 no_link(inner.path())?;
-                let storage = match inner.has(PROBLEM) {
-                    true => Directory::open(inner.path())?,
-                    false => Directory::replace(inner.path(), is_ours)?,
-                };
+                // Other jobs may look at it for a moment.
+                let storage = in_turn(|| match inner.has(PROBLEM) {
+                    true => Directory::open(inner.path()),
+                    false => Directory::replace(inner.path(), is_ours),
+                })?;
                 job(&storage)
             }
         }

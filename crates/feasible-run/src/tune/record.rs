@@ -193,6 +193,11 @@ impl Search {
         self.trials.first().map_or(0, |first| first.rounds.len())
     }
 
+    /// The share of its epochs that a trial is trained for in the next round; `None` once all are done.
+    pub(super) fn share(&self) -> Option<f64> {
+        self.design.rounds.get(self.rounds_done()).copied()
+    }
+
     /// The trials that take part in the next round.
     pub(super) fn alive(&self) -> Vec<usize> {
         let in_it = |(n, trial): (usize, &TrialRecord)| trial.dropped_after.is_none().then_some(n);
