@@ -5,6 +5,8 @@
 
 #[cfg(feature = "mpi")]
 mod line;
+#[cfg(all(feature = "mpi", unix))]
+mod supervisor;
 #[cfg(feature = "mpi")]
 mod world;
 
@@ -22,6 +24,20 @@ fn number(names: &[&str]) -> Option<usize> {
 /// How many ranks a launcher of MPI programs has started; `None` if none has.
 fn launched() -> Option<usize> {
     number(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"])
+}
+
+/// Which of them this process is.
+fn rank() -> Option<usize> {
+    number(&["OMPI_COMM_WORLD_RANK", "PMI_RANK"])
+}
+
+#[cfg(all(feature = "mpi", unix))]
+pub use supervisor::supervise;
+
+/// Watches over a rank, where this process has started one: how it ended.
+#[cfg(not(all(feature = "mpi", unix)))]
+pub fn supervise() -> Option<std::process::ExitCode> {
+    None
 }
 
 /// Whether the program is one of several ranks, or the one rank of a job, and can train on them.
@@ -50,7 +66,7 @@ pub fn join(_: &Command, _: &mut Terminal) -> Result<Option<Exit>> {
     if !are_several() {
         return Ok(None);
     }
-    match number(&["OMPI_COMM_WORLD_RANK", "PMI_RANK"]) {
+    match rank() {
         None | Some(0) => Err(Failure::input(
             "this program was built without MPI, so every rank would train by itself: build it with `cargo build --release \
              -p feasible-cli --features mpi`, or start it without mpirun",
@@ -151,7 +167,10 @@ mod joined {
             return Ok(Some(follow(world, command)));
         }
         match command {
-            Command::Fit(_) | Command::Resume(_) => ranks::lead(world.clone()),
+            Command::Fit(_) | Command::Resume(_) => {
+                let traffic = || WORLD.get().map(|world| world.traffic()).unwrap_or_default();
+                ranks::lead(world.clone(), traffic);
+            }
             _ if world.workers() > 1 => {
                 terminal.note(
                     "only `fit`, `resume` and `sweep` use all ranks: this runs on rank 0 alone",
