@@ -146,5 +146,7 @@ fn raised() {
 }
 
 fn end() -> ! {
+    #[cfg(feature = "mpi")]
+    crate::ranks::let_connect();
     std::process::exit(Exit::Interrupted as i32)
 }

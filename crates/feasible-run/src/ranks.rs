@@ -20,7 +20,8 @@ use crate::interrupt::Interrupt;
 use crate::metrics::Traffic;
 
 static BUSY: AtomicBool = AtomicBool::new(false);
-static LEADER: OnceLock<(Arc<dyn Reduce>, fn() -> Traffic)> = OnceLock::new();
+static LEADER: OnceLock<Arc<dyn Reduce>> = OnceLock::new();
+static TRAFFIC: OnceLock<fn() -> Traffic> = OnceLock::new();
 
 /// What rank 0 tells the others.
 #[derive(Serialize, Deserialize)]
@@ -34,7 +35,8 @@ enum Word {
 /// Makes this process rank 0 of a job: from now on the others take part in its trainings. Once per process.
 /// `traffic` counts what this process sends.
 pub fn lead(reduce: Arc<dyn Reduce>, traffic: fn() -> Traffic) {
-    let _ = LEADER.set((reduce, traffic));
+    let _ = LEADER.set(reduce);
+    let _ = TRAFFIC.set(traffic);
 }
 
 /// Ends the other ranks with an exit code. Rank 0 says so when none is in a training.
@@ -54,12 +56,12 @@ pub(crate) fn end() {
 
 /// The ranks that take part in trainings of this process.
 pub(crate) fn leader() -> Option<&'static Arc<dyn Reduce>> {
-    LEADER.get().map(|(reduce, _)| reduce).filter(|reduce| reduce.workers() > 1)
+    LEADER.get().filter(|reduce| reduce.workers() > 1)
 }
 
 /// What this process has sent to other ranks so far.
 pub(crate) fn traffic() -> Option<Traffic> {
-    LEADER.get().map(|(_, traffic)| traffic())
+    TRAFFIC.get().map(|traffic| traffic())
 }
 
 fn say(ranks: &dyn Reduce, word: &Word) {

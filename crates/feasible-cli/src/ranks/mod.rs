@@ -94,11 +94,13 @@ pub fn meet() -> bool {
 }
 
 #[cfg(feature = "mpi")]
-pub use joined::{join, leave, meet, share};
+pub use joined::{join, leave, let_connect, meet, share};
 
 #[cfg(feature = "mpi")]
 mod joined {
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, OnceLock};
+    use std::thread;
     use std::time::Duration;
 
     use feasible::Reduce;
@@ -115,11 +117,19 @@ mod joined {
     const PATIENCE: f64 = 60.0;
 
     static WORLD: OnceLock<Arc<World>> = OnceLock::new();
+    static JOINING: AtomicBool = AtomicBool::new(false);
     static PART: OnceLock<JobPart> = OnceLock::new();
 
     /// The part of this rank, where ranks share out the trainings of a command.
     pub fn share() -> Option<JobPart> {
         PART.get().copied()
+    }
+
+    /// Waits a little if this rank is connecting to its launcher: Open MPI 4.1 may crash or hang where a rank ends halfway.
+    pub fn let_connect() {
+        if JOINING.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(300));
+        }
     }
 
     /// Waits until every rank has done its part. Whether this is the rank that joins the parts.
@@ -143,7 +153,11 @@ mod joined {
             return Ok(None);
         }
         let lost = |sentence: &str| error(sentence, Exit::Internal);
-        let world = World::join(patience()?, lost)
+        let patience = patience()?;
+        JOINING.store(true, Ordering::SeqCst);
+        let joined = World::join(patience, lost);
+        JOINING.store(false, Ordering::SeqCst);
+        let world = joined
             .map_err(|error| Failure::internal(format!("cannot join the other ranks: {error}")))?;
         let world = WORLD.get_or_init(|| world);
         if world.workers() > 1 && shares(command) {
