@@ -41,6 +41,11 @@ static WORK: Mutex<Option<Work>> = Mutex::new(None);
 #[cfg(feature = "mpi")]
 static FOLLOWS: std::sync::OnceLock<Interrupt> = std::sync::OnceLock::new();
 static RAISED: AtomicBool = AtomicBool::new(false);
+#[cfg(feature = "mpi")]
+static FIRST: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+/// In this time a launcher, and the process that watches over a rank, pass the same signal on.
+#[cfg(feature = "mpi")]
+const TWICE: Duration = Duration::from_millis(200);
 
 /// From now on signals end the program as the [module](self) says.
 pub fn watch() {
@@ -63,7 +68,7 @@ pub fn watch() {
 /// The signals that end the program; not a hangup that `nohup` told the system to ignore, nor a limit that
 /// the caller did.
 #[cfg(unix)]
-fn not_ignored() -> Vec<i32> {
+pub fn not_ignored() -> Vec<i32> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -98,6 +103,12 @@ pub fn follow() -> Interrupt {
 }
 
 fn raised() {
+    #[cfg(feature = "mpi")]
+    if FIRST.get().is_some_and(|first| crate::ranks::is_launched() && first.elapsed() < TWICE) {
+        return;
+    }
+    #[cfg(feature = "mpi")]
+    FIRST.get_or_init(std::time::Instant::now);
     if RAISED.swap(true, Ordering::SeqCst) {
         end();
     }
@@ -135,5 +146,7 @@ fn raised() {
 }
 
 fn end() -> ! {
+    #[cfg(feature = "mpi")]
+    crate::ranks::let_connect();
     std::process::exit(Exit::Interrupted as i32)
 }

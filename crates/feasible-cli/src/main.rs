@@ -25,10 +25,13 @@ use crate::terminal::Terminal;
 static MEMORY: scratch::Allocator = scratch::Allocator::new(exit::disk_is_full);
 
 fn main() -> ExitCode {
-    interrupt::watch();
     exit::report_panics();
     let words: Vec<String> = std::env::args_os().map(|w| w.to_string_lossy().into()).collect();
     Terminal::prepare(&words);
+    if let Some(exit) = ranks::supervise() {
+        return exit;
+    }
+    interrupt::watch();
     let Arguments { terminal, command } = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return exit::of_arguments(&error).into(),

@@ -534,17 +534,21 @@ impl<'a> TrainingRun<'a> {
         self.interrupt.listen(&run.interrupter());
         (self.observer)(&Event::Started { seed, epoch: run.state().epoch, epochs });
         let start = Instant::now();
+        let traffic = || ranks.and_then(|_| ranks::traffic());
+        let mut sent = traffic();
         let (mut saved_at, mut unsaved, mut out_of_time) = (start, 0, false);
         // Beyond the last epoch a training notices that it has ended.
         while run.state().epoch < last {
             let mut times = PhaseTimes::default();
             let Some(report) = run.advance_observed(&mut |phase| times.enter(phase)) else { break };
             let metrics = EpochMetrics::new(&report);
+            let before = std::mem::replace(&mut sent, traffic());
             let timing = EpochTiming {
                 epoch: report.epoch,
                 primal: times.primal.as_secs_f64(),
                 dual: times.dual.as_secs_f64(),
                 elapsed: start.elapsed().as_secs_f64(),
+                ranks: sent.zip(before).map(|(now, before)| now.since(before)),
             };
             self.append(METRICS, &json_line(&metrics))?;
             self.append(TIMINGS, &json_line(&timing))?;

@@ -80,6 +80,31 @@ pub struct EpochTiming {
     pub dual: f64,
     /// Since this process began to train.
     pub elapsed: f64,
+    /// What rank 0 had to do with the others, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Traffic>,
+}
+
+/// What one rank had to do with the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Messages that it sent.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Seconds of sending and receiving, with those in which it waited for another rank.
+    pub waited: f64,
+}
+
+impl Traffic {
+    /// Since another moment.
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            messages: self.messages - before.messages,
+            bytes: self.bytes - before.bytes,
+            waited: self.waited - before.waited,
+        }
+    }
 }
 
 fn rows(standings: &[feasible::Standing]) -> Vec<RequirementMetrics> {

@@ -17,9 +17,11 @@ use serde::{Deserialize, Serialize};
 use crate::checkpoint::{self, Checkpoint};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
+use crate::metrics::Traffic;
 
 static BUSY: AtomicBool = AtomicBool::new(false);
 static LEADER: OnceLock<Arc<dyn Reduce>> = OnceLock::new();
+static TRAFFIC: OnceLock<fn() -> Traffic> = OnceLock::new();
 
 /// What rank 0 tells the others.
 #[derive(Serialize, Deserialize)]
@@ -31,8 +33,10 @@ enum Word {
 }
 
 /// Makes this process rank 0 of a job: from now on the others take part in its trainings. Once per process.
-pub fn lead(reduce: Arc<dyn Reduce>) {
+/// `traffic` counts what this process sends.
+pub fn lead(reduce: Arc<dyn Reduce>, traffic: fn() -> Traffic) {
     let _ = LEADER.set(reduce);
+    let _ = TRAFFIC.set(traffic);
 }
 
 /// Ends the other ranks with an exit code. Rank 0 says so when none is in a training.
@@ -53,6 +57,11 @@ pub(crate) fn end() {
 /// The ranks that take part in trainings of this process.
 pub(crate) fn leader() -> Option<&'static Arc<dyn Reduce>> {
     LEADER.get().filter(|reduce| reduce.workers() > 1)
+}
+
+/// What this process has sent to other ranks so far.
+pub(crate) fn traffic() -> Option<Traffic> {
+    TRAFFIC.get().map(|traffic| traffic())
 }
 
 fn say(ranks: &dyn Reduce, word: &Word) {

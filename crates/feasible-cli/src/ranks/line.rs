@@ -21,36 +21,54 @@ const QUESTION: i32 = 2;
 const ANSWER: i32 = 3;
 /// The most bytes of one message of MPI, whose lengths are 32-bit numbers; longer ones are cut.
 const PART: usize = 1 << 30;
+/// How long a message is looked for without a rest.
+const SOON: Duration = Duration::from_millis(2);
 /// What a rank answers that waits for no one.
 const WORKS: i32 = -1;
 
-/// MPI, in the thread that it belongs to.
+/// MPI, which one thread at a time has.
 pub(super) struct Line {
-    world: SimpleCommunicator,
     patience: Duration,
     lost: Arc<Lost>,
     /// Leaves MPI when it is dropped.
-    _universe: Universe,
+    universe: Option<Universe>,
+}
+
+/// All ranks.
+fn world() -> SimpleCommunicator {
+    SimpleCommunicator::world()
 }
 
 impl Line {
-    /// Initialises MPI, which can be done once.
+    /// Initialises MPI, which can be done once. `None` if it cannot be, or cannot be used by one thread after another.
     pub(super) fn open(patience: Duration, lost: Arc<Lost>) -> Option<Self> {
-        let (universe, _) = mpi::initialize_with_threading(Threading::Funneled)?;
-        Some(Self { world: universe.world(), patience, lost, _universe: universe })
+        let (universe, threading) = mpi::initialize_with_threading(Threading::Serialized)?;
+        let usable = threading >= Threading::Serialized;
+        usable.then_some(Self { patience, lost, universe: Some(universe) })
     }
 
     /// Which rank this is, and of how many.
-    pub(super) fn place(&self) -> Vec<u8> {
-        [self.world.rank(), self.world.size()].iter().flat_map(|n| n.to_le_bytes()).collect()
+    pub(super) fn place(&self) -> [usize; 2] {
+        [world().rank(), world().size()].map(|n| n as usize)
     }
 
-    /// Sends a message, its length first.
+    /// Whether MPI was left.
+    pub(super) fn is_closed(&self) -> bool {
+        self.universe.is_none()
+    }
+
+    /// Leaves MPI.
+    pub(super) fn close(&mut self) {
+        self.universe = None;
+    }
+
+    /// Sends a message. The last part of it is the one that is not full.
     pub(super) fn send(&mut self, to: usize, message: &[u8]) {
-        let mut whole = (message.len() as u64).to_le_bytes().to_vec();
-        whole.extend_from_slice(message);
-        let process = self.world.process_at_rank(to as i32);
-        for part in whole.chunks(PART) {
+        let world = world();
+        let process = world.process_at_rank(to as i32);
+        for part in
+            message.chunks(PART).chain(message.len().is_multiple_of(PART).then_some(&[][..]))
+        {
             scope(|scope| {
                 let request = process.immediate_send_with_tag(scope, part, DATA);
                 self.finish(request, to);
@@ -61,18 +79,18 @@ impl Line {
     /// Waits for a message.
     pub(super) fn receive(&mut self, from: usize) -> Vec<u8> {
         let mut whole = self.receive_part(from);
-        let mut length = [0; 8];
-        length.copy_from_slice(&whole[..8]);
-        let length = u64::from_le_bytes(length) as usize;
-        whole.drain(..8);
-        while whole.len() < length {
-            whole.append(&mut self.receive_part(from));
+        let mut last = whole.len();
+        while last == PART {
+            let mut part = self.receive_part(from);
+            last = part.len();
+            whole.append(&mut part);
         }
         whole
     }
 
     fn receive_part(&mut self, from: usize) -> Vec<u8> {
-        let process = self.world.process_at_rank(from as i32);
+        let world = world();
+        let process = world.process_at_rank(from as i32);
         let mut wait = Wait::new(self, from);
         let (message, status) = loop {
             match process.immediate_matched_probe_with_tag(DATA) {
@@ -99,9 +117,10 @@ impl Line {
 
     /// Tells ranks that ask whom this one waits for.
     pub(super) fn answer(&self, waits_for: Option<usize>) {
-        let anyone = self.world.any_process();
+        let world = world();
+        let anyone = world.any_process();
         while let Some(status) = anyone.immediate_probe_with_tag(QUESTION) {
-            let process = self.world.process_at_rank(status.source_rank());
+            let process = world.process_at_rank(status.source_rank());
             let mut question = [0_i32];
             process.receive_into_with_tag(&mut question[..], QUESTION);
             let answer = [waits_for.map_or(WORKS, |rank| rank as i32)];
@@ -110,7 +129,7 @@ impl Line {
     }
 
     pub(super) fn abort(&self, code: i32) -> ! {
-        self.world.abort(code)
+        world().abort(code)
     }
 }
 
@@ -124,26 +143,24 @@ struct Wait<'l> {
     /// When someone last answered, or waiting began.
     heard: Instant,
     hops: usize,
-    looks: u32,
 }
 
 impl<'l> Wait<'l> {
     fn new(line: &'l Line, peer: usize) -> Self {
         let now = Instant::now();
-        Self { line, peer, began: now, asked: None, heard: now, hops: 0, looks: 0 }
+        Self { line, peer, began: now, asked: None, heard: now, hops: 0 }
     }
 
     /// Between two looks at what is waited for: answers others, asks them, rests.
     fn look_around(&mut self) {
-        self.looks += 1;
-        // What comes soon is not to be kept waiting by clocks and questions.
-        if self.looks < 200 {
+        let now = Instant::now();
+        // What comes soon is not to be kept waiting by questions, nor by a thread that wakes late.
+        if now - self.began < SOON {
             thread::yield_now();
             return;
         }
         self.line.answer(Some(self.peer));
         self.hear();
-        let now = Instant::now();
         let half = self.line.patience / 2;
         match self.asked {
             Some((rank, since)) if now - since > half => self.line.lose(rank, self.line.patience),
@@ -152,20 +169,20 @@ impl<'l> Wait<'l> {
             None => {}
         }
         let waited = now - self.began;
-        let rest = (waited / 100).clamp(Duration::from_micros(20), Duration::from_millis(2));
-        thread::sleep(rest);
+        thread::sleep((waited / 100).min(Duration::from_millis(2)));
     }
 
     fn ask(&mut self, rank: usize) {
-        self.line.world.process_at_rank(rank as i32).send_with_tag(&[0_i32][..], QUESTION);
+        world().process_at_rank(rank as i32).send_with_tag(&[0_i32][..], QUESTION);
         self.asked = Some((rank, Instant::now()));
     }
 
     /// Takes in answers.
     fn hear(&mut self) {
-        let anyone = self.line.world.any_process();
+        let world = world();
+        let anyone = world.any_process();
         while let Some(status) = anyone.immediate_probe_with_tag(ANSWER) {
-            let process = self.line.world.process_at_rank(status.source_rank());
+            let process = world.process_at_rank(status.source_rank());
             let mut answer = [WORKS];
             process.receive_into_with_tag(&mut answer[..], ANSWER);
             let from = status.source_rank() as usize;
@@ -173,12 +190,9 @@ impl<'l> Wait<'l> {
                 continue;
             }
             (self.asked, self.heard) = (None, Instant::now());
-            let here = self.line.world.rank();
+            let here = world.rank();
             // Whoever waits for a third is not the one who is lost.
-            if answer[0] != WORKS
-                && answer[0] != here
-                && self.hops < self.line.world.size() as usize
-            {
+            if answer[0] != WORKS && answer[0] != here && self.hops < world.size() as usize {
                 self.hops += 1;
                 self.ask(answer[0] as usize);
             } else {
@@ -193,14 +207,14 @@ impl Line {
     fn lose(&self, rank: usize, after: Duration) -> ! {
         let seconds = after.as_secs_f64();
         // Others may find out at the same time. One of them is enough to say so.
-        thread::sleep(Duration::from_millis(400) * self.world.rank().clamp(0, 5) as u32);
+        thread::sleep(Duration::from_millis(400) * world().rank().clamp(0, 5) as u32);
         (self.lost)(&format!(
             "rank {rank} of {} has not answered for {seconds} s: its process, its machine or its network is gone. All ranks \
              end; `feasible resume` continues from the last checkpoint, on any number of ranks",
-            self.world.size()
+            world().size()
         ));
         // What was said is on its way through the launcher, which ends with the job.
         thread::sleep(Duration::from_millis(200));
-        self.world.abort(LOST)
+        world().abort(LOST)
     }
 }

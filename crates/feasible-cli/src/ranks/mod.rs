@@ -5,6 +5,8 @@
 
 #[cfg(feature = "mpi")]
 mod line;
+#[cfg(all(feature = "mpi", unix))]
+mod supervisor;
 #[cfg(feature = "mpi")]
 mod world;
 
@@ -22,6 +24,20 @@ fn number(names: &[&str]) -> Option<usize> {
 /// How many ranks a launcher of MPI programs has started; `None` if none has.
 fn launched() -> Option<usize> {
     number(&["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"])
+}
+
+/// Which of them this process is.
+fn rank() -> Option<usize> {
+    number(&["OMPI_COMM_WORLD_RANK", "PMI_RANK"])
+}
+
+#[cfg(all(feature = "mpi", unix))]
+pub use supervisor::supervise;
+
+/// Watches over a rank, where this process has started one: how it ended.
+#[cfg(not(all(feature = "mpi", unix)))]
+pub fn supervise() -> Option<std::process::ExitCode> {
+    None
 }
 
 /// Whether the program is one of several ranks, or the one rank of a job, and can train on them.
@@ -50,7 +66,7 @@ pub fn join(_: &Command, _: &mut Terminal) -> Result<Option<Exit>> {
     if !are_several() {
         return Ok(None);
     }
-    match number(&["OMPI_COMM_WORLD_RANK", "PMI_RANK"]) {
+    match rank() {
         None | Some(0) => Err(Failure::input(
             "this program was built without MPI, so every rank would train by itself: build it with `cargo build --release \
              -p feasible-cli --features mpi`, or start it without mpirun",
@@ -84,11 +100,13 @@ pub fn meet() -> bool {
 }
 
 #[cfg(feature = "mpi")]
-pub use joined::{all_that_share, join, leave, meet, share};
+pub use joined::{all_that_share, join, leave, let_connect, meet, share};
 
 #[cfg(feature = "mpi")]
 mod joined {
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, OnceLock};
+    use std::thread;
     use std::time::Duration;
 
     use feasible::Reduce;
@@ -105,6 +123,7 @@ mod joined {
     const PATIENCE: f64 = 60.0;
 
     static WORLD: OnceLock<Arc<World>> = OnceLock::new();
+    static JOINING: AtomicBool = AtomicBool::new(false);
     static PART: OnceLock<JobPart> = OnceLock::new();
 
     /// The part of this rank, where ranks share out the trainings of a command.
@@ -116,6 +135,13 @@ mod joined {
     pub fn all_that_share() -> Option<Arc<dyn Reduce>> {
         let world = WORLD.get().filter(|_| PART.get().is_some())?;
         Some(world.clone())
+    }
+
+    /// Waits a little if this rank is connecting to its launcher: Open MPI 4.1 may crash or hang where a rank ends halfway.
+    pub fn let_connect() {
+        if JOINING.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(300));
+        }
     }
 
     /// Waits until every rank has done its part. Whether this is the rank that joins the parts.
@@ -139,7 +165,11 @@ mod joined {
             return Ok(None);
         }
         let lost = |sentence: &str| error(sentence, Exit::Internal);
-        let world = World::join(patience()?, lost)
+        let patience = patience()?;
+        JOINING.store(true, Ordering::SeqCst);
+        let joined = World::join(patience, lost);
+        JOINING.store(false, Ordering::SeqCst);
+        let world = joined
             .map_err(|error| Failure::internal(format!("cannot join the other ranks: {error}")))?;
         let world = WORLD.get_or_init(|| world);
         if shares(command) {
@@ -170,7 +200,10 @@ mod joined {
             return Ok(Some(follow(world, command)));
         }
         match command {
-            Command::Fit(_) | Command::Resume(_) => ranks::lead(world.clone()),
+            Command::Fit(_) | Command::Resume(_) => {
+                let traffic = || WORLD.get().map(|world| world.traffic()).unwrap_or_default();
+                ranks::lead(world.clone(), traffic);
+            }
             _ if world.workers() > 1 => {
                 terminal.note(
                     "only `fit`, `resume`, `sweep` and `tune` use all ranks: this runs on rank 0 alone",
