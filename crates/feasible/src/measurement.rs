@@ -1,5 +1,7 @@
 //! What a model achieves: the objective, and every violation.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::multiplier::Multipliers;
@@ -101,8 +103,9 @@ impl Violations {
 
     /// The share of points whose violation exceeds `tolerance`.
     pub fn violated(&self, tolerance: f64) -> f64 {
-        let above = self.measured.iter().filter(|&&s| above(s, tolerance)).count();
-        self.elsewhere.mean(above as f64, self.measured.len())
+        let above = |&&s: &&f64| above(s, tolerance);
+        let count = |range: Range<usize>| self.measured[range].iter().filter(above).count() as f64;
+        self.elsewhere.mean(self.measured.len(), count)
     }
 }
 
@@ -115,8 +118,18 @@ impl Violations {
         f: impl Fn(f64) -> f64,
     ) -> f64 {
         let term = |s: f64, m: f64| m * f(s + self.margin);
-        let sum = sum_of_pairs(violations, multipliers, term);
-        self.elsewhere.mean(sum, multipliers.len())
+        self.elsewhere.mean(multipliers.len(), |range| {
+            sum_of_pairs(&violations[range.clone()], &multipliers[range], term)
+        })
+    }
+
+    /// With the points of all workers, who call this at the same time.
+    fn whole(self) -> Self {
+        let Self { measured, surrogate, margin, elsewhere } = self;
+        let lists = std::iter::once(measured).chain(surrogate).collect();
+        let mut lists = elsewhere.everyone(lists).into_iter();
+        let (measured, surrogate) = (lists.next().unwrap_or_default(), lists.next());
+        Self { measured, surrogate, margin, elsewhere: Elsewhere::default() }
     }
 }
 
@@ -179,6 +192,12 @@ impl Measurement {
         self.value().is_finite() && self.minimised().is_finite() && self.violations.iter().all(all)
     }
 
+    /// With the points of all workers, who call this at the same time.
+    pub(crate) fn whole(self) -> Self {
+        let violations = self.violations.into_iter().map(Violations::whole).collect();
+        Self { violations, ..self }
+    }
+
     /// One line per requirement.
     pub fn standings(
         &self,
@@ -196,11 +215,36 @@ impl Measurement {
         multipliers: &Multipliers,
         tolerances: &[f64],
     ) -> Vec<Standing> {
+        self.standings_of(problem, multipliers, tolerances, |i| &self.violations[i].elsewhere)
+    }
+
+    /// The same with the multipliers of another problem: those of training rows, beside the violations of validation rows.
+    pub(crate) fn standings_beside(
+        &self,
+        problem: &Problem,
+        (trained, multipliers): (&Problem, &Multipliers),
+        tolerances: &[f64],
+    ) -> Vec<Standing> {
+        self.standings_of(problem, multipliers, tolerances, |i| trained.elsewhere(i))
+    }
+
+    /// `owners` says where the multipliers of a requirement are.
+    fn standings_of<'m>(
+        &self,
+        problem: &Problem,
+        multipliers: &Multipliers,
+        tolerances: &[f64],
+        owners: impl Fn(usize) -> &'m Elsewhere,
+    ) -> Vec<Standing> {
         let rows = problem.requirements().iter().zip(&self.violations).enumerate();
         rows.map(|(i, (requirement, violations))| {
             let (of, tolerance) = (multipliers.of(i), tolerances[i]);
-            let elsewhere = &violations.elsewhere;
-            let at_zero = of.iter().filter(|&&m| m == 0.0).count() as f64;
+            let (elsewhere, owners) = (&violations.elsewhere, owners(i));
+            let [total, at_zero] = owners.sums(of.len(), |range| {
+                let of = &of[range];
+                [sum(of), of.iter().filter(|&&m| m == 0.0).count() as f64]
+            });
+            let count = owners.count(of.len());
             Standing {
                 name: requirement.name().into(),
                 kind: requirement.kind(),
@@ -210,9 +254,9 @@ impl Measurement {
                 worst_violation: violations.worst(),
                 violated: violations.violated(tolerance),
                 met: is_met(requirement, violations, tolerance),
-                multiplier: elsewhere.mean(sum(of), of.len()),
-                largest_multiplier: elsewhere.largest(largest(of)).max(0.0),
-                multipliers_at_zero: elsewhere.mean(at_zero, of.len()),
+                multiplier: total / count,
+                largest_multiplier: owners.largest(largest(of)).max(0.0),
+                multipliers_at_zero: at_zero / count,
             }
         })
         .collect()
@@ -253,12 +297,12 @@ fn is_met(requirement: &Requirement, violations: &Violations, tolerance: f64) ->
 fn mean_limit(requirement: &Requirement, elsewhere: &Elsewhere) -> f64 {
     match requirement.limit() {
         Limit::Common(c) => *c,
-        Limit::PerPoint(c) => elsewhere.mean(sum(c), c.len()),
+        Limit::PerPoint(c) => elsewhere.mean(c.len(), |range| sum(&c[range])),
     }
 }
 
 fn mean_value(requirement: &Requirement, violations: &Violations) -> f64 {
     let Violations { measured, elsewhere, .. } = violations;
-    let mean = elsewhere.mean(sum(measured), measured.len());
+    let mean = elsewhere.mean(measured.len(), |range| sum(&measured[range]));
     requirement.sense().sign() * mean + mean_limit(requirement, elsewhere)
 }

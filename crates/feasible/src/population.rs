@@ -205,6 +205,11 @@ impl Population {
     }
 
     /// Whether every sample of the data set is a member.
+    /// The same of these rows of the data set, in this order.
+    pub(crate) fn of_rows(&self, rows: Vec<u32>) -> Self {
+        Self { members: Some(rows.into()), ..self.clone() }
+    }
+
     pub(crate) fn is_everyone(&self) -> bool {
         self.members.is_none()
     }

@@ -15,6 +15,8 @@
 //! Only requirements as they are stated count: without their margins; none that a share of the points
 //! may violate, whose violation by everyone proves nothing; and none that is measured by another loss.
 
+use std::ops::Range;
+
 use crate::lagrangian::{Lagrangian, Scope};
 use crate::learner::augmented::Augmented;
 use crate::learner::lbfgs::{Limits, Minimum, Smooth, minimise};
@@ -44,8 +46,9 @@ pub(crate) struct Effort {
 pub(crate) fn total_violation(measurement: &Measurement) -> f64 {
     let of = |violations: &Violations| {
         let square = |s: f64| (s + violations.margin).max(0.0) * (s + violations.margin).max(0.0);
-        let sum = sum_of(violations.followed(), square);
-        0.5 * violations.elsewhere.mean(sum, violations.measured.len())
+        let followed = violations.followed();
+        let sum = |range: Range<usize>| sum_of(&followed[range], square);
+        0.5 * violations.elsewhere.mean(followed.len(), sum)
     };
     measurement.violations.iter().map(of).sum()
 }
