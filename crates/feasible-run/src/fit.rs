@@ -556,7 +556,8 @@ impl<'a> TrainingRun<'a> {
             (self.observer)(&Event::Epoch { seed, epochs, metrics: Box::new(metrics) });
             unsaved += 1;
             let due = unsaved >= cadence.epochs || saved_at.elapsed() >= seconds;
-            out_of_time = training.seconds.is_some_and(|most| start.elapsed().as_secs_f64() >= most);
+            out_of_time =
+                training.seconds.is_some_and(|most| start.elapsed().as_secs_f64() >= most);
             if let Some(ranks) = ranks {
                 // A state has a part on every rank.
                 ranks::tell(&**ranks, AfterEpoch { save: due, end: out_of_time });

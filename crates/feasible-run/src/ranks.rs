@@ -131,24 +131,25 @@ pub fn follow(ranks: &Arc<dyn Reduce>, known: Option<Plan>, interrupt: &Interrup
                     None => Plan::check(&ProblemSource::new(name, problem))?,
                 };
                 let state = Checkpoint::from_bytes(&state).map_err(|e| damaged(e.to_string()))?;
-                train(ranks, &plan, state.state, last, interrupt)?;
-                known = Some(plan);
+                train(ranks, plan, state.state, last, interrupt)?;
             }
         }
     }
 }
 
-/// Trains as rank 0 does, and keeps nothing.
+/// Trains as rank 0 does, and keeps nothing: during the training, of the data, the rows of this rank.
 fn train(
     ranks: &Arc<dyn Reduce>,
-    plan: &Plan,
+    plan: Plan,
     state: State<f32>,
     last: u64,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let divided = plan.in_shards(ranks)?;
+    let divided = plan.in_shards(ranks)?.of_own_rows();
     let learner = divided.learner(plan.seed());
-    let mut run = learner.resume(divided.train(), plan.model(), state)?;
+    let (problem, model) = (divided.train().clone(), plan.model().clone());
+    drop((plan, divided));
+    let mut run = learner.resume(&problem, model, state)?;
     interrupt.listen(&run.interrupter());
     while run.state().epoch < last && run.advance().is_some() {
         let decided = told(&**ranks);

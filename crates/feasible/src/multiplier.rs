@@ -66,9 +66,10 @@ impl Multipliers {
 
     /// Those of all workers, who call this at the same time, of those of the points here.
     pub(crate) fn whole(self, problem: &Problem) -> Self {
-        let lists = self.0.into_iter().enumerate().map(|(i, list)| {
-            problem.elsewhere(i).everyone(vec![list]).pop().unwrap_or_default()
-        });
+        let lists =
+            self.0.into_iter().enumerate().map(|(i, list)| {
+                problem.elsewhere(i).everyone(vec![list]).pop().unwrap_or_default()
+            });
         Self(lists.collect())
     }
 

@@ -210,6 +210,12 @@ impl Population {
         Self { members: Some(rows.into()), ..self.clone() }
     }
 
+    /// The same of another data set, with these rows as members, in this order, through another view.
+    pub(crate) fn on(samples: &Arc<Samples>, rows: Vec<u32>, view: View) -> Self {
+        let everyone = rows.iter().copied().eq(0..samples.len() as u32);
+        Self { samples: samples.clone(), members: (!everyone).then(|| rows.into()), view }
+    }
+
     pub(crate) fn is_everyone(&self) -> bool {
         self.members.is_none()
     }

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::population::{Population, View};
 use crate::problem::{Contents, Problem};
 use crate::reduce::{Elsewhere, PointShards, Reduce, Shards, Workers};
 use crate::requirement::{Kind, Limit, Requirement, Term};
+use crate::samples::Samples;
+use crate::shift::Shift;
 use crate::source::{NOT_A_MEMBER, Source};
 
 impl Problem {
@@ -57,6 +60,28 @@ impl Problem {
             ..(*self.0).clone()
         };
         Ok(Self(Arc::new(contents)).with_rows_of(self))
+    }
+
+    /// The same divided problem with a copy of the rows of this worker and no others, so that the whole problem can be dropped.
+    /// Of other rows it keeps the place in the order of ids, their shard, and that they are not here: 9 bytes a row.
+    #[must_use]
+    pub fn of_own_rows(&self) -> Self {
+        let Some(shards) = self.shards() else { return self.clone() };
+        let mut kept = Kept::default();
+        for (number, source) in self.sources().iter().enumerate() {
+            kept.take(&source.samples, &shards.source(number).own);
+        }
+        let objective = kept.term(self.objective());
+        let requirements: Vec<Requirement> =
+            self.requirements().iter().map(|r| kept.requirement(r)).collect();
+        let contents = Contents {
+            sources: Source::of(&objective, &requirements),
+            objective,
+            requirements,
+            shards: Some(shards.of_own_rows()),
+            ..(*self.0).clone()
+        };
+        Self(Arc::new(contents)).with_rows_of(self)
     }
 
     /// Of terms on the populations of a divided problem, in their order, on the same workers.
@@ -129,4 +154,59 @@ impl Own {
             transformations: requirement.terms()[0].population().transformations(),
         }
     }
+}
+
+/// Data sets, of which some rows are kept.
+#[derive(Default)]
+struct Kept {
+    sets: Vec<KeptSamples>,
+    /// Counterfactuals as they were, and of the rows that are kept.
+    shifts: Vec<[Arc<Shift>; 2]>,
+}
+
+struct KeptSamples {
+    of: Arc<Samples>,
+    rows: Vec<u32>,
+    kept: Arc<Samples>,
+}
+
+impl Kept {
+    /// Keeps these rows of a data set.
+    fn take(&mut self, samples: &Arc<Samples>, rows: &[u32]) {
+        let (of, kept) = (samples.clone(), Arc::new(samples.chosen(rows)));
+        self.sets.push(KeptSamples { of, rows: rows.to_vec(), kept });
+    }
+
+    fn requirement(&mut self, requirement: &Requirement) -> Requirement {
+        let terms = requirement.terms().iter().map(|term| self.term(term)).collect();
+        Requirement { terms, ..requirement.clone() }
+    }
+
+    fn term(&mut self, term: &Term) -> Term {
+        let population = &term.population;
+        let is = |set: &&KeptSamples| Arc::ptr_eq(&set.of, population.samples());
+        let Some(set) = self.sets.iter().find(is) else { return term.clone() };
+        // Members come in the order of the rows that are kept.
+        let mut members = population.rows().peekable();
+        let is_member = |(_, row): &(usize, &u32)| members.next_if_eq(*row).is_some();
+        let rows = set.rows.iter().enumerate().filter(is_member).map(|(at, _)| at as u32).collect();
+        let view = match population.view() {
+            View::Counterfactual(shifts) => {
+                let of = |shift| kept_shift(&mut self.shifts, shift, &set.rows);
+                View::Counterfactual(shifts.iter().map(of).collect())
+            }
+            view => view.clone(),
+        };
+        Term { population: Population::on(&set.kept, rows, view), ..term.clone() }
+    }
+}
+
+/// A counterfactual of some rows; of one that several terms share, the same for all of them.
+fn kept_shift(shifts: &mut Vec<[Arc<Shift>; 2]>, shift: &Arc<Shift>, rows: &[u32]) -> Arc<Shift> {
+    if let Some([_, kept]) = shifts.iter().find(|[of, _]| Arc::ptr_eq(of, shift)) {
+        return kept.clone();
+    }
+    let kept = Arc::new(shift.chosen(rows));
+    shifts.push([shift.clone(), kept.clone()]);
+    kept
 }

@@ -110,6 +110,24 @@ impl Shards {
         Ok(shards)
     }
 
+    /// The same where the rows here are all that is left of the data sets, in the order in which they are worked on.
+    pub(crate) fn of_own_rows(&self) -> Self {
+        let of = |source: &SourceShards| {
+            let mut next = source.starts;
+            let mut row = vec![u32::MAX; source.row.len()];
+            for (row, &shard) in row.iter_mut().zip(&source.shard) {
+                if self.own().contains(&(shard as usize)) {
+                    *row = next[shard as usize] as u32;
+                    next[shard as usize] += 1;
+                }
+            }
+            let (shard, own) = (source.shard.clone(), (0..source.own.len() as u32).collect());
+            SourceShards { shard, row, own, starts: source.starts, occupied: source.occupied }
+        };
+        let sources = self.sources.iter().map(of).collect();
+        Self { sources, reduce: self.reduce.clone(), stop: self.stop.clone() }
+    }
+
     pub(crate) fn reduce(&self) -> &Arc<dyn Reduce> {
         &self.reduce
     }
