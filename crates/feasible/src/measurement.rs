@@ -123,13 +123,13 @@ impl Violations {
         })
     }
 
-    /// With the points of all workers, who call this at the same time.
+    /// With the points of all workers, who call this at the same time, where rows are divided over them.
     fn whole(self) -> Self {
         let Self { measured, surrogate, margin, elsewhere } = self;
         let lists = std::iter::once(measured).chain(surrogate).collect();
         let mut lists = elsewhere.everyone(lists).into_iter();
         let (measured, surrogate) = (lists.next().unwrap_or_default(), lists.next());
-        Self { measured, surrogate, margin, elsewhere: Elsewhere::default() }
+        Self { measured, surrogate, margin, elsewhere: elsewhere.after_everyone() }
     }
 }
 
@@ -192,7 +192,7 @@ impl Measurement {
         self.value().is_finite() && self.minimised().is_finite() && self.violations.iter().all(all)
     }
 
-    /// With the points of all workers, who call this at the same time.
+    /// With the points of all workers, who call this at the same time, where rows are divided over them.
     pub(crate) fn whole(self) -> Self {
         let violations = self.violations.into_iter().map(Violations::whole).collect();
         Self { violations, ..self }

@@ -64,7 +64,7 @@ impl Multipliers {
         })
     }
 
-    /// Those of all workers, who call this at the same time, of those of the points here.
+    /// Those of all workers, who call this at the same time, of those of the points here, where rows are divided over them.
     pub(crate) fn whole(self, problem: &Problem) -> Self {
         let lists =
             self.0.into_iter().enumerate().map(|(i, list)| {

@@ -168,6 +168,11 @@ impl Elsewhere {
         self.joined(shards, here.len(), &gather_all(&**reduce, &message(shards, &here)))
     }
 
+    /// The points elsewhere that are not in such lists: those of rows that are spread.
+    pub(crate) fn after_everyone(self) -> Self {
+        if self.shards().is_some() { Self::default() } else { self }
+    }
+
     /// The same on worker 0 alone; nothing on the others.
     pub(crate) fn at_first(&self, here: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
         let Some((shards, reduce)) = self.shards().zip(self.workers().map(Workers::reduce)) else {

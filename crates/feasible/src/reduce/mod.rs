@@ -53,7 +53,12 @@
 //! let problem = Problem::minimise(&everyone, Loss::Squared).check()?;
 //! let solve = |worker: Arc<dyn Reduce>| {
 //!     let learner = Learner::alternating(Adam::new(0.1)).epochs(3);
-//!     learner.solve(&problem.divided_over(worker)?, Linear::new(1, 1)?)
+//!     let own = problem.divided_over(worker.clone())?.of_own_rows();
+//!     let mut training = learner.begin(&own, Linear::new(1, 1)?)?;
+//!     while training.advance().is_some() {}
+//!     // It is collected on the first worker, to be saved there.
+//!     assert_eq!(training.whole_state().is_some(), worker.worker() == 0);
+//!     Ok::<_, feasible::Error>(training.finish())
 //! };
 //! let (to_second, of_first) = channel();
 //! let (to_first, of_second) = channel();
