@@ -60,7 +60,10 @@ fn assert_agree(spread: &[Solution<f64>]) {
     }
     // Also what is asked of the measurement later, by all workers, is of the points of all.
     let worst = thread::scope(|scope| {
-        let ask = |s| scope.spawn(|| Solution::<f64>::clone(s).measurement.worst_violation());
+        let ask = |s: &'_ Solution<f64>| {
+            let measurement = s.measurement.clone();
+            scope.spawn(move || measurement.worst_violation())
+        };
         let threads: Vec<_> = spread.iter().map(ask).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<f64>>()
     });

@@ -316,7 +316,8 @@ impl Exact {
         };
         let inner = self.minimise(&mut context, &sizes, penalties.as_deref(), &offsets)?;
         (context.observer)(Phase::Dual);
-        let measurement = context.lagrangian.measure(&context.state.theta);
+        let mut measurement = context.lagrangian.measure(&context.state.theta);
+        measurement.sum_up(context.tolerances);
         let steps = context.state.epoch + 1;
         let mut against = None;
         let mut residual = f64::INFINITY;

@@ -230,8 +230,11 @@ impl<M: Model> Training<M> {
         let EpochOutcome { measurement, against, rho, residual, infeasible } = moved;
         let (learner, problem) = (&self.learner, &self.lagrangian.problem().clone());
         let (epoch, tolerances) = (self.state.epoch, &self.tolerances);
-        let judged =
-            self.validation.as_mut().map(|v| (v.problem().clone(), v.measure(&self.state.theta)));
+        let judged = self.validation.as_mut().map(|validation| {
+            let mut measurement = validation.measure(&self.state.theta);
+            measurement.sum_up(tolerances);
+            (validation.problem().clone(), measurement)
+        });
         let trained = Merit::within(problem, &measurement, tolerances);
         let merit = match &judged {
             Some((problem, measurement)) => {
@@ -404,7 +407,8 @@ impl<M: Model> Training<M> {
             Some(best) => (best.epoch, best.theta, best.multipliers),
             None => (epoch, theta, multipliers),
         };
-        let measurement = self.lagrangian.measure(&theta);
+        let mut measurement = self.lagrangian.measure(&theta);
+        measurement.sum_up(&self.tolerances);
         let kkt = Kkt::new(&mut self.lagrangian, &theta, &measurement, &multipliers);
         let gap = Gap::new(&measurement, &multipliers, 0.0);
         let problem = self.lagrangian.problem();

@@ -78,29 +78,62 @@ impl Elsewhere {
         here: usize,
         of: impl Fn(Range<usize>) -> [f64; K],
     ) -> [f64; K] {
-        let Some(all) = &self.0 else { return of(0..here) };
-        let add = |mut sums: [f64; K], more: &[f64]| {
-            sums.iter_mut().zip(more).for_each(|(sum, x)| *sum += x);
+        Self::sums_of_each(&[(self, here)], |_, range| of(range))[0]
+    }
+
+    /// Sums over all points of several requirements of a problem, each with the number of its points here. `of` gives the
+    /// sums over some points of one of them. One message, if rows are divided.
+    pub(crate) fn sums_of_each<const K: usize>(
+        each: &[(&Self, usize)],
+        of: impl Fn(usize, Range<usize>) -> [f64; K],
+    ) -> Vec<[f64; K]> {
+        let add =
+            |to: &mut [f64], more: &[f64]| to.iter_mut().zip(more).for_each(|(to, x)| *to += x);
+        let in_shards = |i: &usize| each[*i].0.shards().is_some();
+        let divided: Vec<usize> = (0..each.len()).filter(in_shards).collect();
+        let not_divided = |i: usize| {
+            let mut sums = if in_shards(&i) { [0.0; K] } else { of(i, 0..each[i].1) };
+            if let Some(workers) = each[i].0.workers().filter(|_| !in_shards(&i)) {
+                workers.reduce().add_f64(&mut [&mut sums]);
+            }
             sums
         };
-        let Some(shards) = &all.shards else {
-            let mut sums = of(0..here);
-            all.workers.reduce().add_f64(&mut [&mut sums]);
-            return sums;
-        };
-        let members = shards.numbers.len();
-        let of_shard = |cut: &[usize]| {
-            let part = |q: usize| of(q * members + cut[0]..q * members + cut[1]);
-            (0..shards.transformations).fold([0.0; K], |sums, q| add(sums, &part(q)))
-        };
-        let mut each: Vec<f64> = shards.cuts.windows(2).flat_map(of_shard).collect();
-        if !all.workers.is_alone() {
-            let mut message = Vec::new();
-            f64::write(&each, &mut message);
-            let messages = gather_all(&**all.workers.reduce(), &message);
-            each = messages.iter().flat_map(|m| m.chunks_exact(8).map(f64::read)).collect();
+        let mut sums: Vec<[f64; K]> = (0..each.len()).map(not_divided).collect();
+        let Some(workers) = divided.first().and_then(|&i| each[i].0.workers()) else { return sums };
+        let here = each[divided[0]].0.shards().map_or(0, |shards| shards.cuts.len() - 1);
+        let mut parts = vec![0.0; here * divided.len() * K];
+        for (at, part) in parts.chunks_exact_mut(K).enumerate() {
+            let (shard, i) = (at / divided.len(), divided[at % divided.len()]);
+            let Some(shards) = each[i].0.shards() else { continue };
+            let members = shards.numbers.len();
+            for q in 0..shards.transformations {
+                let first = q * members;
+                add(part, &of(i, first + shards.cuts[shard]..first + shards.cuts[shard + 1]));
+            }
         }
-        each.chunks_exact(K).fold([0.0; K], add)
+        if !workers.is_alone() {
+            let mut message = Vec::new();
+            f64::write(&parts, &mut message);
+            let messages = gather_all(&**workers.reduce(), &message);
+            parts = messages.iter().flat_map(|m| m.chunks_exact(8).map(f64::read)).collect();
+        }
+        for (at, part) in parts.chunks_exact(K).enumerate() {
+            add(&mut sums[divided[at % divided.len()]], part);
+        }
+        sums
+    }
+
+    /// The largest of all points of several requirements of a problem, of the largest of those here. One message.
+    pub(crate) fn largest_of_each(each: &[(&Self, f64)]) -> Vec<f64> {
+        let mut all: Vec<f64> = each.iter().map(|(_, here)| *here).collect();
+        if let Some(workers) = each.iter().find_map(|(elsewhere, _)| elsewhere.workers()) {
+            workers.reduce().largest(&mut all);
+        }
+        // What is known everywhere has no other points.
+        let own = |(largest, (elsewhere, here)): (f64, &(&Self, f64))| {
+            if elsewhere.workers().is_some() { largest } else { *here }
+        };
+        all.into_iter().zip(each).map(own).collect()
     }
 
     /// The sum over all points.
