@@ -262,7 +262,7 @@ impl Plan {
         self
     }
 
-    /// The same plan, its work divided over workers if it is made in shards; the plan itself if it is not. All workers
+    /// The same plan, its rows divided over workers if it is made in shards; the plan itself if it is not. All workers
     /// have the same plan and call this at the same time. Results do not depend on how many they are.
     ///
     /// # Errors
@@ -275,6 +275,15 @@ impl Plan {
             plan.validation = self.validation.as_ref().map(divided).transpose()?;
         }
         Ok(plan)
+    }
+
+    /// The same plan, divided over workers, to train on this worker's rows alone, of which it has a copy: when the plan it
+    /// was made of and this one are dropped, nothing holds other rows.
+    #[must_use]
+    pub fn of_own_rows(mut self) -> Self {
+        self.train = self.train.of_own_rows();
+        self.validation = self.validation.as_ref().map(Problem::of_own_rows);
+        self
     }
 
     /// The same plan without `[tune]`: one trial of a search.

@@ -16,6 +16,7 @@
 //! belong to it, and their SHA-256, and is written after they are on disk. To resume is to check those, cut off the
 //! rest and continue, so a run that was killed ends in the same bytes as one left alone.
 
+use std::borrow::Cow;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,7 +42,7 @@ use crate::interrupt::Interrupt;
 use crate::metrics::{EpochMetrics, EpochTiming, Event, json_line};
 use crate::multipliers::multipliers_csv;
 use crate::parse;
-use crate::ranks;
+use crate::ranks::{self, AfterEpoch};
 use crate::saved_model::SavedModel;
 use crate::start::Start;
 use crate::storage::{Content, Memory, Storage, failed, read};
@@ -156,8 +157,8 @@ pub(crate) fn train_until(
     };
     let mut run = TrainingRun::open(plan, problem.as_bytes(), from, storage, interrupt, observer)?;
     let training = run.advance_to(epoch)?;
-    let state = training.state().clone();
-    Ok(is_at(&state, epoch).then_some(state))
+    let state = training.whole_state().map(Cow::into_owned);
+    Ok(state.filter(|state| is_at(state, epoch)))
 }
 
 /// Trains a plan to its end in memory and leaves nothing behind; `None` if it was interrupted.
@@ -509,27 +510,31 @@ impl<'a> TrainingRun<'a> {
     fn advance_to(&mut self, last: u64) -> Result<Training<&'a Network>> {
         let plan = self.plan;
         let seed = plan.seed();
-        let here = plan.in_shards(&(Arc::new(Alone) as Arc<dyn Reduce>))?;
-        let learner = here.learner(seed);
+        let alone = || plan.in_shards(&(Arc::new(Alone) as Arc<dyn Reduce>));
+        let begin = |state: Option<State<f32>>| -> Result<Training<&'a Network>> {
+            let here = alone()?;
+            let learner = here.learner(seed);
+            Ok(match state {
+                Some(state) => learner.resume(here.train(), plan.model(), state)?,
+                None => learner.begin(here.train(), plan.model())?,
+            })
+        };
         let training = &plan.settings().training;
         let epochs = training.epochs.min(last);
         let cadence = training.checkpoint;
         let seconds = Duration::from_secs_f64(cadence.seconds);
-        let mut run = match self.state.take() {
-            Some(state) => learner.resume(here.train(), plan.model(), state)?,
-            None => learner.begin(here.train(), plan.model())?,
-        };
+        let mut run = begin(self.state.take())?;
         if let Some(start) = self.start {
             run.warm_start(&start.theta, &start.multipliers)?;
             // From now on the start is part of the run: it can be resumed.
-            self.save_checkpoint(run.state())?;
+            self.save_checkpoint(&run)?;
         }
         if self.end_here {
             run.end_here();
         }
         let ranks = ranks::leader().filter(|_| self.on_ranks);
         if let Some(ranks) = ranks {
-            run = ranks::begin(ranks, plan, run.state(), last)?;
+            run = ranks::begin(ranks, plan, run, last)?;
         }
         self.interrupt.listen(&run.interrupter());
         (self.observer)(&Event::Started { seed, epoch: run.state().epoch, epochs });
@@ -555,29 +560,31 @@ impl<'a> TrainingRun<'a> {
             (self.observer)(&Event::Epoch { seed, epochs, metrics: Box::new(metrics) });
             unsaved += 1;
             let due = unsaved >= cadence.epochs || saved_at.elapsed() >= seconds;
+            out_of_time =
+                training.seconds.is_some_and(|most| start.elapsed().as_secs_f64() >= most);
+            if let Some(ranks) = ranks {
+                // A state has a part on every rank.
+                ranks::tell(&**ranks, AfterEpoch { save: due, end: out_of_time });
+            }
             if due {
-                self.save_checkpoint(run.state())?;
+                self.save_checkpoint(&run)?;
                 (saved_at, unsaved) = (Instant::now(), 0);
             }
-            if let Some(most) = training.seconds {
-                out_of_time = start.elapsed().as_secs_f64() >= most;
-                if let Some(ranks) = ranks {
-                    ranks::agree(&**ranks, &mut out_of_time);
-                }
-                if out_of_time {
-                    break;
-                }
+            if out_of_time {
+                break;
             }
         }
         if ranks.is_some() {
             // The others are done; what follows is done here.
+            let state = run.whole_state().map(Cow::into_owned);
+            drop(run);
             ranks::end();
-            run = learner.resume(here.train(), plan.model(), run.state().clone())?;
+            run = begin(state)?;
         }
         if out_of_time {
             run.end_here();
         }
-        self.save_checkpoint(run.state())?;
+        self.save_checkpoint(&run)?;
         Ok(run)
     }
 
@@ -589,10 +596,11 @@ impl<'a> TrainingRun<'a> {
         Ok(())
     }
 
-    fn save_checkpoint(&self, state: &State<f32>) -> Result<()> {
+    fn save_checkpoint(&self, run: &Training<&Network>) -> Result<()> {
+        let Some(state) = run.whole_state() else { return Ok(()) };
         self.storage.sync(METRICS).map_err(failed("sync", self.storage, METRICS))?;
         let metrics = (self.metrics.length, self.metrics.hash());
-        let content: Content<'_> = &|out| checkpoint::write(state, metrics, self.problem, out);
+        let content: Content<'_> = &|out| checkpoint::write(&state, metrics, self.problem, out);
         self.write_by(CHECKPOINT, content)?;
         (self.observer)(&Event::Checkpoint { seed: state.seed, epoch: state.epoch });
         Ok(())

@@ -2,9 +2,11 @@
 //!
 //! Rank 0 leads: it reads and writes files, prints, evaluates and certifies, as a program that is alone. When it trains, it
 //! tells the others the problem and the state that training begins with; they read the data, and all take the same
-//! steps ([`feasible::Problem::divided_over`]). Everything that is saved is known to every rank, so a checkpoint is one
-//! file, written by rank 0, and does not depend on how many ranks there are.
+//! steps ([`feasible::Problem::divided_over`]). The multipliers of a row are on the rank that has the row; they are collected on
+//! rank 0 for a checkpoint and at the end. So a checkpoint is one file, written by rank 0, and does not depend on how many ranks
+//! there are.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -70,18 +72,33 @@ fn say(ranks: &dyn Reduce, word: &Word) {
     ranks.broadcast(0, &mut message);
 }
 
-/// Makes all ranks know what rank 0 decided.
-pub(crate) fn agree(ranks: &dyn Reduce, decision: &mut bool) {
-    let mut message = vec![u8::from(*decision)];
-    ranks.broadcast(0, &mut message);
-    *decision = message == [1];
+/// What rank 0 has decided after an epoch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AfterEpoch {
+    /// To save the state, of which every rank has a part.
+    pub(crate) save: bool,
+    /// To end the training: its time is over.
+    pub(crate) end: bool,
 }
 
-/// Begins a training on all ranks, from a state.
+/// Tells the other ranks what rank 0 has decided.
+pub(crate) fn tell(ranks: &dyn Reduce, decided: AfterEpoch) {
+    ranks.broadcast(0, &mut vec![u8::from(decided.save), u8::from(decided.end)]);
+}
+
+/// What rank 0 has decided.
+fn told(ranks: &dyn Reduce) -> AfterEpoch {
+    let mut message = Vec::new();
+    ranks.broadcast(0, &mut message);
+    let is = |n: usize| message.get(n) == Some(&1);
+    AfterEpoch { save: is(0), end: is(1) }
+}
+
+/// Continues a training, which is on this rank alone, on all ranks.
 pub(crate) fn begin<'p>(
     ranks: &Arc<dyn Reduce>,
     plan: &'p Plan,
-    state: &State<f32>,
+    run: Training<&'p Network>,
     last: u64,
 ) -> Result<Training<&'p Network>> {
     if !plan.settings().training.shards {
@@ -91,15 +108,17 @@ pub(crate) fn begin<'p>(
              bits: resume it without mpirun, or start it again with mpirun",
         ));
     }
+    let Some(state) = run.whole_state().map(Cow::into_owned) else { return Ok(run) };
+    drop(run);
     let mut saved = Vec::new();
-    checkpoint::write(state, (0, [0; 32]), [0; 32], &mut saved)
+    checkpoint::write(&state, (0, [0; 32]), [0; 32], &mut saved)
         .map_err(|error| Error::unfit(plan.name(), error.to_string()))?;
     let (name, problem) = (plan.name().to_string(), plan.spec().to_toml());
     BUSY.store(true, Ordering::SeqCst);
     say(&**ranks, &Word::Train { name, problem, state: saved, last });
     let divided = plan.in_shards(ranks)?;
     let learner = divided.learner(plan.seed());
-    Ok(learner.resume(divided.train(), plan.model(), state.clone())?)
+    Ok(learner.resume(divided.train(), plan.model(), state)?)
 }
 
 /// Takes part in the trainings of rank 0 until it ends; its exit code. `known` is a plan that it will probably ask for.
@@ -121,33 +140,36 @@ pub fn follow(ranks: &Arc<dyn Reduce>, known: Option<Plan>, interrupt: &Interrup
                     None => Plan::check(&ProblemSource::new(name, problem))?,
                 };
                 let state = Checkpoint::from_bytes(&state).map_err(|e| damaged(e.to_string()))?;
-                train(ranks, &plan, state.state, last, interrupt)?;
-                known = Some(plan);
+                train(ranks, plan, state.state, last, interrupt)?;
             }
         }
     }
 }
 
-/// Trains as rank 0 does, and keeps nothing.
+/// Trains as rank 0 does, and keeps nothing: during the training, of the data, the rows of this rank.
 fn train(
     ranks: &Arc<dyn Reduce>,
-    plan: &Plan,
+    plan: Plan,
     state: State<f32>,
     last: u64,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let divided = plan.in_shards(ranks)?;
+    let divided = plan.in_shards(ranks)?.of_own_rows();
     let learner = divided.learner(plan.seed());
-    let mut run = learner.resume(divided.train(), plan.model(), state)?;
+    let (problem, model) = (divided.train().clone(), plan.model().clone());
+    drop((plan, divided));
+    let mut run = learner.resume(&problem, model, state)?;
     interrupt.listen(&run.interrupter());
     while run.state().epoch < last && run.advance().is_some() {
-        if plan.settings().training.seconds.is_some() {
-            let mut out_of_time = false;
-            agree(&**ranks, &mut out_of_time);
-            if out_of_time {
-                break;
-            }
+        let decided = told(&**ranks);
+        if decided.save {
+            run.whole_state();
+        }
+        if decided.end {
+            break;
         }
     }
+    // What rank 0 continues with alone.
+    run.whole_state();
     Ok(())
 }

@@ -323,6 +323,17 @@ impl DualState {
         (self.first.len(), self.second.len(), self.steps.len()) == (first, second, first)
     }
 
+    /// What it remembers, one list after the other: of each multiplier, or empty.
+    pub(crate) fn lists(&self) -> [Vec<f64>; 3] {
+        let steps = self.steps.iter().map(|&steps| f64::from(steps)).collect();
+        [self.first.clone(), self.second.clone(), steps]
+    }
+
+    /// What remembers such lists.
+    pub(crate) fn of_lists([first, second, steps]: [Vec<f64>; 3]) -> Self {
+        Self { first, second, steps: steps.into_iter().map(|steps| steps as u32).collect() }
+    }
+
     /// Whether anything it remembers is not a number.
     pub(crate) fn has_nan(&self) -> bool {
         self.first.iter().chain(&self.second).any(|x| x.is_nan())

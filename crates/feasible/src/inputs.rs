@@ -105,6 +105,23 @@ impl Inputs {
         }
     }
 
+    /// Some rows, in this order, stored in the same way: models compute the same outputs of them, to the last bit.
+    pub(crate) fn chosen(&self, rows: &[u32]) -> Self {
+        let each = || rows.iter().map(|&row| row as usize);
+        let mut dense = Vec::with_capacity(rows.len() * self.dense_columns.len());
+        each().for_each(|row| dense.extend_from_slice(self.dense_row(row)));
+        let (offsets, hot) = self.offsets.chosen(&self.hot, each());
+        Self {
+            rows: rows.len(),
+            width: self.width,
+            dense_columns: self.dense_columns.clone(),
+            dense,
+            offsets,
+            hot,
+            exclusive: self.exclusive.clone(),
+        }
+    }
+
     fn check(values: &[f32], width: usize) -> Result<usize> {
         if !(1..=MOST_COLUMNS).contains(&width) || !values.len().is_multiple_of(width) {
             return Err(Error::Shape {

@@ -69,6 +69,33 @@ pub struct Violations {
     /// The points of other workers.
     #[serde(skip)]
     pub(crate) elsewhere: Elsewhere,
+    /// What is known of them.
+    #[serde(skip)]
+    pub(crate) totals: Totals,
+}
+
+/// What is made of the points of all workers, once it has been asked for with one message.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals(Option<PointTotals>);
+
+#[derive(Clone, Copy, Debug)]
+struct PointTotals {
+    /// Σ of the measured violations.
+    measured: f64,
+    /// Σ of the squares of what is violated by the loss the primal follows, margin included.
+    squares: f64,
+    /// How many are above the tolerance.
+    above: f64,
+    tolerance: f64,
+    worst: f64,
+    finite: bool,
+}
+
+/// They follow from the violations.
+impl PartialEq for Totals {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl Violations {
@@ -84,6 +111,9 @@ impl Violations {
 
     /// The largest violation: positive if anything is violated.
     pub fn worst(&self) -> f64 {
+        if let Some(totals) = self.totals.0 {
+            return totals.worst;
+        }
         self.elsewhere.largest(largest(&self.measured))
     }
 
@@ -101,28 +131,61 @@ impl Violations {
 
     /// The share of points whose violation exceeds `tolerance`.
     pub fn violated(&self, tolerance: f64) -> f64 {
-        let above = self.measured.iter().filter(|&&s| above(s, tolerance)).count();
-        self.elsewhere.mean(above as f64, self.measured.len())
+        let count = self.elsewhere.count(self.measured.len());
+        if let Some(totals) = self.totals.0.filter(|totals| totals.tolerance == tolerance) {
+            return totals.above / count;
+        }
+        let above = |range| count_above(&self.measured[range], tolerance);
+        self.elsewhere.sum(self.measured.len(), above) / count
     }
 }
 
 impl Violations {
-    /// The mean of multipliers times f(violation + margin), of some of the violations.
-    pub(crate) fn weighted(
-        &self,
-        violations: &[f64],
-        multipliers: &[f64],
-        f: impl Fn(f64) -> f64,
-    ) -> f64 {
-        let term = |s: f64, m: f64| m * f(s + self.margin);
-        let sum = sum_of_pairs(violations, multipliers, term);
-        self.elsewhere.mean(sum, multipliers.len())
+    /// Half the mean square of what is violated, by the loss the primal follows, margin included.
+    pub(crate) fn half_mean_square(&self) -> f64 {
+        let count = self.elsewhere.count(self.measured.len());
+        let of = |range| sum_of(&self.followed()[range], |s| square(s + self.margin));
+        let known = self.totals.0.map(|totals| totals.squares);
+        0.5 * (known.unwrap_or_else(|| self.elsewhere.sum(self.measured.len(), of)) / count)
+    }
+
+    /// The mean of the measured violations.
+    fn mean(&self) -> f64 {
+        let known = self.totals.0.map(|totals| totals.measured);
+        let sum = || self.elsewhere.sum(self.measured.len(), |range| sum(&self.measured[range]));
+        known.unwrap_or_else(sum) / self.elsewhere.count(self.measured.len())
+    }
+
+    fn is_finite_here(&self) -> bool {
+        // A sum of finite numbers times 0 is 0, of others NaN: no branch for each of a million.
+        let finite = |values: &[f64]| sum_of(values, |x| x * 0.0) == 0.0;
+        finite(&self.measured) && self.surrogate.iter().all(|s| finite(s))
+    }
+
+    /// With the points of all workers, who call this at the same time, where rows are divided over them.
+    fn whole(self) -> Self {
+        let Self { measured, surrogate, margin, elsewhere, .. } = self;
+        let lists = std::iter::once(measured).chain(surrogate).collect();
+        let mut lists = elsewhere.everyone(lists).into_iter();
+        let (measured, surrogate) = (lists.next().unwrap_or_default(), lists.next());
+        let (elsewhere, totals) = (elsewhere.after_everyone(), Totals::default());
+        Self { measured, surrogate, margin, elsewhere, totals }
     }
 }
 
 /// How many of `points` a share allows to violate a requirement.
 pub(crate) fn allowed(share: f64, points: f64) -> usize {
     (share * points + 1e-9).floor() as usize
+}
+
+/// How many are above a tolerance.
+fn count_above(violations: &[f64], tolerance: f64) -> f64 {
+    violations.iter().filter(|&&s| above(s, tolerance)).count() as f64
+}
+
+/// [s]₊².
+fn square(s: f64) -> f64 {
+    s.max(0.0) * s.max(0.0)
 }
 
 /// NaN counts as above.
@@ -144,11 +207,50 @@ impl Measurement {
     /// The Lagrangian at these violations, all by the losses whose gradient it has,
     /// $$ \hat L = \hat F_0 + \sum_i \mu_i s_i + \sum_j \frac{1}{N_j} \sum_n \lambda_{j,n} s_{j,n} . $$
     pub fn lagrangian(&self, multipliers: &Multipliers) -> f64 {
-        let pairs = self.violations.iter().zip(multipliers.iter());
-        let of = |(violations, m): (&Violations, &[f64])| {
-            violations.weighted(violations.followed(), m, |s| s)
-        };
-        self.minimised() + pairs.map(of).sum::<f64>()
+        let means = self.weighted(multipliers, Violations::followed, |s| s);
+        self.minimised() + means.iter().sum::<f64>()
+    }
+
+    /// Per requirement, the mean of multipliers times f(violation + margin), of some of its violations.
+    pub(crate) fn weighted(
+        &self,
+        multipliers: &Multipliers,
+        some: impl Fn(&Violations) -> &[f64],
+        f: impl Fn(f64) -> f64,
+    ) -> Vec<f64> {
+        let lists: Vec<(&Violations, &[f64])> =
+            self.violations.iter().zip(multipliers.iter()).collect();
+        let each: Vec<_> = lists.iter().map(|(of, m)| (&of.elsewhere, m.len())).collect();
+        let sums = Elsewhere::sums_of_each(&each, |i, range| {
+            let (of, m) = lists[i];
+            let term = |s: f64, m: f64| m * f(s + of.margin);
+            [sum_of_pairs(&some(of)[range.clone()], &m[range], term)]
+        });
+        let pairs = sums.iter().zip(each);
+        pairs.map(|(sum, (elsewhere, here))| sum[0] / elsewhere.count(here)).collect()
+    }
+
+    /// Asks at once for what is made of the points of all workers; later questions need no message.
+    pub(crate) fn sum_up(&mut self, tolerances: &[f64]) {
+        let each: Vec<_> =
+            self.violations.iter().map(|of| (&of.elsewhere, of.measured.len())).collect();
+        let sums = Elsewhere::sums_of_each(&each, |i, range| {
+            let of = &self.violations[i];
+            let (measured, followed) = (&of.measured[range.clone()], &of.followed()[range]);
+            let squares = sum_of(followed, |s| square(s + of.margin));
+            [sum(measured), squares, count_above(measured, tolerances[i])]
+        });
+        let here = |of: &Violations| [largest(&of.measured), f64::from(!of.is_finite_here())];
+        let here: Vec<[f64; 2]> = self.violations.iter().map(here).collect();
+        let both = self.violations.iter().zip(&here);
+        let both: Vec<_> = both.flat_map(|(of, here)| here.map(|x| (&of.elsewhere, x))).collect();
+        let largest = Elsewhere::largest_of_each(&both);
+        let each =
+            self.violations.iter_mut().zip(sums).zip(largest.chunks_exact(2)).zip(tolerances);
+        for (((of, [measured, squares, above]), largest), &tolerance) in each {
+            let (worst, finite) = (largest[0], largest[1] == 0.0);
+            of.totals.0 = Some(PointTotals { measured, squares, above, tolerance, worst, finite });
+        }
     }
 
     /// The largest violation of all requirements, −∞ if there are none.
@@ -170,13 +272,17 @@ impl Measurement {
 
     /// Whether all numbers are finite.
     pub fn is_finite(&self) -> bool {
-        // A sum of finite numbers times 0 is 0, of others NaN: no branch for each of a million.
-        let finite = |values: &[f64]| sum_of(values, |x| x * 0.0) == 0.0;
-        let all = |s: &Violations| {
-            let here = finite(&s.measured) && s.surrogate.iter().all(|s| finite(s));
-            !s.elsewhere.any(!here)
+        let all = |of: &Violations| match of.totals.0 {
+            Some(totals) => totals.finite,
+            None => !of.elsewhere.any(!of.is_finite_here()),
         };
         self.value().is_finite() && self.minimised().is_finite() && self.violations.iter().all(all)
+    }
+
+    /// With the points of all workers, who call this at the same time, where rows are divided over them.
+    pub(crate) fn whole(self) -> Self {
+        let violations = self.violations.into_iter().map(Violations::whole).collect();
+        Self { violations, ..self }
     }
 
     /// One line per requirement.
@@ -196,11 +302,39 @@ impl Measurement {
         multipliers: &Multipliers,
         tolerances: &[f64],
     ) -> Vec<Standing> {
+        self.standings_of(problem, multipliers, tolerances, |i| &self.violations[i].elsewhere)
+    }
+
+    /// The same with the multipliers of another problem: those of training rows, beside the violations of validation rows.
+    pub(crate) fn standings_beside(
+        &self,
+        problem: &Problem,
+        (trained, multipliers): (&Problem, &Multipliers),
+        tolerances: &[f64],
+    ) -> Vec<Standing> {
+        self.standings_of(problem, multipliers, tolerances, |i| trained.elsewhere(i))
+    }
+
+    /// `owners` says where the multipliers of a requirement are.
+    fn standings_of<'m>(
+        &self,
+        problem: &Problem,
+        multipliers: &Multipliers,
+        tolerances: &[f64],
+        owners: impl Fn(usize) -> &'m Elsewhere,
+    ) -> Vec<Standing> {
         let rows = problem.requirements().iter().zip(&self.violations).enumerate();
+        let each: Vec<_> =
+            (0..self.violations.len()).map(|i| (owners(i), multipliers.of(i).len())).collect();
+        let sums = Elsewhere::sums_of_each(&each, |i, range| {
+            let of = &multipliers.of(i)[range];
+            [sum(of), of.iter().filter(|&&m| m == 0.0).count() as f64]
+        });
+        let most = each.iter().enumerate().map(|(i, each)| (each.0, largest(multipliers.of(i))));
+        let most = Elsewhere::largest_of_each(&most.collect::<Vec<_>>());
         rows.map(|(i, (requirement, violations))| {
-            let (of, tolerance) = (multipliers.of(i), tolerances[i]);
-            let elsewhere = &violations.elsewhere;
-            let at_zero = of.iter().filter(|&&m| m == 0.0).count() as f64;
+            let (tolerance, elsewhere) = (tolerances[i], &violations.elsewhere);
+            let ([total, at_zero], count) = (sums[i], each[i].0.count(each[i].1));
             Standing {
                 name: requirement.name().into(),
                 kind: requirement.kind(),
@@ -210,9 +344,9 @@ impl Measurement {
                 worst_violation: violations.worst(),
                 violated: violations.violated(tolerance),
                 met: is_met(requirement, violations, tolerance),
-                multiplier: elsewhere.mean(sum(of), of.len()),
-                largest_multiplier: elsewhere.largest(largest(of)).max(0.0),
-                multipliers_at_zero: elsewhere.mean(at_zero, of.len()),
+                multiplier: total / count,
+                largest_multiplier: most[i].max(0.0),
+                multipliers_at_zero: at_zero / count,
             }
         })
         .collect()
@@ -253,12 +387,10 @@ fn is_met(requirement: &Requirement, violations: &Violations, tolerance: f64) ->
 fn mean_limit(requirement: &Requirement, elsewhere: &Elsewhere) -> f64 {
     match requirement.limit() {
         Limit::Common(c) => *c,
-        Limit::PerPoint(c) => elsewhere.mean(sum(c), c.len()),
+        Limit::PerPoint(c) => elsewhere.mean(c.len(), |range| sum(&c[range])),
     }
 }
 
 fn mean_value(requirement: &Requirement, violations: &Violations) -> f64 {
-    let Violations { measured, elsewhere, .. } = violations;
-    let mean = elsewhere.mean(sum(measured), measured.len());
-    requirement.sense().sign() * mean + mean_limit(requirement, elsewhere)
+    requirement.sense().sign() * violations.mean() + mean_limit(requirement, &violations.elsewhere)
 }

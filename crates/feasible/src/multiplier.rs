@@ -47,6 +47,36 @@ impl Multipliers {
         }
     }
 
+    /// Those of the points on this worker, of those of a whole problem.
+    ///
+    /// # Errors
+    /// Lengths that do not fit the problem.
+    pub(crate) fn own(self, problem: &Problem) -> Result<Self> {
+        let found = self.0.len();
+        let lists = self.0.into_iter().enumerate().map(|(i, list)| match problem.elsewhere_of(i) {
+            Some(elsewhere) => elsewhere.own(list),
+            None => Some(list),
+        });
+        lists.collect::<Option<_>>().map(Self).ok_or_else(|| Error::Shape {
+            what: "multipliers".into(),
+            expected: "as many as the requirements have points".into(),
+            found,
+        })
+    }
+
+    /// Those of all workers, who call this at the same time, of those of the points here, where rows are divided over them.
+    pub(crate) fn whole(self, problem: &Problem) -> Self {
+        let lists =
+            self.0.into_iter().enumerate().map(|(i, list)| {
+                problem.elsewhere(i).everyone(vec![list]).pop().unwrap_or_default()
+            });
+        Self(lists.collect())
+    }
+
+    pub(crate) fn list_mut(&mut self, requirement: usize) -> &mut Vec<f64> {
+        &mut self.0[requirement]
+    }
+
     /// All equal.
     pub(crate) fn constant(problem: &Problem, value: f64) -> Self {
         Self(problem.requirements().iter().map(|r| vec![value; r.multipliers()]).collect())

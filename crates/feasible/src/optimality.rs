@@ -19,7 +19,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::lagrangian::Lagrangian;
-use crate::measurement::{Measurement, Violations};
+use crate::measurement::Measurement;
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::real::Real;
@@ -51,8 +51,8 @@ pub struct Gap {
 impl Gap {
     /// The gap of a measured θ and multipliers, the inner minimisation being ρ short.
     pub fn new(measurement: &Measurement, multipliers: &Multipliers, rho: f64) -> Self {
-        let pairs = measurement.violations.iter().zip(multipliers.iter());
-        let violation: f64 = pairs.map(|(s, m)| s.weighted(&s.measured, m, |s| s)).sum();
+        let means = measurement.weighted(multipliers, |of| &of.measured, |s| s);
+        let violation: f64 = means.iter().sum();
         let absolute = rho - violation;
         let size = measurement.minimised().abs().max(f64::MIN_POSITIVE);
         Self { absolute, relative: absolute.abs() / size }
@@ -90,12 +90,12 @@ impl Kkt {
         let mut violation: f64 = 0.0;
         let mut complementarity: f64 = 0.0;
         let requirements = lagrangian.problem().requirements().iter();
-        for ((violations, m), requirement) in
-            measurement.violations.iter().zip(multipliers.iter()).zip(requirements)
+        let products = measurement.weighted(multipliers, |of| &of.measured, f64::abs);
+        for ((violations, products), requirement) in
+            measurement.violations.iter().zip(products).zip(requirements)
         {
-            let Violations { measured, margin, .. } = violations;
-            let products = violations.weighted(measured, m, f64::abs);
-            violation = larger(violation, violations.worst_but(requirement.all_but) + margin);
+            let worst = violations.worst_but(requirement.all_but);
+            violation = larger(violation, worst + violations.margin);
             complementarity = larger(complementarity, products);
         }
         Self { stationarity, violation, complementarity }

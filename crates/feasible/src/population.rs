@@ -205,6 +205,17 @@ impl Population {
     }
 
     /// Whether every sample of the data set is a member.
+    /// The same of these rows of the data set, in this order.
+    pub(crate) fn of_rows(&self, rows: Vec<u32>) -> Self {
+        Self { members: Some(rows.into()), ..self.clone() }
+    }
+
+    /// The same of another data set, with these rows as members, in this order, through another view.
+    pub(crate) fn on(samples: &Arc<Samples>, rows: Vec<u32>, view: View) -> Self {
+        let everyone = rows.iter().copied().eq(0..samples.len() as u32);
+        Self { samples: samples.clone(), members: (!everyone).then(|| rows.into()), view }
+    }
+
     pub(crate) fn is_everyone(&self) -> bool {
         self.members.is_none()
     }

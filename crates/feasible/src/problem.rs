@@ -28,6 +28,8 @@ use crate::reduce::{Elsewhere, Reduce, Shards, Workers};
 use crate::requirement::{Kind, Requirement, Term};
 use crate::source::{Source, SourceView};
 
+mod divided;
+
 /// An objective and requirements, not yet checked.
 #[derive(Clone, Debug)]
 pub struct ProblemDraft {
@@ -62,17 +64,22 @@ impl ProblemDraft {
     /// An empty population, a limit that is not a number or that every model or none meets, a name used twice, a loss that needs
     /// two views where there is one, a loss without gradient, a negative weight decay.
     pub fn check(self) -> Result<Problem> {
-        let Self { objective, weight_decay, requirements } = self;
-        objective.check("the objective")?;
-        let decay_ok = weight_decay >= 0.0 && weight_decay.is_finite();
-        Error::unless(decay_ok, "weight decay", weight_decay, "at least 0 and finite")?;
+        self.objective.check("the objective")?;
+        let decay_ok = self.weight_decay >= 0.0 && self.weight_decay.is_finite();
+        Error::unless(decay_ok, "weight decay", self.weight_decay, "at least 0 and finite")?;
         let mut names = HashSet::new();
-        for requirement in &requirements {
+        for requirement in &self.requirements {
             if !names.insert(requirement.name()) {
                 return Err(Error::DuplicateName { name: requirement.name().into() });
             }
             requirement.check()?;
         }
+        Ok(self.build())
+    }
+
+    /// The problem, of parts that are known to be sound.
+    pub(crate) fn build(self) -> Problem {
+        let Self { objective, weight_decay, requirements } = self;
         let sources = Source::of(&objective, &requirements);
         let elsewhere = vec![Elsewhere::default(); requirements.len()];
         let workers = Workers::default();
@@ -85,7 +92,7 @@ impl ProblemDraft {
             elsewhere,
             shards: None,
         };
-        Ok(Problem(Arc::new(contents)))
+        Problem(Arc::new(contents))
     }
 }
 
@@ -102,7 +109,7 @@ struct Contents {
     workers: Workers,
     /// Per requirement.
     elsewhere: Vec<Elsewhere>,
-    /// If the work is divided over workers.
+    /// If the rows are divided over workers.
     shards: Option<Shards>,
 }
 
@@ -133,8 +140,10 @@ impl Problem {
     /// The same problem with other requirements (another limit, one more, none at all).
     ///
     /// # Errors
-    /// As [`ProblemDraft::check`].
+    /// As [`ProblemDraft::check`]; a problem that is divided over workers, each of which would need its part of them.
     pub fn with_requirements(&self, requirements: Vec<Requirement>) -> Result<Problem> {
+        let whole = self.shards().is_none();
+        Error::unless(whole, "workers that a problem is divided over", 1.0, "none yet")?;
         let objective = self.0.objective.clone();
         let draft = ProblemDraft { objective, weight_decay: self.0.weight_decay, requirements };
         draft.check()?.spread_as(self)
@@ -142,10 +151,8 @@ impl Problem {
 
     /// Spread over the workers of another problem, on the same rows.
     pub(crate) fn spread_as(self, other: &Problem) -> Result<Self> {
-        if let Some(shards) = other.shards() {
-            let mut contents = (*self.0).clone();
-            contents.shards = Some(shards.like(&contents.sources)?);
-            return Ok(Self(Arc::new(contents)));
+        if other.shards().is_some() {
+            return Ok(self.divided_as(other));
         }
         match other.workers() {
             workers if workers.is_alone() => Ok(self),
@@ -188,25 +195,7 @@ impl Problem {
         Ok(Self(Arc::new(contents)))
     }
 
-    /// The same problem, with the work on its rows divided over workers, all of which have the whole problem and call
-    /// this at the same time. Everything that a learner finds is the same on every worker, to the last bit, and
-    /// the same for any number of workers, one included; so is the state of a training, which can be continued on
-    /// another number of workers.
-    ///
-    /// Rows belong to one of 64 shards by a hash of their id; see [`SHARDS`](crate::reduce::SHARDS). A pass over rows sends
-    /// the gradient once up and once down a tree of the workers, and, where violations are asked for, 8 bytes (and
-    /// their place, 8 more) for each point seen of a pointwise requirement.
-    ///
-    /// # Errors
-    /// More than 64 workers, workers whose problems differ, a problem that is spread over workers.
-    pub fn divided_over(&self, reduce: Arc<dyn Reduce>) -> Result<Self> {
-        Error::unless(self.workers().is_alone(), "workers that have other rows", 2.0, "none")?;
-        let mut contents = (*self.0).clone();
-        contents.shards = Some(Shards::new(reduce, &contents.sources)?);
-        Ok(Self(Arc::new(contents)))
-    }
-
-    /// The shards, if the work is divided over workers.
+    /// The shards, if the rows are divided over workers.
     pub(crate) fn shards(&self) -> Option<&Shards> {
         self.0.shards.as_ref()
     }
@@ -229,6 +218,11 @@ impl Problem {
         &self.0.elsewhere[requirement]
     }
 
+    /// The same, if there is such a requirement.
+    pub(crate) fn elsewhere_of(&self, requirement: usize) -> Option<&Elsewhere> {
+        self.0.elsewhere.get(requirement)
+    }
+
     /// N of a requirement whose points have multipliers, those of all workers; 1 of an average.
     pub(crate) fn points(&self, requirement: usize) -> f64 {
         self.elsewhere(requirement).count(self.0.requirements[requirement].multipliers())
@@ -240,7 +234,7 @@ impl Problem {
     /// A model that does not fit, or a θ of another length.
     pub fn measure<M: Model>(&self, model: &M, theta: &[M::Real]) -> Result<Measurement> {
         check_theta(model, theta)?;
-        Ok(Lagrangian::new(self, Arc::new(model), 1, 0)?.measure(theta))
+        Ok(Lagrangian::new(self, Arc::new(model), 1, 0)?.measure(theta).whole())
     }
 
     /// The Lagrangian of any (θ, μ, λ), its gradient in θ, the duality gap and the KKT residuals.
@@ -253,9 +247,11 @@ impl Problem {
         theta: &[M::Real],
         multipliers: &Multipliers,
     ) -> Result<Optimality<M::Real>> {
+        let multipliers = &multipliers.clone().own(self)?;
         multipliers.check(self)?;
-        let measurement = self.measure(model, theta)?;
+        check_theta(model, theta)?;
         let mut lagrangian = Lagrangian::new(self, Arc::new(model), 1, 0)?;
+        let measurement = lagrangian.measure(theta);
         let kkt = Kkt::new(&mut lagrangian, theta, &measurement, multipliers);
         Ok(Optimality {
             lagrangian: measurement.lagrangian(multipliers),

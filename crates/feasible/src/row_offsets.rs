@@ -46,6 +46,30 @@ impl RowOffsets {
         }
     }
 
+    /// The lists of some rows, in this order, and where they lie then.
+    pub(crate) fn chosen<T: Copy>(
+        &self,
+        lists: &[T],
+        rows: impl Iterator<Item = usize>,
+    ) -> (Self, Vec<T>) {
+        let mut chosen = Vec::new();
+        let offsets = match self {
+            Self::Even { length } => {
+                rows.for_each(|row| chosen.extend_from_slice(&lists[self.range(row)]));
+                Self::Even { length: *length }
+            }
+            Self::Ragged { .. } => {
+                let mut offsets = Self::ragged(0);
+                for row in rows {
+                    chosen.extend_from_slice(&lists[self.range(row)]);
+                    offsets.end_at(chosen.len());
+                }
+                offsets
+            }
+        };
+        (offsets, chosen)
+    }
+
     /// The even lists these can be filled up to, if that takes no more memory than the places of
     /// the ragged ones and half as much again.
     pub(crate) fn even(&self) -> Option<Self> {

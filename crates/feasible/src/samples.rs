@@ -214,6 +214,18 @@ impl Samples {
         Ok(Self { inputs, targets, ids, weights: None })
     }
 
+    /// Some of them, in this order.
+    pub(crate) fn chosen(&self, rows: &[u32]) -> Self {
+        let each = || rows.iter().map(|&row| row as usize);
+        let weights = |all: &Vec<f64>| each().map(|row| all[row]).collect();
+        Self {
+            inputs: self.inputs.chosen(rows),
+            targets: self.targets.chosen(each()),
+            ids: each().map(|row| self.ids[row]).collect(),
+            weights: self.weights.as_ref().map(weights),
+        }
+    }
+
     /// The same samples, each with a weight in the *objective*: its average becomes Σ w ℓ / Σ w, so that a sample of
     /// weight 2 counts as the sample twice. Requirements and their certificates are of the samples, each counted
     /// once.

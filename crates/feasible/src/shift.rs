@@ -131,6 +131,21 @@ impl Shift {
         Ok(builder.finish())
     }
 
+    /// The changes of some rows, in this order, stored in the same way. One example of each list, if few lists differ, comes
+    /// after the last row.
+    pub(crate) fn chosen(&self, rows: &[u32]) -> Self {
+        let examples = self.moves.iter().flat_map(|moves| &moves.example);
+        let each = || rows.iter().chain(examples.clone()).map(|&row| row as usize);
+        let (offsets, columns) = self.offsets.chosen(&self.columns, each());
+        let (_, deltas) = self.offsets.chosen(&self.deltas, each());
+        let first = rows.len() as u32;
+        let moves = self.moves.as_ref().map(|moves| Moves {
+            of_row: rows.iter().map(|&row| moves.of_row[row as usize]).collect(),
+            example: (first..first + moves.example.len() as u32).collect(),
+        });
+        Self { rows: rows.len(), offsets, columns, deltas, last_column: self.last_column, moves }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows

@@ -5,8 +5,9 @@
 
 mod common;
 
+use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use common::people;
@@ -30,6 +31,13 @@ fn on_workers<T: Send>(count: usize, run: impl Fn(Arc<dyn Reduce>) -> T + Sync) 
     })
 }
 
+/// The part of a worker. The first works on the whole problem's rows where they are, the others on a copy of their own.
+fn own_part(problem: &Problem, reduce: Arc<dyn Reduce>) -> Problem {
+    let first = reduce.worker() == 0;
+    let problem = problem.divided_over(reduce).unwrap();
+    if first { problem } else { problem.of_own_rows() }
+}
+
 /// Solves a problem alone, and on 2, 3, 4 and 8 workers with one thread and with two: all solutions are the same.
 fn solve<M: Model + Clone + Send + Sync>(
     learner: &Learner<M::Real>,
@@ -40,7 +48,7 @@ where
     M::Real: Send,
 {
     let on = |reduce: Arc<dyn Reduce>, threads: usize| {
-        let problem = problem.divided_over(reduce).unwrap();
+        let problem = own_part(problem, reduce);
         learner.clone().threads(threads).solve(&problem, model.clone()).unwrap()
     };
     let alone = on(Arc::new(Alone), 1);
@@ -178,39 +186,66 @@ fn a_validation_problem_and_samples_with_weights() {
     solve(&alternating().keep_best_on(validation), &linear(), &problem);
 }
 
-/// Trains until an epoch or a batch in the middle of one, from a state or from the start.
+/// Trains until an epoch, from a state or from the start.
 fn train(
+    learner: &Learner<f64>,
     problem: &Problem,
     reduce: Arc<dyn Reduce>,
     from: Option<State<f64>>,
     until: u64,
-) -> (State<f64>, Option<Solution<f64>>) {
-    let problem = problem.divided_over(reduce).unwrap();
-    let learner = Learner::simultaneous(Adam::new(0.02)).epochs(9).batch_size(16).seed(4);
+) -> (Option<State<f64>>, Option<Solution<f64>>) {
+    let problem = own_part(problem, reduce);
     let mut training = match from {
         Some(state) => learner.resume(&problem, linear(), state).unwrap(),
         None => learner.begin(&problem, linear()).unwrap(),
     };
     while training.state().epoch < until && training.advance().is_some() {}
-    let state = training.state().clone();
+    let state = training.whole_state().map(Cow::into_owned);
     (state, (until == u64::MAX).then(|| training.finish()))
+}
+
+/// Continues a training again and again on another number of workers.
+fn continue_on_others(learner: &Learner<f64>, problem: &Problem) {
+    let undisturbed = train(learner, problem, Arc::new(Alone), None, u64::MAX);
+    let mut state = None;
+    for (count, until) in [(2, 2), (8, 3), (1, 5), (3, 7), (4, u64::MAX)] {
+        let on = |reduce| train(learner, problem, reduce, state.clone(), until);
+        let found = on_workers(count, on);
+        for other in &found[1..] {
+            assert!(other.0.is_none(), "the first worker saves the state");
+            assert_eq!(format!("{:?}", other.1), format!("{:?}", found[0].1));
+        }
+        if until == u64::MAX {
+            assert_eq!(format!("{:?}", found[0]), format!("{undisturbed:?}"));
+        }
+        state = found.into_iter().next().unwrap().0;
+    }
 }
 
 #[test]
 fn a_training_is_continued_on_another_number_of_workers_to_the_same_bits() {
-    let problem = &four_requirements(&people(150, 5));
-    let undisturbed = train(problem, Arc::new(Alone), None, u64::MAX);
-    let mut state = None;
-    for (count, until) in [(2, 2), (8, 3), (1, 5), (3, 7), (4, u64::MAX)] {
-        let found = on_workers(count, |reduce| train(problem, reduce, state.clone(), until));
-        for other in &found {
-            assert_eq!(format!("{other:?}"), format!("{:?}", found[0]));
-        }
-        state = Some(found[0].0.clone());
-        if until == u64::MAX {
-            assert_eq!(format!("{:?}", found[0]), format!("{undisturbed:?}"));
-        }
-    }
+    let problem = four_requirements(&people(150, 5));
+    let simultaneous = Learner::simultaneous(Adam::new(0.02)).epochs(9).batch_size(16).seed(4);
+    continue_on_others(&simultaneous, &problem);
+    let validation = four_requirements(&people(60, 9));
+    continue_on_others(&alternating().epochs(9).keep_best(), &problem);
+    let on_workers = alternating().dual(Dual::nu_pi(0.1, 0.5, 0.9));
+    continue_on_others(&on_workers.epochs(9), &validation);
+}
+
+#[test]
+fn the_exact_learner_is_continued_with_what_it_knows_of_every_point() {
+    let people = people(150, 5);
+    let each = Requirement::pointwise("each", &people, Loss::CrossEntropy);
+    let near = Requirement::pointwise("near", &people, Loss::CrossEntropy).at_most(1.5);
+    let problem = Problem::minimise(&people, Loss::CrossEntropy)
+        .weight_decay(1e-3)
+        // Measured by another loss: with brackets for the limit of every point.
+        .subject_to(each.measured_by(Loss::Error).all_but(0.4).at_most(0.5))
+        .subject_to(near.all_but(0.1))
+        .check()
+        .unwrap();
+    continue_on_others(&Learner::exact().epochs(9), &problem);
 }
 
 #[test]
@@ -228,7 +263,8 @@ fn a_worker_that_is_interrupted_stops_all_at_the_same_step() {
             training.interrupter().store(true, Ordering::Relaxed);
         }
         assert!(training.advance().is_none());
-        format!("{:?}", training.state())
+        let State { epoch, batch, theta, .. } = training.state();
+        format!("{epoch} {batch} {theta:?}")
     });
     assert!(stopped.iter().all(|state| *state == stopped[0]));
 }
@@ -264,4 +300,104 @@ fn models_that_take_a_batch_as_a_whole_are_refused() {
     let model = ConvNet::resnet18(ConvShape::new(1, 6, 6), 3, 4).unwrap();
     let error = Learner::alternating(Adam::new(0.01)).solve(&problem, model).unwrap_err();
     assert!(error.to_string().contains("convolutional networks"), "{error}");
+}
+
+#[test]
+fn requirements_of_few_points_with_limits_of_their_own_and_several_counterfactuals() {
+    let people = people(300, 5);
+    let few = people.filter(|s| s.row % 60 == 0);
+    let flips = [0, 1]
+        .map(|c| Arc::new(feasible::Shift::new(people.samples().inputs(), rho::flip(c)).unwrap()));
+    let changed = people.filter(|s| s.row % 3 == 0).counterfactuals(flips.to_vec()).unwrap();
+    let limits = |of: &Population| (0..of.points()).map(|n| 0.01 + n as f64 / 5000.0).collect();
+    let problem = Problem::minimise(&people, Loss::CrossEntropy)
+        .subject_to(Requirement::pointwise("few", &few, Loss::CrossEntropy).at_most(0.6))
+        .subject_to(
+            Requirement::pointwise("changed", &changed, Loss::Kl).at_most_each(limits(&changed)),
+        )
+        .check()
+        .unwrap();
+    let solution = solve(&alternating(), &network(), &problem);
+    assert_eq!(solution.multipliers.of(0).len(), 5);
+    // In the order of the whole problem: as on rows that are not divided, up to rounding.
+    let plain = alternating().solve(&problem, network()).unwrap();
+    for requirement in 0..2 {
+        let pairs =
+            solution.multipliers.of(requirement).iter().zip(plain.multipliers.of(requirement));
+        pairs.for_each(|(a, b)| assert!((a - b).abs() < 1e-2, "{a} is not {b}"));
+    }
+    solve(&Learner::exact().epochs(4), &linear(), &problem);
+}
+
+/// A worker that counts the bytes it sends.
+#[derive(Debug)]
+struct Counting(Arc<dyn Reduce>, Arc<Traffic>);
+
+#[derive(Debug, Default)]
+struct Traffic {
+    bytes: AtomicUsize,
+    longest: AtomicUsize,
+}
+
+impl Traffic {
+    /// What was sent since the last time: bytes, and the longest message.
+    fn take(&self) -> (usize, usize) {
+        (self.bytes.swap(0, Ordering::Relaxed), self.longest.swap(0, Ordering::Relaxed))
+    }
+}
+
+impl Reduce for Counting {
+    fn workers(&self) -> usize {
+        self.0.workers()
+    }
+
+    fn worker(&self) -> usize {
+        self.0.worker()
+    }
+
+    fn send(&self, to: usize, message: &[u8]) {
+        self.1.bytes.fetch_add(message.len(), Ordering::Relaxed);
+        self.1.longest.fetch_max(message.len(), Ordering::Relaxed);
+        self.0.send(to, message);
+    }
+
+    fn receive(&self, from: usize) -> Vec<u8> {
+        self.0.receive(from)
+    }
+}
+
+/// The traffic of each worker in an epoch, and then for saving the state.
+fn traffic(learner: &Learner<f64>, rows: usize) -> Vec<[(usize, usize); 2]> {
+    let problem = four_requirements(&people(rows, 5));
+    on_workers(3, |reduce| {
+        let traffic = Arc::<Traffic>::default();
+        let problem = own_part(&problem, Arc::new(Counting(reduce, traffic.clone())));
+        let mut training = learner.begin(&problem, linear()).unwrap();
+        training.advance().unwrap();
+        traffic.take();
+        training.advance().unwrap();
+        let of_epoch = traffic.take();
+        training.whole_state();
+        [of_epoch, traffic.take()]
+    })
+}
+
+#[test]
+fn multipliers_and_violations_of_points_do_not_travel_but_for_saving() {
+    let alternating = Learner::alternating(Adam::new(0.02)).batch_size(usize::MAX);
+    let simultaneous = Learner::simultaneous(Adam::new(0.02)).batch_size(usize::MAX);
+    for learner in [alternating, simultaneous] {
+        let (few, many) = (traffic(&learner, 1000), traffic(&learner, 4000));
+        for (worker, (few, many)) in few.iter().zip(&many).enumerate() {
+            assert_eq!(few[0], many[0], "an epoch sends the same, however many points there are");
+            // λ of two requirements: 8 bytes a point, of about a third of the rows.
+            let least = if worker == 0 { 0 } else { 2 * 8 * 1000 };
+            assert!(many[1].0 >= least, "worker {worker} sent {} bytes to save", many[1].0);
+        }
+    }
+    // The exact learner takes as many steps as it needs; no message grows with the points.
+    let (few, many) = (traffic(&Learner::exact(), 500), traffic(&Learner::exact(), 2000));
+    for (few, many) in few.iter().zip(&many) {
+        assert_eq!(few[0].1, many[0].1);
+    }
 }

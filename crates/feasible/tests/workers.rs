@@ -58,6 +58,16 @@ fn assert_agree(spread: &[Solution<f64>]) {
         assert_eq!((one.kkt, one.gap, one.epochs), (other.kkt, other.gap, other.epochs));
         assert_eq!(one.measurement.objective, other.measurement.objective);
     }
+    // Also what is asked of the measurement later, by all workers, is of the points of all.
+    let worst = thread::scope(|scope| {
+        let ask = |s: &'_ Solution<f64>| {
+            let measurement = s.measurement.clone();
+            scope.spawn(move || measurement.worst_violation())
+        };
+        let threads: Vec<_> = spread.iter().map(ask).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<f64>>()
+    });
+    assert!(worst.iter().all(|w| *w == worst[0]), "{worst:?}");
 }
 
 /// An average of a group, every single loss, and a rate with a surrogate.

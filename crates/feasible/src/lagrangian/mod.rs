@@ -44,18 +44,18 @@ impl<M: Model> Lagrangian<M> {
     /// A model that does not fit the problem, or threads that cannot be started.
     pub(crate) fn new(problem: &Problem, model: Arc<M>, threads: usize, seed: u64) -> Result<Self> {
         problem.check_model(&*model)?;
-        if !problem.workers().is_alone() && model.trainable_count() < model.parameter_count() {
-            return Err(Error::Setting {
-                setting: "parameters that are statistics of a batch (BatchNorm)".into(),
-                value: (model.parameter_count() - model.trainable_count()) as f64,
-                allowed: "0 on several workers, each of which would have its own".into(),
-            });
-        }
         if problem.shards().is_some() && model.needs_whole_batch() {
             return Err(Error::Setting {
                 setting: "models that take a batch as a whole (convolutional networks)".into(),
                 value: 1.0,
                 allowed: "none where the rows of a batch are divided into shards".into(),
+            });
+        }
+        if !problem.workers().is_alone() && model.trainable_count() < model.parameter_count() {
+            return Err(Error::Setting {
+                setting: "parameters that are statistics of a batch (BatchNorm)".into(),
+                value: (model.parameter_count() - model.trainable_count()) as f64,
+                allowed: "0 on several workers, each of which would have its own".into(),
             });
         }
         let passes = Passes::new(problem, model, threads, seed)?;

@@ -67,6 +67,8 @@ impl<T: Real> OutputLagrangian<T> {
                 allowed: "none where only outputs are known".into(),
             });
         }
+        let whole = problem.shards().is_none();
+        Error::unless(whole, "workers that a problem is divided over", 1.0, "none")?;
         problem.check_outputs(output_width)?;
         Ok(Self { terms: Terms::new(problem.clone()), work: Work::default(), width: output_width })
     }

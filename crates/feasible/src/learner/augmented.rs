@@ -69,7 +69,7 @@ impl<M: Model> Augmented<'_, M> {
         for (i, (violations, multipliers)) in
             measurement.violations.iter().zip(self.multipliers.iter()).enumerate()
         {
-            let term = |(&m, s): (&f64, f64)| match self.penalties.map(|r| r[i]) {
+            let term = |m: f64, s: f64| match self.penalties.map(|r| r[i]) {
                 None if m == 0.0 => 0.0,
                 None => m * s,
                 Some(r) if m + r * s > 0.0 => s * (m + 0.5 * r * s),
@@ -79,18 +79,23 @@ impl<M: Model> Augmented<'_, M> {
             let elsewhere = &violations.elsewhere;
             let limit = mean_limit(&self.lagrangian.problem().requirements()[i], elsewhere);
             let lost = if limit > 0.0 { limit } else { objective.abs() };
-            let (mut sum, mut parts) = (Compensated::default(), Compensated::default());
-            for (m, s) in multipliers.iter().zip(shifted(violations, &self.offsets[i])) {
-                let slope = match self.penalties.map(|r| r[i]) {
-                    Some(r) => (m + r * s).max(0.0),
-                    None => *m,
-                };
-                let term = term((m, s));
-                sum.add(term);
-                parts.add(term.abs() + slope * lost);
-            }
-            value += elsewhere.mean(sum.total(), multipliers.len());
-            size += elsewhere.mean(parts.total(), multipliers.len());
+            let shifted: Vec<f64> = shifted(violations, &self.offsets[i]).collect();
+            let [sum, parts] = elsewhere.sums(multipliers.len(), |range| {
+                let (mut sum, mut parts) = (Compensated::default(), Compensated::default());
+                for (&m, &s) in multipliers[range.clone()].iter().zip(&shifted[range]) {
+                    let slope = match self.penalties.map(|r| r[i]) {
+                        Some(r) => (m + r * s).max(0.0),
+                        None => m,
+                    };
+                    let term = term(m, s);
+                    sum.add(term);
+                    parts.add(term.abs() + slope * lost);
+                }
+                [sum.total(), parts.total()]
+            });
+            let count = elsewhere.count(multipliers.len());
+            value += sum / count;
+            size += parts / count;
         }
         self.rounding = relative * size;
         value

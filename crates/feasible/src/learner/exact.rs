@@ -265,7 +265,8 @@ impl Exact {
         positive("penalty", self.penalty)?;
         positive("rho", self.rho)?;
         Error::unless(self.iterations > 0, "inner iterations", 0.0, "at least 1")?;
-        if problem.may_leave_out() && !problem.workers().is_alone() {
+        let elsewhere = !problem.workers().is_alone() && problem.shards().is_none();
+        if problem.may_leave_out() && elsewhere {
             return Err(Error::Setting {
                 setting: "share of points that may violate a requirement (`all_but`)".into(),
                 value: problem.requirements().iter().map(|r| r.all_but).fold(0.0, f64::max),
@@ -315,7 +316,8 @@ impl Exact {
         };
         let inner = self.minimise(&mut context, &sizes, penalties.as_deref(), &offsets)?;
         (context.observer)(Phase::Dual);
-        let measurement = context.lagrangian.measure(&context.state.theta);
+        let mut measurement = context.lagrangian.measure(&context.state.theta);
+        measurement.sum_up(context.tolerances);
         let steps = context.state.epoch + 1;
         let mut against = None;
         let mut residual = f64::INFINITY;
@@ -424,9 +426,12 @@ fn relative(
         let violation = of.elsewhere.largest(worst.fold(0.0, f64::max)) / size;
         residual = residual.max(violation / (rounding / (size * limit)).max(1.0));
         let term = |n: usize| if m[n] == 0.0 { 0.0 } else { m[n] * violations[n].abs() };
-        let product = of.elsewhere.sum(Compensated::of((0..m.len()).map(term)));
-        let product = product / (of.elsewhere.count(m.len()) * objective);
-        let mean = of.elsewhere.mean(Compensated::of(m.iter().copied()), m.len());
+        let [product, total] = of.elsewhere.sums(m.len(), |range| {
+            let products = Compensated::of(range.clone().map(term));
+            [products, Compensated::of(m[range].iter().copied())]
+        });
+        let count = of.elsewhere.count(m.len());
+        let (product, mean) = (product / (count * objective), total / count);
         residual = residual.max(product / (mean * rounding / (objective * limit)).max(1.0));
     }
     residual

@@ -27,7 +27,6 @@ use crate::outcome::Outcome;
 use crate::population::View;
 use crate::real::Real;
 use crate::requirement::Requirement;
-use crate::sums::sum_of;
 
 /// How far from the start, in sizes of θ, a feasible point must be for a verdict.
 const FAR: f64 = 1000.0;
@@ -42,12 +41,7 @@ pub(crate) struct Effort {
 
 /// V of a measured θ, in the units of the losses.
 pub(crate) fn total_violation(measurement: &Measurement) -> f64 {
-    let of = |violations: &Violations| {
-        let square = |s: f64| (s + violations.margin).max(0.0) * (s + violations.margin).max(0.0);
-        let sum = sum_of(violations.followed(), square);
-        0.5 * violations.elsewhere.mean(sum, violations.measured.len())
-    };
-    measurement.violations.iter().map(of).sum()
+    measurement.violations.iter().map(Violations::half_mean_square).sum()
 }
 
 /// Whether the loss that has a gradient says whether the requirement is met.

@@ -175,12 +175,13 @@ impl<R: Real> FirstOrder<R> {
             context.state.batch += 1;
         }
         (context.observer)(Phase::Dual);
-        let measurement = match (self.cadence, self.measure_on) {
+        let mut measurement = match (self.cadence, self.measure_on) {
             (Cadence::Batches(_), Some(rows)) => {
                 context.lagrangian.measure_on(&context.state.theta, rows)
             }
             _ => context.lagrangian.measure(&context.state.theta),
         };
+        measurement.sum_up(context.tolerances);
         let mut against = None;
         if let Cadence::Epochs(period) = self.cadence
             && (context.state.epoch + 1).is_multiple_of(period)

@@ -53,6 +53,7 @@ pub(crate) fn learned(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measurement::Totals;
     use crate::reduce::Elsewhere;
     use crate::{Inputs, Loss, Population, Samples, Targets};
 
@@ -72,6 +73,7 @@ mod tests {
                 surrogate: None,
                 margin: 0.0,
                 elsewhere: Elsewhere::default(),
+                totals: Totals::default(),
             };
             let violations = vec![violations(vec![violation]), violations(vec![violation; 2])];
             Measurement { objective: 0.0, surrogate: None, penalty: 0.0, violations }

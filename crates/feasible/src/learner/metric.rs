@@ -195,7 +195,7 @@ fn gram<M: Model>(
         let of = Requirement::average(i.to_string(), term.population(), half_square.clone());
         draft = draft.subject_to(of.at_most(0.0));
     }
-    let Ok(squares) = draft.check().and_then(|squares| squares.spread_as(problem)) else {
+    let Ok(squares) = draft.build().spread_as(problem) else {
         return Some(None);
     };
     let Ok(lagrangian) = Lagrangian::new(&squares, model.clone(), 1, 0) else { return Some(None) };

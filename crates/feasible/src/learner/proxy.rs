@@ -43,7 +43,31 @@ pub(crate) struct Bracket {
     opened: u32,
 }
 
+/// The numbers that a bracket is made of.
+pub(crate) const NUMBERS: usize = 10;
+
 impl Bracket {
+    fn numbers(&self) -> [f64; NUMBERS] {
+        let flag = |is: bool| f64::from(u8::from(is));
+        let ((met, s), (violated, t)) =
+            (self.met.unwrap_or_default(), self.violated.unwrap_or_default());
+        let (has_met, has_violated) = (flag(self.met.is_some()), flag(self.violated.is_some()));
+        let opened = f64::from(self.opened);
+        [self.at, self.step, has_met, met, s, has_violated, violated, t, flag(self.above), opened]
+    }
+
+    fn of_numbers(numbers: [f64; NUMBERS]) -> Self {
+        let [at, step, has_met, met, s, has_violated, violated, t, above, opened] = numbers;
+        Self {
+            at,
+            step,
+            met: (has_met == 1.0).then_some((met, s)),
+            violated: (has_violated == 1.0).then_some((violated, t)),
+            above: above == 1.0,
+            opened: opened as u32,
+        }
+    }
+
     fn is_closed(&self, size: f64) -> bool {
         let Some((met, violated)) = self.met.zip(self.violated) else { return false };
         let (width, jump) = (violated.0 - met.0, violated.1 - met.1);
@@ -93,6 +117,19 @@ impl Brackets {
         let each = self.0.iter().zip(problem.requirements());
         self.0.len() == problem.requirements().len()
             && each.into_iter().all(|(own, r)| own.is_empty() || own.len() == r.multipliers())
+    }
+
+    /// The brackets of a requirement, as lists with a number of each; empty ones if it has none.
+    pub(crate) fn lists(&self, requirement: usize) -> Vec<Vec<f64>> {
+        let of = self.0.get(requirement).map_or(&[][..], Vec::as_slice);
+        (0..NUMBERS).map(|k| of.iter().map(|bracket| bracket.numbers()[k]).collect()).collect()
+    }
+
+    /// Puts the brackets of such lists in the place of those of a requirement.
+    pub(crate) fn set_lists(&mut self, requirement: usize, lists: &[Vec<f64>]) {
+        let (Some(of), Some(first)) = (self.0.get_mut(requirement), lists.first()) else { return };
+        let bracket = |n: usize| Bracket::of_numbers(std::array::from_fn(|k| lists[k][n]));
+        *of = (0..first.len()).map(bracket).collect();
     }
 
     /// The offsets, per requirement.

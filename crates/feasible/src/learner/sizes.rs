@@ -180,16 +180,20 @@ impl Sizes {
         let moved: Vec<f64> =
             z.iter().zip(&direction).map(|(z, d)| z - step / length * d).collect();
         let there = lagrangian.measure(&parameters::<M>(&self.metric, &moved));
-        let pairs = violations.followed().iter().zip(there.violations[i].followed());
-        let squares = Compensated::of(pairs.map(|(a, b)| (a - b) * (a - b)));
-        let slope = violations.elsewhere.mean(squares, violations.measured.len()).sqrt() / step;
+        let (from, to) = (violations.followed(), there.violations[i].followed());
+        let mean = violations.elsewhere.mean(from.len(), |range| {
+            let pairs = from[range.clone()].iter().zip(&to[range]);
+            Compensated::of(pairs.map(|(a, b)| (a - b) * (a - b)))
+        });
+        let slope = mean.sqrt() / step;
         (slope > 0.0 && slope.is_finite()).then_some(slope)
     }
 
     /// Multipliers that start where the problem says, 1 unless told, start no higher than objective and
     /// requirement balance: from 1 to a price of 1e-12 is a long way.
     pub(crate) fn temper(&self, problem: &Problem, multipliers: &mut Multipliers) {
-        if *multipliers != Multipliers::start(problem) {
+        // Also where those of other workers are.
+        if problem.workers().any(*multipliers != Multipliers::start(problem)) {
             return;
         }
         for (i, size) in self.requirements.iter().enumerate() {
@@ -221,7 +225,7 @@ pub(crate) fn mean_limit(requirement: &Requirement, elsewhere: &Elsewhere) -> f6
     match requirement.limit() {
         Limit::Common(c) => c.abs(),
         Limit::PerPoint(c) => {
-            elsewhere.mean(Compensated::of(c.iter().map(|c| c.abs())), c.len().max(1))
+            elsewhere.mean(c.len(), |range| Compensated::of(c[range].iter().map(|c| c.abs())))
         }
     }
 }

@@ -12,6 +12,8 @@ use crate::optimiser::OptimiserState;
 use crate::outcome::Outcome;
 use crate::problem::Problem;
 use crate::real::Real;
+use crate::reduce::Elsewhere;
+use crate::requirement::Kind;
 
 /// The state between two steps of a training. Saved and resumed, a training ends in the same
 /// bits as one left alone: shuffles are a function of seed and epoch, and need no state.
@@ -66,6 +68,73 @@ pub struct Best<T> {
     /// Its objective, weight decay included, if it is feasible, else how far it is from that.
     #[serde(default)]
     pub value: f64,
+}
+
+/// Between a state of a whole problem and the part of it on one worker: what is remembered of single points.
+impl<T: Clone> State<T> {
+    /// The part of this worker, of the state of a whole problem.
+    ///
+    /// # Errors
+    /// A state of another problem.
+    pub(crate) fn own(mut self, problem: &Problem) -> Result<Self> {
+        for (i, elsewhere) in self.points(problem) {
+            let own = self.take(i).into_iter().map(|list| elsewhere.own(list));
+            let own = own.collect::<Option<Vec<_>>>().ok_or_else(|| Error::State {
+                reason: "its multipliers were made for other requirements or samples".into(),
+            })?;
+            self.put(i, own);
+        }
+        Ok(self)
+    }
+
+    /// The state of the whole problem, of those of all workers, who call this at the same time; `None` on all but the first.
+    pub(crate) fn whole(mut self, problem: &Problem) -> Option<Self> {
+        for (i, elsewhere) in self.points(problem) {
+            let lists = elsewhere.at_first(self.take(i));
+            if problem.workers().is_first() {
+                self.put(i, lists);
+            }
+        }
+        problem.workers().is_first().then_some(self)
+    }
+
+    /// The requirements whose points are divided over workers, of those that it has multipliers of.
+    fn points(&self, problem: &Problem) -> Vec<(usize, Elsewhere)> {
+        if problem.shards().is_none() {
+            return Vec::new();
+        }
+        let own = self.multipliers.iter().count().min(self.duals.len());
+        let pointwise = |i: &usize| problem.requirements()[*i].kind() == Kind::Pointwise;
+        let requirements = (0..problem.requirements().len().min(own)).filter(pointwise);
+        requirements.map(|i| (i, problem.elsewhere(i).clone())).collect()
+    }
+
+    /// Takes what is remembered of the points of a requirement, list by list.
+    fn take(&mut self, i: usize) -> Vec<Vec<f64>> {
+        let mut lists = vec![std::mem::take(self.multipliers.list_mut(i))];
+        if let Some(best) = self.best.as_mut().filter(|best| i < best.multipliers.iter().count()) {
+            lists.push(std::mem::take(best.multipliers.list_mut(i)));
+        }
+        lists.extend(self.duals[i].lists());
+        if let Some(brackets) = &self.progress.settling.brackets {
+            lists.extend(brackets.lists(i));
+        }
+        lists
+    }
+
+    /// Puts such lists back.
+    fn put(&mut self, i: usize, lists: Vec<Vec<f64>>) {
+        let mut lists = lists.into_iter();
+        let mut next = || lists.next().unwrap_or_default();
+        *self.multipliers.list_mut(i) = next();
+        if let Some(best) = self.best.as_mut().filter(|best| i < best.multipliers.iter().count()) {
+            *best.multipliers.list_mut(i) = next();
+        }
+        self.duals[i] = DualState::of_lists([next(), next(), next()]);
+        if let Some(brackets) = &mut self.progress.settling.brackets {
+            brackets.set_lists(i, &lists.collect::<Vec<_>>());
+        }
+    }
 }
 
 impl<T: Real> State<T> {

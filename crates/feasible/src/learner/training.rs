@@ -1,5 +1,6 @@
 //! A training in progress: epoch by epoch, with its state in the open.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -85,6 +86,7 @@ impl<M: Model> Training<M> {
         };
         let state = match state {
             Some(state) => {
+                let state = state.own(problem)?;
                 state.check(problem, &*model, &learner.strategy)?;
                 state
             }
@@ -123,8 +125,21 @@ impl<M: Model> Training<M> {
     }
 
     /// The state, to be saved. Between calls of [`Training::advance`] it is always sound.
+    ///
+    /// Where rows are divided over workers ([`Problem::divided_over`]), it has the multipliers of the rows of this worker; what
+    /// is saved then is [`Training::whole_state`].
     pub fn state(&self) -> &State<M::Real> {
         &self.state
+    }
+
+    /// The state, to be saved, whether or not rows are divided over workers. All workers call this at the same time; it is the
+    /// first that gets the state, and the others get `None`.
+    pub fn whole_state(&self) -> Option<Cow<'_, State<M::Real>>> {
+        let problem = self.lagrangian.problem();
+        match problem.shards() {
+            None => Some(Cow::Borrowed(&self.state)),
+            Some(_) => self.state.clone().whole(problem).map(Cow::Owned),
+        }
     }
 
     /// Starts from a θ and multipliers found elsewhere instead of the usual ones.
@@ -132,8 +147,8 @@ impl<M: Model> Training<M> {
     /// # Errors
     /// Lengths that do not fit, or numbers that are not finite.
     pub fn warm_start(&mut self, theta: &[M::Real], multipliers: &Multipliers) -> Result<()> {
-        let state =
-            State { theta: theta.to_vec(), multipliers: multipliers.clone(), ..self.state.clone() };
+        let multipliers = multipliers.clone().own(self.lagrangian.problem())?;
+        let state = State { theta: theta.to_vec(), multipliers, ..self.state.clone() };
         let (problem, model) = (self.lagrangian.problem(), self.lagrangian.model());
         state.check(problem, &**model, &self.learner.strategy)?;
         self.sound = (state.theta.clone(), state.multipliers.clone());
@@ -215,8 +230,11 @@ impl<M: Model> Training<M> {
         let EpochOutcome { measurement, against, rho, residual, infeasible } = moved;
         let (learner, problem) = (&self.learner, &self.lagrangian.problem().clone());
         let (epoch, tolerances) = (self.state.epoch, &self.tolerances);
-        let judged =
-            self.validation.as_mut().map(|v| (v.problem().clone(), v.measure(&self.state.theta)));
+        let judged = self.validation.as_mut().map(|validation| {
+            let mut measurement = validation.measure(&self.state.theta);
+            measurement.sum_up(tolerances);
+            (validation.problem().clone(), measurement)
+        });
         let trained = Merit::within(problem, &measurement, tolerances);
         let merit = match &judged {
             Some((problem, measurement)) => {
@@ -342,9 +360,9 @@ impl<M: Model> Training<M> {
             ),
             validation: judged.map(|(problem, measurement)| ValidationReport {
                 objective: measurement.objective,
-                requirements: measurement.standings_within(
+                requirements: measurement.standings_beside(
                     &problem,
-                    &self.state.multipliers,
+                    (self.lagrangian.problem(), &self.state.multipliers),
                     &self.tolerances,
                 ),
             }),
@@ -379,7 +397,8 @@ impl<M: Model> Training<M> {
         }
     }
 
-    /// The result: one model, its multipliers, violations and residuals.
+    /// The result: one model, its multipliers, violations and residuals. Where rows are spread or divided over workers, all of
+    /// them call this at the same time.
     pub fn finish(mut self) -> Solution<M::Real> {
         let State { epoch, theta, multipliers, best, outcome, progress, .. } = self.state;
         // Whether this process trained the last epoch or only found it done, adversaries draw the same.
@@ -388,12 +407,14 @@ impl<M: Model> Training<M> {
             Some(best) => (best.epoch, best.theta, best.multipliers),
             None => (epoch, theta, multipliers),
         };
-        let measurement = self.lagrangian.measure(&theta);
+        let mut measurement = self.lagrangian.measure(&theta);
+        measurement.sum_up(&self.tolerances);
         let kkt = Kkt::new(&mut self.lagrangian, &theta, &measurement, &multipliers);
         let gap = Gap::new(&measurement, &multipliers, 0.0);
         let problem = self.lagrangian.problem();
         let requirements = measurement.standings_within(problem, &multipliers, &self.tolerances);
         let shortfalls = shortfalls(&requirements, &progress, epoch);
+        let (multipliers, measurement) = (multipliers.whole(problem), measurement.whole());
         Solution {
             theta,
             multipliers,

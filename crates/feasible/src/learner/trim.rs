@@ -13,7 +13,8 @@
 //! now, and so on. The violation of the kept points never grows. Starts are where the search stands, θ = 0, and
 //! the θ that suit a few random points. The first without a violation is taken, else the one with the least.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::HashSet;
+use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,7 @@ use crate::learner::augmented::{Augmented, shifted};
 use crate::learner::feasibility::is_followed;
 use crate::learner::lbfgs::{Limits, Minimum, minimise};
 use crate::learner::sizes::{Sizes, parameters};
-use crate::measurement::{Measurement, allowed};
+use crate::measurement::{Measurement, Violations, allowed};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
@@ -62,31 +63,31 @@ impl LeftOut {
     /// Whether it is of these requirements.
     pub(crate) fn fits(&self, problem: &Problem) -> bool {
         let (Self::Chosen(points) | Self::Trimmed(points)) = self else { return true };
-        let fits = |(points, r): (&Vec<usize>, &Requirement)| {
-            points.iter().all(|&n| r.all_but > 0.0 && n < r.multipliers())
-        };
         let requirements = problem.requirements();
-        points.len() == requirements.len() && points.iter().zip(requirements).all(fits)
+        let fits = |(i, points): (usize, &Vec<usize>)| {
+            let most = problem.points(i);
+            points.iter().all(|&n| requirements[i].all_but > 0.0 && (n as f64) < most)
+        };
+        points.len() == requirements.len() && points.iter().enumerate().all(fits)
     }
 
     /// Puts the offsets of the points that are left out at +∞.
     pub(crate) fn apply(&self, problem: &Problem, offsets: &mut [Vec<f64>]) {
         for (i, requirement) in problem.requirements().iter().enumerate() {
-            let everybody: Vec<usize>;
-            let points = match self {
+            let is_left_out: &dyn Fn(usize) -> bool = match self {
                 Self::Nobody => continue,
                 Self::Everybody if requirement.all_but == 0.0 => continue,
-                Self::Everybody => {
-                    everybody = (0..requirement.multipliers()).collect();
-                    &everybody
+                Self::Everybody => &|_| true,
+                Self::Chosen(points) | Self::Trimmed(points) if points[i].is_empty() => continue,
+                Self::Chosen(points) | Self::Trimmed(points) => {
+                    &|n| points[i].binary_search(&problem.elsewhere(i).number(n)).is_ok()
                 }
-                Self::Chosen(points) | Self::Trimmed(points) => &points[i],
             };
-            if !points.is_empty() {
-                offsets[i].resize(requirement.multipliers(), 0.0);
-            }
-            for &n in points {
-                offsets[i][n] = f64::INFINITY;
+            offsets[i].resize(requirement.multipliers(), 0.0);
+            for (n, offset) in offsets[i].iter_mut().enumerate() {
+                if is_left_out(n) {
+                    *offset = f64::INFINITY;
+                }
             }
         }
     }
@@ -114,8 +115,12 @@ impl LeftOut {
         let (Self::Chosen(points) | Self::Trimmed(points)) = self else { return None };
         let mut gained = false;
         let mut of = |(i, requirement): (usize, &Requirement)| {
-            let (violations, m) = (&measurement.violations[i], multipliers.of(i));
+            let violations = &measurement.violations[i];
             let beyond: Vec<f64> = shifted(violations, &offsets[i]).collect();
+            let (beyond, m) = match requirement.all_but > 0.0 {
+                true => everyone(violations, beyond, multipliers.of(i)),
+                false => (beyond, multipliers.of(i).to_vec()),
+            };
             let mut next: Vec<usize> =
                 points[i].iter().copied().filter(|&n| beyond[n] > 0.0).collect();
             let free = allowed(requirement.all_but, m.len() as f64).saturating_sub(next.len());
@@ -138,9 +143,19 @@ impl LeftOut {
     }
 }
 
+/// Two lists of the points of a requirement, of those here. Points are chosen among those of all workers.
+fn everyone(violations: &Violations, a: Vec<f64>, b: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let mut lists = violations.elsewhere.everyone(vec![a, b.to_vec()]).into_iter();
+    (lists.next().unwrap_or_default(), lists.next().unwrap_or_default())
+}
+
 /// The points with the largest violations, up to a share of all.
 fn furthest(measurement: &Measurement, i: usize, share: f64, offsets: &[f64]) -> Vec<usize> {
-    let violations: Vec<f64> = shifted(&measurement.violations[i], offsets).collect();
+    if share == 0.0 {
+        return Vec::new();
+    }
+    let violations = &measurement.violations[i];
+    let (violations, _) = everyone(violations, shifted(violations, offsets).collect(), &[]);
     let count = allowed(share, violations.len() as f64);
     let mut order: Vec<usize> = (0..violations.len()).filter(|&n| violations[n] > 0.0).collect();
     order.sort_by(|&a, &b| violations[b].total_cmp(&violations[a]).then(a.cmp(&b)));
@@ -188,7 +203,7 @@ pub(crate) fn trim<M: Model>(
                 break;
             }
         }
-        if interrupt.load(Ordering::Relaxed) {
+        if problem.interrupted(interrupt) {
             lagrangian.set_scope(Scope::Everything);
             return None;
         }
@@ -220,12 +235,14 @@ fn unfollowed_ignored(problem: &Problem) -> Vec<Vec<f64>> {
 fn few_points(problem: &Problem, count: usize, seed: u64, start: u64) -> Vec<Vec<f64>> {
     let mut random = Stream::new(seed, Purpose::Shuffle, start, 0);
     let mut offsets = unfollowed_ignored(problem);
-    for (requirement, offsets) in problem.requirements().iter().zip(&mut offsets) {
+    for (i, (requirement, offsets)) in problem.requirements().iter().zip(&mut offsets).enumerate() {
         if requirement.all_but > 0.0 && is_followed(requirement) {
-            let rows = offsets.len();
-            offsets.fill(f64::INFINITY);
-            for _ in 0..count.min(rows) {
-                offsets[((random.uniform() * rows as f64) as usize).min(rows - 1)] = 0.0;
+            let rows = problem.points(i) as usize;
+            let mut draw = || ((random.uniform() * rows as f64) as usize).min(rows - 1);
+            let few: HashSet<usize> = (0..count.min(rows)).map(|_| draw()).collect();
+            for (n, offset) in offsets.iter_mut().enumerate() {
+                let is_drawn = few.contains(&problem.elsewhere(i).number(n));
+                *offset = if is_drawn { 0.0 } else { f64::INFINITY };
             }
         }
     }
@@ -259,10 +276,11 @@ fn least_violation<M: Model>(
     offsets: &[Vec<f64>],
     interrupt: &AtomicBool,
 ) -> f64 {
-    let multipliers = Multipliers::constant(lagrangian.problem(), 0.0);
+    let problem = &lagrangian.problem().clone();
+    let multipliers = Multipliers::constant(problem, 0.0);
     let penalties: Vec<f64> = sizes.requirements.iter().map(|s| (s * s).recip()).collect();
     let done = |at: &Minimum, _: &[f64], _: &[f64]| {
-        at.decrement <= 1e-6 * at.value || interrupt.load(Ordering::Relaxed)
+        at.decrement <= 1e-6 * at.value || problem.interrupted(interrupt)
     };
     let limits = Limits { iterations: ITERATIONS, done: &done, target: NONE * NONE };
     let mut violation = Augmented {

@@ -35,6 +35,16 @@ pub(crate) fn gather_all<R: Reduce + ?Sized>(reduce: &R, own: &[u8]) -> Vec<Vec<
     all
 }
 
+/// What every worker has to say, in the order of the workers, on worker 0; nothing on the others.
+pub(crate) fn gather<R: Reduce + ?Sized>(reduce: &R, own: Vec<u8>) -> Vec<Vec<u8>> {
+    if reduce.worker() > 0 {
+        reduce.send(0, &own);
+        return Vec::new();
+    }
+    let others = (1..reduce.workers()).map(|worker| reduce.receive(worker));
+    std::iter::once(own).chain(others).collect()
+}
+
 /// Gives every worker what worker `root` has.
 pub(crate) fn broadcast<R: Reduce + ?Sized>(reduce: &R, root: usize, message: &mut Vec<u8>) {
     let workers = reduce.workers();

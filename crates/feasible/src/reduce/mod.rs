@@ -1,10 +1,10 @@
 //! How sums over rows meet where the rows of a problem are spread over several workers.
 //!
-//! There are two ways. With [`Problem::spread_over`](crate::Problem::spread_over) every worker has some of the rows, and
-//! the multipliers of these rows: λ stays where its row is. What travels are sums over rows (gradients, losses, counts)
-//! and maxima, and the bits of a result depend on how many workers there are. With
-//! [`Problem::divided_over`](crate::Problem::divided_over) every worker has the whole problem, and the work on its rows
-//! is divided by 64 shards that do not depend on the workers: the bits of a result are the same for any number of them.
+//! λ stays where its row is; what travels are sums over rows (gradients, losses, counts) and maxima. There are two ways. With
+//! [`Problem::spread_over`](crate::Problem::spread_over) every worker has some of the rows, any of them, and the bits of a
+//! result depend on how many workers there are. With [`Problem::divided_over`](crate::Problem::divided_over) every worker
+//! begins with the whole problem and works on the rows of some of 64 shards, which do not depend on the workers: the bits of
+//! a result are the same for any number of them.
 //! [`Alone`] is the one worker that has all rows; its threads add up parts of their own.
 //!
 //! All workers take the same steps in the same order, because all that decides a step (θ, μ, averages, residuals)
@@ -53,7 +53,12 @@
 //! let problem = Problem::minimise(&everyone, Loss::Squared).check()?;
 //! let solve = |worker: Arc<dyn Reduce>| {
 //!     let learner = Learner::alternating(Adam::new(0.1)).epochs(3);
-//!     learner.solve(&problem.divided_over(worker)?, Linear::new(1, 1)?)
+//!     let own = problem.divided_over(worker.clone())?.of_own_rows();
+//!     let mut training = learner.begin(&own, Linear::new(1, 1)?)?;
+//!     while training.advance().is_some() {}
+//!     // It is collected on the first worker, to be saved there.
+//!     assert_eq!(training.whole_state().is_some(), worker.worker() == 0);
+//!     Ok::<_, feasible::Error>(training.finish())
 //! };
 //! let (to_second, of_first) = channel();
 //! let (to_first, of_second) = channel();
@@ -81,8 +86,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::real::Real;
 
 pub(crate) mod collective;
+mod elsewhere;
 mod shards;
 
+pub(crate) use elsewhere::{Elsewhere, PointShards};
 pub use shards::SHARDS;
 pub(crate) use shards::Shards;
 
@@ -183,6 +190,11 @@ impl Workers {
         self.0.workers() == 1
     }
 
+    /// Whether this is worker 0.
+    pub(crate) fn is_first(&self) -> bool {
+        self.0.worker() == 0
+    }
+
     /// Adds parts up into the first, those of all workers.
     pub(crate) fn add<T: Real>(&self, parts: &mut [&mut [T]]) {
         T::add_parts(&*self.0, parts);
@@ -212,77 +224,4 @@ impl Workers {
         let here = interrupt.load(Ordering::Relaxed);
         if self.is_alone() { here } else { self.any(here) }
     }
-}
-
-/// The points of a requirement on other workers: none of an average, whose value is the same on all, and those of
-/// their rows where each point has a multiplier.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Elsewhere(Option<(Workers, f64)>);
-
-/// What is measured does not depend on who measured it.
-impl PartialEq for Elsewhere {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Elsewhere {
-    /// Of a requirement with this number of points here.
-    pub(crate) fn new(workers: &Workers, here: usize) -> Self {
-        let all = workers.sum(here as f64);
-        Self((!workers.is_alone()).then(|| (workers.clone(), all)))
-    }
-
-    /// The number of points, of which `here` are on this worker.
-    pub(crate) fn count(&self, here: usize) -> f64 {
-        self.0.as_ref().map_or(here as f64, |(_, all)| *all)
-    }
-
-    /// The sum over all points, of the sum over those here.
-    pub(crate) fn sum(&self, here: f64) -> f64 {
-        self.0.as_ref().map_or(here, |(workers, _)| workers.sum(here))
-    }
-
-    /// The mean over all points, of the sum over those here and their number.
-    pub(crate) fn mean(&self, here: f64, points: usize) -> f64 {
-        self.sum(here) / self.count(points)
-    }
-
-    /// The largest of all points, of the largest of those here.
-    pub(crate) fn largest(&self, here: f64) -> f64 {
-        self.0.as_ref().map_or(here, |(workers, _)| workers.largest(here))
-    }
-
-    /// Whether it holds for any point, of whether it does for any here.
-    pub(crate) fn any(&self, here: bool) -> bool {
-        self.0.as_ref().map_or(here, |(workers, _)| workers.any(here))
-    }
-
-    /// The number that `but` of all points are above and no more; these are here, none of them NaN.
-    pub(crate) fn largest_but(&self, here: &[f64], but: usize) -> f64 {
-        if self.0.is_none() {
-            let mut values = here.to_vec();
-            let but = but.min(values.len() - 1);
-            return *values.select_nth_unstable_by(but, |a, b| b.total_cmp(a)).1;
-        }
-        // The least key that no more than `but` keys are above is that of one of the values.
-        let keys: Vec<u64> = here.iter().copied().map(key).collect();
-        let (mut low, mut high) = (0, u64::MAX);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let above = keys.iter().filter(|&&key| key > middle).count();
-            if self.sum(above as f64) <= but as f64 { high = middle } else { low = middle + 1 }
-        }
-        from_key(low)
-    }
-}
-
-/// A whole number in the order of the numbers, as `f64::total_cmp` has it.
-fn key(x: f64) -> u64 {
-    let bits = x.to_bits();
-    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
-}
-
-fn from_key(key: u64) -> f64 {
-    f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
 }

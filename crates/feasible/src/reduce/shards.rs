@@ -29,14 +29,55 @@ fn shard_of(id: u64) -> u8 {
     ((x ^ (x >> 31)) % SHARDS as u64) as u8
 }
 
+/// The shards of a worker.
+fn shards_of(worker: usize, workers: usize) -> Range<usize> {
+    let first = |w: usize| w * SHARDS / workers;
+    first(worker)..first(worker + 1)
+}
+
 /// The shards of the rows of a problem, and which of them are worked on here.
 #[derive(Clone, Debug)]
 pub(crate) struct Shards {
     reduce: Arc<dyn Reduce>,
-    /// Per source, per row of its data set.
-    of_row: Arc<[Vec<u8>]>,
+    sources: Arc<[SourceShards]>,
     /// Shared by the problems that one is made of.
     stop: Arc<Stop>,
+}
+
+/// The shards of the rows of one source. Every worker knows all rows by their place in the order of their ids, from 0.
+#[derive(Debug)]
+pub(crate) struct SourceShards {
+    /// The shard of each row, by its place.
+    pub(crate) shard: Vec<u8>,
+    /// The row of the data set, by its place; of no meaning for rows that are not here.
+    pub(crate) row: Vec<u32>,
+    /// The rows here, by shard, then by id.
+    pub(crate) own: Vec<u32>,
+    /// Where those of each shard begin, and the last ends.
+    pub(crate) starts: [usize; SHARDS + 1],
+    /// The shards that have rows anywhere.
+    pub(crate) occupied: u64,
+}
+
+impl SourceShards {
+    fn new(source: &Source, here: &Range<usize>) -> Self {
+        let ids = source.samples.ids();
+        let shard: Vec<u8> = source.rows.iter().map(|&row| shard_of(ids[row as usize])).collect();
+        let mut starts = [0; SHARDS + 1];
+        for &shard in shard.iter().filter(|&&shard| here.contains(&(shard as usize))) {
+            starts[shard as usize + 1] += 1;
+        }
+        (0..SHARDS).for_each(|shard| starts[shard + 1] += starts[shard]);
+        let (mut next, mut own) = (starts, vec![0; starts[SHARDS]]);
+        for (&row, &shard) in source.rows.iter().zip(&shard) {
+            if here.contains(&(shard as usize)) {
+                own[next[shard as usize]] = row;
+                next[shard as usize] += 1;
+            }
+        }
+        let occupied = shard.iter().fold(0, |all, shard| all | 1 << shard);
+        Self { shard, row: source.rows.clone(), own, starts, occupied }
+    }
 }
 
 /// Whether work is to stop: on this worker, and on any, as of the last pass. It travels with gradients and sums.
@@ -54,9 +95,9 @@ impl Shards {
     pub(crate) fn new(reduce: Arc<dyn Reduce>, sources: &[Source]) -> Result<Self> {
         let workers = reduce.workers();
         Error::unless(workers <= SHARDS, "workers", workers as f64, "at most 64, one per shard")?;
-        let of = |s: &Source| s.samples.ids().iter().map(|&id| shard_of(id)).collect();
-        let stop = Arc::default();
-        let shards = Self { reduce, of_row: sources.iter().map(of).collect(), stop };
+        let here = shards_of(reduce.worker(), workers);
+        let of = sources.iter().map(|source| SourceShards::new(source, &here));
+        let shards = Self { sources: of.collect(), reduce, stop: Arc::default() };
         let digest =
             sources.iter().flat_map(digest).flat_map(u64::to_le_bytes).collect::<Vec<u8>>();
         if shards.gather(&digest).iter().any(|other| *other != digest) {
@@ -69,9 +110,22 @@ impl Shards {
         Ok(shards)
     }
 
-    /// As [`Shards::new`], for a problem that is part of the work on another.
-    pub(crate) fn like(&self, sources: &[Source]) -> Result<Self> {
-        Ok(Self { stop: self.stop.clone(), ..Self::new(self.reduce.clone(), sources)? })
+    /// The same where the rows here are all that is left of the data sets, in the order in which they are worked on.
+    pub(crate) fn of_own_rows(&self) -> Self {
+        let of = |source: &SourceShards| {
+            let mut next = source.starts;
+            let mut row = vec![u32::MAX; source.row.len()];
+            for (row, &shard) in row.iter_mut().zip(&source.shard) {
+                if self.own().contains(&(shard as usize)) {
+                    *row = next[shard as usize] as u32;
+                    next[shard as usize] += 1;
+                }
+            }
+            let (shard, own) = (source.shard.clone(), (0..source.own.len() as u32).collect());
+            SourceShards { shard, row, own, starts: source.starts, occupied: source.occupied }
+        };
+        let sources = self.sources.iter().map(of).collect();
+        Self { sources, reduce: self.reduce.clone(), stop: self.stop.clone() }
     }
 
     pub(crate) fn reduce(&self) -> &Arc<dyn Reduce> {
@@ -80,8 +134,7 @@ impl Shards {
 
     /// The shards of a worker.
     pub(crate) fn of_worker(&self, worker: usize) -> Range<usize> {
-        let first = |w: usize| w * SHARDS / self.reduce.workers();
-        first(worker)..first(worker + 1)
+        shards_of(worker, self.reduce.workers())
     }
 
     /// The shards that are worked on here.
@@ -94,9 +147,9 @@ impl Shards {
         ((shard + 1) * self.reduce.workers() - 1) / SHARDS
     }
 
-    /// The shard of each row of a source.
-    pub(crate) fn of_rows(&self, source: usize) -> &[u8] {
-        &self.of_row[source]
+    /// Those of the rows of a source.
+    pub(crate) fn source(&self, source: usize) -> &SourceShards {
+        &self.sources[source]
     }
 
     /// The messages of all workers, in order.
@@ -267,8 +320,8 @@ mod tests {
         for workers in 1..=SHARDS {
             let mut next = 0;
             for worker in 0..workers {
-                let (of_row, stop) = (Arc::from(Vec::new()), Arc::default());
-                let shards = Shards { reduce: Arc::new(Of(worker, workers)), of_row, stop };
+                let (sources, stop) = (Arc::from(Vec::new()), Arc::default());
+                let shards = Shards { reduce: Arc::new(Of(worker, workers)), sources, stop };
                 for node in shards.own_nodes(16) {
                     assert_eq!(node.start, next);
                     assert!(node.len().is_power_of_two() && node.start.is_multiple_of(node.len()));
@@ -290,8 +343,8 @@ mod tests {
 
     #[test]
     fn shards_without_rows_leave_the_sum_as_it_is() {
-        let (of_row, stop) = (Arc::from(Vec::new()), Arc::default());
-        let shards = Shards { reduce: Arc::new(Alone), of_row, stop };
+        let (sources, stop) = (Arc::from(Vec::new()), Arc::default());
+        let shards = Shards { reduce: Arc::new(Alone), sources, stop };
         let mut nodes: Vec<(Range<usize>, Option<AlignedVec<f64>>)> =
             shards.own_nodes(16).into_iter().map(|node| (node, None)).collect();
         let mut total = [1.0];

@@ -2,8 +2,8 @@
 //!
 //! Chunks end where a shard ends, and what a model derived for one shard is not used for the next, so the gradient and
 //! the sums of a shard depend on its rows alone. Each is computed by one worker; then gradients are added up along the
-//! tree, sums of losses in the order of the shards, and the violations of single points are told to all. After the pass
-//! every worker has the same, whole result.
+//! tree, and sums of losses in the order of the shards. After the pass every worker has the same gradient and the same sums,
+//! and the violations of the points of its own rows.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::aligned::AlignedVec;
 use crate::lagrangian::pass::feed::{Feed, Job};
 use crate::lagrangian::pass::lane::Lane;
 use crate::lagrangian::pass::{CHUNK_OUTPUT_ROWS, Chunk, LANES, Passes, Selection};
-use crate::lagrangian::terms::{Ask, Found, PointViolation, TermSums, Terms};
+use crate::lagrangian::terms::{Ask, Found, TermSums, Terms};
 use crate::model::{Mode, Model, Pass};
 use crate::real::Real;
 use crate::reduce::{SHARDS, Shards};
@@ -172,21 +172,27 @@ fn cut(
     // Where the rows of each shard start, per source.
     let mut starts = vec![[0_usize; SHARDS + 1]; selections.len()];
     for (source, (selection, rows)) in selections.iter().zip(&mut *rows).enumerate() {
-        let of_row = shards.of_rows(source);
-        let shard = |row: u32| of_row[row as usize] as usize;
-        let starts = &mut starts[source];
-        for &row in selection.rows {
-            occupied |= 1 << shard(row);
-            if own.contains(&shard(row)) {
-                starts[shard(row) + 1] += 1;
+        let (of, starts) = (shards.source(source), &mut starts[source]);
+        if selection.whole {
+            rows.clone_from(&of.own);
+            *starts = of.starts;
+            occupied |= of.occupied;
+            continue;
+        }
+        // Rows are selected by their places.
+        let shard = |place: u32| of.shard[place as usize] as usize;
+        for &place in selection.rows {
+            occupied |= 1 << shard(place);
+            if own.contains(&shard(place)) {
+                starts[shard(place) + 1] += 1;
             }
         }
         (0..SHARDS).for_each(|shard| starts[shard + 1] += starts[shard]);
         rows.resize(starts[SHARDS], 0);
         let mut next = *starts;
-        for &row in selection.rows.iter().filter(|&&row| own.contains(&shard(row))) {
-            rows[next[shard(row)]] = row;
-            next[shard(row)] += 1;
+        for &place in selection.rows.iter().filter(|&&place| own.contains(&shard(place))) {
+            rows[next[shard(place)]] = of.row[place as usize];
+            next[shard(place)] += 1;
         }
     }
     chunks.clear();
@@ -203,7 +209,8 @@ fn cut(
     occupied
 }
 
-/// Tells all workers what each has found: sums of losses, added up in the order of the shards, and single points.
+/// Tells all workers the sums of losses that each has found, added up in the order of the shards. Violations of single points
+/// stay where their rows are.
 ///
 /// θ is the same everywhere as long as all compute alike, which is made sure of by its hash.
 fn tell_all<M: Model>(
@@ -217,20 +224,10 @@ fn tell_all<M: Model>(
     let numbers = |sums: &TermSums| [sums.primal, sums.measured, sums.points];
     let own = lanes.iter().flat_map(|at| &at.found).flatten().flat_map(numbers);
     let mut sums: Vec<f64> = own.collect();
-    let seen = lanes.iter().flat_map(|at| &at.lane.work.found.seen);
-    if alone {
-        to.seen.extend(seen);
-    } else {
+    to.seen.extend(lanes.iter().flat_map(|at| &at.lane.work.found.seen));
+    if !alone {
         let mut message = theta.to_le_bytes().to_vec();
         message.append(&mut f64::to_message(&sums));
-        for point in seen {
-            message.extend_from_slice(&point.requirement.to_le_bytes());
-            message.extend_from_slice(&point.point.to_le_bytes());
-            message.extend_from_slice(&point.measured.to_le_bytes());
-            if has_surrogate(terms, point.requirement) {
-                message.extend_from_slice(&point.primal.to_le_bytes());
-            }
-        }
         sums.clear();
         let mut stop = false;
         let message = shards.sealed(message, false);
@@ -246,11 +243,9 @@ fn tell_all<M: Model>(
                 ));
             }
             let count = shards.of_worker(worker).len() * terms.count() * 3;
-            let (of_shards, points) = message.split_at(8 * count);
             let before = sums.len();
             sums.resize(before + count, 0.0);
-            f64::of_message(of_shards, &mut sums[before..], |to, x| *to = x);
-            read_points(terms, points, &mut to.seen);
+            f64::of_message(message, &mut sums[before..], |to, x| *to = x);
         }
         shards.note_stop(stop);
     }
@@ -267,27 +262,4 @@ fn tell_all<M: Model>(
 fn hash<T: Real>(numbers: &[T]) -> u64 {
     let bits = numbers.iter().map(|x| x.to_f64().to_bits());
     bits.fold(0, |hash: u64, bits| (hash.rotate_left(5) ^ bits).wrapping_mul(0x517c_c1b7_2722_0a95))
-}
-
-/// Whether θ follows another loss than the one that is measured.
-fn has_surrogate(terms: &Terms, requirement: u32) -> bool {
-    terms.problem.requirements()[requirement as usize].terms()[0].measure.is_some()
-}
-
-/// The points of a message.
-fn read_points(terms: &Terms, mut message: &[u8], seen: &mut Vec<PointViolation>) {
-    while let Some((place, rest)) = message.split_first_chunk::<8>() {
-        let [requirement, point] = [0, 4].map(|at| {
-            let mut number = [0; 4];
-            number.copy_from_slice(&place[at..at + 4]);
-            u32::from_le_bytes(number)
-        });
-        let count = if has_surrogate(terms, requirement) { 2 } else { 1 };
-        let mut violations = [0.0; 2];
-        let (numbers, rest) = rest.split_at(8 * count);
-        f64::of_message(numbers, &mut violations[..count], |to, x| *to = x);
-        let (measured, primal) = (violations[0], violations[count - 1]);
-        seen.push(PointViolation { requirement, point, measured, primal });
-        message = rest;
-    }
 }

@@ -2,7 +2,7 @@
 
 use crate::dedup::Dedup;
 use crate::lagrangian::terms::{Found, Terms};
-use crate::measurement::{Measurement, Violations};
+use crate::measurement::{Measurement, Totals, Violations};
 use crate::requirement::Kind;
 use crate::source::Owner;
 
@@ -45,6 +45,7 @@ impl Terms {
                             surrogate,
                             margin,
                             elsewhere,
+                            totals: Totals::default(),
                         }
                     }
                     Kind::Pointwise => {
@@ -54,6 +55,7 @@ impl Terms {
                             measured: empty,
                             margin,
                             elsewhere,
+                            totals: Totals::default(),
                         }
                     }
                 }
