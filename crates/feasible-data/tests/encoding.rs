@@ -5,8 +5,8 @@
 use feasible::Targets;
 use feasible_data::{
     Bins, ByColumn, Change, Column, Counterfactual, DataSet, Encoder, Error, Format, Fractions,
-    Missing, Preprocessing, SetTo, Split, Standardise, Table, TargetEncoder, TargetSpec, samples,
-    samples_out,
+    Missing, Preprocessing, SetTo, Split, Standardise, Table, TargetEncoder, TargetSpec, Unseen,
+    samples, samples_out,
 };
 use proptest::prelude::*;
 

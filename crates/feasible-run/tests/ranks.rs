@@ -27,7 +27,7 @@ fn what_ranks_train_and_resume_has_the_bytes_of_a_run_alone() {
 
     let mut all = workers::workers(3).into_iter();
     let first = all.next().unwrap();
-    ranks::lead(first.clone());
+    ranks::lead(first.clone(), Default::default);
     let known = &shards;
     let ends: Vec<u8> = thread::scope(|scope| {
         // One has read the data before, one has not.

@@ -205,8 +205,7 @@ fn of_columns(table: &Table, plan: &Columns<'_>) -> String {
         );
     }
     if plan.any_missing {
-        text +=
-            "missing = \"category\"   # an input of its own; or \"impute\": median or commonest; \"reject\": an error\n";
+        text += "missing = \"category\"   # an input of its own; or \"impute\": median or commonest; \"reject\": an error\n";
     }
     for (column, plan) in &plan.each {
         if let ColumnPlan::Sparse(share) = plan {
