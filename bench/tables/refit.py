@@ -1,8 +1,8 @@
-"""Whether refitting on all rows pays: the validation rows given back to the training once they have chosen its length.
+"""What becomes of the rows that are taken for validation: one network without them, one that is refitted on all rows, or the average of the models of five folds.
 
-Trains the tables of the development half without a requirement, as `fit` does by default, and then once more on all training rows with the same
-rates for as many epochs as were kept. Prints the loss of both on the test rows (cross-entropy, or the mean squared error), and the mean of the
-paired differences in per cent with its standard error: negative where refitting is better.
+Trains the tables of the development half without a requirement: one network (`training.folds = 1`), the same once more on all training rows with the same
+rates for as many epochs as were kept, and as `fit` does by default. Prints the loss of the first on the test rows (cross-entropy, or the mean squared error), and the
+means of the paired differences of the others from it in per cent with their standard errors: negative where they are better.
 
     bench/tables/refit [--splits 10] [--most-rows 20000] [--tables wine,diabetes]
 """
@@ -34,9 +34,9 @@ def fitted(args: argparse.Namespace, text: str, settings: dict[str, str]) -> tup
         return json.loads((run / "summary.json").read_text()), tomllib.loads((run / "problem.toml").read_text())
 
 
-def pair(args: argparse.Namespace, text: str) -> tuple[float, float]:
-    """The test loss with a share of the rows kept for validation, and that of the refit on all."""
-    first, spec = fitted(args, text, {})
+def losses(args: argparse.Namespace, text: str) -> list[float]:
+    """The test losses of one network with a share of the rows kept for validation, of the refit on all, and of the average."""
+    first, spec = fitted(args, text, {"training.folds": 1})
     if not first.get("validation"):
         raise SystemExit(f"no validation rows were taken:\n{text}")
     again = {
@@ -48,8 +48,14 @@ def pair(args: argparse.Namespace, text: str) -> tuple[float, float]:
         "training.keep": "last",
         "training.patience": 0,
     }
-    second, _ = fitted(args, text, again)
-    return first["test"]["objective"], second["test"]["objective"]
+    others = [fitted(args, text, settings)[0] for settings in (again, {})]
+    return [summary["test"]["objective"] for summary in (first, *others)]
+
+
+def difference(one: np.ndarray, other: np.ndarray) -> str:
+    change = 100 * (other - one) / one.mean()
+    spread = change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else np.nan
+    return f"{change.mean():>+11.2f} ± {spread:.2f} %".rjust(20)
 
 
 def main() -> None:
@@ -62,16 +68,14 @@ def main() -> None:
     args = parser.parse_args()
     args.feasible = args.feasible.resolve()
     tables = [t for t in manifest(args.cache) if t["half"] == "development" and t["rows"] <= args.most_rows]
-    print(f"{'table':<16}{'rows':>7}{'by default':>13}{'refitted':>13}{'difference':>22}")
+    print(f"{'table':<16}{'rows':>7}{'one network':>13}{'refitted':>20}{'average (default)':>20}")
     for table in sorted(tables, key=lambda t: t["rows"]):
         if args.tables and table["name"] not in args.tables:
             continue
         rows = load(args.cache, table)
-        losses = [pair(args, problem(rows, write_split(args.cache, rows, n), "none", None)) for n in range(args.splits)]
-        before, after = np.array(losses).T
-        change = 100 * (after - before) / before.mean()
-        spread = change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else np.nan
-        print(f"{table['name']:<16}{table['rows']:>7}{before.mean():>13.5g}{after.mean():>13.5g}{change.mean():>+12.2f} ± {spread:.2f} %", flush=True)
+        found = [losses(args, problem(rows, write_split(args.cache, rows, n), "none", None)) for n in range(args.splits)]
+        one, *others = np.array(found).T
+        print(f"{table['name']:<16}{table['rows']:>7}{one.mean():>13.5g}{''.join(difference(one, of) for of in others)}", flush=True)
 
 
 if __name__ == "__main__":
