@@ -39,7 +39,7 @@ class FeasibleEstimator(BaseEstimator):  # type: ignore[misc]
         self,
         requirements: Iterable[Requirement | Mapping[str, Any]] | None = None,
         *,
-        model: str = "mlp",
+        model: str = "auto",
         hidden: Sequence[int] | None = None,
         objective: str | None = None,
         weight_decay: float | None = None,

@@ -36,7 +36,9 @@ _PARAMETERS = """
     ----------
     requirements : list of requirements
         What the model must meet: see :mod:`feasible.requirements`.
-    model : "mlp", "linear" or "kernel"
+    model : "auto", "mlp", "linear" or "kernel"
+        "auto" is an "mlp". Small tables without requirements get the average of five, each mixed with a linear model
+        by as much as cross-validation says.
     hidden : widths of the hidden layers of an "mlp"; one of 64 by default
     objective : the loss that is minimised
     weight_decay, learner, epochs, batch_size, rate, seconds
@@ -93,7 +95,7 @@ class FeasibleClassifier(ClassifierMixin, FeasibleEstimator):  # type: ignore[mi
         self,
         requirements: Iterable[Requirement | Mapping[str, Any]] | None = None,
         *,
-        model: str = "mlp",
+        model: str = "auto",
         hidden: Sequence[int] | None = None,
         objective: str | None = None,
         weight_decay: float | None = None,

@@ -42,6 +42,8 @@ static WORK: Mutex<Option<Work>> = Mutex::new(None);
 static FOLLOWS: std::sync::OnceLock<Interrupt> = std::sync::OnceLock::new();
 static RAISED: AtomicBool = AtomicBool::new(false);
 #[cfg(feature = "mpi")]
+static LEAVES: AtomicBool = AtomicBool::new(false);
+#[cfg(feature = "mpi")]
 static FIRST: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
 /// In this time a launcher, and the process that watches over a rank, pass the same signal on.
 #[cfg(feature = "mpi")]
@@ -102,7 +104,17 @@ pub fn follow() -> Interrupt {
     flag
 }
 
+/// From now on a signal changes nothing: this rank has said how it ends. A launcher tells those to end that leave last.
+#[cfg(feature = "mpi")]
+pub fn leave() {
+    LEAVES.store(true, Ordering::SeqCst);
+}
+
 fn raised() {
+    #[cfg(feature = "mpi")]
+    if LEAVES.load(Ordering::SeqCst) {
+        return;
+    }
     #[cfg(feature = "mpi")]
     if FIRST.get().is_some_and(|first| crate::ranks::is_launched() && first.elapsed() < TWICE) {
         return;

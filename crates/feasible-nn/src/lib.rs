@@ -66,6 +66,7 @@
 struct Readme;
 
 mod activation;
+mod average;
 pub mod conv;
 mod first_layer;
 mod initial;
@@ -76,6 +77,7 @@ pub mod linear;
 pub mod mlp;
 pub mod optimiser;
 mod shape;
+pub mod shortcut;
 mod simd;
 
 pub use activation::Activation;
@@ -85,4 +87,5 @@ pub use layout::Tensor;
 pub use linear::Linear;
 pub use mlp::Mlp;
 pub use optimiser::{Adam, AdamW, Sgd};
+pub use shortcut::Shortcut;
 pub use simd::Level;

@@ -226,6 +226,18 @@ impl Plan {
             "  training          {learner}, {work}, recipe {}",
             format!("{:?}", self.spec().training.recipe).to_lowercase()
         )?;
+        if training.folds > 1 {
+            writeln!(
+                out,
+                "  networks          {0}, each trained without one of {0} parts of the rows, averaged{1}",
+                training.folds,
+                match self.shares_of_networks() {
+                    [_] => "",
+                    _ =>
+                        ";\n                    linear models are mixed in by as much as cross-validation says",
+                }
+            )?;
+        }
         if training.patience > 0 {
             writeln!(
                 out,

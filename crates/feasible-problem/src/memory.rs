@@ -259,7 +259,11 @@ pub(crate) fn estimate(
     let best = u64::from(training.keep == Keep::Best || exact);
     // θ, the last sound one, a start or solution, and the bytes of the model's file.
     let state = p.saturating_mul(moments + best + 5);
-    let (lanes, output_rows) = if model.needs_whole_batch() {
+    let (lanes, output_rows) = if model.needs_whole_batch() && training.shards {
+        // Each thread has a shard, or a group of an eighth of the batch, more or less.
+        let some = if model.couples_rows() { batch / 4 } else { 0 };
+        (training.threads.max(1), some.max(WHOLE).min(rows).saturating_mul(views))
+    } else if model.needs_whole_batch() {
         let batch = batch.min(rows);
         (1, batch.max(WHOLE.min(rows)).saturating_mul(views))
     } else {

@@ -4,7 +4,7 @@ use feasible::{Batch, Inputs, Model, Pass, Purpose, Stream};
 use feasible_data::TargetEncoder;
 use feasible_data::image::ImageShape;
 use feasible_nn::conv::{self, Builder, ConvNet};
-use feasible_nn::{Activation, Kernel, KernelExpansion, Linear, Mlp, Tensor};
+use feasible_nn::{Activation, Kernel, KernelExpansion, Linear, Mlp, Shortcut, Tensor};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -24,6 +24,8 @@ pub struct Network {
 enum Body {
     /// A multilayer perceptron.
     Mlp(Mlp),
+    /// One with a linear model beside it.
+    Shortcut(Shortcut),
     /// A linear model.
     Linear(Linear),
     /// A kernel expansion, with its centres (M × d).
@@ -78,6 +80,9 @@ pub enum NetworkShape {
         widths: Vec<usize>,
         /// φ.
         activation: Activation,
+        /// Whether a linear model is added to it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        shortcut: bool,
     },
     /// A linear model.
     Linear {
@@ -202,8 +207,12 @@ impl Network {
     /// A shape that no model has.
     pub fn from_shape(shape: &NetworkShape, centres: Option<Vec<f32>>) -> Result<Self> {
         match shape {
-            NetworkShape::Mlp { widths, activation } => {
-                Ok(Body::Mlp(Mlp::new(widths, *activation)?).into())
+            NetworkShape::Mlp { widths, activation, shortcut } => {
+                let network = Mlp::new(widths, *activation)?;
+                Ok(match shortcut {
+                    true => Body::Shortcut(Shortcut::new(network)?).into(),
+                    false => Body::Mlp(network).into(),
+                })
             }
             NetworkShape::Linear { inputs, outputs } => {
                 Ok(Body::Linear(Linear::new(*inputs, *outputs)?).into())
@@ -222,6 +231,44 @@ impl Network {
                 Ok(network)
             }
         }
+    }
+
+    /// The model whose outputs are the means of those of models of this shape, and its parameters.
+    ///
+    /// # Errors
+    /// A model that is neither linear nor a network with one hidden layer; parameters of another one.
+    pub fn average(&self, thetas: &[&[f32]]) -> Result<(Self, Vec<f32>)> {
+        let (body, theta) = match &self.body {
+            Body::Mlp(model) => {
+                let (mean, theta) = model.average(thetas)?;
+                (Body::Mlp(mean), theta)
+            }
+            Body::Linear(model) => {
+                let sum = |at: usize| thetas.iter().map(|theta| theta[at]).sum::<f32>();
+                let mean = |at: usize| sum(at) / thetas.len() as f32;
+                (Body::Linear(model.clone()), (0..model.parameter_count()).map(mean).collect())
+            }
+            _ => {
+                return Err(Error::unfit(
+                    "model",
+                    "only networks with one hidden layer are averaged",
+                ));
+            }
+        };
+        Ok((Self { body, units: self.units.clone() }, theta))
+    }
+
+    /// w times this network plus 1 − w times a linear model on the same inputs, and its parameters; of the linear model
+    /// only its parameters are needed.
+    ///
+    /// # Errors
+    /// A model that is not a multilayer perceptron; parameters of others.
+    pub fn mixture(&self, theta: &[f32], linear: &[f32], w: f32) -> Result<(Self, Vec<f32>)> {
+        let Body::Mlp(model) = &self.body else {
+            return Err(Error::unfit("model", "a linear model is mixed with a network only"));
+        };
+        let (mixture, theta) = Shortcut::mixture(model.clone(), theta, linear, w)?;
+        Ok((Self { body: Body::Shortcut(mixture), units: self.units.clone() }, theta))
     }
 
     /// The same model with its outputs in these units.
@@ -245,12 +292,14 @@ impl Network {
     pub fn scratch(&self, rows: usize) -> usize {
         let (d, k) = (self.input_width(), self.output_width());
         let each = |numbers: usize| rows.saturating_mul(numbers);
+        let of_layers = |model: &Mlp| {
+            // Values and slopes of every layer, two gradients, and the weights once more, transposed.
+            let hidden: usize = model.widths()[1..].iter().fold(0, |a, &b| a.saturating_add(b));
+            each(hidden.saturating_mul(4)).saturating_add(model.parameter_count())
+        };
         match &self.body {
-            Body::Mlp(model) => {
-                // Values and slopes of every layer, two gradients, and the weights once more, transposed.
-                let hidden: usize = model.widths()[1..].iter().fold(0, |a, &b| a.saturating_add(b));
-                each(hidden.saturating_mul(4)).saturating_add(model.parameter_count())
-            }
+            Body::Mlp(model) => of_layers(model),
+            Body::Shortcut(model) => of_layers(model.perceptron()).saturating_add(each(d + 2 * k)),
             Body::Linear(_) => each(2 * d.saturating_add(2 * k)),
             Body::Kernel(model, _) => each(3 * model.centres() + 2 * k),
             Body::Conv(model, _) => model.scratch(rows),
@@ -267,10 +316,8 @@ impl Network {
     pub fn shape(&self) -> NetworkShape {
         let (inputs, outputs) = (self.input_width(), self.output_width());
         match &self.body {
-            Body::Mlp(model) => NetworkShape::Mlp {
-                widths: model.widths().to_vec(),
-                activation: model.activation(),
-            },
+            Body::Mlp(model) => mlp_shape(model, false),
+            Body::Shortcut(model) => mlp_shape(model.perceptron(), true),
             Body::Linear(_) => NetworkShape::Linear { inputs, outputs },
             Body::Kernel(model, _) => {
                 NetworkShape::Kernel { inputs, outputs, kernel: model.kernel() }
@@ -284,6 +331,7 @@ impl Network {
     pub fn layout(&self) -> Vec<Tensor> {
         match &self.body {
             Body::Mlp(model) => model.layout(),
+            Body::Shortcut(model) => model.layout(),
             Body::Linear(model) => model.layout(),
             Body::Kernel(model, _) => model.layout(),
             Body::Conv(model, _) => model.layout(),
@@ -309,13 +357,17 @@ impl Network {
     /// In words: `61 → 64 sigmoid → 2`.
     pub fn describe(&self) -> String {
         let (d, k) = (self.input_width(), self.output_width());
+        let perceptron = |model: &Mlp| {
+            let widths = model.widths();
+            let name = format!("{:?}", model.activation()).to_lowercase();
+            let hidden = &widths[1..widths.len() - 1];
+            let hidden: String = hidden.iter().map(|h| format!("{h} {name} → ")).collect();
+            format!("multilayer perceptron {d} → {hidden}{k}")
+        };
         match &self.body {
-            Body::Mlp(model) => {
-                let widths = model.widths();
-                let name = format!("{:?}", model.activation()).to_lowercase();
-                let hidden = &widths[1..widths.len() - 1];
-                let hidden: String = hidden.iter().map(|h| format!("{h} {name} → ")).collect();
-                format!("multilayer perceptron {d} → {hidden}{k}")
+            Body::Mlp(model) => perceptron(model),
+            Body::Shortcut(model) => {
+                format!("{}, and a linear model beside it", perceptron(model.perceptron()))
             }
             Body::Linear(_) => format!("linear {d} → {k}"),
             Body::Kernel(model, _) => {
@@ -334,6 +386,11 @@ impl Network {
             }
         }
     }
+}
+
+fn mlp_shape(model: &Mlp, shortcut: bool) -> NetworkShape {
+    let (widths, activation) = (model.widths().to_vec(), model.activation());
+    NetworkShape::Mlp { widths, activation, shortcut }
 }
 
 /// Mean and deviation of the pixels of each channel.
@@ -361,6 +418,7 @@ macro_rules! each {
     ($self:ident, $model:ident => $body:expr) => {
         match &$self.body {
             Body::Mlp($model) => $body,
+            Body::Shortcut($model) => $body,
             Body::Linear($model) => $body,
             Body::Kernel($model, _) => $body,
             Body::Conv($model, _) => $body,
@@ -370,6 +428,10 @@ macro_rules! each {
         match &$self.body {
             Body::Mlp($model) => {
                 let $own = &mut $tape.mlp;
+                $body
+            }
+            Body::Shortcut($model) => {
+                let $own = &mut $tape.shortcut;
                 $body
             }
             Body::Linear($model) => {
@@ -392,6 +454,7 @@ macro_rules! each {
 #[derive(Debug, Default)]
 pub struct NetworkTape {
     mlp: <Mlp as Model>::Tape,
+    shortcut: <Shortcut as Model>::Tape,
     linear: <Linear as Model>::Tape,
     kernel: <KernelExpansion as Model>::Tape,
     conv: <ConvNet as Model>::Tape,
@@ -430,6 +493,10 @@ impl Model for Network {
 
     fn needs_whole_batch(&self) -> bool {
         each!(self, m => m.needs_whole_batch())
+    }
+
+    fn couples_rows(&self) -> bool {
+        each!(self, m => m.couples_rows())
     }
 
     fn absorb(&self, theta: &mut [f32], tape: &mut NetworkTape) {

@@ -9,6 +9,11 @@
 //! ```
 
 mod build;
+mod folds;
+mod share;
+
+use share::LearnerParts;
+pub use share::{PlanShare, RankTraining, TrainingNeeds};
 
 use std::sync::Arc;
 
@@ -151,7 +156,7 @@ impl Plan {
         if checkpoint.epochs == 0 {
             return Err(source.at("training.checkpoint.epochs", "must be at least 1"));
         }
-        let plan = self.in_shards(&(Arc::new(Alone) as Arc<dyn Reduce>)).map_err(wrong)?;
+        let plan = self.alone().map_err(wrong)?;
         plan.learner(self.seed()).begin(&plan.train, &self.model).map_err(wrong)?;
         Ok(())
     }
@@ -262,28 +267,15 @@ impl Plan {
         self
     }
 
-    /// The same plan, its rows divided over workers if it is made in shards; the plan itself if it is not. All workers
-    /// have the same plan and call this at the same time. Results do not depend on how many they are.
+    /// The same plan, to be trained by this process alone: in shards, if its file says so.
     ///
     /// # Errors
-    /// More than 64 workers, or workers whose plans differ.
-    pub fn in_shards(&self, reduce: &Arc<dyn Reduce>) -> feasible::Result<Self> {
-        let mut plan = self.clone();
-        if self.settings.training.shards {
-            plan.train = self.train.divided_over(reduce.clone())?;
-            let divided = |problem: &Problem| problem.divided_over(reduce.clone());
-            plan.validation = self.validation.as_ref().map(divided).transpose()?;
+    /// None for a checked plan.
+    pub fn alone(&self) -> feasible::Result<Self> {
+        match self.settings.training.shards {
+            true => self.own_share(&(Arc::new(Alone) as Arc<dyn Reduce>)),
+            false => Ok(self.clone()),
         }
-        Ok(plan)
-    }
-
-    /// The same plan, divided over workers, to train on this worker's rows alone, of which it has a copy: when the plan it
-    /// was made of and this one are dropped, nothing holds other rows.
-    #[must_use]
-    pub fn of_own_rows(mut self) -> Self {
-        self.train = self.train.of_own_rows();
-        self.validation = self.validation.as_ref().map(Problem::of_own_rows);
-        self
     }
 
     /// The same plan without `[tune]`: one trial of a search.
@@ -361,6 +353,11 @@ impl Plan {
 
     /// The learner, started with `seed`.
     pub fn learner(&self, seed: u64) -> Learner {
+        self.learner_settings().learner(seed, self.validation.as_ref())
+    }
+
+    /// What the learner is made of.
+    fn learner_settings(&self) -> LearnerParts {
         let (recipe, images) = (self.spec.training.recipe, self.spec.data.is_images());
         let training = &self.settings.training;
         let size = self.objective_size();
@@ -379,10 +376,11 @@ impl Plan {
             Some((clause.name.clone(), dual))
         };
         let own: Vec<(String, DualSettings)> = self.clauses.iter().filter_map(own).collect();
-        let learner = training.learner(seed, &own, self.validation.as_ref(), size);
-        match training.margins {
-            Margins::Learned => learner.learn_margins(self.most_learned.clone()),
-            Margins::Stated => learner,
+        LearnerParts {
+            training: training.clone(),
+            own,
+            size,
+            most_learned: self.most_learned.clone(),
         }
     }
 

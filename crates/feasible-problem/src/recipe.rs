@@ -130,10 +130,18 @@ pub fn takes_validation(training: &TrainingSpec) -> bool {
         && training.keep != Some(Keep::Last)
 }
 
+/// Networks that are averaged where nothing speaks against it.
+pub const FOLDS: usize = 5;
+/// The weight decay of a linear model that is mixed with them, times theirs: it is the one of scikit-learn's logistic regression,
+/// α = 1/N for an objective of size 1.
+pub const LINEAR_DECAY: f64 = 1.0 / DECAY;
+/// Shares of the networks in a mixture that are compared.
+pub const SHARES: [f32; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
+
 /// α of the weight decay α/2 ‖θ‖² of a network, for so many training rows and an objective of this size. As a prior on θ it
 /// fades with the rows: it keeps networks of small tables from being too sure, and large tables do not notice.
 pub fn weight_decay(recipe: Recipe, model: ModelKind, images: bool, rows: usize, size: f64) -> f64 {
-    let network = model == ModelKind::Mlp && !images && recipe == Recipe::Feasible;
+    let network = model.is_mlp() && !images && recipe == Recipe::Feasible;
     if network { DECAY * size / rows.max(1) as f64 } else { 0.0 }
 }
 
@@ -262,6 +270,8 @@ pub fn settings(spec: &TrainingSpec, of: Circumstances) -> TrainingSettings {
         epochs,
         seconds: spec.seconds,
         start: spec.start.unwrap_or(MULTIPLIERS_START),
+        // Decided when the data are known.
+        folds: spec.folds.unwrap_or(1),
         keep: spec.keep.unwrap_or(if exact { Keep::Last } else { recipe.keep }),
         margins: spec.margins.unwrap_or(recipe.margins),
         patience: spec.patience.unwrap_or(match exact {
@@ -382,6 +392,7 @@ pub fn fill(spec: &TrainingSpec, settings: &TrainingSettings, images: bool) -> T
         seed: Some(settings.seed),
         threads: Some(settings.threads),
         shards: settings.shards.then_some(true),
+        folds: spec.folds,
         keep: Some(settings.keep),
         seconds: settings.seconds,
         margins: first_order.map(|_| settings.margins),

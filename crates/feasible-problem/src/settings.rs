@@ -5,6 +5,7 @@
 use feasible::learner::Shuffle;
 use feasible::{Dual, Learner, Optimiser, Problem, Schedule};
 use feasible_nn::{Activation, Adam, AdamW, Sgd};
+use serde::{Deserialize, Serialize};
 
 use crate::loss::LossName;
 use crate::spec::{DualMethodName, Keep, LearnerName, Margins, OptimiserName, ShuffleName};
@@ -21,7 +22,7 @@ pub struct Settings {
 }
 
 /// `[training]`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainingSettings {
     /// Seed of start and shuffles.
     pub seed: u64,
@@ -35,6 +36,8 @@ pub struct TrainingSettings {
     pub seconds: Option<f64>,
     /// Where multipliers start, if a requirement does not say.
     pub start: f64,
+    /// Networks that are averaged, each trained without one fold of the rows.
+    pub folds: usize,
     /// Which iterate is returned.
     pub keep: Keep,
     /// Whether margins of average requirements are learned from validation rows.
@@ -54,7 +57,7 @@ pub struct TrainingSettings {
 }
 
 /// When state is saved: after a number of epochs or of seconds, whichever comes first.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CheckpointSettings {
     /// Epochs; `u64::MAX` for never.
     pub epochs: u64,
@@ -63,7 +66,7 @@ pub struct CheckpointSettings {
 }
 
 /// When and how parameters and multipliers move.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum LearnerSettings {
     /// Alternating or simultaneous.
     FirstOrder(FirstOrderSettings),
@@ -72,7 +75,7 @@ pub enum LearnerSettings {
 }
 
 /// How the multipliers of Algorithm 1 move.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ExactDual {
     /// By the proximal step, which has no rate.
     Proximal,
@@ -84,7 +87,7 @@ pub enum ExactDual {
 }
 
 /// A learner that takes batches.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FirstOrderSettings {
     /// Whether multipliers move with every batch, not once an epoch.
     pub simultaneous: bool,
@@ -105,7 +108,7 @@ pub struct FirstOrderSettings {
 }
 
 /// Rows that the metrics of an epoch are measured on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MeasuredOn {
     /// All.
     All,
@@ -114,7 +117,7 @@ pub enum MeasuredOn {
 }
 
 /// A primal optimiser.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum OptimiserSettings {
     /// Adam.
     Adam,
@@ -128,7 +131,7 @@ pub enum OptimiserSettings {
 }
 
 /// A dual optimiser.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DualSettings {
     /// The method.
     pub method: DualMethod,
@@ -141,7 +144,7 @@ pub struct DualSettings {
 }
 
 /// A dual method.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum DualMethod {
     /// Adam.
     Adam {

@@ -67,7 +67,11 @@ pub(crate) fn choose(source: &ProblemSource, spec: &mut DataSpec) -> Result<Opti
     if let Ok(absolute) = std::path::absolute(&*directory) {
         *directory = absolute;
     }
-    prepare(source, directory, expected)?;
+    // The table as it was read lies beside.
+    begin(directory, expected.saturating_add(expected / 2)).map_err(|error| match error {
+        Error::Unfit { what, reason } => source.at(&what, reason),
+        other => other,
+    })?;
     spec.store = Some(Store::Disk);
     Ok(reason)
 }
@@ -80,19 +84,21 @@ pub(crate) fn hint() -> &'static str {
     }
 }
 
-fn prepare(source: &ProblemSource, directory: &Path, expected: u64) -> Result<()> {
+/// Begins a scratch file in a directory, where so many bytes are expected.
+///
+/// # Errors
+/// A program that cannot keep lists on disk; a directory that cannot be made or has no room.
+pub(crate) fn begin(directory: &Path, expected: u64) -> Result<()> {
     let path = directory.display().to_string();
     let failed = |source| Error::Storage { operation: "keep rows in", path: path.clone(), source };
     std::fs::create_dir_all(directory).map_err(failed)?;
-    // The table as it was read lies beside.
-    let expected = expected.saturating_add(expected / 2);
     if let Some(free) = scratch::free_bytes(directory).filter(|&free| free < expected) {
         let message = format!(
             "the training needs about {} on disk, and {} are free in {path}: name a directory with more room",
             bytes(expected as usize),
             bytes(free as usize)
         );
-        return Err(source.at("data.cache", message));
+        return Err(Error::unfit("data.cache", message));
     }
     scratch::begin(directory).map_err(failed)
 }

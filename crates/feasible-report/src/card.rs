@@ -57,6 +57,9 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
     if let Some(f1) = judged.f1 {
         text += &format!("- F1: {}\n", percent(f1));
     }
+    if let Some(folds) = &summary.cross_validation {
+        text += &format!("- {}\n", inline(&folds.to_text().replace('\n', " ")));
+    }
     if let Some(decision) = &summary.decision {
         text += &format!("- {}\n", inline(&decision.to_text()));
     }

@@ -98,6 +98,7 @@ pub(crate) fn render(
         no_certificate => no_certificate.map(|reason| bounded(reason, 400)),
         verified => verified.map(|prices| context! { drift => number(prices.drift()) }),
         relaxed => format!("{} %", number(100.0 * relaxed)),
+        folds => run.summary.cross_validation.as_ref().map(|folds| bounded(&folds.to_text(), 600)),
         decision => run.summary.decision.as_ref().map(|decision| bounded(&decision.to_text(), 2_000)),
         started => run.info.started_from.as_deref().map(name),
         part => part,

@@ -354,7 +354,7 @@ fn next_steps(plan: &Plan, summary: &Summary) -> String {
         ModelKind::Linear | ModelKind::Kernel => {
             "use a richer model (`model.kind = \"mlp\"`)".into()
         }
-        ModelKind::Mlp => {
+        ModelKind::Auto | ModelKind::Mlp => {
             let widest = spec.model.hidden.iter().flatten().copied().max().unwrap_or(1);
             format!("use a richer model (`model.hidden = [{}]`)", widest.saturating_mul(4))
         }

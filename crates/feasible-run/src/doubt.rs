@@ -6,6 +6,9 @@
 //! 1. its validation rows make it likely: the 95 % bound is within the limit; or
 //! 2. both samples together do: v + 1.3 s ≤ 0, with v the violation as the two estimate it, weighed by their variances, and s its standard error.
 //!
+//! A requirement on several groups is several clauses, and holds where all of them do: they share the 5 % and the 10 % among them (Bonferroni), the two sides of a
+//! difference counting once.
+//!
 //! The second is for groups with few validation rows, where the first could never be. Training rows flatter, so they count for less: rates and means of losses
 //! are taken to be worse on new rows by two standard errors of the training sample, give or take two; differences between groups and between views of a row, which fitting does not
 //! improve, by none, give or take one. (On generated tables of 300 to 3,000 rows rates and means were worse by two to three, give or take as much, differences
@@ -30,11 +33,12 @@ use crate::error::Result;
 use crate::evaluate::{Evaluation, RequirementResult};
 use crate::subject::Answers;
 
-/// δ of the bounds, and the normal quantile that belongs to it.
+/// δ of the bounds.
 const DELTA: f64 = 0.05;
-const QUANTILE: f64 = 1.645;
-/// The normal quantile of 90 %, for both samples together.
-const TOGETHER: f64 = 1.3;
+/// δ for both samples together: 1.3 standard errors.
+const TOGETHER: f64 = 0.0968;
+/// Standard errors by which validation rows are plainly worse than training rows.
+const APART: f64 = 1.645;
 /// By how many of its standard errors a training sample flatters, and give or take how many.
 const FLATTERED: (f64, f64) = (2.0, 2.0);
 /// The same of what fitting does not improve.
@@ -70,6 +74,8 @@ struct Sample {
     count: Option<(Count, f64)>,
     /// Whether it looks better on rows that were fitted to.
     flatters: bool,
+    /// Clauses that must hold together, this one included.
+    among: usize,
 }
 
 impl Sample {
@@ -82,7 +88,18 @@ impl Sample {
             error: (smoothed(count.rate(), rows as f64) / rows as f64).sqrt(),
             count: Some((count, allowed)),
             flatters: true,
+            among: 1,
         })
+    }
+
+    /// The share of an error that is this clause's.
+    fn share(self, of: f64) -> f64 {
+        of / self.among.max(1) as f64
+    }
+
+    /// Standard errors that this share of an error is.
+    fn errors(self, of: f64) -> f64 {
+        Delta::new(self.share(of)).map_or(f64::INFINITY, Delta::normal_quantile)
     }
 
     /// Whether rows that were fitted to and rows that were not make it likely together.
@@ -99,7 +116,7 @@ impl Sample {
         let sum: f64 = weights.iter().sum();
         let expected = trained.violation + by * error;
         let violation = (weights[0] * self.violation + weights[1] * expected) / sum;
-        violation + TOGETHER / sum.sqrt() <= 0.0
+        violation + self.errors(TOGETHER) / sum.sqrt() <= 0.0
     }
 
     /// Both samples as one.
@@ -112,7 +129,7 @@ impl Sample {
         });
         let error = (self.rows * self.error).hypot(other.rows * other.error) / rows;
         let violation = mean(self.violation, other.violation);
-        Self { rows, violation, error, count, flatters: self.flatters }
+        Self { rows, violation, error, count, ..self }
     }
 
     fn is_met(self) -> bool {
@@ -122,8 +139,8 @@ impl Sample {
     /// Whether it makes it likely that the requirement is met by the population.
     fn is_likely(self) -> bool {
         match self.count {
-            Some((count, allowed)) => count.ln_p_at_least(allowed) <= DELTA.ln(),
-            None => self.rows >= FEWEST && self.violation + QUANTILE * self.error <= 0.0,
+            Some((count, allowed)) => count.ln_p_at_least(allowed) <= self.share(DELTA).ln(),
+            None => self.rows >= FEWEST && self.violation + self.errors(DELTA) * self.error <= 0.0,
         }
     }
 
@@ -133,9 +150,11 @@ impl Sample {
             return None;
         }
         Some(match self.count {
-            Some((count, allowed)) => rows_for_rate(count.rate(), allowed, Delta::new(DELTA).ok()?),
+            Some((count, allowed)) => {
+                rows_for_rate(count.rate(), allowed, Delta::new(self.share(DELTA)).ok()?)
+            }
             None => {
-                let needed = self.rows * (QUANTILE * self.error / self.violation).powi(2);
+                let needed = self.rows * (self.errors(DELTA) * self.error / self.violation).powi(2);
                 RowsNeeded::About(needed.clamp(FEWEST, 1e15).ceil() as u64)
             }
         })
@@ -185,7 +204,12 @@ impl Answers<'_> {
                 Some(requirement) => self.average(requirement, result)?,
                 None => None,
             };
-            found.push(sample);
+            let together = self.subject.clauses.iter().filter(|other| {
+                let side = std::mem::discriminant(&other.bound);
+                other.from == clause.from && side == std::mem::discriminant(&clause.bound)
+            });
+            let among = together.count();
+            found.push(sample.map(|sample| Sample { among, ..sample }));
         }
         Ok(found)
     }
@@ -245,7 +269,7 @@ impl Answers<'_> {
         let variance = influence.iter().map(|x| x * x).sum::<f64>() + added;
         let error = variance.sqrt();
         let flatters = terms.len() == 1 && !terms[0].measure().compares_views();
-        Ok(Some(Sample { rows: rows as f64, violation, error, count: None, flatters }))
+        Ok(Some(Sample { rows: rows as f64, violation, error, count: None, flatters, among: 1 }))
     }
 }
 
@@ -317,7 +341,7 @@ fn doubt(
     let limit = limit(validation, held);
     let needed = trained.and_then(Sample::rows_needed);
     let enough = matches!(needed, Some(RowsNeeded::About(needed)) if needed <= rows);
-    if worse > QUANTILE || enough {
+    if worse > APART || enough {
         let text = format!(
             "'{name}' generalises badly: {there} on the training rows, {here} on {count} ({limit}). It needs more training \
              rows, a simpler model or a stricter limit in training (`margin`)."
@@ -434,10 +458,25 @@ mod tests {
     }
 
     #[test]
+    fn clauses_that_must_hold_together_share_the_error() {
+        let sample = |among, violation| {
+            let (error, flatters) = (0.1, false);
+            Sample { rows: 100.0, violation, error, count: None, flatters, among }
+        };
+        // z of 5 % is 1.645, of 1.25 % 2.241.
+        assert!(sample(1, -0.17).is_likely() && !sample(4, -0.17).is_likely());
+        assert!(sample(4, -0.23).is_likely() && !sample(4, -0.22).is_likely());
+        let of = |among| sample(among, -0.08).is_likely_with(sample(among, -0.08));
+        assert!(!of(4) && sample(4, -0.2).is_likely_with(sample(4, -0.2)), "{}", of(1));
+        let count = |among| Sample { among, ..Sample::counted(12, 100, 0.2).unwrap() };
+        assert!(count(1).is_likely() && !count(4).is_likely());
+    }
+
+    #[test]
     fn a_mean_is_judged_by_its_standard_error() {
         let sample = |violation, error| {
             let flatters = true;
-            Sample { rows: 100.0, violation, error, count: None, flatters }
+            Sample { rows: 100.0, violation, error, count: None, flatters, among: 1 }
         };
         assert!(sample(-0.2, 0.1).is_likely() && !sample(-0.1, 0.1).is_likely());
         assert_eq!(sample(-0.1, 0.1).rows_needed(), Some(RowsNeeded::About(271)));

@@ -18,12 +18,10 @@
 
 use std::borrow::Cow;
 use std::io::{BufRead, BufReader, ErrorKind};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use feasible::learner::Phase;
-use feasible::reduce::Alone;
-use feasible::{Outcome, Reduce, Solution, State, Training};
+use feasible::{Outcome, Solution, State, Training};
 use feasible_problem::network::Network;
 use feasible_problem::plan::Plan;
 use feasible_problem::spec::ProblemSource;
@@ -38,6 +36,7 @@ use crate::files::{
     ADVERSARY, CHECKPOINT, FINGERPRINTS, GROUPS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows,
     README, README_TEXT, ROWS, RUN, RunInfo, SUMMARY, TIMINGS, json,
 };
+use crate::folds::Average;
 use crate::interrupt::Interrupt;
 use crate::metrics::{EpochMetrics, EpochTiming, Event, json_line};
 use crate::multipliers::multipliers_csv;
@@ -510,9 +509,8 @@ impl<'a> TrainingRun<'a> {
     fn advance_to(&mut self, last: u64) -> Result<Training<&'a Network>> {
         let plan = self.plan;
         let seed = plan.seed();
-        let alone = || plan.in_shards(&(Arc::new(Alone) as Arc<dyn Reduce>));
         let begin = |state: Option<State<f32>>| -> Result<Training<&'a Network>> {
-            let here = alone()?;
+            let here = plan.alone()?;
             let learner = here.learner(seed);
             Ok(match state {
                 Some(state) => learner.resume(here.train(), plan.model(), state)?,
@@ -625,11 +623,25 @@ impl<'a> TrainingRun<'a> {
         if stopped() {
             return Ok(None);
         }
-        let solution = &run.finish();
+        let solution = run.finish();
         if stopped() {
             return Ok(None);
         }
-        let (summary, groups, test) = threads::on(count, || evaluate(plan, solution))?;
+        // A training that was cut short is not made longer by others.
+        let averages = plan.folds() > 1 && !self.end_here;
+        let average = match averages {
+            true => match Average::of(plan, &solution, self.interrupt)? {
+                Some(average) => Some(average),
+                None => return Ok(None),
+            },
+            false => None,
+        };
+        let (plan, solution) = match &average {
+            Some(average) => (&average.plan, &average.solution),
+            None => (plan, &solution),
+        };
+        let (mut summary, groups, test) = threads::on(count, || evaluate(plan, solution))?;
+        summary.cross_validation = average.as_ref().map(|average| average.result.clone());
         let model = SavedModel::new(plan, solution.theta.clone(), summary.clone())?;
         // A run that is complete and resumed all the same stays complete.
         if read(self.storage, SUMMARY)?.is_none() {

@@ -44,6 +44,7 @@ pub mod evaluate;
 pub mod export;
 pub mod files;
 pub mod fit;
+pub mod folds;
 pub mod given;
 pub mod groups;
 mod interrupt;

@@ -122,6 +122,14 @@ impl<'a> PartResults<'a> {
     }
 }
 
+/// How parameters do on the validation rows.
+pub(crate) fn on_validation(plan: &Plan, theta: &[f32]) -> Result<Evaluation> {
+    let (data, rows) = (plan.data(), &plan.data().split.validation);
+    let none = || crate::Error::unfit("evaluation", "there are no validation rows");
+    let samples = data.validation.as_ref().ok_or_else(none)?;
+    on(plan, &subject(plan, theta, None), samples, rows, plan.validation())?.evaluation()
+}
+
 /// Takes rows of a plan through a subject.
 fn on<'a>(
     plan: &Plan,

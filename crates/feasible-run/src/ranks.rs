@@ -1,10 +1,12 @@
 //! Trainings whose work is divided over the ranks of a job, which MPI or something like it has started.
 //!
 //! Rank 0 leads: it reads and writes files, prints, evaluates and certifies, as a program that is alone. When it trains, it
-//! tells the others the problem and the state that training begins with; they read the data, and all take the same
-//! steps ([`feasible::Problem::divided_over`]). The multipliers of a row are on the rank that has the row; they are collected on
-//! rank 0 for a checkpoint and at the end. So a checkpoint is one file, written by rank 0, and does not depend on how many ranks
-//! there are.
+//! deals out to each of the others the rows of its shards, encoded, with model, learner and the part of the state that training begins
+//! with ([`PlanShare`]); they read no file, and all take the same steps ([`feasible::Problem::divided_for`]). The multipliers of a row are
+//! on the rank that has the row; they are collected on rank 0 for a checkpoint and at the end. So a checkpoint is one file, written by
+//! rank 0, and does not depend on how many ranks there are.
+
+mod pieces;
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 use feasible::{Reduce, State, Training};
 use feasible_problem::network::Network;
-use feasible_problem::plan::Plan;
-use feasible_problem::spec::ProblemSource;
+use feasible_problem::plan::{Plan, PlanShare, TrainingNeeds};
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{self, Checkpoint};
@@ -28,8 +29,9 @@ static TRAFFIC: OnceLock<fn() -> Traffic> = OnceLock::new();
 /// What rank 0 tells the others.
 #[derive(Serialize, Deserialize)]
 enum Word {
-    /// Train this problem, filled in, from the state in a checkpoint up to an epoch.
-    Train { name: String, problem: String, state: Vec<u8>, last: u64 },
+    /// Train up to an epoch. To each rank follows what its share [needs](TrainingNeeds), and then the share, with its part of
+    /// the state, in a checkpoint.
+    Train { last: u64 },
     /// End, with an exit code.
     End(u8),
 }
@@ -110,55 +112,64 @@ pub(crate) fn begin<'p>(
     }
     let Some(state) = run.whole_state().map(Cow::into_owned) else { return Ok(run) };
     drop(run);
-    let mut saved = Vec::new();
-    checkpoint::write(&state, (0, [0; 32]), [0; 32], &mut saved)
-        .map_err(|error| Error::unfit(plan.name(), error.to_string()))?;
-    let (name, problem) = (plan.name().to_string(), plan.spec().to_toml());
+    // What is wrong is found out before the others are told.
+    let divided = plan.own_share(ranks)?;
     BUSY.store(true, Ordering::SeqCst);
-    say(&**ranks, &Word::Train { name, problem, state: saved, last });
-    let divided = plan.in_shards(ranks)?;
+    say(&**ranks, &Word::Train { last });
+    (1..ranks.workers()).try_for_each(|rank| deal(&**ranks, plan, rank, &state))?;
     let learner = divided.learner(plan.seed());
     Ok(learner.resume(divided.train(), plan.model(), state)?)
 }
 
-/// Takes part in the trainings of rank 0 until it ends; its exit code. `known` is a plan that it will probably ask for.
+/// Sends a rank its share of a training.
+fn deal(ranks: &dyn Reduce, plan: &Plan, rank: usize, state: &State<f32>) -> Result<()> {
+    let unfit = |error: String| Error::unfit(plan.name(), error);
+    let share = plan.share(rank, ranks.workers())?;
+    let mut saved = Vec::new();
+    checkpoint::write(&share.of_state(state.clone())?, (0, [0; 32]), [0; 32], &mut saved)
+        .map_err(|error| unfit(error.to_string()))?;
+    let sent = pieces::send(ranks, rank, &plan.needs(&share))
+        .and_then(|()| pieces::send(ranks, rank, &(share, saved)));
+    sent.map_err(|error| unfit(error.to_string()))
+}
+
+/// Takes part in the trainings of rank 0 until it ends; its exit code.
 ///
 /// # Errors
-/// A problem or data that are not the same as on rank 0.
-pub fn follow(ranks: &Arc<dyn Reduce>, known: Option<Plan>, interrupt: &Interrupt) -> Result<u8> {
-    let mut known = known;
+/// A share of the rows for which there is no room here.
+pub fn follow(ranks: &Arc<dyn Reduce>, interrupt: &Interrupt) -> Result<u8> {
     loop {
         let mut message = Vec::new();
         ranks.broadcast(0, &mut message);
-        let damaged =
-            |reason: String| Error::Damaged { path: "a message of rank 0".into(), reason };
-        match postcard::from_bytes(&message).map_err(|error| damaged(error.to_string()))? {
+        match postcard::from_bytes(&message).map_err(damaged)? {
             Word::End(exit) => return Ok(exit),
-            Word::Train { name, problem, state, last } => {
-                let plan = match known.take().filter(|plan| plan.spec().to_toml() == problem) {
-                    Some(plan) => plan,
-                    None => Plan::check(&ProblemSource::new(name, problem))?,
-                };
-                let state = Checkpoint::from_bytes(&state).map_err(|e| damaged(e.to_string()))?;
-                train(ranks, plan, state.state, last, interrupt)?;
+            Word::Train { last } => {
+                let needs: TrainingNeeds = pieces::receive(&**ranks, 0).map_err(damaged)?;
+                needs.prepare()?;
+                let (share, saved): (PlanShare, Vec<u8>) =
+                    pieces::receive(&**ranks, 0).map_err(damaged)?;
+                let state = Checkpoint::from_bytes(&saved).map_err(damaged)?.state;
+                drop(saved);
+                train(ranks, share, state, last, interrupt)?;
             }
         }
     }
 }
 
-/// Trains as rank 0 does, and keeps nothing: during the training, of the data, the rows of this rank.
+fn damaged(error: impl std::fmt::Display) -> Error {
+    Error::Damaged { path: "a message of rank 0".into(), reason: error.to_string() }
+}
+
+/// Trains as rank 0 does, on the rows of this rank, and keeps nothing.
 fn train(
     ranks: &Arc<dyn Reduce>,
-    plan: Plan,
+    share: PlanShare,
     state: State<f32>,
     last: u64,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    let divided = plan.in_shards(ranks)?.of_own_rows();
-    let learner = divided.learner(plan.seed());
-    let (problem, model) = (divided.train().clone(), plan.model().clone());
-    drop((plan, divided));
-    let mut run = learner.resume(&problem, model, state)?;
+    let of = share.training(ranks)?;
+    let mut run = of.learner.resume_share(&of.problem, of.model, state)?;
     interrupt.listen(&run.interrupter());
     while run.state().epoch < last && run.advance().is_some() {
         let decided = told(&**ranks);

@@ -45,6 +45,7 @@ pub(crate) fn evaluate<'a>(
         train,
         validation,
         test,
+        cross_validation: None,
         notes: data.notes.clone(),
         doubts,
         clips,

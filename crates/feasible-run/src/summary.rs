@@ -13,6 +13,7 @@ use crate::certify::Certification;
 use crate::decision::Decision;
 use crate::doubt::Doubt;
 use crate::evaluate::{Evaluation, RequirementResult};
+use crate::folds::CrossValidation;
 use crate::ladder::{self, Rung};
 
 /// Doubts that are spelt out.
@@ -49,6 +50,9 @@ pub struct Summary {
     pub validation: Option<Evaluation>,
     /// On the test rows.
     pub test: Option<Evaluation>,
+    /// Of networks that are averaged, on the rows that each did not see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cross_validation: Option<CrossValidation>,
     /// What was decided about the data without being asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -193,6 +197,9 @@ impl Summary {
         }
         text += "\n";
         text += &evaluations_text(&self.parts(), page);
+        if let Some(folds) = &self.cross_validation {
+            text += &format!("\n{}\n", folds.to_text());
+        }
         if let Some(decision) = &self.decision {
             text += &format!("\n{}\n", decision.to_text());
         }

@@ -25,21 +25,33 @@ fn what_ranks_train_and_resume_has_the_bytes_of_a_run_alone() {
     let alone = Memory::new();
     fit_in(&shards, &alone, &Interrupt::new(), &quiet).unwrap();
 
+    let kernel = plan(&[
+        "training.epochs=2",
+        "training.shards=true",
+        "model.kind=kernel",
+        "requirement.invariance.kind=pointwise",
+    ]);
+    let kernel_alone = Memory::new();
+    fit_in(&kernel, &kernel_alone, &Interrupt::new(), &quiet).unwrap();
+
     let mut all = workers::workers(3).into_iter();
     let first = all.next().unwrap();
     ranks::lead(first.clone(), Default::default);
-    let known = &shards;
     let ends: Vec<u8> = thread::scope(|scope| {
-        // One has read the data before, one has not.
-        let follow = |(n, rank)| {
-            let known = (n == 0).then(|| known.clone());
-            scope.spawn(move || ranks::follow(&rank, known, &Interrupt::new()).unwrap())
-        };
-        let others: Vec<_> = all.enumerate().map(follow).collect();
+        let follow = |rank| scope.spawn(move || ranks::follow(&rank, &Interrupt::new()).unwrap());
+        let others: Vec<_> = all.map(follow).collect();
 
         let files = Memory::new();
         fit_in(&shards, &files, &Interrupt::new(), &quiet).unwrap();
         assert_same(&files, &alone, "from the start");
+
+        let files = Memory::new();
+        fit_in(&kernel, &files, &Interrupt::new(), &quiet).unwrap();
+        assert_same(
+            &files,
+            &kernel_alone,
+            "of a kernel expansion, with a multiplier for every point",
+        );
 
         let (files, interrupt) = (Memory::new(), Interrupt::new());
         let stop = |event: &Event| {

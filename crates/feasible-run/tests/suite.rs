@@ -11,6 +11,7 @@ mod certificates;
 mod checkpoints;
 mod classifiers;
 mod default_recipe;
+mod folds;
 mod hostile_files;
 mod images;
 mod requirements;

@@ -41,6 +41,7 @@
 //! # Ok::<(), feasible::Error>(())
 //! ```
 
+use std::any::Any;
 use std::fmt::Debug;
 
 use crate::inputs::Inputs;
@@ -49,7 +50,7 @@ use crate::real::Real;
 use crate::samples::Samples;
 
 /// A view x + δ(x, y, f_θ).
-pub trait Adaptive: Debug + Send + Sync {
+pub trait Adaptive: Any + Debug + Send + Sync {
     /// Writes δ for each row of the batch into `shift`, rows × d, which starts at zero.
     ///
     /// Random choices must come from `place` and the sample's id alone (see

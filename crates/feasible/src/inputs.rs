@@ -16,11 +16,14 @@
 //! # Ok::<(), feasible::Error>(())
 //! ```
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::row_offsets::RowOffsets;
 
 /// A matrix of inputs, one row per sample. See the [module](self).
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Inputs {
     rows: usize,
     width: usize,
@@ -34,6 +37,42 @@ pub struct Inputs {
     hot: Vec<u32>,
     /// See [`Inputs::exclusive`].
     exclusive: Vec<u32>,
+}
+
+/// [`Inputs`] as they were sent.
+#[derive(Deserialize)]
+struct Unchecked {
+    rows: usize,
+    width: usize,
+    dense_columns: Vec<u32>,
+    dense: Vec<f32>,
+    offsets: RowOffsets,
+    hot: Vec<u32>,
+    exclusive: Vec<u32>,
+}
+
+impl TryFrom<Unchecked> for Inputs {
+    type Error = &'static str;
+
+    fn try_from(of: Unchecked) -> Result<Self, Self::Error> {
+        let Unchecked { rows, width, dense_columns, dense, offsets, hot, exclusive } = of;
+        let ascending = |columns: &[u32]| {
+            columns.is_sorted_by(|a, b| a < b)
+                && columns.last().is_none_or(|&last| (last as usize) < width)
+        };
+        // Lists of one length are filled up with the width.
+        let filled = matches!(offsets, RowOffsets::Even { .. });
+        let most = width + usize::from(filled);
+        let sound = (1..=MOST_COLUMNS).contains(&width)
+            && ascending(&dense_columns)
+            && ascending(&exclusive)
+            && rows.checked_mul(dense_columns.len()) == Some(dense.len())
+            && dense.iter().all(|x| x.is_finite())
+            && offsets.fits(rows, hot.len())
+            && hot.iter().all(|&column| (column as usize) < most);
+        let inputs = Self { rows, width, dense_columns, dense, offsets, hot, exclusive };
+        if sound { Ok(inputs) } else { Err("these are no inputs") }
+    }
 }
 
 /// The most columns.
@@ -120,6 +159,11 @@ impl Inputs {
             hot,
             exclusive: self.exclusive.clone(),
         }
+    }
+
+    /// About how many bytes they take.
+    pub(crate) fn bytes(&self) -> usize {
+        4 * (self.dense.len() + self.hot.len() + self.rows)
     }
 
     fn check(values: &[f32], width: usize) -> Result<usize> {

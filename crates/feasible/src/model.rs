@@ -83,6 +83,7 @@
 //! }
 //!
 //! let inputs = Inputs::dense(vec![1.0, 3.0], 1)?;
+//! assert!(Slope.couples_rows());
 //! assert!(check::model_gradient(&Slope, &[0.5, 0.0], &inputs)?.relative_error() < 1e-6);
 //! let batch = Batch { inputs: &inputs, rows: &[0, 1], shifts: &[] };
 //! assert_eq!(Slope.outputs(&[2.0, 0.0], &batch), [2.0, 6.0]);
@@ -127,6 +128,12 @@ pub trait Model: Send + Sync {
     /// Others are given chunks of the minibatch, on several threads at once.
     fn needs_whole_batch(&self) -> bool {
         false
+    }
+
+    /// Whether, in a training step, the outputs of a row depend on the rows beside it (BatchNorm). Default: of every
+    /// model that needs the whole batch.
+    fn couples_rows(&self) -> bool {
+        self.needs_whole_batch()
     }
 
     /// Whether the outputs are linear (affine) in θ: then convex losses make convex problems.
@@ -335,6 +342,11 @@ macro_rules! delegate_model {
         fn needs_whole_batch(&self) -> bool {
             let $this = self;
             $crate::Model::needs_whole_batch(&$model)
+        }
+
+        fn couples_rows(&self) -> bool {
+            let $this = self;
+            $crate::Model::couples_rows(&$model)
         }
 
         fn is_linear(&self) -> bool {

@@ -29,6 +29,9 @@ use crate::requirement::{Kind, Requirement, Term};
 use crate::source::{Source, SourceView};
 
 mod divided;
+mod share;
+
+pub use share::ProblemShare;
 
 /// An objective and requirements, not yet checked.
 #[derive(Clone, Debug)]
@@ -132,6 +135,22 @@ impl Problem {
         self.0.weight_decay
     }
 
+    /// The same problem with another α.
+    ///
+    /// ```
+    /// use feasible::{Inputs, Loss, Population, Problem, Samples, Targets};
+    /// let samples = Samples::new(Inputs::new(vec![0.5, 0.2], 1)?, Targets::Values(vec![1.0, 2.0]))?;
+    /// let problem = Problem::minimise(&Population::new(samples), Loss::Squared).check()?;
+    /// assert_eq!(problem.with_decay(0.1)?.decay(), 0.1);
+    /// # Ok::<(), feasible::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A negative weight decay, or one that is not finite; a problem that is divided over workers.
+    pub fn with_decay(&self, alpha: f64) -> Result<Problem> {
+        self.changed(alpha, self.0.requirements.clone())
+    }
+
     /// The requirements, in the order they were added.
     pub fn requirements(&self) -> &[Requirement] {
         &self.0.requirements
@@ -142,11 +161,14 @@ impl Problem {
     /// # Errors
     /// As [`ProblemDraft::check`]; a problem that is divided over workers, each of which would need its part of them.
     pub fn with_requirements(&self, requirements: Vec<Requirement>) -> Result<Problem> {
+        self.changed(self.0.weight_decay, requirements)
+    }
+
+    fn changed(&self, weight_decay: f64, requirements: Vec<Requirement>) -> Result<Problem> {
         let whole = self.shards().is_none();
         Error::unless(whole, "workers that a problem is divided over", 1.0, "none yet")?;
         let objective = self.0.objective.clone();
-        let draft = ProblemDraft { objective, weight_decay: self.0.weight_decay, requirements };
-        draft.check()?.spread_as(self)
+        ProblemDraft { objective, weight_decay, requirements }.check()?.spread_as(self)
     }
 
     /// Spread over the workers of another problem, on the same rows.

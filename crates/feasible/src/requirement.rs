@@ -75,7 +75,7 @@ impl Sense {
 }
 
 /// The limit c, one for all or one per point.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Limit {
     /// The same for every point.
     Common(f64),

@@ -6,8 +6,10 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// The places of the rows' lists.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum RowOffsets {
     /// Row r's list is `starts[r]..starts[r + 1]`.
     Ragged { starts: Vec<u32> },
@@ -43,6 +45,20 @@ impl RowOffsets {
         match self {
             Self::Ragged { starts } => starts[r] as usize..starts[r + 1] as usize,
             Self::Even { length } => r * length..(r + 1) * length,
+        }
+    }
+
+    /// Whether so many rows have lists among so many numbers.
+    pub(crate) fn fits(&self, rows: usize, numbers: usize) -> bool {
+        match self {
+            Self::Ragged { starts } => {
+                starts.len() > rows
+                    && starts.is_sorted()
+                    && starts[starts.len() - 1] as usize == numbers
+            }
+            Self::Even { length } => {
+                rows.checked_mul(*length).is_some_and(|least| least <= numbers)
+            }
         }
     }
 

@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::inputs::Inputs;
 
 /// What is to be predicted, one per sample.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Targets {
     /// A class 0, 1, …, k − 1.
     Classes(Vec<u32>),
@@ -27,10 +29,25 @@ pub enum Targets {
 /// assert_eq!(Targets::Vectors(y).get(1), Target::Vector(&[65.0, 0.7]));
 /// # Ok::<(), feasible::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "(usize, Vec<f32>)", into = "(usize, Vec<f32>)")]
 pub struct Vectors {
     width: usize,
     values: Vec<f32>,
+}
+
+impl TryFrom<(usize, Vec<f32>)> for Vectors {
+    type Error = Error;
+
+    fn try_from((width, values): (usize, Vec<f32>)) -> Result<Self> {
+        Self::new(values, width)
+    }
+}
+
+impl From<Vectors> for (usize, Vec<f32>) {
+    fn from(of: Vectors) -> Self {
+        (of.width, of.values)
+    }
 }
 
 impl Vectors {
@@ -167,12 +184,34 @@ impl Target<'_> {
 
 /// Samples (x, y) with ids. Ids stay with their sample whatever is shuffled or subset, and key
 /// the pointwise multipliers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Samples {
     inputs: Inputs,
     targets: Targets,
     ids: Vec<u64>,
     weights: Option<Vec<f64>>,
+}
+
+/// [`Samples`] as they were sent. Ids that differ on all workers differ on each.
+#[derive(Deserialize)]
+struct Unchecked {
+    inputs: Inputs,
+    targets: Targets,
+    ids: Vec<u64>,
+    weights: Option<Vec<f64>>,
+}
+
+impl TryFrom<Unchecked> for Samples {
+    type Error = Error;
+
+    fn try_from(of: Unchecked) -> Result<Self> {
+        let samples = Self::checked(of.inputs, of.targets, of.ids)?;
+        match of.weights {
+            Some(weights) => samples.weighted(weights),
+            None => Ok(samples),
+        }
+    }
 }
 
 impl Samples {
@@ -215,7 +254,19 @@ impl Samples {
     }
 
     /// Some of them, in this order.
-    pub(crate) fn chosen(&self, rows: &[u32]) -> Self {
+    ///
+    /// ```
+    /// use feasible::{Inputs, Samples, Targets};
+    /// let y = Targets::Values(vec![1.0, 2.0, 3.0]);
+    /// let samples = Samples::new(Inputs::new(vec![0.5, 0.2, 0.7], 1)?, y)?;
+    /// assert_eq!(samples.chosen(&[2, 0]).ids(), [2, 0]);
+    /// # Ok::<(), feasible::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such sample.
+    #[must_use]
+    pub fn chosen(&self, rows: &[u32]) -> Self {
         let each = || rows.iter().map(|&row| row as usize);
         let weights = |all: &Vec<f64>| each().map(|row| all[row]).collect();
         Self {
@@ -250,6 +301,16 @@ impl Samples {
         }
         self.weights = Some(weights);
         Ok(self)
+    }
+
+    /// About how many bytes they take.
+    pub(crate) fn bytes(&self) -> usize {
+        let targets = match &self.targets {
+            Targets::Classes(_) | Targets::Values(_) => 4,
+            Targets::Vectors(y) => 4 * y.width,
+        };
+        let weights = if self.weights.is_some() { 8 } else { 0 };
+        self.inputs.bytes() + self.len() * (8 + targets + weights)
     }
 
     /// Number of samples.

@@ -36,13 +36,16 @@
 //! # Ok::<(), feasible::Error>(())
 //! ```
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::inputs::Inputs;
 use crate::rho::Rho;
 use crate::row_offsets::RowOffsets;
 
 /// The changes ρ(x) − x, sparse, one list per row.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Shift {
     rows: usize,
     offsets: RowOffsets,
@@ -53,10 +56,45 @@ pub struct Shift {
     moves: Option<Moves>,
 }
 
+/// A [`Shift`] as it was sent.
+#[derive(Deserialize)]
+struct Unchecked {
+    rows: usize,
+    offsets: RowOffsets,
+    columns: Vec<u32>,
+    deltas: Vec<f32>,
+    last_column: Option<u32>,
+    moves: Option<Moves>,
+}
+
+impl TryFrom<Unchecked> for Shift {
+    type Error = &'static str;
+
+    fn try_from(of: Unchecked) -> Result<Self, Self::Error> {
+        let Unchecked { rows, offsets, columns, deltas, last_column, moves } = of;
+        let fit =
+            |moves: &Moves| {
+                // Examples come after the last row.
+                moves.example.iter().all(|&row| {
+                    offsets.fits((row as usize).saturating_add(1).max(rows), columns.len())
+                }) && moves.of_row.len() == rows
+                    && moves.of_row.iter().all(|&number| usize::from(number) < moves.example.len())
+            };
+        let last = columns.iter().copied().max();
+        let sound = columns.len() == deltas.len()
+            && offsets.fits(rows, columns.len())
+            && deltas.iter().all(|delta| delta.is_finite())
+            && last <= last_column.or(Some(0))
+            && moves.as_ref().is_none_or(fit);
+        let shift = Self { rows, offsets, columns, deltas, last_column, moves };
+        if sound { Ok(shift) } else { Err("these are no changes of inputs") }
+    }
+}
+
 /// The lists of changes that differ, if they are few: a reversal of two categories has two.
 ///
 /// What depends on the changes alone can then be computed once for all rows that share them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moves {
     /// The move of each row.
     of_row: Vec<u8>,
@@ -144,6 +182,11 @@ impl Shift {
             example: (first..first + moves.example.len() as u32).collect(),
         });
         Self { rows: rows.len(), offsets, columns, deltas, last_column: self.last_column, moves }
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        8 * self.columns.len() + 5 * self.rows
     }
 
     /// Number of rows.

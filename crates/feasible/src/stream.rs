@@ -12,7 +12,7 @@
 //! let bits = |purpose| Stream::new(1, purpose, 0, 0).bits();
 //! assert_eq!(bits(Purpose::Initial), bits(Purpose::Initial));
 //! assert_ne!(bits(Purpose::Initial), bits(Purpose::View));
-//! assert_ne!(bits(Purpose::Search), bits(Purpose::View));
+//! assert_ne!(bits(Purpose::Search), bits(Purpose::Folds));
 //! order.sort();
 //! assert_eq!(order, [0, 1, 2, 3, 4]);
 //! ```
@@ -31,6 +31,8 @@ pub enum Purpose {
     View = 3,
     /// Settings of a search.
     Search = 4,
+    /// Rows that are dealt out to folds.
+    Folds = 5,
 }
 
 /// A source of random numbers at one place.

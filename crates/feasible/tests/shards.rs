@@ -5,6 +5,7 @@
 
 mod common;
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,11 +13,14 @@ use std::thread;
 
 use common::people;
 use common::workers::workers;
-use feasible::adversary::{Attack, Budget, Norm};
+use feasible::adversary::{Adversary, Attack, Budget, Norm};
 use feasible::learner::State;
+use feasible::model::{Batch, Mode, Pass};
+use feasible::problem::ProblemShare;
 use feasible::reduce::Alone;
 use feasible::{
-    Dual, Learner, Loss, Model, Outcome, Population, Problem, Reduce, Requirement, Solution, rho,
+    Adaptive, Dual, Learner, Loss, Model, Outcome, Population, Problem, Reduce, Requirement,
+    Solution, rho,
 };
 use feasible_nn::conv::{ConvNet, ConvShape};
 use feasible_nn::{Activation, Adam, Kernel, KernelExpansion, Linear, Mlp, Sgd};
@@ -31,11 +35,33 @@ fn on_workers<T: Send>(count: usize, run: impl Fn(Arc<dyn Reduce>) -> T + Sync) 
     })
 }
 
-/// The part of a worker. The first works on the whole problem's rows where they are, the others on a copy of their own.
-fn own_part(problem: &Problem, reduce: Arc<dyn Reduce>) -> Problem {
-    let first = reduce.worker() == 0;
-    let problem = problem.divided_over(reduce).unwrap();
-    if first { problem } else { problem.of_own_rows() }
+/// The part of a worker. The first works on the whole problem's rows where they are, the second on a copy of its own, the
+/// others on a share that was sent to them.
+fn own_part<M: Model>(problem: &Problem, model: &M, reduce: Arc<dyn Reduce>) -> Problem {
+    let worker = reduce.worker();
+    let sent = sent(problem, model, worker, reduce.workers());
+    let divided = problem.divided_for(model, reduce.clone()).unwrap();
+    match worker {
+        0 => divided,
+        1 => divided.of_own_rows(),
+        _ => {
+            let attack = |text: &str| {
+                let attack: Attack = serde_json::from_str(text).unwrap();
+                Some(Arc::new(attack.check().unwrap()) as Arc<dyn Adaptive>)
+            };
+            sent.problem(reduce, attack).unwrap()
+        }
+    }
+}
+
+/// The share of a worker, as it arrives there.
+fn sent<M: Model>(problem: &Problem, model: &M, worker: usize, workers: usize) -> ProblemShare {
+    let text_of = |view: &dyn Adaptive| {
+        let adversary = (view as &dyn Any).downcast_ref::<Adversary>()?;
+        serde_json::to_string(adversary.attack()).ok()
+    };
+    let share = problem.share(model, worker, workers, text_of).unwrap();
+    postcard::from_bytes(&postcard::to_allocvec(&share).unwrap()).unwrap()
 }
 
 /// Solves a problem alone, and on 2, 3, 4 and 8 workers with one thread and with two: all solutions are the same.
@@ -48,7 +74,7 @@ where
     M::Real: Send,
 {
     let on = |reduce: Arc<dyn Reduce>, threads: usize| {
-        let problem = own_part(problem, reduce);
+        let problem = own_part(problem, model, reduce);
         learner.clone().threads(threads).solve(&problem, model.clone()).unwrap()
     };
     let alone = on(Arc::new(Alone), 1);
@@ -194,8 +220,13 @@ fn train(
     from: Option<State<f64>>,
     until: u64,
 ) -> (Option<State<f64>>, Option<Solution<f64>>) {
-    let problem = own_part(problem, reduce);
+    let (worker, workers) = (reduce.worker(), reduce.workers());
+    let share = sent(problem, &linear(), worker, workers);
+    let problem = own_part(problem, &linear(), reduce);
     let mut training = match from {
+        Some(state) if worker > 1 => {
+            learner.resume_share(&problem, linear(), share.of_state(state).unwrap()).unwrap()
+        }
         Some(state) => learner.resume(&problem, linear(), state).unwrap(),
         None => learner.begin(&problem, linear()).unwrap(),
     };
@@ -290,16 +321,123 @@ fn problems_that_differ_between_workers_are_refused() {
     assert!(errors.iter().all(|error| error.contains("same on every worker")), "{errors:?}");
 }
 
+/// Images of 6 × 6 pixels in three classes, with these ids.
+fn images(ids: Vec<u64>) -> Population {
+    let rows = ids.len();
+    let stream = |id: u64| feasible::Stream::new(4, feasible::Purpose::View, 0, id);
+    let pixels = ids.iter().flat_map(|&id| {
+        let mut stream = stream(id);
+        (0..36).map(move |p| {
+            let lit = if p / 12 == id % 3 { 0.4 } else { 0.0 };
+            (lit + 0.6 * stream.uniform()) as f32
+        })
+    });
+    let pixels = feasible::Inputs::dense(pixels.collect(), 36).unwrap();
+    let classes = feasible::Targets::Classes(ids.iter().map(|id| (id % 3) as u32).collect());
+    assert_eq!(pixels.rows(), rows);
+    Population::new(feasible::Samples::with_ids(pixels, classes, ids).unwrap())
+}
+
+/// A limit for every image, and one for images that are attacked.
+fn robust(images: &Population) -> Problem {
+    let attack = Attack::pgd(Norm::Linf, Budget::fixed(0.05)).check().unwrap();
+    let attacked = images.filter(|s| s.row % 2 == 0).through(Arc::new(attack));
+    Problem::minimise(images, Loss::CrossEntropy)
+        .subject_to(Requirement::pointwise("each", images, Loss::CrossEntropy).at_most(1.1))
+        .subject_to(Requirement::pointwise("robust", &attacked, Loss::CrossEntropy).at_most(1.1))
+        .check()
+        .unwrap()
+}
+
+fn resnet() -> ConvNet {
+    ConvNet::resnet18(ConvShape::new(1, 6, 6), 3, 4).unwrap()
+}
+
 #[test]
-fn models_that_take_a_batch_as_a_whole_are_refused() {
-    let pixels = feasible::Inputs::dense(vec![0.5; 4 * 36], 36).unwrap();
-    let classes = feasible::Targets::Classes(vec![0, 1, 2, 0]);
-    let images = Population::new(feasible::Samples::new(pixels, classes).unwrap());
-    let problem = Problem::minimise(&images, Loss::CrossEntropy).check().unwrap();
-    let problem = problem.divided_over(Arc::new(Alone)).unwrap();
-    let model = ConvNet::resnet18(ConvShape::new(1, 6, 6), 3, 4).unwrap();
-    let error = Learner::alternating(Adam::new(0.01)).solve(&problem, model).unwrap_err();
-    assert!(error.to_string().contains("convolutional networks"), "{error}");
+fn a_convolutional_network_with_an_adversary() {
+    let model = ConvNet::small_cnn(ConvShape::new(1, 6, 6), 3).unwrap();
+    let (problem, validation) =
+        (robust(&images((0..90).collect())), robust(&images((90..120).collect())));
+    let learner = Learner::alternating(Adam::new(0.005)).epochs(3).batch_size(32).seed(3);
+    let solution =
+        solve(&learner.dual(Dual::adam(0.05)).keep_best_on(validation), &model, &problem);
+    assert!(solution.multipliers.of(1).iter().any(|&m| m > 0.0));
+}
+
+#[test]
+fn batch_normalisation_with_an_adversary() {
+    let (problem, validation) =
+        (robust(&images((0..90).collect())), robust(&images((90..120).collect())));
+    // The last batch leaves groups empty.
+    let learner = Learner::alternating(Adam::new(0.005)).epochs(2).batch_size(43).seed(3);
+    let learner = learner.dual(Dual::adam(0.05)).keep_best_on(validation);
+    solve(&learner, &resnet(), &problem);
+    let learner = Learner::simultaneous(Sgd::new(0.05)).epochs(1).batch_size(30).seed(3);
+    solve(&learner.dual(Dual::ascent(0.1)), &resnet(), &problem);
+}
+
+/// Which of the 8 groups of shards an id belongs to.
+fn group_of(id: u64) -> u64 {
+    let mut x = id.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((x ^ (x >> 31)) % 64) / 8
+}
+
+#[test]
+fn groups_of_a_batch_are_normalised_apart_and_their_statistics_averaged() {
+    let groups = [2, 5].map(|group| {
+        images((0..).filter(|&id| group_of(id) == group).take(20).collect::<Vec<u64>>())
+    });
+    let ids = groups.iter().flat_map(|images| images.samples().ids()).copied().collect();
+    let problem = Problem::minimise(&images(ids), Loss::CrossEntropy).check().unwrap();
+    let model = resnet();
+    let problem = problem.divided_for(&model, Arc::new(Alone)).unwrap();
+    let learner = Learner::alternating(Sgd::new(0.1)).epochs(1).batch_size(40).seed(6);
+    let mut training = learner.begin(&problem, &model).unwrap();
+    let theta = training.state().theta.clone();
+    training.advance().unwrap();
+    // By hand: a step along the sum of the gradients of both groups.
+    let (p, trainable) = (model.parameter_count(), model.trainable_count());
+    let (mut gradient, mut statistics) = (vec![0.0; p], vec![0.0; p - trainable]);
+    for images in &groups {
+        let rows: Vec<u32> = (0..20).collect();
+        let batch = Batch { inputs: images.samples().inputs(), rows: &rows, shifts: &[] };
+        let (mut tape, mut outputs) = (Default::default(), vec![0.0; 60]);
+        let pass = Pass { mode: Mode::Training, ..Pass::default() };
+        model.forward(&theta, &batch, pass, &mut tape, &mut outputs);
+        let mut seeds = outputs.clone();
+        for (z, id) in seeds.chunks_exact_mut(3).zip(images.samples().ids()) {
+            let sum: f32 = z.iter().map(|z| z.exp()).sum();
+            z.iter_mut().for_each(|z| *z = z.exp() / sum / 40.0);
+            z[(id % 3) as usize] -= 1.0 / 40.0;
+        }
+        model.backward(&theta, &batch, &mut tape, &seeds, &mut gradient);
+        let mut after = theta.clone();
+        model.absorb(&mut after, &mut tape);
+        statistics.iter_mut().zip(&after[trainable..]).for_each(|(to, x)| *to += x / 2.0);
+    }
+    let step = theta[..trainable].iter().zip(&gradient).map(|(t, g)| t - 0.1 * g);
+    let expected: Vec<f32> = step.chain(statistics).collect();
+    // Sums of single precision in another order.
+    for (found, expected) in training.state().theta.iter().zip(&expected) {
+        assert!((found - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{found} {expected}");
+    }
+    let moved = training.state().theta.iter().zip(&theta).filter(|(a, b)| a != b).count();
+    assert!(moved > p / 20, "{moved} of {p}");
+}
+
+#[test]
+fn groups_that_two_workers_would_share_are_refused() {
+    let problem =
+        Problem::minimise(&images((0..30).collect()), Loss::CrossEntropy).check().unwrap();
+    let learner = Learner::alternating(Adam::new(0.01)).epochs(1);
+    let on = |reduce| learner.solve(&problem.divided_over(reduce).unwrap(), resnet()).map(|_| ());
+    let errors = on_workers(3, on).into_iter().map(|found| found.unwrap_err().to_string());
+    assert!(errors.into_iter().all(|error| error.contains("Problem::divided_for")));
+    let errors =
+        on_workers(9, |reduce| problem.divided_for(&resnet(), reduce).unwrap_err().to_string());
+    assert!(errors.iter().all(|error| error.contains("at most 8 with BatchNorm")), "{errors:?}");
 }
 
 #[test]
@@ -371,7 +509,7 @@ fn traffic(learner: &Learner<f64>, rows: usize) -> Vec<[(usize, usize); 2]> {
     let problem = four_requirements(&people(rows, 5));
     on_workers(3, |reduce| {
         let traffic = Arc::<Traffic>::default();
-        let problem = own_part(&problem, Arc::new(Counting(reduce, traffic.clone())));
+        let problem = own_part(&problem, &linear(), Arc::new(Counting(reduce, traffic.clone())));
         let mut training = learner.begin(&problem, linear()).unwrap();
         training.advance().unwrap();
         traffic.take();

@@ -115,7 +115,6 @@ mod joined {
     use super::world::World;
     use super::{Command, Exit, Failure, JobPart, Result, Terminal, launched, shares};
     use crate::arguments::{FitArguments, SweepArguments, TuneArguments};
-    use crate::command::fit;
     use crate::interrupt;
     use crate::terminal::error;
 
@@ -172,7 +171,10 @@ mod joined {
         let world = joined
             .map_err(|error| Failure::internal(format!("cannot join the other ranks: {error}")))?;
         let world = WORLD.get_or_init(|| world);
-        if shares(command) {
+        // Rank 0 decides, because others need not see the problem file.
+        let mut shared = vec![u8::from(world.worker() == 0 && shares(command))];
+        world.broadcast(0, &mut shared);
+        if shared == [1] {
             let part = JobPart::new(world.worker() + 1, world.workers());
             let _ = part.map(|part| PART.set(part));
             terminal.quiet |= world.worker() > 0;
@@ -197,7 +199,7 @@ mod joined {
             };
         }
         if world.worker() > 0 {
-            return Ok(Some(follow(world, command)));
+            return Ok(Some(follow(world)));
         }
         match command {
             Command::Fit(_) | Command::Resume(_) => {
@@ -215,16 +217,12 @@ mod joined {
     }
 
     /// Trains along with rank 0 until it ends.
-    fn follow(world: &Arc<World>, command: &Command) -> Exit {
+    fn follow(world: &Arc<World>) -> Exit {
         let interrupt = interrupt::follow();
-        // While rank 0 reads the data, so does this one. What is wrong with them is said there.
-        let known = match command {
-            Command::Fit(arguments) => fit::planned(arguments).ok(),
-            _ => None,
-        };
         let reduce: Arc<dyn Reduce> = world.clone();
-        match ranks::follow(&reduce, known, &interrupt) {
+        match ranks::follow(&reduce, &interrupt) {
             Ok(exit) => {
+                interrupt::leave();
                 world.leave();
                 Exit::of_code(exit)
             }
@@ -238,6 +236,7 @@ mod joined {
 
     /// Ends with the other ranks: when all have done their part, or at once if they are in the middle of a training.
     pub fn leave(exit: Exit) -> Exit {
+        interrupt::leave();
         if let Some(world) = WORLD.get().filter(|_| PART.get().is_some()) {
             match exit {
                 Exit::Met | Exit::NotMet => world.leave(),

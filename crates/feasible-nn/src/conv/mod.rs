@@ -320,6 +320,11 @@ impl<T: Kernels> Model for ConvNet<T> {
         true
     }
 
+    /// Through BatchNorm, if it has any.
+    fn couples_rows(&self) -> bool {
+        self.statistics > 0
+    }
+
     /// He's start: convolutions uniform with variance 2/fan-in, linear layers and biases uniform on
     /// ±1/√fan-in, γ = 1, β = 0, running means 0 and variances 1.
     fn initial(&self, seed: u64) -> Vec<T> {

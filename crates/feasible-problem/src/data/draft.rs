@@ -36,6 +36,7 @@ pub(crate) struct DataDraft {
     pub(crate) images: Option<Arc<Images>>,
     pub(super) notes: Vec<String>,
     pub(super) store_notes: Vec<String>,
+    pub(super) took_validation: bool,
     /// The column of weights.
     pub(super) weight: Option<String>,
     /// Whether the table is not kept whole.
@@ -117,6 +118,7 @@ impl DataDraft {
         // Inputs are fitted to all rows that the file gives for training, so that taking some of them for validation
         // makes no category unknown.
         let inputs_of = split.train.clone();
+        let mut took_validation = false;
         if takes_validation && !stated && split.validation.is_empty() {
             let seed = spec.split.as_ref().map_or(0, |split| split.seed);
             let mut taken = split.clone();
@@ -127,6 +129,7 @@ impl DataDraft {
                 && left.classes() == target.classes()
             {
                 // Deviations of targets are those of the rows that are trained on.
+                took_validation = !taken.validation.is_empty();
                 (split, target) = (taken, left);
             }
         }
@@ -168,6 +171,7 @@ impl DataDraft {
             images,
             notes,
             store_notes,
+            took_validation,
             weight,
             large,
         })
@@ -224,6 +228,7 @@ impl DataDraft {
             images,
             notes,
             store_notes,
+            took_validation,
             ..
         } = self;
         Ok(Data {
@@ -242,6 +247,7 @@ impl DataDraft {
             images,
             notes,
             store_notes,
+            took_validation,
             weights,
         })
     }

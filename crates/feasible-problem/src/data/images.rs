@@ -96,6 +96,7 @@ impl DataDraft {
             set: None,
             notes: images.identity().warnings.clone(),
             store_notes: Vec::new(),
+            took_validation: false,
             images: Some(images),
             weight: None,
             large: false,

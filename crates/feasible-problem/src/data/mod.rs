@@ -55,6 +55,8 @@ pub struct Data {
     pub test: Option<Arc<Samples>>,
     /// Reserved samples, if there are any.
     pub reserve: Option<Arc<Samples>>,
+    /// Whether the validation rows were taken out of the training rows without being asked for.
+    pub took_validation: bool,
     /// What samples weigh in the objective, if not all the same.
     pub weights: Option<SampleWeights>,
 }

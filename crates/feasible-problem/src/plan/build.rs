@@ -7,7 +7,7 @@ use std::sync::Arc;
 use feasible::{Loss, Model, Problem, Samples, Targets};
 use feasible_data::{Change, Encoder, Table, TargetEncoder, UnknownCategories};
 
-use super::Plan;
+use super::{Plan, folds};
 use crate::blame::{at_clause, at_core};
 use crate::clause::{Clause, changes, expand};
 use crate::combination;
@@ -23,7 +23,7 @@ use crate::rate::Among;
 use crate::recipe::{self, Circumstances};
 use crate::room::leave_room;
 use crate::sampled_table::SampledTable;
-use crate::settings::{LearnerSettings, Settings};
+use crate::settings::{LearnerSettings, ModelSettings, Settings, TrainingSettings};
 use crate::space::Space;
 use crate::spec::report::CHEAP;
 use crate::spec::{Keep, Margins, ModelKind, ProblemSource, ShuffleName, Spec, effect};
@@ -301,9 +301,15 @@ impl Plan {
             }
         }
         let changes = reported(source, &spec, &data, &clauses)?;
+        let work = training.epochs as f64 * rows as f64 * weights_of_a_row(&spec, &data, &model);
+        let folds = folds::count(source, &spec, &training, &data, work)?;
+        spec.training.folds = (folds > 1).then_some(folds);
+        if folds == 1 && spec.model.kind == ModelKind::Auto {
+            spec.model.kind = ModelKind::Mlp;
+            spec.model.fill();
+        }
+        let training = TrainingSettings { folds, ..training };
         if !clauses.is_empty() {
-            let work =
-                training.epochs as f64 * rows as f64 * weights_of_a_row(&spec, &data, &model);
             let attacked = clauses.iter().any(|clause| clause.adversary.is_some());
             let cheap = !images && !attacked && training.seconds.is_none() && work <= CHEAP;
             spec.report.baseline.get_or_insert(cheap);
@@ -347,7 +353,7 @@ fn fits(source: &ProblemSource, spec: &Spec, estimate: &memory::Estimate) -> Res
             ModelKind::Cnn | ModelKind::Resnet18 if estimate.parameters < estimate.each / 2 => {
                 "training.batch_size"
             }
-            ModelKind::Mlp => "model.hidden",
+            ModelKind::Auto | ModelKind::Mlp => "model.hidden",
             ModelKind::Kernel => "model.centres",
             ModelKind::Resnet18 => "model.width",
             ModelKind::Linear | ModelKind::Cnn => "model",
@@ -414,8 +420,8 @@ fn weights_of_a_row(spec: &Spec, data: &Data, model: &Network) -> f64 {
     let inputs = data.train.inputs();
     let hot = if data.train.is_empty() { 0 } else { inputs.hot(0).len() };
     let share = (inputs.dense_columns().len() + hot) as f64 / inputs.width().max(1) as f64;
-    let first = match spec.model.kind {
-        ModelKind::Mlp => spec.model.hidden.as_ref().and_then(|hidden| hidden.first()).copied(),
+    let first = match spec.model.settings(inputs.width()) {
+        ModelSettings::Mlp { hidden, .. } => hidden.first().copied(),
         _ => Some(model.output_width()),
     };
     let (all, first) = (model.trainable_count() as f64, first.unwrap_or(0) * inputs.width());

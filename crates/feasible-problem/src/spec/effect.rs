@@ -60,7 +60,7 @@ fn without_effect<T>(
 }
 
 fn model(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
-    use ModelKind::{Cnn, Kernel, Mlp, Resnet18};
+    use ModelKind::{Auto, Cnn, Kernel, Mlp, Resnet18};
     let model = &mut spec.model;
     let kind = model.kind;
     let name = toml::Value::try_from(kind).ok();
@@ -81,8 +81,8 @@ fn model(source: &ProblemSource, spec: &mut Spec) -> Result<()> {
         )*};
     }
     only! {
-        hidden: Mlp;
-        activation: Mlp;
+        hidden: Auto, Mlp;
+        activation: Auto, Mlp;
         centres: Kernel;
         gamma: Kernel;
         degree: Kernel;

@@ -122,7 +122,7 @@ impl Spec {
     /// Decides whether numbers may become piecewise linear, if the file does not say: a network profits; an adversary moves
     /// standardised numbers only.
     pub(crate) fn fill_piecewise(&mut self) {
-        let network = self.model.kind == ModelKind::Mlp;
+        let network = self.model.kind.is_mlp();
         let attacked = self.requirements.iter().any(|requirement| requirement.adversary.is_some());
         if !self.data.is_images() {
             let auto = network && !attacked;

@@ -2,7 +2,7 @@
 //!
 //! | key | default | meaning |
 //! | --- | --- | --- |
-//! | `kind` | `mlp` | or `linear`, or `kernel`; for images also `cnn`, `resnet18` |
+//! | `kind` | `auto` | `mlp`, `linear` or `kernel`; for images also `cnn`, `resnet18`. `auto` is `mlp`, mixed with a linear model where networks are averaged |
 //! | `hidden` | `[64]` | `mlp`: widths of the hidden layers |
 //! | `activation` | `sigmoid` | `mlp`: or `tanh`, `relu`, `silu` |
 //! | `centres` | 200 | `kernel`: training rows drawn as centres |
@@ -23,7 +23,7 @@ use crate::settings::ModelSettings;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSpec {
-    /// The kind of model. Default `mlp`.
+    /// The kind of model. Default `auto`.
     pub kind: ModelKind,
     /// `mlp`: widths of the hidden layers. Default `[64]`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +61,7 @@ impl ModelSpec {
     pub fn settings(&self, inputs: usize) -> ModelSettings {
         let normalise = self.normalise.unwrap_or(true);
         match self.kind {
-            ModelKind::Mlp => ModelSettings::Mlp {
+            ModelKind::Auto | ModelKind::Mlp => ModelSettings::Mlp {
                 hidden: self.hidden.clone().unwrap_or_else(|| vec![64]),
                 activation: self.activation.unwrap_or(Activation::Sigmoid),
             },
@@ -83,8 +83,14 @@ impl ModelSpec {
         }
     }
 
-    /// What a problem file says of a network, written out.
+    /// What a problem file says of a network, written out. Layers of its own ask for a network.
     pub(crate) fn fill(&mut self) {
+        if self.kind == ModelKind::Auto {
+            if self.hidden.is_none() && self.activation.is_none() {
+                return;
+            }
+            self.kind = ModelKind::Mlp;
+        }
         if let ModelSettings::Mlp { hidden, activation } = self.settings(1) {
             (self.hidden, self.activation) = (Some(hidden), Some(activation));
         }
@@ -95,8 +101,11 @@ impl ModelSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelKind {
-    /// A multilayer perceptron.
+    /// A multilayer perceptron; where networks are averaged (`training.folds`), mixed with a linear model by as much as
+    /// cross-validation says.
     #[default]
+    Auto,
+    /// A multilayer perceptron.
     Mlp,
     /// Linear, logistic or softmax regression.
     Linear,
@@ -106,4 +115,11 @@ pub enum ModelKind {
     Cnn,
     /// A residual network of 18 layers, for images.
     Resnet18,
+}
+
+impl ModelKind {
+    /// Whether what is trained is a multilayer perceptron.
+    pub fn is_mlp(self) -> bool {
+        matches!(self, Self::Auto | Self::Mlp)
+    }
 }

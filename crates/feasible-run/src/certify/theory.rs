@@ -79,7 +79,9 @@ pub fn dimension_of(network: &Network) -> Option<f64> {
     }
     match network.shape() {
         NetworkShape::Linear { inputs, .. } => Some(dimension::linear(inputs)),
-        NetworkShape::Mlp { mut widths, activation } => {
+        // A shortcut adds a linear unit, of which the bounds below know nothing.
+        NetworkShape::Mlp { shortcut: true, .. } => None,
+        NetworkShape::Mlp { mut widths, activation, .. } => {
             if let Some(last) = widths.last_mut() {
                 *last = 1;
             }

@@ -31,13 +31,20 @@ impl Weights<'_> {
         let x = if of_images { flat(graph, x) } else { x.clone() };
         let outputs = match self.network.shape() {
             NetworkShape::Linear { .. } => self.layer(graph, &x, "", false),
-            NetworkShape::Mlp { widths, activation } => {
+            NetworkShape::Mlp { widths, activation, shortcut } => {
                 let layers = widths.len() - 1;
-                (1..=layers).fold(x, |x, layer| {
+                let outputs = (1..=layers).fold(x.clone(), |x, layer| {
                     // The first layer's weights have a row for each input, those of the others for each output.
                     let z = self.layer(graph, &x, &format!("layer{layer}."), layer > 1);
                     if layer == layers { z } else { activated(graph, &z, activation) }
-                })
+                });
+                match self.tensor(graph, "shortcut.weight").filter(|_| shortcut) {
+                    Some(weight) => {
+                        let linear = graph.op("MatMul", &[&x, &weight]);
+                        graph.op("Add", &[&outputs, &linear])
+                    }
+                    None => outputs,
+                }
             }
             NetworkShape::Kernel { inputs, kernel, .. } => {
                 let kappa = self.kernel(graph, &x, inputs, kernel);

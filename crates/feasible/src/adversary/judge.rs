@@ -4,13 +4,15 @@
 //! Training may climb a cross-entropy for a few steps and take the last point. A verdict may not: it keeps, of
 //! x itself and of every point of every run, the worst of the loss that it is about.
 
+use serde::{Deserialize, Serialize};
+
 use crate::adaptive::Probe;
 use crate::adversary::goal::Value;
 use crate::loss::{Loss, LossRows};
 use crate::requirement::Sense;
 
 /// The loss of a requirement, as an attack sees it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Judge {
     /// What is climbed instead of the attack's own loss, if anything.
     pub(super) climb: Option<Loss>,

@@ -52,6 +52,20 @@ impl Delta {
         self.0.ln()
     }
 
+    /// z with Pr\[Z > z\] ≈ δ of a standard normal Z, to three digits for δ ≤ 1/2 (Abramowitz and Stegun 26.2.23).
+    ///
+    /// ```
+    /// use feasible::certificate::Delta;
+    /// assert!((Delta::new(0.05)?.normal_quantile() - 1.645).abs() < 1e-3);
+    /// # Ok::<(), feasible::Error>(())
+    /// ```
+    pub fn normal_quantile(self) -> f64 {
+        let t = (-2.0 * self.ln().min(-0.7)).sqrt();
+        let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+        let below = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
+        t - above / below
+    }
+
     /// δ/m: what each of m statements may spend so that all hold at δ (Bonferroni).
     #[must_use]
     pub fn among(self, m: usize) -> Self {

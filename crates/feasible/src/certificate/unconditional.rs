@@ -102,7 +102,7 @@ impl Unconditional {
 /// For each i the smallest j with (i, j) in R; n_b + 1 if there is none.
 fn staircase(a: Count, b: Count, design: Delta) -> Vec<u64> {
     let (rows_a, rows_b) = (a.rows(), b.rows());
-    let z = normal_quantile(design);
+    let z = design.normal_quantile();
     let limit = |hits: u64, rows: u64, side: f64| {
         let (n, rate) = (rows as f64, hits as f64 / rows as f64);
         let spread = (z * z / (4.0 * n * n) + rate * (1.0 - rate) / n).sqrt();
@@ -155,12 +155,4 @@ fn product(first: &(usize, Vec<f64>), second: &(usize, Vec<f64>)) -> f64 {
         sum += p * q;
     }
     sum
-}
-
-/// z with Pr\[Z > z\] ≈ δ, to three digits (Abramowitz and Stegun 26.2.23): it only serves the order.
-fn normal_quantile(delta: Delta) -> f64 {
-    let t = (-2.0 * delta.ln().min(-0.7)).sqrt();
-    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
-    let below = 1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308));
-    t - above / below
 }

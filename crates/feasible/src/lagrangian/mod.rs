@@ -44,14 +44,15 @@ impl<M: Model> Lagrangian<M> {
     /// A model that does not fit the problem, or threads that cannot be started.
     pub(crate) fn new(problem: &Problem, model: Arc<M>, threads: usize, seed: u64) -> Result<Self> {
         problem.check_model(&*model)?;
-        if problem.shards().is_some() && model.needs_whole_batch() {
+        if model.couples_rows() && problem.shards().is_some_and(|shards| !shards.are_grouped()) {
             return Err(Error::Setting {
-                setting: "models that take a batch as a whole (convolutional networks)".into(),
-                value: 1.0,
-                allowed: "none where the rows of a batch are divided into shards".into(),
+                setting: "workers on which a model with BatchNorm shares groups of shards".into(),
+                value: problem.workers().reduce().workers() as f64,
+                allowed: "none: divide the problem for this model (Problem::divided_for)".into(),
             });
         }
-        if !problem.workers().is_alone() && model.trainable_count() < model.parameter_count() {
+        let spread = !problem.workers().is_alone() && problem.shards().is_none();
+        if spread && model.trainable_count() < model.parameter_count() {
             return Err(Error::Setting {
                 setting: "parameters that are statistics of a batch (BatchNorm)".into(),
                 value: (model.parameter_count() - model.trainable_count()) as f64,
@@ -110,7 +111,7 @@ impl<M: Model> Lagrangian<M> {
 
     /// Folds the batch statistics of the last training step into θ.
     pub(crate) fn absorb(&mut self, theta: &mut [M::Real]) {
-        self.passes.absorb(theta);
+        self.passes.absorb(self.terms.problem.shards(), theta);
     }
 
     /// As [`Lagrangian::gradient`], and lists the violations of what the batch showed as

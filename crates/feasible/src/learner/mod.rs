@@ -315,6 +315,21 @@ impl<R: Real> Learner<R> {
         model: M,
         state: State<R>,
     ) -> Result<Training<M>> {
+        let state = state.own(problem)?;
+        Training::new(self.clone(), problem, model, Some(state))
+    }
+
+    /// As [`Learner::resume`], on a worker that has a [share](Problem::share) of a problem, from
+    /// [its part](crate::problem::ProblemShare::of_state) of the state.
+    ///
+    /// # Errors
+    /// As [`Learner::resume`].
+    pub fn resume_share<M: Model<Real = R>>(
+        &self,
+        problem: &Problem,
+        model: M,
+        state: State<R>,
+    ) -> Result<Training<M>> {
         Training::new(self.clone(), problem, model, Some(state))
     }
 }

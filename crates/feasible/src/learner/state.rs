@@ -76,8 +76,21 @@ impl<T: Clone> State<T> {
     ///
     /// # Errors
     /// A state of another problem.
-    pub(crate) fn own(mut self, problem: &Problem) -> Result<Self> {
-        for (i, elsewhere) in self.points(problem) {
+    pub(crate) fn own(self, problem: &Problem) -> Result<Self> {
+        let points = self.points(problem);
+        self.own_points(points.into_iter())
+    }
+
+    /// The part of a worker that has these points of some requirements, of the state of a whole problem.
+    ///
+    /// # Errors
+    /// A state of another problem.
+    pub(crate) fn own_points(
+        mut self,
+        points: impl Iterator<Item = (usize, Elsewhere)>,
+    ) -> Result<Self> {
+        let known = self.multipliers.iter().count().min(self.duals.len());
+        for (i, elsewhere) in points.filter(|(i, _)| *i < known) {
             let own = self.take(i).into_iter().map(|list| elsewhere.own(list));
             let own = own.collect::<Option<Vec<_>>>().ok_or_else(|| Error::State {
                 reason: "its multipliers were made for other requirements or samples".into(),
@@ -103,9 +116,9 @@ impl<T: Clone> State<T> {
         if problem.shards().is_none() {
             return Vec::new();
         }
-        let own = self.multipliers.iter().count().min(self.duals.len());
+        let known = self.multipliers.iter().count().min(self.duals.len());
         let pointwise = |i: &usize| problem.requirements()[*i].kind() == Kind::Pointwise;
-        let requirements = (0..problem.requirements().len().min(own)).filter(pointwise);
+        let requirements = (0..problem.requirements().len().min(known)).filter(pointwise);
         requirements.map(|i| (i, problem.elsewhere(i).clone())).collect()
     }
 

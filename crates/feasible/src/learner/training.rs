@@ -86,7 +86,6 @@ impl<M: Model> Training<M> {
         };
         let state = match state {
             Some(state) => {
-                let state = state.own(problem)?;
                 state.check(problem, &*model, &learner.strategy)?;
                 state
             }

@@ -3,6 +3,8 @@
 //! A loss that is a logarithm of probabilities sees them floored and stays smooth. Any
 //! other loss is clipped, min(ℓ, B): beyond B its gradient is 0.
 
+use serde::{Deserialize, Serialize};
+
 use super::coordinates::{self, Terms};
 use super::floor::{self, Floor};
 use super::row::{Row, RowLoss, RowPass};
@@ -23,7 +25,7 @@ use crate::real::Real;
 /// assert_eq!(Loss::Bounded(bounded).properties(2).bound, Some(4.0));
 /// # Ok::<(), feasible::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bounded {
     pub(super) loss: Box<Loss>,
     pub(super) bound: f64,

@@ -4,6 +4,8 @@
 //! mean rather than a sum so that limits and bounds mean the same for two numbers and for twenty. Numbers
 //! in different units do not add up; [`Coordinates`] gives each its unit and its weight, or picks one of them.
 
+use serde::{Deserialize, Serialize};
+
 use super::bounded::Clipped;
 use super::regression::{self, OfNumber};
 use super::row::{Row, RowLoss, RowPass};
@@ -12,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::real::Real;
 
 /// One number of a vector, as a loss counts it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Coordinate {
     /// Which output, and which number of the target, from 0.
     pub index: usize,
@@ -33,7 +35,7 @@ pub struct Coordinate {
 /// assert!(matches!(of.loss(), Loss::Squared) && of.label() == "z" && of.terms() == [term]);
 /// # Ok::<(), feasible::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Coordinates {
     loss: Box<Loss>,
     label: String,

@@ -78,6 +78,8 @@
 //! # Ok::<(), feasible::Error>(())
 //! ```
 
+use serde::{Deserialize, Serialize};
+
 use std::sync::Arc;
 
 use crate::error::Result;
@@ -140,7 +142,7 @@ pub struct LossRows<'a, T> {
 }
 
 /// A loss ℓ on outputs; formulas and properties are in the [module](self)'s table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Loss {
     /// −log p_y, from logits.
@@ -215,7 +217,8 @@ pub enum Loss {
     Bounded(Bounded),
     /// A loss of numbers, of some coordinates of vectors; made by [`Loss::of_coordinates`].
     Coordinates(Coordinates),
-    /// A loss of the user's own.
+    /// A loss of the user's own, which cannot be sent to another worker.
+    #[serde(skip)]
     Custom(Arc<dyn CustomLoss>),
 }
 

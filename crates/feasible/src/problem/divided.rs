@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::model::Model;
 use crate::population::{Population, View};
 use crate::problem::{Contents, Problem};
-use crate::reduce::{Elsewhere, PointShards, Reduce, Shards, Workers};
+use crate::reduce::{Elsewhere, GROUP, PointShards, Reduce, Shards, Workers};
 use crate::requirement::{Kind, Limit, Requirement, Term};
 use crate::samples::Samples;
 use crate::shift::Shift;
@@ -28,9 +29,37 @@ impl Problem {
     /// # Errors
     /// More than 64 workers, workers whose problems differ, a problem that is spread or divided over workers already.
     pub fn divided_over(&self, reduce: Arc<dyn Reduce>) -> Result<Self> {
+        self.divided(reduce, 1, true)
+    }
+
+    /// As [`Problem::divided_over`], for a model: if it [couples the rows](crate::Model::couples_rows) of a batch, rows
+    /// are divided by groups of 8 shards, of which a worker has some, so that there are at most 8 workers. A training step
+    /// shows such a model each group as a batch of its own, and the statistics that it keeps are the means over groups.
+    ///
+    /// # Errors
+    /// As [`Problem::divided_over`]; more than 8 workers, if rows are divided by groups.
+    pub fn divided_for<M: Model>(&self, model: &M, reduce: Arc<dyn Reduce>) -> Result<Self> {
+        self.divided(reduce, Self::together(model), true)
+    }
+
+    /// How many neighbouring shards a model needs on one worker.
+    pub(super) fn together<M: Model>(model: &M) -> usize {
+        if model.couples_rows() { GROUP } else { 1 }
+    }
+
+    /// `everywhere` is whether all workers have this problem and call this at the same time.
+    pub(super) fn divided(
+        &self,
+        reduce: Arc<dyn Reduce>,
+        together: usize,
+        everywhere: bool,
+    ) -> Result<Self> {
         let whole = self.workers().is_alone() && self.shards().is_none();
         Error::unless(whole, "workers that have other rows", 2.0, "none")?;
-        let shards = Shards::new(reduce.clone(), self.sources())?;
+        let shards = Shards::new(reduce.clone(), self.sources(), together)?;
+        if everywhere {
+            shards.check_same(self.sources())?;
+        }
         let workers = Workers::new(reduce);
         let own = |term: &Term| Own::of(term, self.sources(), &shards);
         let objective = own(self.objective()).term;

@@ -8,6 +8,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::reduce::Workers;
 use crate::reduce::collective::{Number, gather, gather_all};
 
@@ -25,7 +27,7 @@ struct Everywhere {
 }
 
 /// The points here of a requirement whose rows are divided into shards: by ρ, then by shard, then by id.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct PointShards {
     /// Where the members of each shard here begin, and the last ends.
     pub(crate) cuts: Vec<usize>,
@@ -63,7 +65,8 @@ impl Elsewhere {
         self.0.as_ref().map(|all| &all.workers)
     }
 
-    fn shards(&self) -> Option<&PointShards> {
+    /// The points here, where rows are divided into shards.
+    pub(crate) fn shards(&self) -> Option<&PointShards> {
         self.0.as_ref().and_then(|all| all.shards.as_ref())
     }
 

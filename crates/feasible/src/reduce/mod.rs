@@ -91,7 +91,7 @@ mod shards;
 
 pub(crate) use elsewhere::{Elsewhere, PointShards};
 pub use shards::SHARDS;
-pub(crate) use shards::Shards;
+pub(crate) use shards::{GROUP, Shards};
 
 /// A worker among several, and how it reaches the others.
 ///

@@ -5,6 +5,9 @@
 //! shards: (((0 + 1) + (2 + 3)) + …). A worker adds up the largest nodes of the tree that are all its own, one of them if
 //! W is a power of two, and sends these to the worker that has the other half. So every sum has the same bits for any
 //! number of workers. A shard without a row in a pass is left out of the tree.
+//!
+//! A model that couples the rows of a batch (BatchNorm) is trained on groups of 8 shards, each as a batch of its own. Then a
+//! worker has whole groups, and no sum of a gradient is made below them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,6 +23,9 @@ use crate::source::Source;
 /// How many shards there are, and the most workers that have any.
 pub const SHARDS: usize = 64;
 
+/// How many neighbouring shards are a group.
+pub(crate) const GROUP: usize = 8;
+
 /// The shard of a sample, by its id.
 fn shard_of(id: u64) -> u8 {
     // Vigna's splitmix64: ids are often 0, 1, 2, …
@@ -29,9 +35,9 @@ fn shard_of(id: u64) -> u8 {
     ((x ^ (x >> 31)) % SHARDS as u64) as u8
 }
 
-/// The shards of a worker.
-fn shards_of(worker: usize, workers: usize) -> Range<usize> {
-    let first = |w: usize| w * SHARDS / workers;
+/// The shards of a worker, `together` of which are not taken apart.
+fn shards_of(worker: usize, workers: usize, together: usize) -> Range<usize> {
+    let first = |w: usize| w * (SHARDS / together) / workers * together;
     first(worker)..first(worker + 1)
 }
 
@@ -39,6 +45,8 @@ fn shards_of(worker: usize, workers: usize) -> Range<usize> {
 #[derive(Clone, Debug)]
 pub(crate) struct Shards {
     reduce: Arc<dyn Reduce>,
+    /// How many neighbouring shards are always on the same worker: 1, or a group.
+    together: usize,
     sources: Arc<[SourceShards]>,
     /// Shared by the problems that one is made of.
     stop: Arc<Stop>,
@@ -63,11 +71,7 @@ impl SourceShards {
     fn new(source: &Source, here: &Range<usize>) -> Self {
         let ids = source.samples.ids();
         let shard: Vec<u8> = source.rows.iter().map(|&row| shard_of(ids[row as usize])).collect();
-        let mut starts = [0; SHARDS + 1];
-        for &shard in shard.iter().filter(|&&shard| here.contains(&(shard as usize))) {
-            starts[shard as usize + 1] += 1;
-        }
-        (0..SHARDS).for_each(|shard| starts[shard + 1] += starts[shard]);
+        let starts = starts(&shard, here);
         let (mut next, mut own) = (starts, vec![0; starts[SHARDS]]);
         for (&row, &shard) in source.rows.iter().zip(&shard) {
             if here.contains(&(shard as usize)) {
@@ -75,9 +79,38 @@ impl SourceShards {
                 next[shard as usize] += 1;
             }
         }
-        let occupied = shard.iter().fold(0, |all, shard| all | 1 << shard);
+        let occupied = occupied(&shard);
         Self { shard, row: source.rows.clone(), own, starts, occupied }
     }
+
+    /// Of a data set that has the rows here and no others, in the order in which they are worked on.
+    fn of_own_rows(shard: Vec<u8>, here: &Range<usize>) -> Self {
+        let starts = starts(&shard, here);
+        let (mut next, mut row) = (starts, vec![u32::MAX; shard.len()]);
+        for (row, &shard) in row.iter_mut().zip(&shard) {
+            if here.contains(&(shard as usize)) {
+                *row = next[shard as usize] as u32;
+                next[shard as usize] += 1;
+            }
+        }
+        let own = (0..starts[SHARDS] as u32).collect();
+        Self { row, own, starts, occupied: occupied(&shard), shard }
+    }
+}
+
+/// Where the rows here begin in each shard, and the last ends, of the shards of all rows.
+fn starts(shard: &[u8], here: &Range<usize>) -> [usize; SHARDS + 1] {
+    let mut starts = [0; SHARDS + 1];
+    for &shard in shard.iter().filter(|&&shard| here.contains(&(shard as usize))) {
+        starts[shard as usize + 1] += 1;
+    }
+    (0..SHARDS).for_each(|shard| starts[shard + 1] += starts[shard]);
+    starts
+}
+
+/// The shards that have rows.
+fn occupied(shard: &[u8]) -> u64 {
+    shard.iter().fold(0, |all, &shard| all | 1 << (shard % SHARDS as u8))
 }
 
 /// Whether work is to stop: on this worker, and on any, as of the last pass. It travels with gradients and sums.
@@ -88,53 +121,80 @@ struct Stop {
 }
 
 impl Shards {
-    /// Of a problem that all workers have.
+    /// Of a problem. `together` is 1, or the shards of a group.
     ///
     /// # Errors
-    /// More workers than shards, or workers whose problems differ.
-    pub(crate) fn new(reduce: Arc<dyn Reduce>, sources: &[Source]) -> Result<Self> {
+    /// More workers than shards or groups.
+    pub(crate) fn new(
+        reduce: Arc<dyn Reduce>,
+        sources: &[Source],
+        together: usize,
+    ) -> Result<Self> {
         let workers = reduce.workers();
-        Error::unless(workers <= SHARDS, "workers", workers as f64, "at most 64, one per shard")?;
-        let here = shards_of(reduce.worker(), workers);
+        let allowed = match together {
+            1 => "at most 64, one per shard",
+            _ => "at most 8 with BatchNorm, one per group of shards",
+        };
+        Error::unless(workers <= SHARDS / together, "workers", workers as f64, allowed)?;
+        let here = shards_of(reduce.worker(), workers, together);
         let of = sources.iter().map(|source| SourceShards::new(source, &here));
-        let shards = Self { sources: of.collect(), reduce, stop: Arc::default() };
+        Ok(Self { sources: of.collect(), reduce, together, stop: Arc::default() })
+    }
+
+    /// Of the shards of all rows, per source, where the rows here are all there are of the data sets, in the order in which
+    /// they are worked on.
+    pub(crate) fn of_shares(
+        reduce: Arc<dyn Reduce>,
+        together: usize,
+        shards: Vec<Vec<u8>>,
+    ) -> Self {
+        let here = shards_of(reduce.worker(), reduce.workers(), together);
+        let of = shards.into_iter().map(|shard| SourceShards::of_own_rows(shard, &here));
+        Self { sources: of.collect(), reduce, together, stop: Arc::default() }
+    }
+
+    /// Whether all workers, who call this at the same time, have the same problem.
+    ///
+    /// # Errors
+    /// Workers whose problems differ.
+    pub(crate) fn check_same(&self, sources: &[Source]) -> Result<()> {
         let digest =
             sources.iter().flat_map(digest).flat_map(u64::to_le_bytes).collect::<Vec<u8>>();
-        if shards.gather(&digest).iter().any(|other| *other != digest) {
+        if self.gather(&digest).iter().any(|other| *other != digest) {
             return Err(Error::Shape {
                 what: "rows and terms of a problem that is divided over workers".into(),
                 expected: "the same on every worker".into(),
                 found: sources.iter().map(|s| s.rows.len()).sum(),
             });
         }
-        Ok(shards)
+        Ok(())
     }
 
     /// The same where the rows here are all that is left of the data sets, in the order in which they are worked on.
     pub(crate) fn of_own_rows(&self) -> Self {
-        let of = |source: &SourceShards| {
-            let mut next = source.starts;
-            let mut row = vec![u32::MAX; source.row.len()];
-            for (row, &shard) in row.iter_mut().zip(&source.shard) {
-                if self.own().contains(&(shard as usize)) {
-                    *row = next[shard as usize] as u32;
-                    next[shard as usize] += 1;
-                }
-            }
-            let (shard, own) = (source.shard.clone(), (0..source.own.len() as u32).collect());
-            SourceShards { shard, row, own, starts: source.starts, occupied: source.occupied }
-        };
-        let sources = self.sources.iter().map(of).collect();
-        Self { sources, reduce: self.reduce.clone(), stop: self.stop.clone() }
+        let shards = self.sources.iter().map(|source| source.shard.clone()).collect();
+        let sources = Self::of_shares(self.reduce.clone(), self.together, shards).sources;
+        Self { sources, ..self.clone() }
     }
 
     pub(crate) fn reduce(&self) -> &Arc<dyn Reduce> {
         &self.reduce
     }
 
+    /// How many neighbouring shards are always on the same worker.
+    pub(crate) fn together(&self) -> usize {
+        self.together
+    }
+
     /// The shards of a worker.
     pub(crate) fn of_worker(&self, worker: usize) -> Range<usize> {
-        shards_of(worker, self.reduce.workers())
+        shards_of(worker, self.reduce.workers(), self.together)
+    }
+
+    /// Whether no group of shards is on two workers.
+    pub(crate) fn are_grouped(&self) -> bool {
+        let workers = 0..self.reduce.workers();
+        workers.into_iter().all(|worker| self.of_worker(worker).start.is_multiple_of(GROUP))
     }
 
     /// The shards that are worked on here.
@@ -144,7 +204,8 @@ impl Shards {
 
     /// The worker that has a shard.
     fn owner(&self, shard: usize) -> usize {
-        ((shard + 1) * self.reduce.workers() - 1) / SHARDS
+        let (number, all) = (shard / self.together, SHARDS / self.together);
+        ((number + 1) * self.reduce.workers() - 1) / all
     }
 
     /// Those of the rows of a source.
@@ -315,14 +376,22 @@ mod tests {
         }
     }
 
+    impl Shards {
+        fn new_of(reduce: Arc<dyn Reduce>, together: usize) -> Self {
+            Self { reduce, together, sources: Arc::from(Vec::new()), stop: Arc::default() }
+        }
+    }
+
     #[test]
     fn every_shard_has_one_worker_and_is_in_one_node_of_the_tree() {
-        for workers in 1..=SHARDS {
+        let of_shards = (1..=SHARDS).map(|workers| (workers, 1));
+        for (workers, together) in of_shards.chain((1..=8).map(|workers| (workers, GROUP))) {
             let mut next = 0;
             for worker in 0..workers {
-                let (sources, stop) = (Arc::from(Vec::new()), Arc::default());
-                let shards = Shards { reduce: Arc::new(Of(worker, workers)), sources, stop };
-                for node in shards.own_nodes(16) {
+                let shards = Shards::new_of(Arc::new(Of(worker, workers)), together);
+                let nodes = if together == 1 { 16 } else { shards.own().len() / GROUP };
+                for node in shards.own_nodes(nodes) {
+                    assert!(node.len() >= together, "{node:?} of {workers}");
                     assert_eq!(node.start, next);
                     assert!(node.len().is_power_of_two() && node.start.is_multiple_of(node.len()));
                     assert!(node.clone().all(|shard| shards.owner(shard) == worker));
@@ -343,8 +412,7 @@ mod tests {
 
     #[test]
     fn shards_without_rows_leave_the_sum_as_it_is() {
-        let (sources, stop) = (Arc::from(Vec::new()), Arc::default());
-        let shards = Shards { reduce: Arc::new(Alone), sources, stop };
+        let shards = Shards::new_of(Arc::new(Alone), 1);
         let mut nodes: Vec<(Range<usize>, Option<AlignedVec<f64>>)> =
             shards.own_nodes(16).into_iter().map(|node| (node, None)).collect();
         let mut total = [1.0];

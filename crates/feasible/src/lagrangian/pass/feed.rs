@@ -10,13 +10,11 @@ use crate::dedup::Dedup;
 use crate::lagrangian::pass::active_views::ActiveViews;
 use crate::lagrangian::pass::inactive_rows::InactiveRows;
 use crate::lagrangian::pass::lane::Lane;
-use crate::lagrangian::pass::{Chunk, Selection, rows_per_chunk};
+use crate::lagrangian::pass::{CHUNK_WHOLE_ROWS, Chunk, Selection, rows_per_chunk};
 use crate::lagrangian::terms::{Ask, At, Shared, Terms};
 use crate::model::{Batch, Mode, Model, ViewShift};
 use crate::source::{Source, SourceTerm, SourceView};
 
-/// Rows per chunk, outside a training step, of a model that spreads them over threads itself.
-const CHUNK_WHOLE_ROWS: usize = 128;
 /// Rows per chunk where distinct inputs are shared.
 const POOLED_ROWS: usize = 4096;
 
@@ -111,8 +109,10 @@ impl Feed {
     }
 
     /// Cuts those rows of a pass that are of one shard into chunks, and puts those first that need no views.
-    pub(super) fn cut_shard(
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn cut_shard<M: Model>(
         &mut self,
+        model: &M,
         terms: &Terms,
         rows: &mut [u32],
         range: Range<usize>,
@@ -121,7 +121,10 @@ impl Feed {
         chunks: &mut Vec<Chunk>,
     ) {
         let source = self.source;
-        let size = rows_per_chunk(1 + terms.problem.sources()[source].views.len());
+        let size = match model.needs_whole_batch() {
+            true => CHUNK_WHOLE_ROWS,
+            false => rows_per_chunk(1 + terms.problem.sources()[source].views.len()),
+        };
         self.inactive.set_apart(terms, source, &rows[range.clone()], scale, ask);
         let count = std::mem::take(&mut self.inactive.count);
         if count > 0 {

@@ -16,7 +16,7 @@ use crate::lagrangian::terms::{Ask, Found, Terms};
 use crate::model::{Mode, Model, Pass};
 use crate::problem::Problem;
 use crate::real::Real;
-use crate::reduce::Workers;
+use crate::reduce::{Shards, Workers};
 
 mod active_views;
 mod feed;
@@ -32,6 +32,9 @@ use sharded::Sharded;
 pub(super) const LANES: usize = 16;
 /// Output rows (rows × views) per chunk, about: enough for the kernels, small for the cache.
 const CHUNK_OUTPUT_ROWS: usize = 512;
+
+/// Rows per chunk, outside a training step, of a model that spreads them over threads itself.
+const CHUNK_WHOLE_ROWS: usize = 128;
 
 /// Rows per chunk.
 fn rows_per_chunk(views: usize) -> usize {
@@ -188,7 +191,10 @@ impl<M: Model> Passes<M> {
     }
 
     /// Folds the batch statistics of the last training step into θ.
-    pub(super) fn absorb(&mut self, theta: &mut [M::Real]) {
+    pub(super) fn absorb(&mut self, shards: Option<&Shards>, theta: &mut [M::Real]) {
+        if let Some(shards) = shards {
+            return self.sharded.absorb(shards, &mut theta[self.model.trainable_count()..]);
+        }
         for lane in &mut self.lanes {
             self.model.absorb(theta, &mut lane.tape);
         }
