@@ -193,6 +193,8 @@ fn train(
     no_link(inner.path())?;
     let begun = inner.has(PROBLEM);
     let storage = match begun {
+        // Of a job that has just ended it, for a moment more.
+        true if inner.has(SUMMARY) => in_turn(|| Directory::open(inner.path()))?,
         true => Directory::open(inner.path())?,
         false => Directory::replace(inner.path(), is_ours)?,
     };
