@@ -107,7 +107,7 @@ fn an_unknown_set_suggests_the_nearest() {
     assert!(error.contains("did you mean 'fashion-mnist'?"), "{error}");
 }
 
-/// `FEASIBLE_DATA=DIR cargo test -p feasible-data --test image_sets -- --ignored`, with the
+/// `FEASIBLE_DATA=DIR cargo test -p feasible-data --test suite -- image_sets:: --ignored`, with the
 /// originals of Fashion-MNIST and CIFAR-10 in DIR.
 #[test]
 #[ignore = "needs the originals in FEASIBLE_DATA"]

@@ -6,9 +6,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod case;
-
-use case::{Random, parameters, relative_error};
+use crate::case::{Random, parameters, relative_error};
 use feasible::{Batch, Inputs, Mode, Model, ViewShift};
 use feasible_nn::Activation;
 use feasible_nn::conv::{Builder, ConvNet, ConvShape, Layer, Pooling, Window, resnet18, small_cnn};
@@ -16,7 +14,7 @@ use feasible_nn::conv::{Builder, ConvNet, ConvShape, Layer, Pooling, Window, res
 const H: f32 = 1.0 / 32768.0;
 
 fn outputs<M: Model>(model: &M, theta: &[M::Real], batch: &Batch<'_>, mode: Mode) -> Vec<M::Real> {
-    case::forward(model, theta, batch, mode, &mut M::Tape::default())
+    crate::case::forward(model, theta, batch, mode, &mut M::Tape::default())
 }
 
 /// A start with every kind of parameter away from 0 and 1.
@@ -50,7 +48,7 @@ fn check(net: &ConvNet, images: usize, every: usize) {
             outputs(&model, theta, batch, mode).iter().zip(&seeds).map(|(f, s)| f * s).sum()
         };
         let mut tape = Default::default();
-        case::forward(&model, &theta, &batch, mode, &mut tape);
+        crate::case::forward(&model, &theta, &batch, mode, &mut tape);
         // The product is *added*.
         let mut gradient = vec![0.25; theta.len()];
         model.backward(&theta, &batch, &mut tape, &seeds, &mut gradient);

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod case;
-
 use std::collections::HashMap;
 
-use case::{Random, forward, relative_error};
+use crate::case::{Random, forward, relative_error};
 use feasible::{Batch, Error, Inputs, Mode, Model, ViewShift};
 use feasible_nn::conv::{Builder, ConvNet, ConvShape, ConvTape, Layer, Pooling, Window, resnet18};
 use feasible_nn::{Activation, Level};

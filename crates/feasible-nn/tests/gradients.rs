@@ -6,9 +6,7 @@
 
 #![allow(clippy::unwrap_used)] // outside #[test] functions too: a failure here is the test's
 
-mod case;
-
-use case::{Case, KINDS, Random, parameters, relative_error};
+use crate::case::{Case, KINDS, Random, parameters, relative_error};
 use feasible::check::batch_gradient;
 use feasible::{Batch, Inputs, Mode, Model};
 use feasible_nn::{Activation, Kernel, KernelExpansion, Linear, Mlp};
@@ -50,7 +48,7 @@ fn check_inputs<M: Model<Real = f64>>(
 ) {
     let (d, k, rows) = (case.width, model.output_width(), batch.rows.len());
     let mut tape = M::Tape::default();
-    case::forward(model, theta, batch, Mode::Evaluation, &mut tape);
+    crate::case::forward(model, theta, batch, Mode::Evaluation, &mut tape);
     let mut gradient = vec![f64::NAN; batch.output_rows() * d];
     model.input_gradient(theta, batch, &mut tape, seeds, &mut gradient);
     let mut differences = vec![0.0; gradient.len()];
@@ -61,7 +59,7 @@ fn check_inputs<M: Model<Real = f64>>(
                 let mut values = case.values.clone();
                 values[row as usize * d + c] += h;
                 let inputs = Inputs::new(values, d).unwrap();
-                case::outputs(model, theta, &Batch { inputs: &inputs, ..*batch })
+                crate::case::outputs(model, theta, &Batch { inputs: &inputs, ..*batch })
             };
             let (up, down) = (moved(H), moved(-H));
             for v in 0..batch.views() {

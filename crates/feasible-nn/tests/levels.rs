@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // outside #[test] functions too: a failure here is the test's
 
-mod case;
-
-use case::{Case, KINDS, Random, forward, outputs, parameters, relative_error};
+use crate::case::{Case, KINDS, Random, forward, outputs, parameters, relative_error};
 use feasible::{Batch, Inputs, InputsBuilder, Mode, Model};
 use feasible_nn::{Activation, Kernel, KernelExpansion, Level, Linear, Mlp};
 use proptest::prelude::*;

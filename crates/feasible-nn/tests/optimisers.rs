@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // outside #[test] functions too: a failure here is the test's
 
-mod case;
-
-use case::{Random, relative_error};
+use crate::case::{Random, relative_error};
 use feasible::{Optimiser, OptimiserState, Schedule};
 use feasible_nn::kernel::{AdamStep, Kernels, SgdStep};
 use feasible_nn::{Adam, AdamW, Level, Sgd};

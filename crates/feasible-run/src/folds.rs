@@ -91,8 +91,8 @@ pub(crate) struct Average {
 struct Member {
     plan: Plan,
     network: Solution<f32>,
-    /// Parameters of the linear model that is mixed with it.
-    linear: Option<Solution<f32>>,
+    /// The linear model that is mixed with it; `None` for networks alone, or if its training diverged.
+    linear: Option<(Network, Solution<f32>)>,
 }
 
 impl Member {
@@ -104,10 +104,14 @@ impl Member {
     ) -> Result<Option<Self>> {
         let linear = match plan.shares_of_networks() {
             [1.0] => None,
-            _ => match solve(&plan.with_linear_model()?, interrupt)? {
-                Some(solution) => Some(solution),
-                None => return Ok(None),
-            },
+            _ => {
+                let plan = plan.with_linear_model()?;
+                match solve(&plan, interrupt)? {
+                    Some(solution) if diverged(&solution) => None,
+                    Some(solution) => Some((plan.model().clone(), solution)),
+                    None => return Ok(None),
+                }
+            }
         };
         let network = match network {
             Some(known) => known.clone(),
@@ -119,11 +123,6 @@ impl Member {
         Ok(Some(Self { plan, network, linear }))
     }
 
-    fn diverged(&self) -> bool {
-        let ended = |of: &Solution<f32>| matches!(of.outcome, Outcome::Diverged { .. });
-        ended(&self.network) || self.linear.as_ref().is_some_and(ended)
-    }
-
     /// How a mixture with this share of the network does on the rows that it has not seen.
     fn judged(&self, share: f32) -> Result<Evaluation> {
         let (model, theta) = mixture(&self.plan, &[self], share)?;
@@ -131,16 +130,18 @@ impl Member {
     }
 }
 
+fn diverged(solution: &Solution<f32>) -> bool {
+    matches!(solution.outcome, Outcome::Diverged { .. })
+}
+
 /// The mean of the mixtures of some members, and its parameters.
 fn mixture(plan: &Plan, members: &[&Member], share: f32) -> Result<(Network, Vec<f32>)> {
     let networks: Vec<&[f32]> = members.iter().map(|of| &of.network.theta[..]).collect();
-    let linears: Vec<&[f32]> =
-        members.iter().filter_map(|of| Some(&of.linear.as_ref()?.theta[..])).collect();
     let (network, theta) = plan.model().average(&networks)?;
-    if linears.is_empty() || share == 1.0 {
-        return Ok((network, theta));
-    }
-    let (linear, of_linear) = plan.with_linear_model()?.model().average(&linears)?;
+    let linears: Option<Vec<_>> = members.iter().map(|of| of.linear.as_ref()).collect();
+    let Some(linears) = linears.filter(|_| share < 1.0) else { return Ok((network, theta)) };
+    let thetas: Vec<&[f32]> = linears.iter().map(|(_, of)| &of.theta[..]).collect();
+    let (linear, of_linear) = linears[0].0.average(&thetas)?;
     match share {
         0.0 => Ok((linear, of_linear)),
         _ => Ok(network.mixture(&theta, &of_linear, share)?),
@@ -165,7 +166,7 @@ impl Average {
             _ => threads::on(count, || folds.into_par_iter().map(fold).collect::<Result<_>>())?,
         };
         let Some(members) = members else { return Ok(None) };
-        if members.iter().any(Member::diverged) {
+        if members.iter().any(|member| diverged(&member.network)) {
             return Err(Error::unfit(
                 plan.name(),
                 "the training of one of the models that are averaged diverged: choose a smaller `training.rate`, or \
@@ -173,7 +174,11 @@ impl Average {
             ));
         }
         let mut best: Option<CrossValidation> = None;
-        for &share in plan.shares_of_networks() {
+        let shares = match members.iter().all(|member| member.linear.is_some()) {
+            true => plan.shares_of_networks(),
+            false => &[1.0],
+        };
+        for &share in shares {
             let judged = members.iter().map(|member| member.judged(share));
             let found = CrossValidation::of(share, &judged.collect::<Result<Vec<_>>>()?);
             if best.as_ref().is_none_or(|best| found.objective < best.objective) {

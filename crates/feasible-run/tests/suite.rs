@@ -14,6 +14,7 @@ mod default_recipe;
 mod folds;
 mod hostile_files;
 mod images;
+mod ladder;
 mod requirements;
 mod resume;
 mod saved_models;

@@ -1,11 +1,9 @@
 //! Input that cannot be used is refused before any training, with a name and a number.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::people;
+use crate::common::people;
 use feasible::adversary::{Attack, Budget, Norm, robustness};
 use feasible::certificate::Delta;
 use feasible::sensitivity::{Among, Group, Hardest, prevalence};

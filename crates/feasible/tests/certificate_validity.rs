@@ -6,10 +6,8 @@
 //! are fixed anyhow.
 #![allow(clippy::unwrap_used)]
 
-mod validity;
-
 use feasible::certificate::{Delta, Simultaneous};
-use validity::{
+use crate::validity::{
     ADVERSE, OVERLAPS, SHAPES, clipped, differences, families, gates, ladders, means,
     normal_approximation, small_differences, sums,
 };

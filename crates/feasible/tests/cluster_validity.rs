@@ -3,9 +3,7 @@
 //! Few trials; the example `cluster_validity` runs thousands and prints the table.
 #![allow(clippy::unwrap_used)]
 
-mod clusters;
-
-use clusters::{CLAIMS, UNITS, Units, coverage};
+use crate::clusters::{CLAIMS, UNITS, Units, coverage};
 use feasible::certificate::Delta;
 
 #[test]

@@ -5,10 +5,8 @@
 //! families of requirements times ten; and beside them problems that are hard in one way each (units,
 //! conditioning, degenerate data, linear losses, measures). A summary is printed by
 //!
-//!     cargo test -p feasible --test convex_oracle -- --nocapture
+//!     cargo test -p feasible --test suite -- convex_oracle:: --nocapture
 #![allow(clippy::unwrap_used)]
-
-mod oracle;
 
 use std::ops::ControlFlow;
 
@@ -16,7 +14,7 @@ use feasible::{
     Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets,
 };
 use feasible_nn::Linear;
-use oracle::{Family, Instance, Regression, Shape, Verdict};
+use crate::oracle::{Family, Instance, Regression, Shape, Verdict};
 
 /// Problems per model and family.
 const EACH: u64 = 10;
@@ -59,7 +57,7 @@ fn agrees(name: &str, regression: Regression, kernel: bool) {
         let mut worst = Worst::default();
         for number in 0..EACH {
             let id = format!("{name}, {family:?} {number}");
-            let instance = oracle::instance(regression, kernel, family, number);
+            let instance = crate::oracle::instance(regression, kernel, family, number);
             match family {
                 Family::Infeasible => judge_infeasible(&id, &instance, &mut worst),
                 _ => judge(&id, &instance, family, &mut worst),
@@ -86,7 +84,7 @@ fn agrees(name: &str, regression: Regression, kernel: bool) {
 /// A feasible problem: same objective, same multipliers where they are unique, KKT always.
 fn judge(id: &str, instance: &Instance, family: Family, worst: &mut Worst) {
     let Instance { problem, program, machine } = instance;
-    let verdict = oracle::solve(program);
+    let verdict = crate::oracle::solve(program);
     let Verdict::Solved { theta, multipliers } = verdict else { panic!("{id}: {verdict:?}") };
     let solution = machine.solve(&learner(), problem, |_| ControlFlow::Continue(()));
     assert_eq!(solution.outcome, Outcome::Converged, "{id}");
@@ -129,9 +127,9 @@ fn judge(id: &str, instance: &Instance, family: Family, worst: &mut Worst) {
 /// the largest there, so it cannot be below τ*.
 fn judge_infeasible(id: &str, instance: &Instance, worst: &mut Worst) {
     let Instance { problem, program, machine } = instance;
-    let verdict = oracle::solve(program);
+    let verdict = crate::oracle::solve(program);
     assert!(!matches!(verdict, Verdict::Solved { .. }), "{id}: {verdict:?}");
-    let least = oracle::least_violation(program);
+    let least = crate::oracle::least_violation(program);
     assert!(least > 1e-3, "{id}: least violation {least}");
     let solution = machine.solve(&learner(), problem, |_| ControlFlow::Continue(()));
     let Outcome::Infeasible { requirement, violation, proven } = &solution.outcome else {
@@ -154,7 +152,7 @@ fn problems_of_every_shape_agree_with_the_conic_solver() {
         let mut unique = 0;
         for number in 0..EACH {
             let id = format!("{shape:?} {number}");
-            unique += usize::from(judge_shape(&id, shape, &oracle::shaped(shape, number)));
+            unique += usize::from(judge_shape(&id, shape, &crate::oracle::shaped(shape, number)));
         }
         let compared = [Shape::Equalities, Shape::Duplicates, Shape::Wide].contains(&shape);
         assert!(
@@ -165,14 +163,14 @@ fn problems_of_every_shape_agree_with_the_conic_solver() {
 }
 
 /// Whether multipliers could be compared.
-fn judge_shape(id: &str, shape: Shape, shaped: &oracle::Shaped) -> bool {
+fn judge_shape(id: &str, shape: Shape, shaped: &crate::oracle::Shaped) -> bool {
     let Instance { problem, program, machine } = &shaped.instance;
     let solution = machine.solve(&Learner::exact(), problem, |_| ControlFlow::Continue(()));
     let mut program = program.clone();
     let mut outcome = Outcome::Converged;
     if shape == Shape::AllBut {
         // The oracle is told which points are left out; whether others had been better, nobody claims.
-        let oracle::Scope::Pointwise(limits) = &mut program.requirements[0].1 else {
+        let crate::oracle::Scope::Pointwise(limits) = &mut program.requirements[0].1 else {
             panic!("{id}: on every point")
         };
         for (limit, &s) in limits.iter_mut().zip(&solution.measurement.violations[0].measured) {
@@ -182,7 +180,7 @@ fn judge_shape(id: &str, shape: Shape, shaped: &oracle::Shaped) -> bool {
             outcome = Outcome::Feasible;
         }
     }
-    let verdict = oracle::solve(&program);
+    let verdict = crate::oracle::solve(&program);
     let Verdict::Solved { theta, multipliers } = verdict else { panic!("{id}: {verdict:?}") };
     assert_eq!(solution.outcome, outcome, "{id}: {:?}", solution.kkt);
     let optimum = shaped.objective * program.value(&theta);
@@ -211,7 +209,7 @@ fn judge_shape(id: &str, shape: Shape, shaped: &oracle::Shaped) -> bool {
 fn a_requirement_measured_by_another_loss_is_met_as_measured_at_the_least_objective() {
     let mut active = 0;
     for number in 0..2 * EACH {
-        let Instance { problem, mut program, machine } = oracle::measured(number);
+        let Instance { problem, mut program, machine } = crate::oracle::measured(number);
         let solution = machine.solve(&Learner::exact(), &problem, |_| ControlFlow::Continue(()));
         assert_eq!(solution.outcome, Outcome::Converged, "{number}: {:?}", solution.kkt);
         let (violation, mu) =
@@ -220,10 +218,10 @@ fn a_requirement_measured_by_another_loss_is_met_as_measured_at_the_least_object
         let rows = program.requirements[0].0.clone();
         let limit = if mu > 0.0 { rows.mean(&solution.theta) } else { f64::MAX.sqrt() };
         match mu > 0.0 {
-            true => program.requirements = vec![(rows, oracle::Scope::Average(limit))],
+            true => program.requirements = vec![(rows, crate::oracle::Scope::Average(limit))],
             false => program.requirements = Vec::new(),
         }
-        let verdict = oracle::solve(&program);
+        let verdict = crate::oracle::solve(&program);
         let Verdict::Solved { theta, multipliers } = verdict else {
             panic!("{number}: {verdict:?}")
         };

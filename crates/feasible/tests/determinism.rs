@@ -1,13 +1,11 @@
 //! Same seed, same bits: for any number of threads, after any interruption, in any row order.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use common::{bits, people};
+use crate::common::{bits, people};
 use feasible::learner::Cadence;
 use feasible::{
     Batch, Dual, Inputs, Learner, Loss, Model, Optimiser, OptimiserState, Outcome, Pass,

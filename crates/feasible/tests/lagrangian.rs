@@ -1,11 +1,9 @@
 //! The Lagrangian's value and gradient, for every kind of term at once.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::people;
+use crate::common::people;
 use feasible::{
     Adaptive, Kind, Loss, Multipliers, OutputLagrangian, Population, Probe, Problem, Purpose,
     Requirement, Shift, Stream, TrainingPlace, rho,

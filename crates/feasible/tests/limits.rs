@@ -1,11 +1,9 @@
 //! A limit that every model meets, or none, is a slip of the pen and is refused with what was meant.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::people;
+use crate::common::people;
 use feasible::loss::{CustomLoss, Properties};
 use feasible::{Learner, Loss, Problem, Requirement, Target, rho};
 use feasible_nn::{Adam, Linear};

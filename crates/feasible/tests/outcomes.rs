@@ -1,11 +1,9 @@
 //! How trainings end, and which iterate is returned.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::ops::ControlFlow;
 
-use common::people;
+use crate::common::people;
 use feasible::learner::Remedy;
 use feasible::{
     Dual, Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets, rho,

@@ -1,11 +1,9 @@
 //! A model of one's own: a few lines, no memory, and everything works.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::people;
+use crate::common::people;
 use feasible::adversary::{Attack, Budget, Norm};
 use feasible::{Batch, Error, Learner, Loss, Model, Outcome, Pass, Problem, Requirement};
 use feasible_nn::{Adam, Linear};

@@ -1,8 +1,6 @@
 //! Properties that hold whatever the data: scaling, no requirements, permutations, λ ≥ 0.
 #![allow(clippy::unwrap_used)]
 
-mod oracle;
-
 use std::sync::Arc;
 
 use feasible::loss::{CustomLoss, Properties};
@@ -11,7 +9,7 @@ use feasible::{
     Solution, Target, Targets, rho,
 };
 use feasible_nn::{Activation, Adam, Linear, Mlp, Sgd};
-use oracle::{Random, Raw, Regression};
+use crate::oracle::{Random, Raw, Regression};
 use proptest::prelude::*;
 
 /// a (f − y)².
@@ -48,7 +46,7 @@ impl CustomLoss for Scaled {
 /// Inputs of three columns and numbers that follow them.
 fn numbers(random: &mut Random, count: usize, slope: f64) -> Raw {
     let x: Vec<Vec<f64>> = (0..count).map(|_| (0..3).map(|_| random.datum()).collect()).collect();
-    let y = x.iter().map(|x| oracle::grid(slope * x[0] - 0.5 * x[1] + 0.3 * random.normal()));
+    let y = x.iter().map(|x| crate::oracle::grid(slope * x[0] - 0.5 * x[1] + 0.3 * random.normal()));
     let y = y.collect();
     Raw { x, y }
 }

@@ -3,16 +3,14 @@
 //! Solutions are compared as text: numbers are printed with all their digits, −0 and NaN apart.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use common::people;
-use common::workers::workers;
+use crate::common::people;
+use crate::common::workers::workers;
 use feasible::adversary::{Adversary, Attack, Budget, Norm};
 use feasible::learner::State;
 use feasible::model::{Batch, Mode, Pass};
@@ -208,7 +206,7 @@ fn a_validation_problem_and_samples_with_weights() {
     let people = people(300, 5);
     let samples = (**people.samples()).clone().weighted(weights).unwrap();
     let problem = four_requirements(&Population::new(samples));
-    let validation = four_requirements(&common::people(120, 9));
+    let validation = four_requirements(&crate::common::people(120, 9));
     solve(&alternating().keep_best_on(validation), &linear(), &problem);
 }
 

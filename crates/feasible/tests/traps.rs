@@ -3,9 +3,7 @@
 //! probabilities, KL that underflows, Adam that forgets the violation.)
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::people;
+use crate::common::people;
 use feasible::{Dual, Learner, Loss, Model, Multipliers, Population, Problem, Requirement, rho};
 use feasible_nn::{Activation, Adam, Mlp};
 

@@ -1,9 +1,7 @@
 //! What the exact learner says is so: verdicts, multipliers and residuals, in every unit.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::people;
+use crate::common::people;
 use feasible::{
     Dual, Inputs, Learner, Loss, Outcome, Population, Problem, Purpose, Requirement, Samples,
     Stream, Targets,

@@ -1,9 +1,7 @@
 //! A sample of weight w counts as w samples in the objective, and once in requirements.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::people;
+use crate::common::people;
 use feasible::{
     Inputs, Learner, Loss, Model, Multipliers, Outcome, Population, Problem, Requirement, Samples,
     Target, Targets,

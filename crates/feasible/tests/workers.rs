@@ -3,14 +3,12 @@
 //! The workers are threads with rows of their own, which send each other what is to be added up.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use common::people;
-use common::workers::workers;
+use crate::common::people;
+use crate::common::workers::workers;
 use feasible::{
     Dual, Learner, Loss, Model, Outcome, Population, Problem, Reduce, Requirement, Solution,
 };

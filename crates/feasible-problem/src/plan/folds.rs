@@ -72,7 +72,7 @@ fn hindrance(spec: &Spec, training: &TrainingSettings, data: &Data) -> Option<&'
         (!one_layer || data.images.is_some(), "the model is not a network with one hidden layer"),
         (
             !first_order || training.seconds.is_some(),
-            "of `exact`, or in limited time, one is trained",
+            "with the learner `exact`, or with `training.seconds`, one model is trained",
         ),
         (spec.decision.is_some(), "[decision] needs validation rows that no network has seen"),
         (

@@ -1,0 +1,40 @@
+//! The mathematics: problems, learners, certificates, against closed forms and independent solvers.
+//!
+//! One program, since each is linked by itself: `cargo test -p feasible --test suite certificate::` runs one file of it.
+//! Tests that need a process to themselves are programs of their own; `Cargo.toml` names them.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
+
+mod clusters;
+mod common;
+mod lives;
+mod oracle;
+mod validity;
+
+mod adversary;
+mod bad_input;
+mod certificate;
+mod certificate_validity;
+mod closed_form;
+mod cluster_validity;
+mod convex_oracle;
+mod determinism;
+mod images;
+mod judge;
+mod lagrangian;
+mod limits;
+mod monitor_validity;
+mod monitoring_sample;
+mod outcomes;
+mod own_model;
+mod prices;
+mod properties;
+mod public_names;
+mod shards;
+mod shuffle;
+mod theorem3;
+mod theory;
+mod traps;
+mod verdicts;
+mod weights;
+mod workers;
