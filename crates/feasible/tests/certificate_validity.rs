@@ -6,11 +6,11 @@
 //! are fixed anyhow.
 #![allow(clippy::unwrap_used)]
 
-use feasible::certificate::{Delta, Simultaneous};
 use crate::validity::{
     ADVERSE, OVERLAPS, SHAPES, clipped, differences, families, gates, ladders, means,
     normal_approximation, small_differences, sums,
 };
+use feasible::certificate::{Delta, Simultaneous};
 
 const TRIALS: u64 = 400;
 

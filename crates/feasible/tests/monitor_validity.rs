@@ -4,10 +4,10 @@
 //! what it saw had a probability below one in a million under the promise; the streams are fixed anyhow.
 #![allow(clippy::unwrap_used)]
 
+use crate::lives::{DELTA, Errors, LIVES, change, median, monthly_certificates, together};
 use feasible::certificate::{Count, Delta, Values};
 use feasible::monitor::{MonitorPlan, MonitorVerdict, Wager, Wealth};
 use feasible::requirement::Sense;
-use crate::lives::{DELTA, Errors, LIVES, change, median, monthly_certificates, together};
 
 const TRIALS: u64 = 100;
 

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
+use crate::oracle::{Random, Raw, Regression};
 use feasible::loss::{CustomLoss, Properties};
 use feasible::{
     Dual, Inputs, Learner, Loss, Model, Outcome, Population, Problem, Requirement, Samples,
     Solution, Target, Targets, rho,
 };
 use feasible_nn::{Activation, Adam, Linear, Mlp, Sgd};
-use crate::oracle::{Random, Raw, Regression};
 use proptest::prelude::*;
 
 /// a (f − y)².
@@ -46,7 +46,8 @@ impl CustomLoss for Scaled {
 /// Inputs of three columns and numbers that follow them.
 fn numbers(random: &mut Random, count: usize, slope: f64) -> Raw {
     let x: Vec<Vec<f64>> = (0..count).map(|_| (0..3).map(|_| random.datum()).collect()).collect();
-    let y = x.iter().map(|x| crate::oracle::grid(slope * x[0] - 0.5 * x[1] + 0.3 * random.normal()));
+    let y =
+        x.iter().map(|x| crate::oracle::grid(slope * x[0] - 0.5 * x[1] + 0.3 * random.normal()));
     let y = y.collect();
     Raw { x, y }
 }

@@ -30,9 +30,9 @@
 //!   asserted too; otherwise S needs max(c, B − c)².
 #![allow(clippy::unwrap_used)]
 
+use crate::oracle::{Machine, Program, Random, Raw, Regression, Scope, Verdict};
 use feasible::{Learner, Problem, Requirement};
 use feasible_nn::Linear;
-use crate::oracle::{Machine, Program, Random, Raw, Regression, Scope, Verdict};
 
 struct Case {
     problem: Problem,

@@ -81,7 +81,7 @@ pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>)
         Some(_) => format!(", stratify = {}", quoted(&chosen.name)),
         None => String::new(),
     };
-    text += &format!("split = {{ validation = 0.1, test = 0.2, seed = 0{stratify} }}");
+    text += &format!("split = {{ test = 0.2, seed = 0{stratify} }}");
     if let Some((rarest, rows)) = classes.iter().flatten().min_by_key(|(_, rows)| *rows)
         && *rows * 10 < labelled.len()
     {
@@ -95,8 +95,7 @@ pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>)
     for (name, holds) in table.unread() {
         text += &format!("#   {}: {holds}, which cannot be read\n", visible(name));
     }
-    text += "\n[model]\nkind = \"mlp\"          # or \"linear\", \"kernel\"\nhidden = [64]\n\
-             activation = \"sigmoid\" # or \"tanh\", \"relu\", \"silu\"\n\n";
+    text += "\n[model]\nkind = \"auto\"   # a network, mixed with a linear model where that helps; or \"mlp\", \"linear\", \"kernel\"\n\n";
     let kept: Vec<&Column> =
         others.iter().copied().filter(|column| !plan.is_dropped(&column.name)).collect();
     text +=
