@@ -67,6 +67,7 @@ mod quantiles;
 mod read;
 mod samples;
 pub mod scratch;
+pub mod slices;
 mod source;
 pub mod split;
 pub mod table;
@@ -74,7 +75,6 @@ pub mod table_file;
 pub mod table_stream;
 pub mod target;
 mod text_file;
-pub mod units;
 mod visible;
 pub mod weight;
 mod write;
@@ -101,9 +101,11 @@ pub use preprocessing::{
     Bins, Dates, Missing, Piecewise, PiecewiseRule, Preprocessing, Standardise, Unseen,
 };
 pub use samples::{samples, samples_out};
+pub use slices::{
+    ReadCounts, ReadRequest, Readers, Reading, SliceAnswer, SliceAnswers, SliceRead, TableSlice,
+};
 pub use split::{ByColumn, Fractions, Split};
 pub use table::Table;
 pub use target::{TargetColumns, TargetCoordinate, TargetEncoder, TargetSpec, Task, moments};
-pub use units::{ReadCounts, Readers, Reading, Request, Unit, UnitRead, UnitsRead};
 pub use visible::{is_hidden, visible, visible_lines};
 pub use weight::{ClassWeights, SampleWeights};

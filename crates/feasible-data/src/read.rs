@@ -15,10 +15,10 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::format::Format;
+use crate::slices::Reading;
 use crate::source::{ByteSource, Content};
 use crate::table::Table;
 use crate::text_file;
-use crate::units::Reading;
 
 impl Table {
     /// Reads CSV, TSV or Parquet, text plain or compressed with gzip or zstd, as the content of

@@ -1,4 +1,4 @@
-//! A table whose units are read by several readers is the table that one process reads, with the same errors.
+//! A table whose slices are read by several readers is the table that one process reads, with the same errors.
 
 #![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
 
@@ -10,16 +10,16 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use feasible_data::{
-    ColumnKind, Format, Limits, ReadCounts, Readers, Reading, Request, Table, UnitRead, UnitsRead,
-    table_stream,
+    ColumnKind, Format, Limits, ReadCounts, ReadRequest, Readers, Reading, SliceAnswer,
+    SliceAnswers, SliceRead, Table, table_stream,
 };
 use proptest::prelude::*;
 
-/// Reads units on threads, all but those of the first; what they read comes as bytes.
+/// Reads slices on threads, all but those of the first; what they read comes as bytes.
 #[derive(Debug)]
 struct Threads {
     count: usize,
-    /// These units are read from other bytes.
+    /// These slices are read from other bytes.
     other: Vec<usize>,
     /// Units that were read on a thread, whether they could be or not.
     asked: AtomicUsize,
@@ -35,13 +35,13 @@ impl Threads {
 type Sent = Option<(String, Vec<u8>)>;
 
 impl Readers for Threads {
-    fn read(&self, request: Arc<Request>) -> UnitsRead<'_> {
+    fn read(&self, request: Arc<ReadRequest>) -> SliceAnswers<'_> {
         let line = |first: usize| -> Receiver<Sent> {
             let (request, step) = (request.clone(), self.count);
             let (send, receive) = channel();
             thread::spawn(move || {
-                for unit in request.units.iter().skip(first).step_by(step) {
-                    let read = unit.read(&request.format).ok().map(|read| {
+                for slice in request.slices.iter().skip(first).step_by(step) {
+                    let read = slice.read(&request.format).ok().map(|read| {
                         let mut bytes = Vec::new();
                         table_stream::write(&mut bytes, &read.table).unwrap();
                         (read.sha256, bytes)
@@ -54,17 +54,22 @@ impl Readers for Threads {
             receive
         };
         let lines: Vec<_> = (1..self.count).map(line).collect();
-        Box::new((0..request.units.len()).map(move |unit| {
-            let at = (unit % self.count).checked_sub(1)?;
+        Box::new((0..request.slices.len()).map(move |slice| {
+            let Some(at) = (slice % self.count).checked_sub(1) else {
+                return SliceAnswer::NotGiven;
+            };
             self.asked.fetch_add(1, Ordering::SeqCst);
-            let (mut sha256, bytes) = lines[at].recv().unwrap()?;
-            if self.other.contains(&unit) {
+            let Some((mut sha256, bytes)) = lines[at].recv().unwrap() else {
+                return SliceAnswer::Unread;
+            };
+            let mut bytes = bytes.as_slice();
+            let mut table = table_stream::read(&mut bytes).unwrap();
+            assert!(bytes.is_empty(), "it leaves bytes");
+            if self.other.contains(&slice) {
+                table = Table::from_bytes("other.csv", b"x\n77\n", &request.format).unwrap();
                 sha256 = sha256.chars().rev().collect();
             }
-            let mut bytes = bytes.as_slice();
-            let table = table_stream::read(&mut bytes).unwrap();
-            assert!(bytes.is_empty(), "it leaves bytes");
-            Some(UnitRead { table, sha256 })
+            SliceAnswer::Read(Box::new(SliceRead { table, sha256 }))
         }))
     }
 }
@@ -84,7 +89,7 @@ fn divided(
     reading.and_then(|reading| reading.finish(&|_| None)).map_err(|error| error.to_string())
 }
 
-/// Insists that it does not matter who reads: the same cells, lines of rows and names, or the same sentence. Gives the most units that were read
+/// Insists that it does not matter who reads: the same cells, lines of rows and names, or the same sentence. Gives the most slices that were read
 /// by others.
 fn assert_same(path: &Path, format: &Format) -> usize {
     let expected = alone(path, format);
@@ -170,12 +175,12 @@ fn what_was_read_from_other_bytes_is_read_again() {
     let threads = Threads { other: vec![1], ..Threads::new(3) };
     let (table, counts) = divided(scratch.path(), &Format::default(), &threads).unwrap();
     assert_eq!(table, alone(scratch.path(), &Format::default()).unwrap());
-    assert_eq!(counts, ReadCounts { units: 3, elsewhere: 1, differing: 1 });
+    assert_eq!(counts, ReadCounts { slices: 3, given: 2, elsewhere: 1, differing: 1 });
     // The caller may know what a file is.
     let reading = Reading::begin(scratch.path(), &Format::default(), None, Some(&threads)).unwrap();
     let (table, counts) = reading.finish(&|_| Some("of an older state".into())).unwrap();
     assert_eq!(table, alone(scratch.path(), &Format::default()).unwrap());
-    assert_eq!(counts, ReadCounts { units: 3, elsewhere: 0, differing: 2 });
+    assert_eq!(counts, ReadCounts { slices: 3, given: 2, elsewhere: 0, differing: 2 });
 }
 
 #[test]
@@ -189,13 +194,13 @@ fn one_text_file_is_read_here_and_readers_that_give_up_leave_the_rest() {
     #[derive(Debug)]
     struct None;
     impl Readers for None {
-        fn read(&self, _: Arc<Request>) -> UnitsRead<'_> {
+        fn read(&self, _: Arc<ReadRequest>) -> SliceAnswers<'_> {
             Box::new(std::iter::empty())
         }
     }
     let (table, counts) = divided(scratch.path(), &Format::default(), &None).unwrap();
     assert_eq!(table, alone(scratch.path(), &Format::default()).unwrap());
-    assert_eq!(counts, ReadCounts { units: 3, ..ReadCounts::default() });
+    assert_eq!(counts, ReadCounts { slices: 3, ..ReadCounts::default() });
 }
 
 /// Cells of which some are alike, some missing, some odd.
@@ -372,13 +377,13 @@ mod row_groups {
             let path = write(scratch.path(), "t.parquet", &whole[..at]);
             assert_same(&path, &Format::default());
         }
-        // Each unit has its own name, which changes with any byte of the unit or of the footer.
+        // Each slice has its own name, which changes with any byte of the slice or of the footer.
         let path = write(scratch.path(), "t.parquet", &whole);
         #[derive(Debug)]
         struct Names(std::sync::Mutex<Vec<String>>);
         impl Readers for Names {
-            fn read(&self, request: Arc<Request>) -> UnitsRead<'_> {
-                let names = request.units.iter().map(|unit| unit.sha256().unwrap());
+            fn read(&self, request: Arc<ReadRequest>) -> SliceAnswers<'_> {
+                let names = request.slices.iter().map(|slice| slice.sha256().unwrap());
                 *self.0.lock().unwrap() = names.collect();
                 Box::new(std::iter::empty())
             }

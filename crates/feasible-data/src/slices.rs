@@ -1,11 +1,11 @@
-//! Parts of a table that are read by themselves, and who reads them.
+//! Slices of a table, which are read by themselves, and who reads them.
 //!
-//! A [`Unit`] is a file, or some neighbouring row groups of a Parquet file. A table of several units can be read by several processes:
-//! [`Readers`] read units elsewhere, and what they have read is put together here, in order, to the table that this process would have read alone.
-//! One text file is one unit: where a row begins depends on every quote before it.
+//! A [`TableSlice`] is a file, or some neighbouring row groups of a Parquet file. A table of several slices can be read by several processes:
+//! [`Readers`] read slices elsewhere, and what they have read is put together here, in order, to the table that this process would have read alone.
+//! One text file is one slice: where a row begins depends on every quote before it.
 //!
-//! A unit that nobody else reads is read here, and so is one that another process has read from other bytes: it sends the SHA-256 of what it read. What is wrong with
-//! a file is found out here alone: readers send no errors, and this process reads what they could not read.
+//! A slice that nobody else reads is read here, and so is one that another process has read from other bytes: with its rows comes the SHA-256 of what it was
+//! read from. What is wrong with a file is found out here alone: readers send no errors, and this process reads what they could not read.
 
 use std::fmt;
 use std::fs::File;
@@ -28,12 +28,12 @@ use crate::source::{ByteSource, Content};
 use crate::table::Table;
 use crate::visible::visible;
 
-/// The most units of a file: so many ranks can work.
+/// The most slices of a file: so many ranks can work.
 const MOST: u64 = 64;
 
 /// A file, or row groups of a Parquet file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unit {
+pub struct TableSlice {
     file: PathBuf,
     /// The row groups; all of the file if there are none.
     groups: Option<Range<usize>>,
@@ -41,48 +41,61 @@ pub struct Unit {
 
 /// What is to be read.
 #[derive(Clone, Debug)]
-pub struct Request {
-    /// The units of a table, in order.
-    pub units: Vec<Unit>,
+pub struct ReadRequest {
+    /// The slices of a table, in order.
+    pub slices: Vec<TableSlice>,
     /// How they are written.
     pub format: Format,
     /// The directory of the [scratch file](crate::scratch), if long lists are kept there.
     pub scratch: Option<PathBuf>,
 }
 
-/// A unit that was read.
+/// A slice that was read.
 #[derive(Clone, Debug)]
-pub struct UnitRead {
+pub struct SliceRead {
     /// Its rows.
     pub table: Table,
-    /// The SHA-256 of the bytes that it was read from ([`Unit::sha256`]).
+    /// The SHA-256 of the bytes that it was read from ([`TableSlice::sha256`]).
     pub sha256: String,
 }
 
-/// For each unit of a request in order what was read of it, `None` where this process has to read it.
-pub type UnitsRead<'r> = Box<dyn Iterator<Item = Option<UnitRead>> + 'r>;
-
-/// Other processes that read units.
-pub trait Readers: fmt::Debug + Send + Sync {
-    /// Has them begin to read. They stop once the list is dropped; one that is shorter than the request leaves the rest to this process.
-    fn read(&self, request: Arc<Request>) -> UnitsRead<'_>;
+/// What became of a slice elsewhere.
+#[derive(Clone, Debug)]
+pub enum SliceAnswer {
+    /// Nobody else was given it.
+    NotGiven,
+    /// Whoever was given it could not read it.
+    Unread,
+    /// It was read.
+    Read(Box<SliceRead>),
 }
 
-/// How many units were read by whom.
+/// What became of each slice of a request, in order.
+pub type SliceAnswers<'r> = Box<dyn Iterator<Item = SliceAnswer> + 'r>;
+
+/// Other processes that read slices.
+pub trait Readers: fmt::Debug + Send + Sync {
+    /// Has them begin to read. They stop once the list is dropped; one that is shorter than the request leaves the rest to this process.
+    fn read(&self, request: Arc<ReadRequest>) -> SliceAnswers<'_>;
+}
+
+/// How many slices were read by whom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
-    /// All units.
-    pub units: usize,
+    /// All slices.
+    pub slices: usize,
+    /// Given to others.
+    pub given: usize,
     /// Read by others.
     pub elsewhere: usize,
     /// Read by others, from other bytes, and then here.
     pub differing: usize,
 }
 
-impl Unit {
-    /// The units of a file.
+impl TableSlice {
+    /// The slices of a file.
     fn of(file: &Path) -> Vec<Self> {
-        let unit = |groups| Self { file: file.to_path_buf(), groups };
+        let slice = |groups| Self { file: file.to_path_buf(), groups };
         let rows = match ByteSource::Path(file).content() {
             #[cfg(feature = "parquet")]
             Ok(Content::Parquet) => crate::parquet_file::group_rows(file).unwrap_or_default(),
@@ -91,8 +104,8 @@ impl Unit {
         };
         let groups = neighbours(&rows);
         match groups.len() {
-            0 | 1 => vec![unit(None)],
-            _ => groups.into_iter().map(|groups| unit(Some(groups))).collect(),
+            0 | 1 => vec![slice(None)],
+            _ => groups.into_iter().map(|groups| slice(Some(groups))).collect(),
         }
     }
 
@@ -104,9 +117,9 @@ impl Unit {
     /// Reads it.
     ///
     /// # Errors
-    /// As [`Table::read`], though the rows of an error are counted from the first of the unit.
-    pub fn read(&self, format: &Format) -> Result<UnitRead> {
-        Ok(UnitRead { sha256: self.sha256()?, table: self.table(format)? })
+    /// As [`Table::read`], though the rows of an error are counted from the first of the slice.
+    pub fn read(&self, format: &Format) -> Result<SliceRead> {
+        Ok(SliceRead { sha256: self.sha256()?, table: self.table(format)? })
     }
 
     fn table(&self, format: &Format) -> Result<Table> {
@@ -200,11 +213,11 @@ fn neighbours(rows: &[u64]) -> Vec<Range<usize>> {
 /// A table that is being read, here and by others.
 pub struct Reading<'r> {
     name: String,
-    request: Arc<Request>,
-    /// The units of each file.
+    request: Arc<ReadRequest>,
+    /// The slices of each file.
     files: Vec<Range<usize>>,
-    elsewhere: Option<UnitsRead<'r>>,
-    /// Units that were taken from the list of the others.
+    elsewhere: Option<SliceAnswers<'r>>,
+    /// Slices that were taken from the list of the others.
     taken: usize,
     counts: ReadCounts,
 }
@@ -216,7 +229,7 @@ impl fmt::Debug for Reading<'_> {
 }
 
 impl<'r> Reading<'r> {
-    /// Begins to read a table, as [`Table::read`] does. `readers` read units of it from now on, if it has several; `scratch` is the directory
+    /// Begins to read a table, as [`Table::read`] does. `readers` read slices of it from now on, if it has several; `scratch` is the directory
     /// where they may keep long lists.
     ///
     /// # Errors
@@ -227,20 +240,20 @@ impl<'r> Reading<'r> {
         scratch: Option<&Path>,
         readers: Option<&'r dyn Readers>,
     ) -> Result<Self> {
-        let (mut units, mut files) = (Vec::new(), Vec::new());
+        let (mut slices, mut files) = (Vec::new(), Vec::new());
         for file in files_of(path)? {
-            let first = units.len();
+            let first = slices.len();
             match readers {
-                Some(_) => units.extend(Unit::of(&file)),
-                None => units.push(Unit { file, groups: None }),
+                Some(_) => slices.extend(TableSlice::of(&file)),
+                None => slices.push(TableSlice { file, groups: None }),
             }
-            files.push(first..units.len());
+            files.push(first..slices.len());
         }
         let scratch = scratch.map(Path::to_path_buf);
-        let request = Arc::new(Request { units, format: format.clone(), scratch });
-        let several = request.units.len() > 1;
+        let request = Arc::new(ReadRequest { slices, format: format.clone(), scratch });
+        let several = request.slices.len() > 1;
         let elsewhere = readers.filter(|_| several).map(|readers| readers.read(request.clone()));
-        let counts = ReadCounts { units: request.units.len(), ..ReadCounts::default() };
+        let counts = ReadCounts { slices: request.slices.len(), ..ReadCounts::default() };
         let name = path.display().to_string();
         Ok(Self { name, request, files, elsewhere, taken: 0, counts })
     }
@@ -260,8 +273,8 @@ impl<'r> Reading<'r> {
         let (name, request) = (self.name.clone(), self.request.clone());
         let limits = &request.format.limits;
         let (mut rows, mut width) = (0, 0);
-        let tables = files.into_iter().map(|units| {
-            let table = self.file(units, known)?;
+        let tables = files.into_iter().map(|slices| {
+            let table = self.file(slices, known)?;
             rows += table.rows();
             width = table.columns().len().max(width);
             // What the files ask for together.
@@ -275,11 +288,11 @@ impl<'r> Reading<'r> {
     /// The table of a file.
     fn file(
         &mut self,
-        units: Range<usize>,
+        slices: Range<usize>,
         known: &dyn Fn(&Path) -> Option<String>,
     ) -> Result<Table> {
         let request = self.request.clone();
-        let whole = &request.units[units.start];
+        let whole = &request.slices[slices.start];
         if whole.groups.is_none() {
             return match self.take(known) {
                 Some(table) => Ok(table),
@@ -287,9 +300,9 @@ impl<'r> Reading<'r> {
             };
         }
         let file = whole.file.display().to_string();
-        let parts = request.units[units.clone()].iter().map(|unit| match self.take(known) {
+        let parts = request.slices[slices.clone()].iter().map(|slice| match self.take(known) {
             Some(table) => Ok(table),
-            None => unit.table(&request.format),
+            None => slice.table(&request.format),
         });
         match Table::concat_all(&file, parts) {
             Ok((table, _)) => {
@@ -298,9 +311,9 @@ impl<'r> Reading<'r> {
             }
             // From the top: what is wrong in which row, only the whole file says.
             Err(_) => {
-                let whole = Unit { groups: None, ..whole.clone() };
+                let whole = TableSlice { groups: None, ..whole.clone() };
                 let table = whole.table(&request.format)?;
-                while self.taken < units.end {
+                while self.taken < slices.end {
                     self.take(known);
                 }
                 Ok(table)
@@ -308,18 +321,21 @@ impl<'r> Reading<'r> {
         }
     }
 
-    /// What others have read of the next unit, if they have read what is here.
+    /// What others have read of the next slice, if they have read what is here.
     fn take(&mut self, known: &dyn Fn(&Path) -> Option<String>) -> Option<Table> {
-        let unit = &self.request.units[self.taken];
+        let slice = &self.request.slices[self.taken];
         self.taken += 1;
-        let read = self.elsewhere.as_mut()?.next()??;
-        let whole = unit.groups.is_none().then(|| known(&unit.file)).flatten();
-        let here = whole.or_else(|| unit.sha256().ok())?;
-        match here == read.sha256 {
-            true => self.counts.elsewhere += 1,
-            false => self.counts.differing += 1,
+        let answer = self.elsewhere.as_mut()?.next()?;
+        self.counts.given += usize::from(!matches!(answer, SliceAnswer::NotGiven));
+        let SliceAnswer::Read(read) = answer else { return None };
+        let whole = slice.groups.is_none().then(|| known(&slice.file)).flatten();
+        let here = whole.or_else(|| slice.sha256().ok())?;
+        if here != read.sha256 {
+            self.counts.differing += 1;
+            return None;
         }
-        (here == read.sha256).then_some(read.table)
+        self.counts.elsewhere += 1;
+        Some(read.table)
     }
 }
 
@@ -328,12 +344,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbouring_row_groups_are_units_of_about_the_same_number_of_rows() {
+    fn neighbouring_row_groups_are_slices_of_about_the_same_number_of_rows() {
         let ranges = |rows: &[u64]| neighbours(rows);
         assert!(ranges(&[]).is_empty() && ranges(&[0, 0]).is_empty());
         assert_eq!(ranges(&[5]), [0..1]);
         assert_eq!(ranges(&[5, 5, 5]), [0..1, 1..2, 2..3]);
-        // A unit has rows, whatever its groups have.
+        // A slice has rows, whatever its groups have.
         assert_eq!(ranges(&[0, 5, 0, 0, 5, 0]), [0..2, 2..6]);
         for groups in [63, 64, 65, 1000] {
             let ranges = ranges(&vec![7; groups]);
