@@ -27,7 +27,7 @@ fn five_files(directory: &Path) -> ProblemSource {
     let city = ["Rome", "Oslo", "Bonn", "Aix", "Graz"];
     for file in 0..5 {
         let row = |n: usize| {
-            let city = if n % 11 == 0 { "" } else { city[(4 * file + n) % (file + 1)] };
+            let city = if n.is_multiple_of(11) { "" } else { city[(4 * file + n) % (file + 1)] };
             format!("{},{city},{}\n", (7 * n + file) % 50, (n + file) % 2)
         };
         let text: String = (0..40).map(row).collect();
