@@ -202,7 +202,7 @@ class Wire:
         computed = [max(1.0, ranks / cores) * iteration * count for count, _ in found["iterations"]]
         beyond = [max(seconds - message, own) for (_, seconds), own in zip(found["iterations"], computed)]
         turn, late = least_squares([[1.0, own] for own in computed], beyond)
-        return Wire(latency, 1 / slope, turn, max(1.0, late))
+        return Wire(latency, 1 / slope if slope else math.inf, turn, max(1.0, late))
 
 
 class Cost:

@@ -28,7 +28,7 @@ use world::World;
 /// Seconds that one length is measured for, and in how many parts.
 const SECONDS: f64 = 0.4;
 const PARTS: usize = 8;
-/// Iterations between two messages: about 0.05 to 10 ms.
+/// Iterations between two messages: about 0.1 to 12 ms.
 const ITERATIONS: [u64; 5] = [1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 22];
 
 fn main() -> io::Result<()> {

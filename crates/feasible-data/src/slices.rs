@@ -192,13 +192,15 @@ fn add(hash: &mut Sha256, file: &mut File, range: Range<u64>) -> std::io::Result
 
 /// Neighbouring row groups together, about the same number of rows and at least one: at most [`MOST`] ranges.
 fn neighbours(rows: &[u64]) -> Vec<Range<usize>> {
-    let all = rows.iter().fold(0_u64, |sum, &rows| sum.saturating_add(rows));
-    let enough = all.div_ceil(MOST).max(1);
+    let mut left = rows.iter().fold(0_u64, |sum, &rows| sum.saturating_add(rows));
     let (mut ranges, mut first, mut sum) = (Vec::<Range<usize>>::new(), 0, 0_u64);
     for (group, &rows) in rows.iter().enumerate() {
         sum = sum.saturating_add(rows);
+        // What is left, over the ranges that are left.
+        let enough = left.div_ceil(MOST.saturating_sub(ranges.len() as u64).max(1)).max(1);
         if sum >= enough {
             ranges.push(first..group + 1);
+            left = left.saturating_sub(sum);
             (first, sum) = (group + 1, 0);
         }
     }
