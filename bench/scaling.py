@@ -2,13 +2,14 @@
 
 A step of a training with batches of B rows on R ranks takes, by the model,
 
-    busy · (κ + β · shards + (α − δ) · rows + δ · B) + messages
+    share · busy · late · (κ + β · shards + (α − δ) · rows + δ · B) + messages + 2 turn
 
 seconds, of a rank's shards that have rows and the rows of the rank that has most; δ is what every rank does with all rows. Messages are a gradient and the sums of losses, up a tree of the
-ranks and down again, L + bytes / W on each level. After its steps, an epoch measures all training and validation rows, μ for each row of a rank, and takes ω besides.
+ranks and down again, L + bytes / W on each level. `share` ranks have a core between them. After its steps, an epoch measures all training and validation rows, μ for each row of a rank, and takes ω besides.
 
-α, β, κ, μ and ω are fitted to trainings on one rank; `busy`, what a core loses when the other one works too, to two such trainings at the same time; L and W to a
-ping-pong; δ is measured. No training on several ranks is fitted to.
+α, β, κ, μ and ω are fitted to trainings on one rank; `busy`, what such a training loses when as many as there are ranks run at the same time, beyond sharing cores, to those; L and W to a
+ping-pong; `turn` and `late`, what is lost in waiting for a core or for a rank that is late, to a ping-pong in which every rank computes before each message: `turn` for
+each time that ranks meet, `late` in proportion to what they compute. δ is measured. No training on several ranks is fitted to.
 """
 
 import json
@@ -125,13 +126,14 @@ class Scaling:
         job = subprocess.run([*mpirun(ranks), self.examples / "ping_pong"], env=environment(), check=True, capture_output=True, text=True)
         return list(map(json.loads, job.stdout.splitlines()))
 
-    def ping_pong(self, ranks: int) -> list[tuple[int, float]]:
-        """Bytes, and seconds of adding them up and telling the sum."""
-        found: dict[int, list[float]] = {}
+    def ping_pong(self, ranks: int) -> dict[str, list[tuple[int, float]]]:
+        """Bytes, and seconds of adding them up and telling the sum; iterations that every rank computes first, and seconds of both."""
+        found: dict[str, dict[int, list[float]]] = {"bytes": {}, "iterations": {}}
         for _ in range(self.repeat):
             for line in self.said(ranks):
-                found.setdefault(line["bytes"], []).append(line["seconds"])
-        return [(size, quartile(seconds)) for size, seconds in sorted(found.items())]
+                what = "bytes" if "bytes" in line else "iterations"
+                found[what].setdefault(line[what], []).append(line["seconds"])
+        return {what: [(size, quartile(seconds)) for size, seconds in sorted(of.items())] for what, of in found.items()}
 
 
 def quartile(values: list[float]) -> float:
@@ -184,6 +186,25 @@ def steps(rows: int, batch: int, ranks: int) -> list[float]:
     return [len(sizes), sum(shards(size, ranks) for size in sizes), sum(most(size, ranks) for size in sizes)]
 
 
+class Wire:
+    """What it costs ranks to meet."""
+
+    def __init__(self, latency: float, bandwidth: float, turn: float = 0.0, late: float = 1.0):
+        self.latency, self.bandwidth, self.turn, self.late = latency, bandwidth, turn, late
+
+    @staticmethod
+    def fitted(ranks: int, cores: int, found: dict, iteration: float) -> "Wire":
+        """To a ping-pong, with and without computing."""
+        levels = 2 * math.ceil(math.log2(ranks))
+        latency, slope = least_squares([[levels, levels * size] for size, _ in found["bytes"]], [seconds for _, seconds in found["bytes"]])
+        # What was measured of the shortest message, not what the line says of it.
+        message = found["bytes"][0][1]
+        computed = [max(1.0, ranks / cores) * iteration * count for count, _ in found["iterations"]]
+        beyond = [max(seconds - message, own) for (_, seconds), own in zip(found["iterations"], computed)]
+        turn, late = least_squares([[1.0, own] for own in computed], beyond)
+        return Wire(latency, 1 / slope if slope else math.inf, turn, max(1.0, late))
+
+
 class Cost:
     """The fitted model of one network's trainings."""
 
@@ -198,33 +219,37 @@ class Cost:
         rest = [scaling.take(key, "whole") - scaling.take(key, "primal") - scaling.take(key, "dual") for key in keys]
         self.validation = scaling.facts[keys[0]]["validation"] / rows
         self.rest = max(0.0, quartile(rest) - self.measured * self.validation * rows)
-        twins = [key for key in scaling.epochs if key[0] == name and key[4] == 2]
-        self.busy = max(1.0, statistics.median(scaling.take(key, "whole") / scaling.take((*key[:4], 1), "whole") for key in twins))
+        # Per number of ranks, from as many trainings at the same time: what they lose beyond sharing cores.
+        self.busy = {1: 1.0}
+        for ranks in RANKS[1:]:
+            crowd = [key for key in scaling.epochs if key[0] == name and key[4] == ranks]
+            slower = statistics.median(scaling.take(key, "whole") / scaling.take((*key[:4], 1), "whole") for key in crowd)
+            self.busy[ranks] = max(1.0, slower / max(1.0, ranks / scaling.cores))
         # Multiply and add, forward and twice backward, for every weight.
         self.flops = 6 * self.parameters
 
-    def epoch(self, rows: int, batch: int, ranks: int, cores: int, wire: tuple[float, float]) -> tuple[float, float]:
-        """Seconds of computing and of messages, on ranks that share some cores."""
+    def epoch(self, rows: int, batch: int, ranks: int, cores: int | None, wire: Wire) -> tuple[float, float]:
+        """Seconds of computing, and of messages and waiting, on ranks that share some cores; without a number of cores, each has a machine like this one."""
         # Cores that two ranks share work for both.
-        share, busy = max(1.0, ranks / cores), self.busy if ranks > 1 else 1.0
+        share, busy = max(1.0, ranks / cores) if cores else 1.0, self.busy[ranks if cores else min(ranks, 2)]
         count, of_shards, _ = steps(rows, batch, ranks)
-        of_rows = sum(most(size, min(ranks, cores)) for size in batches(rows, batch)) / share
+        of_rows = sum(most(size, min(ranks, cores or ranks)) for size in batches(rows, batch)) / share
         divided = self.shard * of_shards + (self.row - self.look) * of_rows + self.measured * (1 + self.validation) * rows / ranks
         messages = count * (up_and_down(4 * self.parameters, wire, ranks) + gathered(SUMS, wire, ranks))
-        return share * busy * (divided + self.step * count + self.look * rows) + self.rest, messages
+        computing = share * busy * (divided + self.step * count + self.look * rows)
+        # Ranks meet twice in a step: for the sums of losses, and for the gradient.
+        return computing + self.rest, messages + (wire.late - 1) * computing + 2 * wire.turn * count
 
 
-def up_and_down(size: float, wire: tuple[float, float], ranks: int) -> float:
+def up_and_down(size: float, wire: Wire, ranks: int) -> float:
     """Seconds that so many bytes take up a tree of ranks and down again."""
-    latency, bandwidth = wire
-    return 2 * math.ceil(math.log2(ranks)) * (latency + size / bandwidth)
+    return 2 * math.ceil(math.log2(ranks)) * (wire.latency + size / wire.bandwidth)
 
 
-def gathered(size: float, wire: tuple[float, float], ranks: int) -> float:
+def gathered(size: float, wire: Wire, ranks: int) -> float:
     """Seconds until all ranks know so many bytes, of which each has a part: parts go up the tree, all of them down."""
-    latency, bandwidth = wire
     levels = math.ceil(math.log2(ranks))
-    return 2 * levels * latency + (levels + (ranks - 1) / ranks) * size / bandwidth
+    return 2 * levels * wire.latency + (levels + (ranks - 1) / ranks) * size / wire.bandwidth
 
 
 def micro(seconds: float) -> str:
@@ -240,16 +265,17 @@ def measure(scaling: Scaling) -> list[str]:
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     load = os.getloadavg()[1]
-    fits, strong, weak, twins = [], [], [], []
+    fits, strong, weak, crowds = [], [], [], []
     for name, _, rows, _, fitted, predicted in MODELS:
         fits += [(name, rows, batch, 1, 1) for batch in fitted]
-        twins += [(name, rows, batch, 1, 2) for batch in predicted]
+        crowds += [(name, rows, batch, 1, beside) for batch in predicted for beside in RANKS[1:]]
         strong += [(name, rows, batch, ranks, 1) for batch in predicted for ranks in RANKS]
         weak += [(name, rows * ranks, predicted[0] * ranks, ranks, 1) for ranks in RANKS]
-    every = list(dict.fromkeys(fits + twins + strong + weak))
-    pings: dict[int, list] = {}
+    every = list(dict.fromkeys(fits + crowds + strong + weak))
+    pings: dict[int, dict] = {}
     try:
-        look = min(line["row"] for _ in range(scaling.repeat) for line in scaling.said(1))
+        alone = [line for _ in range(scaling.repeat) for line in scaling.said(1)]
+        look, iteration = (min(line[what] for line in alone) for what in ("row", "iteration"))
         for ranks in RANKS[1:]:
             pings[ranks] = scaling.ping_pong(ranks)
         # One after the other, again and again: what comes and goes on the machine meets all of them.
@@ -260,31 +286,29 @@ def measure(scaling: Scaling) -> list[str]:
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
     load = max(load, os.getloadavg()[1])
-    return page(scaling, look, pings, strong, weak, load)
+    return page(scaling, look, iteration, pings, strong, weak, load)
 
 
-def page(scaling: Scaling, look: float, pings: dict, strong: list, weak: list, load: float) -> list[str]:
+def page(scaling: Scaling, look: float, iteration: float, pings: dict, strong: list, weak: list, load: float) -> list[str]:
     cores = scaling.cores
     costs = {name: Cost(scaling, name, look) for name, *_ in MODELS}
     # One rank sends nothing.
-    wires = {1: (0.0, math.inf)}
+    wires = {1: Wire(0.0, math.inf)}
     for ranks, found in pings.items():
-        levels = 2 * math.ceil(math.log2(ranks))
-        latency, slope = least_squares([[levels, levels * size] for size, _ in found], [seconds for _, seconds in found])
-        wires[ranks] = (latency, 1 / slope)
+        wires[ranks] = Wire.fitted(ranks, cores, found, iteration)
 
     out = [f"Measured on {cores} cores, with a load of up to {load:.1f} (these trainings are part of it), {scaling.repeat} times each; of all epochs the lower quartile.", ""]
     out += ["### Fitted", ""]
     rows = []
     for name, cost in costs.items():
-        rows.append([name, f"{cost.parameters:,}", micro(cost.row), f"{cost.flops / cost.row / 1e9:.1f}" if cost.row else "", micro(cost.shard), micro(cost.step), micro(cost.measured), f"{1e3 * cost.rest:.2g}", f"{cost.busy:.2f}"])
-    out += table(["model", "parameters p", "α, µs a row", "that is, Gflop/s", "β, µs a shard", "κ, µs a step", "μ, µs a row measured", "ω, ms an epoch", "busy"], rows)
+        rows.append([name, f"{cost.parameters:,}", micro(cost.row), f"{cost.flops / cost.row / 1e9:.1f}" if cost.row else "", micro(cost.shard), micro(cost.step), micro(cost.measured), f"{1e3 * cost.rest:.2g}", *(f"{cost.busy[ranks]:.2f}" for ranks in RANKS[1:])])
+    out += table(["model", "parameters p", "α, µs a row", "that is, Gflop/s", "β, µs a shard", "κ, µs a step", "μ, µs a row measured", "ω, ms an epoch", *(f"busy, {ranks} ranks" for ranks in RANKS[1:])], rows)
     rows = []
     for ranks, found in pings.items():
-        latency, bandwidth = wires[ranks]
-        worst = max(abs(up_and_down(size, wires[ranks], ranks) / seconds - 1) for size, seconds in found)
-        rows.append([str(ranks), micro(latency), f"{bandwidth / 1e9:.2f}", f"{100 * worst:.0f} %"])
-    out += table(["ranks", "L, µs a message", "W, GB/s", "largest error, 4 B to 4 MB"], rows)
+        wire = wires[ranks]
+        worst = max(abs(up_and_down(size, wire, ranks) / seconds - 1) for size, seconds in found["bytes"])
+        rows.append([str(ranks), micro(wire.latency), f"{wire.bandwidth / 1e9:.2f}", f"{100 * worst:.0f} %", micro(wire.turn), f"{wire.late:.2f}"])
+    out += table(["ranks", "L, µs a message", "W, GB/s", "largest error, 4 B to 4 MB", "turn, µs", "late"], rows)
     out += [f"δ is {1e9 * look:.1f} ns a row.", ""]
 
     errors = []
@@ -310,7 +334,7 @@ def page(scaling: Scaling, look: float, pings: dict, strong: list, weak: list, l
     more = [error for error, ranks in errors if ranks > cores]
     within = lambda found: f"{sum(error <= 0.2 for error in found)} of {len(found)} within 20 %, the largest error {100 * max(found):.0f} %"
     out += [f"Predicted, of those that were not fitted to: on 2 ranks {within(two)}; on 4 ranks, which share {cores} cores, {within(more)}.", ""]
-    out += paper(costs, wires[2][1])
+    out += paper(costs, wires[2].bandwidth)
     return out
 
 
@@ -324,15 +348,15 @@ def paper(costs: dict, copies: float) -> list[str]:
         for name, cost in costs.items():
             for batch in (1024, 16_384, 262_144):
                 many = int(MANY // batch)
-                at = {ranks: [part / many for part in cost.epoch(many * batch, batch, ranks, ranks, (latency, bandwidth))] for ranks in (1, 2, 4, 8, 16, 32, 64)}
+                at = {ranks: [part / many for part in cost.epoch(many * batch, batch, ranks, None, Wire(latency, bandwidth))] for ranks in (1, 2, 4, 8, 16, 32, 64)}
                 alone, (computing, messages) = sum(at[1]), at[MACHINES]
                 fastest = min(at, key=lambda ranks: sum(at[ranks]))
                 speed = alone / (computing + messages)
                 epoch = MANY / batch * (computing + messages)
                 rows.append([network, name, f"{batch:,}", micro(computing), micro(messages), f"{MANY / batch * alone / 3600:.2g}", f"{epoch / 3600:.2g}", f"{speed:.1f}", f"{100 * speed / MACHINES:.0f} %", f"{fastest} ({alone / sum(at[fastest]):.1f})"])
                 size, whole = 4 * cost.parameters, computing + messages
-                gradient = up_and_down(size, (latency, bandwidth), MACHINES)
-                quarter = gradient - up_and_down(size, (latency, 1 / (0.25 / wire + 1 / copies)), MACHINES)
+                gradient = up_and_down(size, Wire(latency, bandwidth), MACHINES)
+                quarter = gradient - up_and_down(size, Wire(latency, 1 / (0.25 / wire + 1 / copies)), MACHINES)
                 parts = gradient - 2 * 6 * latency - 2 * size / bandwidth
                 gains.append([network, name, f"{batch:,}", f"{100 * messages / whole:.0f} %", f"{100 * quarter / whole:.0f} %", f"{100 * 0.875 * messages / whole:.0f} %", f"{100 * parts / whole:.0f} %"])
     out += table(["network", "model", "batch", "computing, µs a step", "messages, µs a step", "hours an epoch on 1", f"on {MACHINES}", "speed-up", "efficiency", "fastest on (speed-up)"], rows)

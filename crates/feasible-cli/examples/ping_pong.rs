@@ -7,7 +7,10 @@
 //! The messages are those of a training: up a tree of the ranks and down again, through the same code, with numbers turned into bytes and back. On two
 //! ranks it is a ping-pong. One line of JSON for each length. `bench/scale --ranks` runs it.
 //!
-//! On one rank: how long it takes to go through rows, of which a rank has to know all, in a random order. One line of JSON.
+//! Then one number is added up again and again, and every rank computes before each time: as many iterations of a fixed loop on every rank. What that takes beyond
+//! computing and messages is lost in waiting, for ranks that are late and, where there are more ranks than cores, for a core. One line of JSON for each number of iterations.
+//!
+//! On one rank: how long it takes to go through rows, of which a rank has to know all, in a random order, and how long an iteration takes. One line of JSON.
 #![allow(dead_code, reason = "modules of the program, of which an example needs a part")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is what it is for")]
 
@@ -25,41 +28,65 @@ use world::World;
 /// Seconds that one length is measured for, and in how many parts.
 const SECONDS: f64 = 0.4;
 const PARTS: usize = 8;
+/// Iterations between two messages: about 0.1 to 12 ms.
+const ITERATIONS: [u64; 5] = [1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 22];
 
 fn main() -> io::Result<()> {
     let world = World::join(Duration::from_secs(60), |sentence| eprintln!("{sentence}"))?;
     if world.workers() == 1 {
         let seconds = (0..3).map(|_| look(1 << 24)).fold(f64::INFINITY, f64::min);
-        println!(r#"{{"row":{seconds:e}}}"#);
+        let iteration = (0..5).map(|_| compute(1 << 24)).fold(f64::INFINITY, f64::min);
+        println!(r#"{{"row":{seconds:e},"iteration":{iteration:e}}}"#);
         world.leave();
         return Ok(());
     }
+    let ranks = world.workers();
     for numbers in [1, 1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20] {
         let mut list = vec![1.0_f32; numbers];
-        // As often as fits into a part, by the clock of the first rank.
-        let began = Instant::now();
-        (0..4).for_each(|_| add_up(&world, &mut list));
-        let one = began.elapsed().as_secs_f64() / 4.0;
-        let mut times =
-            ((SECONDS / PARTS as f64 / one) as u64).clamp(1, 1 << 20).to_le_bytes().to_vec();
-        world.broadcast(0, &mut times);
-        let times = u64::from_le_bytes(times.try_into().unwrap_or_default());
-        let mut parts = Vec::new();
-        for _ in 0..PARTS {
-            let began = Instant::now();
-            (0..times).for_each(|_| add_up(&world, &mut list));
-            parts.push(began.elapsed().as_secs_f64() / times as f64);
-        }
-        parts.sort_by(f64::total_cmp);
+        let seconds = measure(&world, || add_up(&world, &mut list));
         if world.worker() == 0 {
-            let (ranks, bytes) = (world.workers(), 4 * numbers);
-            // Others on the machine add little to the lower quartile.
-            let seconds = parts[PARTS / 4];
-            println!(r#"{{"ranks":{ranks},"bytes":{bytes},"seconds":{seconds:e}}}"#);
+            println!(r#"{{"ranks":{ranks},"bytes":{},"seconds":{seconds:e}}}"#, 4 * numbers);
+        }
+    }
+    for iterations in ITERATIONS {
+        let mut list = [1.0_f32];
+        let seconds = measure(&world, || {
+            compute(iterations);
+            add_up(&world, &mut list);
+        });
+        if world.worker() == 0 {
+            println!(r#"{{"ranks":{ranks},"iterations":{iterations},"seconds":{seconds:e}}}"#);
         }
     }
     world.leave();
     Ok(())
+}
+
+/// Seconds of what all ranks do together: of some parts the lower quartile, to which others on the machine add little.
+fn measure(world: &World, mut once: impl FnMut()) -> f64 {
+    // As often as fits into a part, by the clock of the first rank.
+    let began = Instant::now();
+    (0..4).for_each(|_| once());
+    let one = began.elapsed().as_secs_f64() / 4.0;
+    let times = ((SECONDS / PARTS as f64 / one) as u64).clamp(1, 1 << 20);
+    let mut times = times.to_le_bytes().to_vec();
+    world.broadcast(0, &mut times);
+    let times = u64::from_le_bytes(times.try_into().unwrap_or_default());
+    let mut parts = Vec::new();
+    for _ in 0..PARTS {
+        let began = Instant::now();
+        (0..times).for_each(|_| once());
+        parts.push(began.elapsed().as_secs_f64() / times as f64);
+    }
+    parts.sort_by(f64::total_cmp);
+    parts[PARTS / 4]
+}
+
+/// Seconds of an iteration, each of which needs the one before.
+fn compute(iterations: u64) -> f64 {
+    let began = Instant::now();
+    std::hint::black_box((0..iterations).fold(1, |x, _| random(x)));
+    began.elapsed().as_secs_f64() / iterations as f64
 }
 
 /// Seconds a row of what every rank does with all rows of an epoch: shuffling them, counting those of each of its shards, sorting them by shard.

@@ -1,10 +1,10 @@
 //! Writes a table of any number of rows, a piece at a time.
 //!
 //! ```text
-//! cargo run -p feasible-data --release --example large_table -- ROWS FILE
+//! cargo run -p feasible-data --release --example large_table -- ROWS FILE [GROUP]
 //! ```
 //!
-//! FILE ends in `.csv` or `.parquet`. There are 20 columns: 17 numbers of two decimals, `gender`, `city` and `outcome`, which depends on some of
+//! GROUP is the number of rows of a row group, 1,000,000 if it is not given. FILE ends in `.csv` or `.parquet`. There are 20 columns: 17 numbers of two decimals, `gender`, `city` and `outcome`, which depends on some of
 //! the numbers and, a little, on `gender`. The rows of a shorter table are the first of a longer one.
 
 use std::error::Error;
@@ -20,7 +20,7 @@ use parquet::schema::parser::parse_message_type;
 
 const NUMBERS: usize = 17;
 const CITIES: [&str; 5] = ["Bergen", "Lyon", "Oslo", "Rome", "Turin"];
-/// Rows of a row group.
+/// Rows of a row group, unless another number is given.
 const GROUP: usize = 1_000_000;
 
 /// The next of a fixed sequence of pseudo-random numbers (splitmix64).
@@ -76,7 +76,7 @@ fn write_csv(rows: usize, path: &str) -> Result<(), Box<dyn Error>> {
     Ok(out.flush()?)
 }
 
-fn write_parquet(rows: usize, path: &str) -> Result<(), Box<dyn Error>> {
+fn write_parquet(rows: usize, path: &str, of_group: usize) -> Result<(), Box<dyn Error>> {
     let kind = |name: &String| match name.starts_with("number") {
         true => format!("required float {name};"),
         false => format!("required binary {name} (string);"),
@@ -92,7 +92,7 @@ fn write_parquet(rows: usize, path: &str) -> Result<(), Box<dyn Error>> {
     let mut state = 7;
     let mut left = rows;
     while left > 0 {
-        let group: Vec<Row> = (0..left.min(GROUP)).map(|_| row(&mut state)).collect();
+        let group: Vec<Row> = (0..left.min(of_group)).map(|_| row(&mut state)).collect();
         left -= group.len();
         let mut columns = writer.next_row_group()?;
         let mut at = 0;
@@ -120,7 +120,15 @@ fn write_parquet(rows: usize, path: &str) -> Result<(), Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [rows, path] = &arguments[..] else { return Err("give ROWS and FILE".into()) };
+    let (rows, path, group) = match &arguments[..] {
+        [rows, path] => (rows, path, GROUP),
+        [rows, path, group] => (rows, path, group.parse::<usize>()?.max(1)),
+        _ => return Err("give ROWS, FILE and, if you like, GROUP".into()),
+    };
     let rows = rows.parse()?;
-    if path.ends_with(".parquet") { write_parquet(rows, path) } else { write_csv(rows, path) }
+    if path.ends_with(".parquet") {
+        write_parquet(rows, path, group)
+    } else {
+        write_csv(rows, path)
+    }
 }

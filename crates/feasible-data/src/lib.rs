@@ -67,10 +67,12 @@ mod quantiles;
 mod read;
 mod samples;
 pub mod scratch;
+pub mod slices;
 mod source;
 pub mod split;
 pub mod table;
 pub mod table_file;
+pub mod table_stream;
 pub mod target;
 mod text_file;
 mod visible;
@@ -99,6 +101,9 @@ pub use preprocessing::{
     Bins, Dates, Missing, Piecewise, PiecewiseRule, Preprocessing, Standardise, Unseen,
 };
 pub use samples::{samples, samples_out};
+pub use slices::{
+    ReadCounts, ReadRequest, Readers, Reading, SliceAnswer, SliceAnswers, SliceRead, TableSlice,
+};
 pub use split::{ByColumn, Fractions, Split};
 pub use table::Table;
 pub use target::{TargetColumns, TargetCoordinate, TargetEncoder, TargetSpec, Task, moments};

@@ -13,6 +13,7 @@
 
 mod chunk;
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use bytes::Bytes;
 use parquet::basic::{ConvertedType, LogicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::DataType;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::schema::types::ColumnDescriptor;
 use rayon::prelude::*;
@@ -52,7 +53,43 @@ pub(crate) fn read(source: ByteSource<'_>, format: &Format) -> Result<Table> {
             ByteSource::Path(path) => Chunks::of_file(disk::open(path).map_err(Error::io(&file))?),
             ByteSource::Bytes { bytes, .. } => Chunks::of_bytes(Bytes::copy_from_slice(bytes)),
         };
-        read_chunks(&chunks, &file, format)
+        read_chunks(&chunks, &file, format, None)
+    })
+}
+
+/// Reads some of the row groups; rows are counted from the first of them.
+pub(crate) fn read_groups(path: &Path, format: &Format, groups: Range<usize>) -> Result<Table> {
+    let file = path.display().to_string();
+    decoding(damaged(&file), || {
+        let chunks = Chunks::of_file(disk::open(path).map_err(Error::io(&file))?);
+        read_chunks(&chunks, &file, format, Some(groups))
+    })
+}
+
+/// The rows of each row group, as the file says.
+pub(crate) fn group_rows(path: &Path) -> Result<Vec<u64>> {
+    let file = path.display().to_string();
+    decoding(damaged(&file), || {
+        let chunks = Chunks::of_file(disk::open(path).map_err(Error::io(&file))?);
+        let metadata = chunks.metadata().map_err(failed(&file))?;
+        let rows = |group: &RowGroupMetaData| u64::try_from(group.num_rows()).unwrap_or(0);
+        Ok(metadata.row_groups().iter().map(rows).collect())
+    })
+}
+
+/// Where the bytes of row groups are, after the footer.
+pub(crate) fn byte_ranges(path: &Path, groups: Range<usize>) -> Result<Vec<Range<u64>>> {
+    let file = path.display().to_string();
+    decoding(damaged(&file), || {
+        let chunks = Chunks::of_file(disk::open(path).map_err(Error::io(&file))?);
+        let metadata = chunks.metadata().map_err(failed(&file))?;
+        let groups = metadata.row_groups().get(groups).ok_or_else(damaged(&file))?;
+        let of_columns = groups.iter().flat_map(|group| group.columns()).map(|chunk| {
+            let (start, length) = chunk.byte_range();
+            start..start.saturating_add(length)
+        });
+        let footer = chunks.footer().map_err(Error::io(&file))?;
+        Ok(std::iter::once(footer).chain(of_columns).collect())
     })
 }
 
@@ -80,8 +117,22 @@ fn failed(file: &str) -> impl Fn(parquet::errors::ParquetError) -> Error + '_ {
     |error| Error::Parquet { file: file.to_string(), reason: error.to_string() }
 }
 
-fn read_chunks(chunks: &Chunks, file: &str, format: &Format) -> Result<Table> {
+/// Reads some row groups, or all.
+fn read_chunks(
+    chunks: &Chunks,
+    file: &str,
+    format: &Format,
+    groups: Option<Range<usize>>,
+) -> Result<Table> {
     let metadata = chunks.metadata().map_err(failed(file))?;
+    let of_groups = groups.clone().map(|groups| {
+        let groups = metadata.row_groups().get(groups).unwrap_or_default();
+        groups.iter().fold(0, |sum: i64, group| sum.saturating_add(group.num_rows()))
+    });
+    let groups = groups.unwrap_or(0..metadata.num_row_groups());
+    if groups.end > metadata.num_row_groups() {
+        return Err(damaged(file)());
+    }
     let schema = metadata.file_metadata().schema_descr_ptr();
     // A column of lists or structures is one column to its user, whatever it consists of.
     let (mut names, mut leaves, mut unread) = (Vec::new(), Vec::new(), Vec::new());
@@ -130,8 +181,13 @@ fn read_chunks(chunks: &Chunks, file: &str, format: &Format) -> Result<Table> {
         .iter()
         .map(|&(name, at, kind)| Filler::new(name, &schema.column(at), kind, file, format, width))
         .collect();
-    let columns = ColumnChunks { chunks, metadata: &metadata, file }.read(fillers, &read)?;
+    let columns =
+        ColumnChunks { chunks, metadata: &metadata, file, groups }.read(fillers, &read)?;
     let rows = columns.first().map_or(0, Column::len);
+    // Where a group begins is known from the rows that those before it are said to have.
+    if of_groups.is_some_and(|said| usize::try_from(said) != Ok(rows)) {
+        return Err(damaged(file)());
+    }
     if let (true, Some((column, holds))) = (names.is_empty(), unread.first()) {
         let (column, holds) = (column.clone(), holds.clone());
         return Err(Error::Unread { table: file.to_string(), column, holds });
@@ -149,6 +205,8 @@ struct ColumnChunks<'a> {
     chunks: &'a Chunks,
     metadata: &'a ParquetMetaData,
     file: &'a str,
+    /// The row groups that are read.
+    groups: Range<usize>,
 }
 
 impl ColumnChunks<'_> {
@@ -158,10 +216,10 @@ impl ColumnChunks<'_> {
         mut fillers: Vec<Filler<'_>>,
         read: &[(&String, usize, Kind)],
     ) -> Result<Vec<Column>> {
-        let groups = self.metadata.num_row_groups();
+        let groups = self.groups.len();
         if fillers.len() * groups <= 1 || self.chunks.length() < SMALL {
             for (filler, &(_, at, _)) in fillers.iter_mut().zip(read) {
-                (0..groups).try_for_each(|group| self.fill(filler, at, group))?;
+                self.groups.clone().try_for_each(|group| self.fill(filler, at, group))?;
             }
             return fillers.into_iter().map(Filler::finish).collect();
         }
@@ -170,7 +228,7 @@ impl ColumnChunks<'_> {
         for (fillers, read) in fillers.chunks_mut(together).zip(read.chunks(together)) {
             let begun = &*fillers;
             let piece = |task: usize| {
-                let (column, group) = (task / groups, task % groups);
+                let (column, group) = (task / groups, self.groups.start + task % groups);
                 let mut piece = begun[column].piece();
                 // The decoder runs on this thread, whose panics are the file's fault too.
                 let filled =
@@ -185,7 +243,9 @@ impl ColumnChunks<'_> {
                 match of_column {
                     Ok(pieces) => pieces.into_iter().try_for_each(|piece| filler.append(piece))?,
                     // From the top, to count its rows: what they are is known to the cells only.
-                    Err(_) => (0..groups).try_for_each(|group| self.fill(filler, at, group))?,
+                    Err(_) => {
+                        self.groups.clone().try_for_each(|group| self.fill(filler, at, group))?
+                    }
                 }
             }
         }

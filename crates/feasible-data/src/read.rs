@@ -15,11 +15,10 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::format::Format;
-use crate::many_files::files_of;
+use crate::slices::Reading;
 use crate::source::{ByteSource, Content};
 use crate::table::Table;
 use crate::text_file;
-use crate::visible::visible;
 
 impl Table {
     /// Reads CSV, TSV or Parquet, text plain or compressed with gzip or zstd, as the content of
@@ -29,22 +28,7 @@ impl Table {
     /// # Errors
     /// What is wrong with the file, with line, column and value; which of several files has other columns.
     pub fn read(path: &Path, format: &Format) -> Result<Table> {
-        let files = files_of(path)?;
-        if let [file] = files.as_slice() {
-            return read(ByteSource::Path(file), format, None);
-        }
-        let name = path.display().to_string();
-        let limits = &format.limits;
-        let (mut rows, mut width) = (0, 0);
-        let tables = files.iter().map(|file| {
-            let table = read(ByteSource::Path(file), format, None)?;
-            rows += table.rows();
-            width = table.columns().len().max(width);
-            // What the files ask for together.
-            limits.check_rows(rows, width).map_err(|more| more.at(visible(&name)))?;
-            Ok(table)
-        });
-        Ok(Table::concat_all(&name, tables)?.0)
+        Ok(Reading::begin(path, format, None, None)?.finish(&|_| None)?.0)
     }
 
     /// As [`Table::read`], but only the rows that begin on these lines ([`Table::origin`]), ascending.
@@ -64,7 +48,11 @@ impl Table {
     }
 }
 
-fn read(source: ByteSource<'_>, format: &Format, lines: Option<&[u64]>) -> Result<Table> {
+pub(crate) fn read(
+    source: ByteSource<'_>,
+    format: &Format,
+    lines: Option<&[u64]>,
+) -> Result<Table> {
     match source.content()? {
         #[cfg(feature = "parquet")]
         Content::Parquet => {

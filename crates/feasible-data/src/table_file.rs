@@ -75,13 +75,21 @@ pub(crate) enum CellType {
 }
 
 impl CellType {
-    fn bytes(self) -> usize {
+    /// Bytes of a cell.
+    pub(crate) fn bytes(self) -> usize {
         match self {
             Self::U8 => 1,
             Self::U16 => 2,
             Self::U32 => 4,
             Self::F64 => 8,
         }
+    }
+
+    /// The type whose cells have so many bytes.
+    pub(crate) fn of_bytes(bytes: u8) -> Option<Self> {
+        [Self::U8, Self::U16, Self::U32, Self::F64]
+            .into_iter()
+            .find(|of| of.bytes() == usize::from(bytes))
     }
 }
 

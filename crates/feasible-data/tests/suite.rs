@@ -17,5 +17,6 @@ mod image_sets;
 mod limits;
 mod many_files;
 mod piecewise;
+mod slices;
 mod table_file;
 mod targets;

@@ -1,12 +1,14 @@
 //! Trainings whose work is divided over the ranks of a job, which MPI or something like it has started.
 //!
-//! Rank 0 leads: it reads and writes files, prints, evaluates and certifies, as a program that is alone. When it trains, it
+//! Rank 0 leads: it writes files, prints, evaluates and certifies, as a program that is alone. A table of several files or row groups it
+//! reads with the others (`reading`), as far as they see the files. When it trains, it
 //! deals out to each of the others the rows of its shards, encoded, with model, learner and the part of the state that training begins
-//! with ([`PlanShare`]); they read no file, and all take the same steps ([`feasible::Problem::divided_for`]). The multipliers of a row are
+//! with ([`PlanShare`]), and all take the same steps ([`feasible::Problem::divided_for`]). The multipliers of a row are
 //! on the rank that has the row; they are collected on rank 0 for a checkpoint and at the end. So a checkpoint is one file, written by
 //! rank 0, and does not depend on how many ranks there are.
 
 mod pieces;
+mod reading;
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +31,8 @@ static TRAFFIC: OnceLock<fn() -> Traffic> = OnceLock::new();
 /// What rank 0 tells the others.
 #[derive(Serialize, Deserialize)]
 enum Word {
+    /// Read parts of a table. To each rank follows what there is to read.
+    Read,
     /// Train up to an epoch. To each rank follows what its share [needs](TrainingNeeds), and then the share, with its part of
     /// the state, in a checkpoint.
     Train { last: u64 },
@@ -36,9 +40,10 @@ enum Word {
     End(u8),
 }
 
-/// Makes this process rank 0 of a job: from now on the others take part in its trainings. Once per process.
+/// Makes this process rank 0 of a job: from now on the others read tables with it, and take part in its trainings. Once per process.
 /// `traffic` counts what this process sends.
 pub fn lead(reduce: Arc<dyn Reduce>, traffic: fn() -> Traffic) {
+    feasible_problem::data::read_with(Arc::new(reading::OtherRanks(reduce.clone())));
     let _ = LEADER.set(reduce);
     let _ = TRAFFIC.set(traffic);
 }
@@ -48,7 +53,7 @@ pub fn dismiss(ranks: &dyn Reduce, exit: u8) {
     say(ranks, &Word::End(exit));
 }
 
-/// Whether the other ranks are in the middle of a training.
+/// Whether the other ranks are in the middle of a training, or of a table.
 pub fn are_busy() -> bool {
     BUSY.load(Ordering::SeqCst)
 }
@@ -133,7 +138,7 @@ fn deal(ranks: &dyn Reduce, plan: &Plan, rank: usize, state: &State<f32>) -> Res
     sent.map_err(|error| unfit(error.to_string()))
 }
 
-/// Takes part in the trainings of rank 0 until it ends; its exit code.
+/// Takes part in what rank 0 reads and trains until it ends; its exit code.
 ///
 /// # Errors
 /// A share of the rows for which there is no room here.
@@ -143,6 +148,7 @@ pub fn follow(ranks: &Arc<dyn Reduce>, interrupt: &Interrupt) -> Result<u8> {
         ranks.broadcast(0, &mut message);
         match postcard::from_bytes(&message).map_err(damaged)? {
             Word::End(exit) => return Ok(exit),
+            Word::Read => reading::read_share(&**ranks)?,
             Word::Train { last } => {
                 let needs: TrainingNeeds = pieces::receive(&**ranks, 0).map_err(damaged)?;
                 needs.prepare()?;

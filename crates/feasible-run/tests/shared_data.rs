@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use feasible_data::{Format, Table};
-use feasible_problem::data::{Files, TableHash, Tables};
+use feasible_problem::data::{Files, TableRead, Tables};
 use feasible_problem::{Plan, ProblemSource};
 use feasible_run::{
     FitOptions, Interrupt, Memory, Storage, SweepOptions, files, fit, fit_in, sweep,
@@ -21,11 +21,7 @@ use common::{GENDER, people, problem};
 struct Counted(AtomicUsize);
 
 impl Tables for Counted {
-    fn read(
-        &self,
-        path: &Path,
-        format: &Format,
-    ) -> feasible_problem::Result<(Table, Vec<TableHash>)> {
+    fn read(&self, path: &Path, format: &Format) -> feasible_problem::Result<TableRead> {
         self.0.fetch_add(1, Ordering::SeqCst);
         Files.read(path, format)
     }

@@ -47,6 +47,17 @@ impl Chunks {
         }
     }
 
+    /// Where the footer is: the metadata, their length in 4 bytes, and 4 more.
+    pub(super) fn footer(&self) -> io::Result<std::ops::Range<u64>> {
+        let end = self.length();
+        let mut length = [0; 4];
+        if let Some(at) = end.checked_sub(8) {
+            let tail = self.get(at, 8)?.bytes;
+            length.copy_from_slice(&tail[..4]);
+        }
+        Ok(end.saturating_sub(8 + u64::from(u32::from_le_bytes(length)))..end)
+    }
+
     /// The bytes of a column chunk, and a few behind it.
     pub(super) fn get(&self, start: u64, length: u64) -> io::Result<Chunk> {
         let end =

@@ -1,6 +1,7 @@
 //! Tables of a problem: read, hashed, split; target and inputs fitted on the training rows.
 
 mod draft;
+mod elsewhere;
 mod hash;
 mod images;
 mod parts;
@@ -17,10 +18,11 @@ use feasible_data::{DataSet, Encoder, Format, SampleWeights, Split, Table, Targe
 use crate::error::{Error, Result};
 
 pub(crate) use draft::DataDraft;
+pub use elsewhere::{read_slice, read_with};
 pub use hash::{TableHash, sha256, sha256_of_file, sha256_of_files};
 pub use parts::validation_share;
 pub(crate) use tables::InMemory;
-pub use tables::{Files, Tables};
+pub use tables::{Files, TableRead, Tables};
 
 /// The data of a problem, ready to be learned from.
 #[derive(Clone, Debug)]

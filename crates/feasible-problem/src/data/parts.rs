@@ -45,13 +45,15 @@ pub(super) fn read(
         (TablePart::Test, &spec.test),
     ];
     let mut notes = Vec::new();
-    let mut table_of = |path: &Path| match (spec.store, &spec.cache) {
-        (Some(Store::Disk), Some(directory)) => {
-            let (table, hashes, note) = source.tables().read_cached(path, format, directory)?;
-            notes.extend(note);
-            Ok((table, hashes))
-        }
-        _ => source.tables().read(path, format),
+    let mut table_of = |path: &Path| -> Result<(Table, Vec<TableHash>)> {
+        let read = match (spec.store, &spec.cache) {
+            (Some(Store::Disk), Some(directory)) => {
+                source.tables().read_cached(path, format, directory)?
+            }
+            _ => source.tables().read(path, format)?,
+        };
+        notes.extend(read.notes);
+        Ok((read.table, read.hashes))
     };
     let any_part = by_file.iter().any(|(_, path)| path.is_some());
     let read = match (set, &spec.file, any_part) {

@@ -4,33 +4,27 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use feasible_data::table_file::{self, Unusable};
-use feasible_data::{Cells, Format, Table};
+use feasible_data::{Cells, Format, Reading, Table};
 use sha2::{Digest, Sha256};
 
+use super::elsewhere::{self, readers};
 use super::hash::{TableHash, hexadecimal, sha256, sha256_of_files};
 use crate::error::{Error, Result};
 
 /// Reads the tables that `[data]` names.
 pub trait Tables: fmt::Debug + Send + Sync {
-    /// The table of a file, or of [several](feasible_data::many_files), and the SHA-256 of each file.
+    /// The table of a file, or of [several](feasible_data::many_files).
     ///
     /// # Errors
     /// A file that cannot be read, or that is no table.
-    fn read(&self, path: &Path, format: &Format) -> Result<(Table, Vec<TableHash>)>;
+    fn read(&self, path: &Path, format: &Format) -> Result<TableRead>;
 
-    /// As [`Tables::read`]; the table is written to this directory as it was read, and read from there the next time. A sentence if what was there
-    /// could not be used.
+    /// As [`Tables::read`]; the table is written to this directory as it was read, and read from there the next time.
     ///
     /// # Errors
     /// As [`Tables::read`]; a directory that cannot be written to.
-    fn read_cached(
-        &self,
-        path: &Path,
-        format: &Format,
-        _directory: &Path,
-    ) -> Result<(Table, Vec<TableHash>, Option<String>)> {
-        let (table, hashes) = self.read(path, format)?;
-        Ok((table, hashes, None))
+    fn read_cached(&self, path: &Path, format: &Format, _directory: &Path) -> Result<TableRead> {
+        self.read(path, format)
     }
 
     /// The name of the only table there is, if it is in memory: it stands for `[data] file`.
@@ -39,22 +33,29 @@ pub trait Tables: fmt::Debug + Send + Sync {
     }
 }
 
+/// A table that was read.
+#[derive(Clone, Debug)]
+pub struct TableRead {
+    /// The table.
+    pub table: Table,
+    /// The SHA-256 of each file.
+    pub hashes: Vec<TableHash>,
+    /// What a user should know of how it was read: a cache that could not be used, who has read it. A sentence each.
+    pub notes: Vec<String>,
+}
+
 /// Tables in files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Files;
 
 impl Tables for Files {
-    fn read(&self, path: &Path, format: &Format) -> Result<(Table, Vec<TableHash>)> {
-        let hashes = sha256_of_files(path)?;
-        Ok((Table::read(path, format)?, hashes))
+    fn read(&self, path: &Path, format: &Format) -> Result<TableRead> {
+        // Others read while this process hashes.
+        let reading = Reading::begin(path, format, None, readers())?;
+        finish(path, reading, sha256_of_files(path)?)
     }
 
-    fn read_cached(
-        &self,
-        path: &Path,
-        format: &Format,
-        directory: &Path,
-    ) -> Result<(Table, Vec<TableHash>, Option<String>)> {
+    fn read_cached(&self, path: &Path, format: &Format, directory: &Path) -> Result<TableRead> {
         let hashes = sha256_of_files(path)?;
         // The file's name says which table it is of, its key what the table depends on.
         let how = serde_json::to_string(format).unwrap_or_default();
@@ -70,7 +71,7 @@ impl Tables for Files {
         let file = directory.join(format!("{stem}-{}.table", &name[..12]));
         let shown = file.display().to_string();
         let word = match table_file::read(&file, &key) {
-            Ok(table) => return Ok((table, hashes, None)),
+            Ok(table) => return Ok(TableRead { table, hashes, notes: Vec::new() }),
             Err(Unusable::Absent) => None,
             Err(Unusable::Other) => {
                 Some(format!("{shown} was of another state of the table, and is made anew"))
@@ -79,11 +80,24 @@ impl Tables for Files {
                 Some(format!("{shown} was damaged ({what}), and is made anew"))
             }
         };
-        let table = Table::read(path, format)?;
+        let reading = Reading::begin(path, format, Some(directory), readers())?;
+        let mut read = finish(path, reading, hashes)?;
         let failed = |source| Error::Storage { operation: "write", path: shown.clone(), source };
-        table_file::write(&file, &table, &key).map_err(failed)?;
-        Ok((table, hashes, word))
+        table_file::write(&file, &read.table, &key).map_err(failed)?;
+        read.notes.splice(0..0, word);
+        Ok(read)
     }
+}
+
+/// Ends reading, with the SHA-256 of the files that are read.
+fn finish(path: &Path, reading: Reading<'_>, hashes: Vec<TableHash>) -> Result<TableRead> {
+    let known = |file: &Path| {
+        let file = file.display().to_string();
+        hashes.iter().find(|hash| hash.table == file).map(|hash| hash.sha256.clone())
+    };
+    let (table, counts) = reading.finish(&known)?;
+    let notes = Vec::from_iter(elsewhere::note(path, counts));
+    Ok(TableRead { table, hashes, notes })
 }
 
 /// A table in memory.
@@ -100,7 +114,7 @@ impl InMemory {
 }
 
 impl Tables for InMemory {
-    fn read(&self, path: &Path, _: &Format) -> Result<(Table, Vec<TableHash>)> {
+    fn read(&self, path: &Path, _: &Format) -> Result<TableRead> {
         if !self.table.taken().is_empty() {
             let reason =
                 "the table in memory lacks columns that were taken out of it: pass the whole table";
@@ -108,7 +122,7 @@ impl Tables for InMemory {
         }
         let sha256 = hexadecimal(&hash_of_cells(&self.table).finalize());
         let hash = TableHash { table: path.display().to_string(), sha256 };
-        Ok((self.table.clone(), vec![hash]))
+        Ok(TableRead { table: self.table.clone(), hashes: vec![hash], notes: Vec::new() })
     }
 
     fn in_memory(&self) -> Option<&Path> {

@@ -6,42 +6,52 @@ use feasible::Reduce;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The bytes of a message, about.
+/// The most bytes of a message.
 const PIECE: usize = 1 << 20;
 /// The longest text of a value.
 const TEXT: usize = 1 << 24;
 
 /// Sends a value to a rank.
 pub(super) fn send(ranks: &dyn Reduce, to: usize, value: &impl Serialize) -> postcard::Result<()> {
-    let outgoing = Outgoing { ranks, to, piece: Vec::with_capacity(PIECE) };
-    let rest = postcard::to_io(value, outgoing)?.piece;
-    ranks.send(to, &rest);
+    postcard::to_io(value, Outgoing::new(ranks, to))?.end();
     Ok(())
 }
 
 /// Receives a value from a rank.
 pub(super) fn receive<T: DeserializeOwned>(ranks: &dyn Reduce, from: usize) -> postcard::Result<T> {
-    let incoming = Incoming { ranks, from, piece: Vec::new(), read: 0 };
     let mut text = vec![0; TEXT];
-    let (value, _) = postcard::from_io((incoming, &mut text[..]))?;
+    let (value, _) = postcard::from_io((Incoming::new(ranks, from), &mut text[..]))?;
     Ok(value)
 }
 
-struct Outgoing<'r> {
+/// Bytes on their way to a rank.
+pub(super) struct Outgoing<'r> {
     ranks: &'r dyn Reduce,
     to: usize,
     piece: Vec<u8>,
 }
 
+impl<'r> Outgoing<'r> {
+    pub(super) fn new(ranks: &'r dyn Reduce, to: usize) -> Self {
+        Self { ranks, to, piece: Vec::with_capacity(PIECE) }
+    }
+
+    /// Sends the last piece: there is one, so that whoever receives it knows that it is the last.
+    pub(super) fn end(self) {
+        self.ranks.send(self.to, &self.piece);
+    }
+}
+
 impl Write for Outgoing<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // The last piece is sent at the end, so that there is one.
-        if self.piece.len() + bytes.len() > PIECE {
+        // A full piece is sent when there is more, so that one is left for the end.
+        if self.piece.len() == PIECE && !bytes.is_empty() {
             self.ranks.send(self.to, &self.piece);
             self.piece.clear();
         }
-        self.piece.extend_from_slice(bytes);
-        Ok(bytes.len())
+        let few = bytes.len().min(PIECE - self.piece.len());
+        self.piece.extend_from_slice(&bytes[..few]);
+        Ok(few)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -49,11 +59,18 @@ impl Write for Outgoing<'_> {
     }
 }
 
-struct Incoming<'r> {
+/// Bytes that come from a rank. A value that has all its bytes has taken all pieces.
+pub(super) struct Incoming<'r> {
     ranks: &'r dyn Reduce,
     from: usize,
     piece: Vec<u8>,
     read: usize,
+}
+
+impl<'r> Incoming<'r> {
+    pub(super) fn new(ranks: &'r dyn Reduce, from: usize) -> Self {
+        Self { ranks, from, piece: Vec::new(), read: 0 }
+    }
 }
 
 impl Read for Incoming<'_> {
