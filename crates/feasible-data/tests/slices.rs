@@ -248,8 +248,9 @@ mod row_groups {
 
     use super::*;
 
-    /// A row group: ages, pay, city.
-    type Group = Vec<(i32, Option<f64>, Option<&'static str>)>;
+    /// Age, pay, city.
+    type Row = (i32, Option<f64>, Option<&'static str>);
+    type Group = Vec<Row>;
 
     fn parquet(groups: &[Group]) -> Vec<u8> {
         let schema = "message t {
@@ -266,7 +267,7 @@ mod row_groups {
         let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
         for rows in groups {
             let mut group = writer.next_row_group().unwrap();
-            let present = |is: fn(&(i32, Option<f64>, Option<&str>)) -> bool| -> Vec<i16> {
+            let present = |is: fn(&Row) -> bool| -> Vec<i16> {
                 rows.iter().map(|row| i16::from(is(row))).collect()
             };
             let mut at = 0;
