@@ -271,6 +271,25 @@ impl Network {
         Ok((Self { body: Body::Shortcut(mixture), units: self.units.clone() }, theta))
     }
 
+    /// Parameters with which the outputs are s times as large, before they are put into [units](Self::units).
+    ///
+    /// # Errors
+    /// A model whose outputs are not linear in its last parameters.
+    pub fn scaled(&self, theta: &[f32], s: f32) -> Result<Vec<f32>> {
+        // Of a perceptron, the outputs are linear in the weights and the bias of the last layer alone.
+        let last =
+            |model: &Mlp| model.layout().iter().rev().nth(1).map_or(0, |weights| weights.offset);
+        let first = match &self.body {
+            Body::Linear(_) => 0,
+            Body::Mlp(model) => last(model),
+            Body::Shortcut(model) => last(model.perceptron()),
+            _ => return Err(Error::unfit("model", "its outputs cannot be scaled")),
+        };
+        let mut scaled = theta.to_vec();
+        scaled[first..].iter_mut().for_each(|x| *x *= s);
+        Ok(scaled)
+    }
+
     /// The same model with its outputs in these units.
     ///
     /// # Errors
@@ -555,5 +574,34 @@ impl Model for Network {
         let seeds = self.own_seeds(seeds, &mut own);
         each!(self, tape, m, t => m.input_gradient(theta, batch, t, seeds, gradient));
         tape.seeds = own;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use feasible::Inputs;
+    use feasible_nn::Activation;
+
+    use super::*;
+
+    #[test]
+    fn scaled_parameters_give_scaled_outputs() -> Result<()> {
+        let x = Inputs::new(vec![0.5, -1.0, 2.0, 0.25], 2)?;
+        let settings = ModelSettings::Mlp { hidden: vec![3], activation: Activation::Tanh };
+        let network = Network::new(&settings, &x, None, 2)?;
+        let linear = Network::new(&ModelSettings::Linear, &x, None, 2)?;
+        let of_linear: Vec<f32> = (0..linear.parameter_count()).map(|n| n as f32 - 2.0).collect();
+        let of_network = network.initial(3);
+        let (mixture, of_mixture) = network.mixture(&of_network, &of_linear, 0.25)?;
+        let batch = Batch { inputs: &x, rows: &[0, 1], shifts: &[] };
+        let all = [(network, of_network), (linear, of_linear), (mixture, of_mixture)];
+        for (model, theta) in all {
+            let scaled = model.outputs(&model.scaled(&theta, 1.5)?, &batch);
+            for (found, plain) in scaled.iter().zip(model.outputs(&theta, &batch)) {
+                // Rounding of a few additions in single precision.
+                assert!((found - 1.5 * plain).abs() < 1e-5, "{found} {plain}");
+            }
+        }
+        Ok(())
     }
 }

@@ -138,6 +138,9 @@ pub const LINEAR_DECAY: f64 = 1.0 / DECAY;
 /// Shares of the networks in a mixture that are compared.
 pub const SHARES: [f32; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
 
+/// The standard deviation of the logarithm of the scale of a mixture's outputs, as it is expected before rows are looked at.
+pub const SCALE_SPREAD: f64 = 0.25;
+
 /// α of the weight decay α/2 ‖θ‖² of a network, for so many training rows and an objective of this size. As a prior on θ it
 /// fades with the rows: it keeps networks of small tables from being too sure, and large tables do not notice.
 pub fn weight_decay(recipe: Recipe, model: ModelKind, images: bool, rows: usize, size: f64) -> f64 {

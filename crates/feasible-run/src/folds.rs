@@ -1,12 +1,14 @@
 //! The average of models that were trained without one fold of the rows each ([`Plan::fold`]), networks and linear models mixed
-//! with the weights that are best on the rows that they have not seen.
+//! with the weights that are best on the rows that they have not seen, and the outputs scaled as is best there: networks may be surer than they
+//! should be, or less sure.
 //!
 //! The first network is the training of the run; the others follow when it has ended, in memory: a run that is stopped meanwhile
 //! trains them again when it is resumed.
 
-use feasible::{Outcome, Solution};
+use feasible::{Learner, Loss, Outcome, Solution};
 use feasible_problem::network::Network;
 use feasible_problem::plan::Plan;
+use feasible_problem::recipe::SCALE_SPREAD;
 use feasible_problem::text::{percent, short};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -18,6 +20,30 @@ use crate::interrupt::Interrupt;
 use crate::parts::on_validation;
 use crate::threads;
 
+/// The logarithm of the largest scale that is tried, and of the ratio of two that are not told apart.
+const LOG_SCALE: f64 = 1.5;
+const LOG_PRECISION: f64 = 0.02;
+
+/// How closely the linear models are solved, beside the size of the objective, and the steps that this may take. By batches they were
+/// off by far where columns are nearly dependent; in this many steps, and no more, the exact learner is as fast.
+const LINEAR_RHO: f64 = 1e-7;
+const LINEAR_ITERATIONS: usize = 100;
+
+/// How the models of a fold are put together: s · (w · network + (1 − w) · linear model).
+#[derive(Clone, Copy)]
+struct Mix {
+    network: f32,
+    scale: f32,
+}
+
+fn unscaled() -> f32 {
+    1.0
+}
+
+fn is_unscaled(scale: &f32) -> bool {
+    *scale == 1.0
+}
+
 /// How the networks of an average do on the rows that each of them has not seen: every row once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,6 +52,9 @@ pub struct CrossValidation {
     pub folds: usize,
     /// The share of the network in each of them; the rest is a linear model.
     pub network: f32,
+    /// What the outputs are multiplied by; above 1 the models were not sure enough, below 1 too sure.
+    #[serde(default = "unscaled", skip_serializing_if = "is_unscaled")]
+    pub scale: f32,
     /// Rows.
     pub rows: usize,
     /// The average loss of the objective.
@@ -40,7 +69,7 @@ pub struct CrossValidation {
 }
 
 impl CrossValidation {
-    fn of(network: f32, folds: &[Evaluation]) -> Self {
+    fn of(mix: Mix, folds: &[Evaluation]) -> Self {
         let rows: usize = folds.iter().map(|fold| fold.rows).sum();
         let mean = |of: &dyn Fn(&Evaluation) -> Option<f64>| -> Option<f64> {
             let each = folds.iter().map(|fold| Some(of(fold)? * fold.rows as f64));
@@ -48,7 +77,8 @@ impl CrossValidation {
         };
         Self {
             folds: folds.len(),
-            network,
+            network: mix.network,
+            scale: mix.scale,
             rows,
             objective: mean(&|fold| Some(fold.objective)).unwrap_or(f64::NAN),
             accuracy: mean(&|fold| fold.accuracy),
@@ -70,10 +100,20 @@ impl CrossValidation {
                 format!("mixtures of a network ({}) and a linear model", percent(share.into()))
             }
         };
+        let scaled = match self.scale {
+            scale if (scale - 1.0).abs() < 0.05 => String::new(),
+            scale => {
+                let sure = if scale < 1.0 { "too sure" } else { "not sure enough" };
+                format!(
+                    "\nOutputs are multiplied by {}: the models were {sure} there.",
+                    short(scale.into())
+                )
+            }
+        };
         format!(
             "The model is the average of {0} {models}, each trained\n\
              without one of {0} parts of the training rows. Cross-validated, on the rows that each did not see:\n\
-             {quality}objective {1}.",
+             {quality}objective {1}.{scaled}",
             self.folds,
             short(self.objective)
         )
@@ -105,14 +145,18 @@ impl Member {
         let linear = match plan.shares_of_networks() {
             [1.0] => None,
             _ => {
-                let plan = plan.with_linear_model()?;
-                match solve(&plan, interrupt)? {
-                    Some(solution) if diverged(&solution) => None,
-                    Some(solution) => Some((plan.model().clone(), solution)),
-                    None => return Ok(None),
-                }
+                let linear = plan.with_linear_model()?;
+                let learner = Learner::exact().epochs(1).rho(LINEAR_RHO);
+                let learner = learner.inner_iterations(LINEAR_ITERATIONS);
+                // What the exact learner cannot solve is left out.
+                let solved = learner.solve(linear.train(), linear.model().clone()).ok();
+                let solved = solved.filter(|solution| !diverged(solution));
+                solved.map(|solution| (linear.model().clone(), solution))
             }
         };
+        if interrupt.is_raised() {
+            return Ok(None);
+        }
         let network = match network {
             Some(known) => known.clone(),
             None => match solve(&plan, interrupt)? {
@@ -123,9 +167,9 @@ impl Member {
         Ok(Some(Self { plan, network, linear }))
     }
 
-    /// How a mixture with this share of the network does on the rows that it has not seen.
-    fn judged(&self, share: f32) -> Result<Evaluation> {
-        let (model, theta) = mixture(&self.plan, &[self], share)?;
+    /// How a mixture does on the rows that it has not seen.
+    fn judged(&self, mix: Mix) -> Result<Evaluation> {
+        let (model, theta) = mixture(&self.plan, &[self], mix)?;
         on_validation(&self.plan.with_model(model), &theta)
     }
 }
@@ -135,7 +179,13 @@ fn diverged(solution: &Solution<f32>) -> bool {
 }
 
 /// The mean of the mixtures of some members, and its parameters.
-fn mixture(plan: &Plan, members: &[&Member], share: f32) -> Result<(Network, Vec<f32>)> {
+fn mixture(plan: &Plan, members: &[&Member], mix: Mix) -> Result<(Network, Vec<f32>)> {
+    let (model, theta) = unscaled_mixture(plan, members, mix.network)?;
+    let theta = model.scaled(&theta, mix.scale)?;
+    Ok((model, theta))
+}
+
+fn unscaled_mixture(plan: &Plan, members: &[&Member], share: f32) -> Result<(Network, Vec<f32>)> {
     let networks: Vec<&[f32]> = members.iter().map(|of| &of.network.theta[..]).collect();
     let (network, theta) = plan.model().average(&networks)?;
     let linears: Option<Vec<_>> = members.iter().map(|of| of.linear.as_ref()).collect();
@@ -173,23 +223,66 @@ impl Average {
                  `training.folds = 1`",
             ));
         }
-        let mut best: Option<CrossValidation> = None;
         let shares = match members.iter().all(|member| member.linear.is_some()) {
             true => plan.shares_of_networks(),
             false => &[1.0],
         };
-        for &share in shares {
-            let judged = members.iter().map(|member| member.judged(share));
-            let found = CrossValidation::of(share, &judged.collect::<Result<Vec<_>>>()?);
-            if best.as_ref().is_none_or(|best| found.objective < best.objective) {
-                best = Some(found);
+        let judged = |mix: Mix| -> Result<CrossValidation> {
+            let each = members.iter().map(|member| member.judged(mix));
+            Ok(CrossValidation::of(mix, &each.collect::<Result<Vec<_>>>()?))
+        };
+        let mut best: Option<(f64, CrossValidation)> = None;
+        for &network in shares {
+            let (penalised, found) = scaled(plan, network, &judged)?;
+            if best.as_ref().is_none_or(|(least, _)| penalised < *least) {
+                best = Some((penalised, found));
             }
         }
         // There is one share at least.
-        let Some(result) = best else { return Ok(None) };
+        let Some((_, result)) = best else { return Ok(None) };
         let all: Vec<&Member> = members.iter().collect();
-        let (model, theta) = mixture(plan, &all, result.network)?;
+        let mix = Mix { network: result.network, scale: result.scale };
+        let (model, theta) = mixture(plan, &all, mix)?;
         let solution = Solution { theta, ..first.clone() };
         Ok(Some(Self { plan: plan.on_all_rows()?.with_model(model), solution, result }))
     }
+}
+
+/// A mixture with the scale that is best on the rows that its parts have not seen, and what is least there: the objective plus
+/// (log s)²/(2τ²) for all rows together, in units of a log-likelihood. A few rows that happen to be all right would otherwise make a model as sure as can be.
+fn scaled(
+    plan: &Plan,
+    network: f32,
+    judged: &dyn Fn(Mix) -> Result<CrossValidation>,
+) -> Result<(f64, CrossValidation)> {
+    let plain = judged(Mix { network, scale: 1.0 })?;
+    // A loss that is no log-likelihood stands for one with errors as large as those found.
+    let unit = match plan.train().objective().loss() {
+        Loss::CrossEntropy | Loss::Logistic | Loss::Poisson => 1.0,
+        _ => plain.objective.abs(),
+    };
+    let prior = unit / (2.0 * SCALE_SPREAD * SCALE_SPREAD * plain.rows.max(1) as f64);
+    let at = |log: f64| -> Result<(f64, CrossValidation)> {
+        let found = judged(Mix { network, scale: log.exp() as f32 })?;
+        Ok((found.objective + prior * log * log, found))
+    };
+    // Golden-section search: the objective is convex in the scale.
+    let ratio = 0.5 * (5f64.sqrt() - 1.0);
+    let (mut low, mut high) = (-LOG_SCALE, LOG_SCALE);
+    let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
+    let (mut at_left, mut at_right) = (at(left)?, at(right)?);
+    while high - low > LOG_PRECISION {
+        if at_left.0 < at_right.0 {
+            (high, right, at_right) = (right, left, at_left);
+            left = high - ratio * (high - low);
+            at_left = at(left)?;
+        } else {
+            (low, left, at_left) = (left, right, at_right);
+            right = low + ratio * (high - low);
+            at_right = at(right)?;
+        }
+    }
+    let best = if at_left.0 < at_right.0 { at_left } else { at_right };
+    // Numbers that are not comparable leave the scale as it is.
+    Ok(if best.0 < plain.objective { best } else { (plain.objective, plain) })
 }

@@ -83,6 +83,22 @@ fn what_is_linear_is_left_to_linear_models_and_what_is_not_to_networks() {
 }
 
 #[test]
+fn models_are_made_as_sure_as_the_rows_that_they_have_not_seen_say() {
+    let scale = |noise: f64| {
+        let (summary, files) = fitted(&plan(table(800, 1.0, noise), "above", ""));
+        let found = summary.cross_validation.unwrap();
+        let model = SavedModel::from_bytes(MODEL, &files.read(MODEL).unwrap()).unwrap();
+        (found.scale, found.to_text(), model.theta().iter().all(|x| x.is_finite()))
+    };
+    // The class follows from the inputs, so decay keeps networks from being as sure as they should be.
+    let (sure, text, finite) = scale(0.0);
+    assert!(sure > 1.1 && text.contains("not sure enough") && finite, "{sure} {text}");
+    // It has next to nothing to do with them, so that what networks have learned is chance.
+    let (unsure, text, finite) = scale(100.0);
+    assert!(unsure < 0.9 && text.contains("too sure") && finite, "{unsure} {text}");
+}
+
+#[test]
 fn a_run_that_is_stopped_after_its_training_ends_in_the_same_bytes() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("made.csv");
