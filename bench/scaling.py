@@ -23,6 +23,8 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 WORK = BENCH / ".work" / "ranks"
+# Every epoch that was timed.
+RAW = BENCH / ".work" / "scaling.json"
 BEGIN, END = "<!-- results -->", "<!-- end of results -->"
 
 SHARDS = 64
@@ -77,7 +79,7 @@ def environment() -> dict:
 
 class Scaling:
     def __init__(self, built: Path | None, repeat: int, cores: int):
-        self.repeat, self.cores = repeat, cores
+        self.repeat, self.cores, self.round = repeat, cores, 0
         if built is None:
             built = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target/mpi")) / "release"
             cargo = ["cargo", "build", "--release", "--locked", "--target-dir", str(built.parent)]
@@ -111,16 +113,16 @@ class Scaling:
         for run, _ in jobs:
             times = [json.loads(line) for line in (run / "timings.jsonl").read_text().splitlines()]
             for before, epoch in zip(times, times[1:]):
-                epoch["whole"] = epoch["elapsed"] - before["elapsed"]
+                epoch |= {"whole": epoch["elapsed"] - before["elapsed"], "round": self.round}
                 self.epochs.setdefault(key, []).append(epoch)
             summary = json.loads((run / "summary.json").read_text())
             self.facts[key] = {"rows": summary["train"]["rows"], "validation": summary["validation"]["rows"], "parameters": summary["parameters"]}
 
     def take(self, key: tuple, what: str) -> float:
-        """Of the epochs of some trainings: the lower quartile, to which others on the machine add little."""
+        """Of the epochs of some trainings: the least, since others on the machine can only add to it."""
         epochs = self.epochs[key]
         read = (lambda epoch: epoch["ranks"][what]) if what in ("messages", "bytes", "waited") else (lambda epoch: epoch[what])
-        return quartile([read(epoch) for epoch in epochs])
+        return min([read(epoch) for epoch in epochs])
 
     def said(self, ranks: int) -> list[dict]:
         job = subprocess.run([*mpirun(ranks), self.examples / "ping_pong"], env=environment(), check=True, capture_output=True, text=True)
@@ -133,11 +135,18 @@ class Scaling:
             for line in self.said(ranks):
                 what = "bytes" if "bytes" in line else "iterations"
                 found[what].setdefault(line[what], []).append(line["seconds"])
-        return {what: [(size, quartile(seconds)) for size, seconds in sorted(of.items())] for what, of in found.items()}
+        return {what: [(size, min(seconds)) for size, seconds in sorted(of.items())] for what, of in found.items()}
 
 
-def quartile(values: list[float]) -> float:
-    return statistics.quantiles(values, n=4, method="inclusive")[0] if len(values) > 1 else values[0]
+def repeated(scaling: Scaling, keys: list) -> str:
+    """How far the same measurement is from itself: nothing can be predicted more closely."""
+    if scaling.repeat < 2:
+        return ""
+    apart = []
+    for key in dict.fromkeys(keys):
+        halves = [min([epoch["whole"] for epoch in scaling.epochs[key] if epoch["round"] % 2 == half]) for half in (0, 1)]
+        apart.append(max(halves) / min(halves) - 1)
+    return f"Even and odd rounds of the same training differ by {100 * statistics.median(apart):.0f} % (median), by up to {100 * max(apart):.0f} %."
 
 
 def least_squares(rows: list[list[float]], times: list[float]) -> list[float]:
@@ -215,10 +224,10 @@ class Cost:
         self.parameters, rows = scaling.facts[keys[0]]["parameters"], scaling.facts[keys[0]]["rows"]
         whats = [steps(rows, key[2], 1) for key in keys]
         self.step, self.shard, self.row = least_squares(whats, [scaling.take(key, "primal") for key in keys])
-        self.measured = quartile([scaling.take(key, "dual") for key in keys]) / rows
+        self.measured = min([scaling.take(key, "dual") for key in keys]) / rows
         rest = [scaling.take(key, "whole") - scaling.take(key, "primal") - scaling.take(key, "dual") for key in keys]
         self.validation = scaling.facts[keys[0]]["validation"] / rows
-        self.rest = max(0.0, quartile(rest) - self.measured * self.validation * rows)
+        self.rest = max(0.0, min(rest) - self.measured * self.validation * rows)
         # Per number of ranks, from as many trainings at the same time: what they lose beyond sharing cores.
         self.busy = {1: 1.0}
         for ranks in RANKS[1:]:
@@ -265,13 +274,11 @@ def measure(scaling: Scaling) -> list[str]:
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     load = os.getloadavg()[1]
-    fits, strong, weak, crowds = [], [], [], []
-    for name, _, rows, _, fitted, predicted in MODELS:
+    fits, crowds = [], []
+    for name, _, rows, _, fitted, batches in MODELS:
         fits += [(name, rows, batch, 1, 1) for batch in fitted]
-        crowds += [(name, rows, batch, 1, beside) for batch in predicted for beside in RANKS[1:]]
-        strong += [(name, rows, batch, ranks, 1) for batch in predicted for ranks in RANKS]
-        weak += [(name, rows * ranks, predicted[0] * ranks, ranks, 1) for ranks in RANKS]
-    every = list(dict.fromkeys(fits + crowds + strong + weak))
+        crowds += [(name, rows, batch, 1, beside) for batch in batches for beside in RANKS[1:]]
+    every = list(dict.fromkeys(fits + crowds + sum(predicted(), [])))
     pings: dict[int, dict] = {}
     try:
         alone = [line for _ in range(scaling.repeat) for line in scaling.said(1)]
@@ -280,13 +287,36 @@ def measure(scaling: Scaling) -> list[str]:
             pings[ranks] = scaling.ping_pong(ranks)
         # One after the other, again and again: what comes and goes on the machine meets all of them.
         for again in range(scaling.repeat):
+            scaling.round = again
             for key in every:
                 scaling.run(key)
             print(f"{again + 1} of {scaling.repeat} rounds of trainings", flush=True)
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
     load = max(load, os.getloadavg()[1])
-    return page(scaling, look, iteration, pings, strong, weak, load)
+    trainings = [{"key": key, "epochs": epochs, "facts": scaling.facts[key]} for key, epochs in scaling.epochs.items()]
+    RAW.write_text(json.dumps({"trainings": trainings, "pings": pings, "look": look, "iteration": iteration, "load": load, "repeat": scaling.repeat, "cores": scaling.cores}))
+    return again()
+
+
+def again() -> list[str]:
+    """The page of what was measured last."""
+    raw = json.loads(RAW.read_text())
+    scaling = Scaling(Path(), raw["repeat"], raw["cores"])
+    for training in raw["trainings"]:
+        key = tuple(training["key"])
+        scaling.epochs[key], scaling.facts[key] = training["epochs"], training["facts"]
+    strong, weak = predicted()
+    return page(scaling, raw["look"], raw["iteration"], {int(ranks): found for ranks, found in raw["pings"].items()}, strong, weak, raw["load"])
+
+
+def predicted() -> tuple[list[tuple], list[tuple]]:
+    """Trainings of the same rows and batches on more ranks, and of rows and batches that grow with the ranks."""
+    strong, weak = [], []
+    for name, _, rows, _, _, batches in MODELS:
+        strong += [(name, rows, batch, ranks, 1) for batch in batches for ranks in RANKS]
+        weak += [(name, rows * ranks, batches[0] * ranks, ranks, 1) for ranks in RANKS]
+    return strong, weak
 
 
 def page(scaling: Scaling, look: float, iteration: float, pings: dict, strong: list, weak: list, load: float) -> list[str]:
@@ -297,7 +327,7 @@ def page(scaling: Scaling, look: float, iteration: float, pings: dict, strong: l
     for ranks, found in pings.items():
         wires[ranks] = Wire.fitted(ranks, cores, found, iteration)
 
-    out = [f"Measured on {cores} cores, with a load of up to {load:.1f} (these trainings are part of it), {scaling.repeat} times each; of all epochs the lower quartile.", ""]
+    out = [f"Measured on {cores} cores, with a load of up to {load:.1f} (these trainings are part of it), {scaling.repeat} times each; of all epochs the least. {repeated(scaling, strong + weak)}", ""]
     out += ["### Fitted", ""]
     rows = []
     for name, cost in costs.items():
@@ -365,8 +395,8 @@ def paper(costs: dict, copies: float) -> list[str]:
     return out
 
 
-def ranks(built: Path | None, repeat: int, into: Path | None, cores: int) -> None:
-    text = "\n".join(measure(Scaling(built, repeat, cores))).rstrip()
+def ranks(built: Path | None, repeat: int, into: Path | None, cores: int, last: bool) -> None:
+    text = "\n".join(again() if last else measure(Scaling(built, repeat, cores))).rstrip()
     print(text)
     if into:
         before, rest = into.read_text().split(BEGIN)
