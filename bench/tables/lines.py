@@ -7,13 +7,14 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parent.parent
 RESULTS = BENCH / "results" / "tables"
 FOUND = BENCH / ".tables-found"  # of find.py
-HALVES = ["development", "report", "found"]
+FRESH = BENCH / ".tables-fresh"  # of fresh.py
+HALVES = ["development", "report", "found", "fresh-development", "fresh-report"]
 Key = tuple[str, int, str, str]  # table, split, competitor, requirement
 
 
 def cache_of(half: str | None) -> Path:
     """Where the tables are."""
-    return FOUND if half == "found" else BENCH / ".tables"
+    return FOUND if half == "found" else FRESH if (half or "").startswith("fresh") else BENCH / ".tables"
 
 
 def key(line: dict) -> Key:
