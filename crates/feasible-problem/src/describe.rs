@@ -234,8 +234,15 @@ impl Plan {
                 match self.shares_of_networks() {
                     [_] => "",
                     _ =>
-                        ";\n                    linear models are mixed in by as much as cross-validation says",
+                        ";\n                    of sigmoids or of ReLUs, and mixed with linear models, as cross-validation says",
                 }
+            )?;
+        }
+        if self.leaves_activation_open() {
+            writeln!(
+                out,
+                "  network           of sigmoids or of ReLUs: that with the lesser loss on the validation rows,\n\
+                 \x20                   trained without requirements"
             )?;
         }
         if training.patience > 0 {

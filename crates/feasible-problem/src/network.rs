@@ -271,6 +271,28 @@ impl Network {
         Ok((Self { body: Body::Shortcut(mixture), units: self.units.clone() }, theta))
     }
 
+    /// The nonlinearity of a multilayer perceptron.
+    pub fn activation(&self) -> Option<Activation> {
+        match self.shape() {
+            NetworkShape::Mlp { activation, .. } => Some(activation),
+            _ => None,
+        }
+    }
+
+    /// The same network with another nonlinearity.
+    ///
+    /// # Errors
+    /// A model that is not a multilayer perceptron.
+    pub fn with_activation(&self, activation: Activation) -> Result<Self> {
+        match self.shape() {
+            NetworkShape::Mlp { widths, shortcut, .. } => {
+                let shape = NetworkShape::Mlp { widths, activation, shortcut };
+                Self::from_shape(&shape, None)?.in_units(self.units.clone())
+            }
+            _ => Err(Error::unfit("model", "only a multilayer perceptron has a nonlinearity")),
+        }
+    }
+
     /// Parameters with which the outputs are s times as large, before they are put into [units](Self::units).
     ///
     /// # Errors

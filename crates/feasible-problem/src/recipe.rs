@@ -8,6 +8,7 @@
 //!   number of rows, see `Length`; pointwise invariance is treated apart, see `Invariance`.
 
 use feasible::Schedule;
+use feasible_nn::Activation;
 
 use crate::settings::{
     CheckpointSettings, DualMethod, DualSettings, ExactDual, FirstOrderSettings, LearnerSettings,
@@ -137,6 +138,9 @@ pub const FOLDS: usize = 5;
 pub const LINEAR_DECAY: f64 = 1.0 / DECAY;
 /// Shares of the networks in a mixture that are compared.
 pub const SHARES: [f32; 5] = [1.0, 0.75, 0.5, 0.25, 0.0];
+
+/// Nonlinearities of networks that are compared where they are averaged. Sigmoids suit noise, and ReLU targets that follow from the inputs.
+pub const ACTIVATIONS: [Activation; 2] = [Activation::Sigmoid, Activation::Relu];
 
 /// The standard deviation of the logarithm of the scale of a mixture's outputs, as it is expected before rows are looked at.
 pub const SCALE_SPREAD: f64 = 0.25;

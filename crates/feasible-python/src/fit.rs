@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use feasible_problem::{Plan, ProblemSource};
-use feasible_run::{Error, Event, Interrupt, Memory, finish_plan, fit_in};
+use feasible_run::{Error, Event, Interrupt, Memory, finish_plan, fit_in, settle_network};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -56,6 +56,8 @@ pub(crate) fn fit(
                 let _ = send.send(event.clone());
             }
         };
+        // The plan as it is trained: a training that is stopped is ended by it.
+        let plan = settle_network(&plan, &interrupt)?.unwrap_or(plan);
         let fitted = fit_in(&plan, &storage, &interrupt, &observe)?;
         let interrupted = fitted.summary.is_none();
         if interrupted {

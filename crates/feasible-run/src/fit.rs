@@ -40,6 +40,7 @@ use crate::folds::Average;
 use crate::interrupt::Interrupt;
 use crate::metrics::{EpochMetrics, EpochTiming, Event, json_line};
 use crate::multipliers::multipliers_csv;
+use crate::network_choice::settle_network;
 use crate::parse;
 use crate::ranks::{self, AfterEpoch};
 use crate::saved_model::SavedModel;
@@ -106,7 +107,14 @@ pub fn fit_from(
 ) -> Result<Fitted> {
     let info = RunInfo { started_from: start.map(|start| start.of.clone()), ..RunInfo::of(plan) };
     write(storage, README, README_TEXT.as_bytes())?;
-    let problem = begin_run(plan, &info, storage, &|| Ok(()))?;
+    let mut problem = begin_run(plan, &info, storage, &|| Ok(()))?;
+    let Some(settled) = settle_network(plan, interrupt)? else {
+        return Ok(Fitted::not_begun(plan.seed()));
+    };
+    if plan.leaves_activation_open() {
+        problem = begin_run(&settled, &info, storage, &|| Ok(()))?;
+    }
+    let plan = &settled;
     let from = start.map_or(Beginning::Scratch, Beginning::Solution);
     drive(plan, problem.as_bytes(), from, storage, interrupt, observer)
 }
@@ -268,6 +276,10 @@ pub fn resume_on(
     observer: Observer<'_>,
 ) -> Result<Fitted> {
     let (plan, problem, checkpoint) = reopen_in(storage, known)?;
+    // It was stopped before it was known what to train.
+    if checkpoint.is_none() && plan.leaves_activation_open() {
+        return fit_from(&plan, None, storage, interrupt, observer);
+    }
     let from = checkpoint.map_or(Beginning::Scratch, Beginning::Checkpoint);
     drive(&plan, &problem, from, storage, interrupt, observer)
 }

@@ -1,11 +1,12 @@
-//! The average of models that were trained without one fold of the rows each ([`Plan::fold`]), networks and linear models mixed
-//! with the weights that are best on the rows that they have not seen, and the outputs scaled as is best there: networks may be surer than they
+//! The average of models that were trained without one fold of the rows each ([`Plan::fold`]): networks of the kind that is better on the rows
+//! that they have not seen, mixed with linear models with the weights that are best there, and the outputs scaled as is best there: networks may be surer than they
 //! should be, or less sure.
 //!
 //! The first network is the training of the run; the others follow when it has ended, in memory: a run that is stopped meanwhile
 //! trains them again when it is resumed.
 
 use feasible::{Learner, Loss, Outcome, Solution};
+use feasible_nn::Activation;
 use feasible_problem::network::Network;
 use feasible_problem::plan::Plan;
 use feasible_problem::recipe::SCALE_SPREAD;
@@ -32,6 +33,8 @@ const LINEAR_ITERATIONS: usize = 100;
 /// How the models of a fold are put together: s · (w · network + (1 − w) · linear model).
 #[derive(Clone, Copy)]
 struct Mix {
+    /// Which of the networks that are compared.
+    kind: usize,
     network: f32,
     scale: f32,
 }
@@ -52,6 +55,9 @@ pub struct CrossValidation {
     pub folds: usize,
     /// The share of the network in each of them; the rest is a linear model.
     pub network: f32,
+    /// The nonlinearity of the networks, which was chosen; absent where there was no choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activation: Option<Activation>,
     /// What the outputs are multiplied by; above 1 the models were not sure enough, below 1 too sure.
     #[serde(default = "unscaled", skip_serializing_if = "is_unscaled")]
     pub scale: f32,
@@ -69,7 +75,7 @@ pub struct CrossValidation {
 }
 
 impl CrossValidation {
-    fn of(mix: Mix, folds: &[Evaluation]) -> Self {
+    fn of(mix: Mix, activation: Option<Activation>, folds: &[Evaluation]) -> Self {
         let rows: usize = folds.iter().map(|fold| fold.rows).sum();
         let mean = |of: &dyn Fn(&Evaluation) -> Option<f64>| -> Option<f64> {
             let each = folds.iter().map(|fold| Some(of(fold)? * fold.rows as f64));
@@ -78,6 +84,7 @@ impl CrossValidation {
         Self {
             folds: folds.len(),
             network: mix.network,
+            activation: activation.filter(|_| mix.network > 0.0),
             scale: mix.scale,
             rows,
             objective: mean(&|fold| Some(fold.objective)).unwrap_or(f64::NAN),
@@ -93,11 +100,19 @@ impl CrossValidation {
             (None, Some(rmse)) => format!("root mean squared error {}, ", short(rmse)),
             (None, None) => String::new(),
         };
+        let units = match self.activation {
+            Some(Activation::Sigmoid) => " of sigmoids",
+            Some(Activation::Relu) => " of ReLUs",
+            Some(Activation::Tanh) => " of tanh units",
+            Some(Activation::Silu) => " of SiLUs",
+            None => "",
+        };
         let models = match self.network {
-            1.0 => "networks".to_string(),
+            1.0 => format!("networks{units}"),
             0.0 => "linear models, which do better here than networks".into(),
             share => {
-                format!("mixtures of a network ({}) and a linear model", percent(share.into()))
+                let share = percent(share.into());
+                format!("mixtures of a network{units} ({share}) and a linear model")
             }
         };
         let scaled = match self.scale {
@@ -130,7 +145,8 @@ pub(crate) struct Average {
 /// What is trained on one fold.
 struct Member {
     plan: Plan,
-    network: Solution<f32>,
+    /// One of each kind that is compared, the plan's own first.
+    networks: Vec<(Network, Solution<f32>)>,
     /// The linear model that is mixed with it; `None` for networks alone, or if its training diverged.
     linear: Option<(Network, Solution<f32>)>,
 }
@@ -157,19 +173,27 @@ impl Member {
         if interrupt.is_raised() {
             return Ok(None);
         }
-        let network = match network {
+        let own = match network {
             Some(known) => known.clone(),
             None => match solve(&plan, interrupt)? {
                 Some(solution) => solution,
                 None => return Ok(None),
             },
         };
-        Ok(Some(Self { plan, network, linear }))
+        let mut networks = vec![(plan.model().clone(), own)];
+        for activation in plan.other_activations() {
+            let other = plan.with_activation(activation)?;
+            match solve(&other, interrupt)? {
+                Some(solution) => networks.push((other.model().clone(), solution)),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(Self { plan, networks, linear }))
     }
 
     /// How a mixture does on the rows that it has not seen.
     fn judged(&self, mix: Mix) -> Result<Evaluation> {
-        let (model, theta) = mixture(&self.plan, &[self], mix)?;
+        let (model, theta) = mixture(&[self], mix)?;
         on_validation(&self.plan.with_model(model), &theta)
     }
 }
@@ -179,22 +203,24 @@ fn diverged(solution: &Solution<f32>) -> bool {
 }
 
 /// The mean of the mixtures of some members, and its parameters.
-fn mixture(plan: &Plan, members: &[&Member], mix: Mix) -> Result<(Network, Vec<f32>)> {
-    let (model, theta) = unscaled_mixture(plan, members, mix.network)?;
+fn mixture(members: &[&Member], mix: Mix) -> Result<(Network, Vec<f32>)> {
+    let (model, theta) = unscaled_mixture(members, mix)?;
     let theta = model.scaled(&theta, mix.scale)?;
     Ok((model, theta))
 }
 
-fn unscaled_mixture(plan: &Plan, members: &[&Member], share: f32) -> Result<(Network, Vec<f32>)> {
-    let networks: Vec<&[f32]> = members.iter().map(|of| &of.network.theta[..]).collect();
-    let (network, theta) = plan.model().average(&networks)?;
+fn unscaled_mixture(members: &[&Member], mix: Mix) -> Result<(Network, Vec<f32>)> {
+    // There are as many networks on every fold.
+    let networks: Vec<_> = members.iter().map(|of| &of.networks[mix.kind]).collect();
+    let thetas: Vec<&[f32]> = networks.iter().map(|(_, of)| &of.theta[..]).collect();
+    let (network, theta) = networks[0].0.average(&thetas)?;
     let linears: Option<Vec<_>> = members.iter().map(|of| of.linear.as_ref()).collect();
-    let Some(linears) = linears.filter(|_| share < 1.0) else { return Ok((network, theta)) };
+    let Some(linears) = linears.filter(|_| mix.network < 1.0) else { return Ok((network, theta)) };
     let thetas: Vec<&[f32]> = linears.iter().map(|(_, of)| &of.theta[..]).collect();
     let (linear, of_linear) = linears[0].0.average(&thetas)?;
-    match share {
+    match mix.network {
         0.0 => Ok((linear, of_linear)),
-        _ => Ok(network.mixture(&theta, &of_linear, share)?),
+        share => Ok(network.mixture(&theta, &of_linear, share)?),
     }
 }
 
@@ -216,7 +242,11 @@ impl Average {
             _ => threads::on(count, || folds.into_par_iter().map(fold).collect::<Result<_>>())?,
         };
         let Some(members) = members else { return Ok(None) };
-        if members.iter().any(|member| diverged(&member.network)) {
+        // A kind of network that diverges on a fold is left out.
+        let kinds: Vec<usize> = (0..members[0].networks.len())
+            .filter(|&kind| !members.iter().any(|member| diverged(&member.networks[kind].1)))
+            .collect();
+        if kinds.is_empty() {
             return Err(Error::unfit(
                 plan.name(),
                 "the training of one of the models that are averaged diverged: choose a smaller `training.rate`, or \
@@ -229,20 +259,24 @@ impl Average {
         };
         let judged = |mix: Mix| -> Result<CrossValidation> {
             let each = members.iter().map(|member| member.judged(mix));
-            Ok(CrossValidation::of(mix, &each.collect::<Result<Vec<_>>>()?))
+            let of = members[0].networks[mix.kind].0.activation();
+            let activation = of.filter(|_| members[0].networks.len() > 1);
+            Ok(CrossValidation::of(mix, activation, &each.collect::<Result<Vec<_>>>()?))
         };
-        let mut best: Option<(f64, CrossValidation)> = None;
-        for &network in shares {
-            let (penalised, found) = scaled(plan, network, &judged)?;
-            if best.as_ref().is_none_or(|(least, _)| penalised < *least) {
-                best = Some((penalised, found));
+        let mut best: Option<(f64, Mix, CrossValidation)> = None;
+        for &kind in &kinds {
+            // The linear model alone is the same for every kind.
+            for &network in shares.iter().filter(|&&share| share > 0.0 || kind == kinds[0]) {
+                let (penalised, mix, found) = scaled(plan, kind, network, &judged)?;
+                if best.as_ref().is_none_or(|(least, ..)| penalised < *least) {
+                    best = Some((penalised, mix, found));
+                }
             }
         }
         // There is one share at least.
-        let Some((_, result)) = best else { return Ok(None) };
+        let Some((_, mix, result)) = best else { return Ok(None) };
         let all: Vec<&Member> = members.iter().collect();
-        let mix = Mix { network: result.network, scale: result.scale };
-        let (model, theta) = mixture(plan, &all, mix)?;
+        let (model, theta) = mixture(&all, mix)?;
         let solution = Solution { theta, ..first.clone() };
         Ok(Some(Self { plan: plan.on_all_rows()?.with_model(model), solution, result }))
     }
@@ -252,19 +286,22 @@ impl Average {
 /// (log s)²/(2τ²) for all rows together, in units of a log-likelihood. A few rows that happen to be all right would otherwise make a model as sure as can be.
 fn scaled(
     plan: &Plan,
+    kind: usize,
     network: f32,
     judged: &dyn Fn(Mix) -> Result<CrossValidation>,
-) -> Result<(f64, CrossValidation)> {
-    let plain = judged(Mix { network, scale: 1.0 })?;
+) -> Result<(f64, Mix, CrossValidation)> {
+    let unscaled = Mix { kind, network, scale: 1.0 };
+    let plain = judged(unscaled)?;
     // A loss that is no log-likelihood stands for one with errors as large as those found.
     let unit = match plan.train().objective().loss() {
         Loss::CrossEntropy | Loss::Logistic | Loss::Poisson => 1.0,
         _ => plain.objective.abs(),
     };
     let prior = unit / (2.0 * SCALE_SPREAD * SCALE_SPREAD * plain.rows.max(1) as f64);
-    let at = |log: f64| -> Result<(f64, CrossValidation)> {
-        let found = judged(Mix { network, scale: log.exp() as f32 })?;
-        Ok((found.objective + prior * log * log, found))
+    let at = |log: f64| -> Result<(f64, Mix, CrossValidation)> {
+        let mix = Mix { scale: log.exp() as f32, ..unscaled };
+        let found = judged(mix)?;
+        Ok((found.objective + prior * log * log, mix, found))
     };
     // Golden-section search: the objective is convex in the scale.
     let ratio = 0.5 * (5f64.sqrt() - 1.0);
@@ -284,5 +321,5 @@ fn scaled(
     }
     let best = if at_left.0 < at_right.0 { at_left } else { at_right };
     // Numbers that are not comparable leave the scale as it is.
-    Ok(if best.0 < plain.objective { best } else { (plain.objective, plain) })
+    Ok(if best.0 < plain.objective { best } else { (plain.objective, unscaled, plain) })
 }

@@ -304,7 +304,8 @@ impl Plan {
         let work = training.epochs as f64 * rows as f64 * weights_of_a_row(&spec, &data, &model);
         let folds = folds::count(source, &spec, &training, &data, work)?;
         spec.training.folds = (folds > 1).then_some(folds);
-        if folds == 1 && spec.model.kind == ModelKind::Auto {
+        let open = folds::leaves_activation_open(&spec, &training, &data, work);
+        if folds == 1 && spec.model.kind == ModelKind::Auto && !open {
             spec.model.kind = ModelKind::Mlp;
             spec.model.fill();
         }

@@ -2,9 +2,9 @@
 //!
 //! | key | default | meaning |
 //! | --- | --- | --- |
-//! | `kind` | `auto` | `mlp`, `linear` or `kernel`; for images also `cnn`, `resnet18`. `auto` is `mlp`, mixed with a linear model where networks are averaged |
+//! | `kind` | `auto` | `mlp`, `linear` or `kernel`; for images also `cnn`, `resnet18`. `auto` is `mlp` with the nonlinearity that suits the table, mixed with a linear model where networks are averaged |
 //! | `hidden` | `[64]` | `mlp`: widths of the hidden layers |
-//! | `activation` | `sigmoid` | `mlp`: or `tanh`, `relu`, `silu` |
+//! | `activation` | `sigmoid` | `mlp`: or `tanh`, `relu`, `silu`; of `auto`, `sigmoid` or `relu`, whichever is better on validation rows of a small table |
 //! | `centres` | 200 | `kernel`: training rows drawn as centres |
 //! | `gamma` | 1 / inputs | `kernel`: of exp(−γ‖x − z‖²) |
 //! | `degree`, `offset` | none, 1 | `kernel`: (⟨x, z⟩ + offset)^degree instead |
@@ -28,7 +28,7 @@ pub struct ModelSpec {
     /// `mlp`: widths of the hidden layers. Default `[64]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden: Option<Vec<usize>>,
-    /// `mlp`: the nonlinearity. Default `sigmoid`.
+    /// `mlp`: the nonlinearity. Default `sigmoid`; with `kind = "auto"`, `sigmoid` or `relu`, whichever is better on the validation rows of a small table.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::activation")]
     pub activation: Option<Activation>,
@@ -101,8 +101,8 @@ impl ModelSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelKind {
-    /// A multilayer perceptron; where networks are averaged (`training.folds`), mixed with a linear model by as much as
-    /// cross-validation says.
+    /// A multilayer perceptron. On small tables validation rows choose its nonlinearity; where networks are averaged (`training.folds`), it is mixed
+    /// with a linear model by as much as cross-validation says.
     #[default]
     Auto,
     /// A multilayer perceptron.
