@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from catalogue import manifest
-from lines import HALVES, RESULTS, cache_of
+from lines import FRESH, HALVES, RESULTS, cache_of
 from requirements import REQUIREMENTS
 from results import NAMES, UNCONSTRAINED, Cell, Results, behind, common, measures, number
 
@@ -221,10 +221,16 @@ def summary(results: Results, us: str, showable: dict) -> str:
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
+TITLES = {
+    "report": "The report half", "fresh-report": "Fresh tables, measured once", "development": "The development half",
+    "fresh-development": "Fresh tables that choices were made on",
+}  # fmt: skip
+
+
 def page(half: dict[str, Results], us: str, showable: dict, tables: list[dict]) -> str:
     """What stands in docs/quality.md between the marks."""
     text = ""
-    for name, title in (("report", "The report half"), ("development", "The development half")):
+    for name, title in TITLES.items():
         text += f"\n## {title}\n\n{summary(half[name], us, showable)}\n### Every table\n\n{every_table(half[name], us)}"
     return text + f"\n## The tables\n\n{sources(tables)}"
 
@@ -238,19 +244,21 @@ def main() -> None:
     parser.add_argument("--also", action="append", default=[], metavar="NAME=FILE", help="lines of another Feasible, shown beside")
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--short", action="store_true", help="the summary only")
-    parser.add_argument("--into", type=Path, metavar="PAGE", help="replace the results of this page, of both halves")
+    parser.add_argument("--into", type=Path, metavar="PAGE", help="replace the results of this page, of both halves and of the fresh tables")
     args = parser.parse_args()
     args.cache = args.cache or cache_of(args.half)
-    tables = manifest(args.cache)
+    caches = [args.cache, FRESH] if args.into else [args.cache]
+    tables = [table for cache in caches for table in manifest(cache)]
     files = {"feasible": args.feasible} | {n: Path(f) for n, f in (also.split("=", 1) for also in args.also)}
     FEASIBLE.update(files)
     showable = {
         t["name"]: json.loads(file.read_text())["showable"]
-        for t in tables
-        if (file := args.cache / "limits" / f"{t['name']}.json").exists()
+        for cache in caches
+        for t in manifest(cache)
+        if (file := cache / "limits" / f"{t['name']}.json").exists()
     }
     if args.into:
-        half = {h: Results([t for t in tables if t["half"] == h], args.peers, files) for h in ("development", "report")}
+        half = {h: Results([t for t in tables if t["half"] == h], args.peers, files) for h in TITLES}
         before, rest = args.into.read_text().split(BEGIN)
         args.into.write_text(before + BEGIN + "\n" + page(half, "feasible", showable, tables) + "\n" + END + rest.split(END)[1])
         return

@@ -30,6 +30,9 @@ const LOG_PRECISION: f64 = 0.02;
 const LINEAR_RHO: f64 = 1e-7;
 const LINEAR_ITERATIONS: usize = 100;
 
+/// By how many standard errors a kind of network must be worse on the rows of the first fold for it not to be trained on the other folds.
+const CLEARLY: f64 = 3.0;
+
 /// How the models of a fold are put together: s · (w · network + (1 − w) · linear model).
 #[derive(Clone, Copy)]
 struct Mix {
@@ -120,15 +123,14 @@ impl CrossValidation {
             scale => {
                 let sure = if scale < 1.0 { "too sure" } else { "not sure enough" };
                 format!(
-                    "\nOutputs are multiplied by {}: the models were {sure} there.",
+                    " Outputs are multiplied by {}: the models were {sure} there.",
                     short(scale.into())
                 )
             }
         };
         format!(
-            "The model is the average of {0} {models}, each trained\n\
-             without one of {0} parts of the training rows. Cross-validated, on the rows that each did not see:\n\
-             {quality}objective {1}.{scaled}",
+            "The model is the average of {0} {models}, each trained without one of {0} parts of the training rows. \
+             Cross-validated, on the rows that each did not see: {quality}objective {1}.{scaled}",
             self.folds,
             short(self.objective)
         )
@@ -152,10 +154,11 @@ struct Member {
 }
 
 impl Member {
-    /// Trains what is missing; `None` if it was interrupted.
+    /// Trains networks of these kinds, the plan's own unless it is given; `None` if it was interrupted.
     fn train(
         plan: Plan,
-        network: Option<&Solution<f32>>,
+        kinds: &[Activation],
+        own: Option<&Solution<f32>>,
         interrupt: &Interrupt,
     ) -> Result<Option<Self>> {
         let linear = match plan.shares_of_networks() {
@@ -173,22 +176,43 @@ impl Member {
         if interrupt.is_raised() {
             return Ok(None);
         }
-        let own = match network {
-            Some(known) => known.clone(),
-            None => match solve(&plan, interrupt)? {
-                Some(solution) => solution,
-                None => return Ok(None),
-            },
-        };
-        let mut networks = vec![(plan.model().clone(), own)];
-        for activation in plan.other_activations() {
-            let other = plan.with_activation(activation)?;
-            match solve(&other, interrupt)? {
-                Some(solution) => networks.push((other.model().clone(), solution)),
-                None => return Ok(None),
-            }
+        let mut networks = Vec::new();
+        for &kind in kinds {
+            let own = own.filter(|_| plan.model().activation() == Some(kind));
+            let candidate = plan.with_activation(kind)?;
+            let solved = match own {
+                Some(known) => Some(known.clone()),
+                None => solve(&candidate, interrupt)?,
+            };
+            let Some(solution) = solved else { return Ok(None) };
+            networks.push((candidate.model().clone(), solution));
         }
         Ok(Some(Self { plan, networks, linear }))
+    }
+
+    /// Leaves out kinds of networks that are clearly worse than another on the rows that they have not seen.
+    fn without_clearly_worse(&mut self) -> Result<()> {
+        let Some(problem) = self.plan.validation().filter(|_| self.networks.len() > 1) else {
+            return Ok(());
+        };
+        let (population, loss) = (problem.objective().population(), problem.objective().loss());
+        let losses = |(model, solution): &(Network, Solution<f32>)| {
+            population.losses(loss, model, &solution.theta)
+        };
+        let losses = self.networks.iter().map(losses).collect::<feasible::Result<Vec<_>>>()?;
+        let clearly_worse = |one: &[f64], other: &[f64]| {
+            let n = one.len() as f64;
+            let apart = || one.iter().zip(other).map(|(a, b)| a - b);
+            let mean = apart().sum::<f64>() / n;
+            let variance = apart().map(|d| (d - mean) * (d - mean)).sum::<f64>() / (n - 1.0);
+            mean > CLEARLY * (variance / n).sqrt()
+        };
+        let mut places = losses.iter();
+        self.networks.retain(|_| {
+            let own = places.next();
+            own.is_none_or(|own| !losses.iter().any(|other| clearly_worse(own, other)))
+        });
+        Ok(())
     }
 
     /// How a mixture does on the rows that it has not seen.
@@ -232,16 +256,25 @@ impl Average {
         interrupt: &Interrupt,
     ) -> Result<Option<Self>> {
         let count = plan.settings().training.threads;
+        let own = plan.model().activation();
+        let kinds: Vec<Activation> = own.into_iter().chain(plan.other_activations()).collect();
+        let zeroth = Member::train(plan.fold(0)?, &kinds, Some(first), interrupt)?;
+        let Some(mut zeroth) = zeroth else { return Ok(None) };
+        zeroth.without_clearly_worse()?;
+        let kinds: Vec<Activation> =
+            zeroth.networks.iter().filter_map(|(model, _)| model.activation()).collect();
         let fold = |n: usize| match interrupt.is_raised() {
             true => Ok(None),
-            false => Member::train(plan.fold(n)?, (n == 0).then_some(first), interrupt),
+            false => Member::train(plan.fold(n)?, &kinds, None, interrupt),
         };
-        let folds = 0..plan.folds();
-        let members: Option<Vec<Member>> = match count {
+        let folds = 1..plan.folds();
+        let others: Option<Vec<Member>> = match count {
             1 => folds.map(fold).collect::<Result<_>>()?,
             _ => threads::on(count, || folds.into_par_iter().map(fold).collect::<Result<_>>())?,
         };
-        let Some(members) = members else { return Ok(None) };
+        let Some(others) = others else { return Ok(None) };
+        let compared = !plan.other_activations().is_empty();
+        let members: Vec<Member> = std::iter::once(zeroth).chain(others).collect();
         // A kind of network that diverges on a fold is left out.
         let kinds: Vec<usize> = (0..members[0].networks.len())
             .filter(|&kind| !members.iter().any(|member| diverged(&member.networks[kind].1)))
@@ -260,7 +293,7 @@ impl Average {
         let judged = |mix: Mix| -> Result<CrossValidation> {
             let each = members.iter().map(|member| member.judged(mix));
             let of = members[0].networks[mix.kind].0.activation();
-            let activation = of.filter(|_| members[0].networks.len() > 1);
+            let activation = of.filter(|_| compared);
             Ok(CrossValidation::of(mix, activation, &each.collect::<Result<Vec<_>>>()?))
         };
         let mut best: Option<(f64, Mix, CrossValidation)> = None;

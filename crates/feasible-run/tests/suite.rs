@@ -15,6 +15,7 @@ mod folds;
 mod hostile_files;
 mod images;
 mod ladder;
+mod network_choice;
 mod requirements;
 mod resume;
 mod saved_models;

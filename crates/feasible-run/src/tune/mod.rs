@@ -49,6 +49,7 @@ use crate::fit::{Fitted, Observer, fit_on, train_until};
 use crate::interrupt::Interrupt;
 use crate::job_part::in_turn;
 use crate::metrics::Event;
+use crate::network_choice::settle_network;
 use crate::parse;
 use crate::resumable::ResumableDirectory;
 use crate::seeds::{Fit, at_once, remove_run};
@@ -123,13 +124,27 @@ enum Origin {
     Trials(RunDirectory),
 }
 
+/// A problem file and its plan, with the nonlinearity of the network that `fit` would choose: all trials have it that do not say another.
+fn settled(source: &ProblemSource) -> Result<(ProblemSource, Plan)> {
+    let planned = Plan::check(source)?;
+    if !planned.leaves_activation_open() {
+        return Ok((source.clone(), planned));
+    }
+    let plan = settle_network(&planned, &Interrupt::new())?.unwrap_or(planned);
+    let activation = toml::Value::try_from(plan.model().activation());
+    let set = activation.map(|name| vec![format!("model.activation={name}")]);
+    let source = source.clone().with_overrides(&set.unwrap_or_default());
+    let plan = plan.variant(&source)?;
+    Ok((source, plan))
+}
+
 impl Tuning {
     /// Draws the trials and holds each against the data.
     ///
     /// # Errors
     /// As [`tune`].
     pub fn check(source: &ProblemSource, trials: Option<u64>) -> Result<Self> {
-        let planned = Plan::check(source)?;
+        let (source, planned) = &settled(source)?;
         let given = match &planned.spec().tune {
             Some(tune) => Some(Space::check(source, tune)?),
             None => None,
@@ -140,7 +155,7 @@ impl Tuning {
             return Err(Error::unfit("--trials", reason));
         }
         // A search is complete with its summary: a baseline after it would not be continued.
-        let first = planned.without_search().without_baseline();
+        let first = planned.clone().without_search().without_baseline();
         can_be_tuned(source, &first)?;
         let space = given.map(|(_, space)| space).filter(|space| !space.is_empty());
         let space = space.unwrap_or_else(|| Space::usual(&first));
