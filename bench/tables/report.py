@@ -52,7 +52,7 @@ def rivals(cells: dict[str, Cell], us: str, requirement: str, measure: str) -> l
 
 def losses(results: Results, us: str) -> str:
     """Where we are behind by more than one standard error."""
-    body, goal, compared = [], 0, 0
+    body, goal, ahead, compared = [], 0, 0, 0
     for table in results.tables:
         for requirement in ["none", *REQUIREMENTS]:
             cells = results.cells(table["name"], requirement)
@@ -60,13 +60,14 @@ def losses(results: Results, us: str) -> str:
                 for name in rivals(cells, us, requirement, measure):
                     compared += requirement == "none" and name in GOAL
                     mean, error = behind(cells[us], cells[name], measure)
+                    ahead += requirement == "none" and name in GOAL and mean < -error
                     if mean > error:
                         goal += requirement == "none" and name in GOAL
                         both = common(cells[us], cells[name], measure)
                         pair = (cells[us].at(both), cells[name].at(both))
                         ours, theirs = (c.held() if measure == "held" else c.spread(measure) for c in pair)
                         body.append([table["name"], requirement, NAMES[measure], ours, name, theirs, f"{number(mean, 3)} ± {number(error, 2)}"])
-    text = f"Without a requirement: behind the better of linear and mlp in {goal} of {compared} comparisons.\n\n"
+    text = f"Without a requirement: behind the better of linear and mlp by more than one standard error in {goal} of {compared} comparisons, and ahead of both by as much in {ahead}.\n\n"
     return text + markdown(["table", "requirement", "measure", us, "peer", "its", "behind by"], body)
 
 

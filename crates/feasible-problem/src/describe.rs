@@ -241,7 +241,7 @@ impl Plan {
         if self.leaves_activation_open() {
             writeln!(
                 out,
-                "  network           of sigmoids or of ReLUs: that with the lesser loss on the validation rows,\n\
+                "  network           of sigmoids, or of ReLUs if these are clearly better on the validation rows,\n\
                  \x20                   trained without requirements"
             )?;
         }

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::evaluate::Evaluation;
 use crate::fit::solve;
 use crate::interrupt::Interrupt;
+use crate::network_choice::{unseen_losses, worse_by};
 use crate::parts::on_validation;
 use crate::threads;
 
@@ -192,25 +193,14 @@ impl Member {
 
     /// Leaves out kinds of networks that are clearly worse than another on the rows that they have not seen.
     fn without_clearly_worse(&mut self) -> Result<()> {
-        let Some(problem) = self.plan.validation().filter(|_| self.networks.len() > 1) else {
-            return Ok(());
-        };
-        let (population, loss) = (problem.objective().population(), problem.objective().loss());
         let losses = |(model, solution): &(Network, Solution<f32>)| {
-            population.losses(loss, model, &solution.theta)
+            unseen_losses(&self.plan, model, solution)
         };
-        let losses = self.networks.iter().map(losses).collect::<feasible::Result<Vec<_>>>()?;
-        let clearly_worse = |one: &[f64], other: &[f64]| {
-            let n = one.len() as f64;
-            let apart = || one.iter().zip(other).map(|(a, b)| a - b);
-            let mean = apart().sum::<f64>() / n;
-            let variance = apart().map(|d| (d - mean) * (d - mean)).sum::<f64>() / (n - 1.0);
-            mean > CLEARLY * (variance / n).sqrt()
-        };
+        let losses = self.networks.iter().map(losses).collect::<Result<Vec<_>>>()?;
         let mut places = losses.iter();
         self.networks.retain(|_| {
             let own = places.next();
-            own.is_none_or(|own| !losses.iter().any(|other| clearly_worse(own, other)))
+            own.is_none_or(|own| !losses.iter().any(|other| worse_by(own, other) > CLEARLY))
         });
         Ok(())
     }
