@@ -238,6 +238,14 @@ impl Plan {
                 }
             )?;
         }
+        if self.leaves_encoding_open() {
+            writeln!(
+                out,
+                "  encoding          piecewise linear numbers are standardised instead if networks are {}\n\
+                 \x20                   with that on the validation rows",
+                if self.folds() > 1 { "better" } else { "clearly better" }
+            )?;
+        }
         if self.leaves_activation_open() {
             writeln!(
                 out,

@@ -9,6 +9,7 @@
 //! ```
 
 mod build;
+mod choices;
 mod folds;
 mod share;
 
@@ -101,6 +102,21 @@ impl Plan {
 
     /// Whether a problem, filled in but for its data, has the same data, columns of a large table included.
     fn shares(&self, spec: &Spec) -> bool {
+        (spec.data == *self.given || spec.data == self.spec.data) && self.shares_rows(spec)
+    }
+
+    /// Whether it has the same data but for the columns that are piecewise linear, and these can be encoded again.
+    fn shares_table(&self, spec: &Spec) -> bool {
+        let shared = |of: &DataSpec| {
+            spec.data == DataSpec { piecewise: spec.data.piecewise.clone(), ..of.clone() }
+        };
+        self.can_be_encoded_again()
+            && (shared(&self.given) || shared(&self.spec.data))
+            && self.shares_rows(spec)
+    }
+
+    /// Whether rows, columns and weights are those of a problem with the same `[data]`.
+    fn shares_rows(&self, spec: &Spec) -> bool {
         let reserve = |certify: &Option<CertifySpec>| {
             certify.as_ref().map(|c| (c.reserve, c.seed, c.unit.clone()))
         };
@@ -109,8 +125,7 @@ impl Plan {
             spec.requirements.iter().map(of).collect()
         };
         let per = |spec: &Spec| spec.decision.as_ref().and_then(|decision| decision.per.clone());
-        (spec.data == *self.given || spec.data == self.spec.data)
-            && reserve(&spec.certify) == reserve(&self.spec.certify)
+        reserve(&spec.certify) == reserve(&self.spec.certify)
             && recipe::takes_validation(&spec.training)
                 == recipe::takes_validation(&self.spec.training)
             && spec.objective.class_weights == self.spec.objective.class_weights

@@ -111,7 +111,7 @@ pub fn fit_from(
     let Some(settled) = settle_network(plan, interrupt)? else {
         return Ok(Fitted::not_begun(plan.seed()));
     };
-    if plan.leaves_activation_open() {
+    if plan.leaves_network_open() {
         problem = begin_run(&settled, &info, storage, &|| Ok(()))?;
     }
     let plan = &settled;
@@ -277,7 +277,7 @@ pub fn resume_on(
 ) -> Result<Fitted> {
     let (plan, problem, checkpoint) = reopen_in(storage, known)?;
     // It was stopped before it was known what to train.
-    if checkpoint.is_none() && plan.leaves_activation_open() {
+    if checkpoint.is_none() && plan.leaves_network_open() {
         return fit_from(&plan, None, storage, interrupt, observer);
     }
     let from = checkpoint.map_or(Beginning::Scratch, Beginning::Checkpoint);

@@ -133,28 +133,9 @@ impl DataDraft {
                 (split, target) = (taken, left);
             }
         }
-        let default = set.map_or_else(Preprocessing::default, |set| set.preprocessing.clone());
-        let preprocessing = spec.preprocessing(&default);
-        let mut apart = target.columns();
-        if let Some(by) = &spec.split_by {
-            apart.push(&by.column);
-        }
-        // An identifier is not an input, unless the file says so.
-        let asked = |unit: &&str| preprocessing.columns.iter().flatten().any(|name| name == unit);
-        apart.extend(unit.filter(|unit| !asked(unit)));
-        if let Some(weight) = &spec.weight {
-            table.column(weight).map_err(|e| source.about("data.weight", e))?;
-            if target.columns().contains(&weight.as_str()) || asked(&weight.as_str()) {
-                let message =
-                    "is the weight of the rows, so it cannot also be predicted or be an input";
-                return Err(source.at("data.weight", message));
-            }
-            apart.push(weight);
-        }
-        let fitted = Encoder::fit_noted(&table, &inputs_of, &preprocessing, &apart);
-        let (encoder, of_columns) = fitted.map_err(|e| source.about("data", e))?;
+        let (encoder, of_columns) =
+            fit_inputs(source, spec, set, &table, &inputs_of, &target, unit)?;
         notes.extend(of_columns);
-        spec.set_preprocessing(&preprocessing);
         let set = set.cloned();
         // A file can be read again where freed columns are needed; a table in memory cannot.
         let (images, large) = (None, table.bytes() > KEPT_WHOLE && in_memory.is_none());
@@ -174,6 +155,42 @@ impl DataDraft {
             took_validation,
             weight,
             large,
+        })
+    }
+
+    /// Data that were read before, with inputs to be encoded as `spec` says, which differs from that of then in nothing else.
+    ///
+    /// # Errors
+    /// As [`DataDraft::load`].
+    pub(crate) fn again(
+        source: &ProblemSource,
+        spec: &mut DataSpec,
+        certify: &Option<CertifySpec>,
+        known: &Data,
+    ) -> Result<Self> {
+        let Data { table, split, target, set, .. } = known;
+        let mut inputs_of = split.train.clone();
+        if known.took_validation {
+            inputs_of.extend(&split.validation);
+            inputs_of.sort_unstable();
+        }
+        let unit = certify.as_ref().and_then(|certify| certify.unit.as_deref());
+        let (encoder, _) = fit_inputs(source, spec, set.as_ref(), table, &inputs_of, target, unit)?;
+        Ok(Self {
+            table: table.clone(),
+            split: split.clone(),
+            reserve_rows: known.reserve_rows.clone(),
+            encoder,
+            target: target.clone(),
+            hashes: known.hashes.clone(),
+            format: known.format.clone(),
+            set: set.clone(),
+            images: None,
+            notes: known.notes.clone(),
+            store_notes: known.store_notes.clone(),
+            took_validation: known.took_validation,
+            weight: spec.weight.clone(),
+            large: false,
         })
     }
 
@@ -281,6 +298,40 @@ impl DataDraft {
         let samples = samples.into_iter().zip(columns).map(weigh).collect::<Result<_>>()?;
         Ok((samples, Some(weights)))
     }
+}
+
+/// The inputs, fitted to these rows, and what was decided about columns; `spec` is completed with the defaults.
+fn fit_inputs(
+    source: &ProblemSource,
+    spec: &mut DataSpec,
+    set: Option<&DataSet>,
+    table: &Table,
+    rows: &[u32],
+    target: &TargetEncoder,
+    unit: Option<&str>,
+) -> Result<(Encoder, Vec<String>)> {
+    let default = set.map_or_else(Preprocessing::default, |set| set.preprocessing.clone());
+    let preprocessing = spec.preprocessing(&default);
+    let mut apart = target.columns();
+    if let Some(by) = &spec.split_by {
+        apart.push(&by.column);
+    }
+    // An identifier is not an input, unless the file says so.
+    let asked = |unit: &&str| preprocessing.columns.iter().flatten().any(|name| name == unit);
+    apart.extend(unit.filter(|unit| !asked(unit)));
+    if let Some(weight) = &spec.weight {
+        table.column(weight).map_err(|e| source.about("data.weight", e))?;
+        if target.columns().contains(&weight.as_str()) || asked(&weight.as_str()) {
+            let message =
+                "is the weight of the rows, so it cannot also be predicted or be an input";
+            return Err(source.at("data.weight", message));
+        }
+        apart.push(weight);
+    }
+    let fitted = Encoder::fit_noted(table, rows, &preprocessing, &apart);
+    let fitted = fitted.map_err(|e| source.about("data", e))?;
+    spec.set_preprocessing(&preprocessing);
+    Ok(fitted)
 }
 
 /// The table of this name; the names of images count as known, too.

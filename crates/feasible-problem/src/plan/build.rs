@@ -7,7 +7,7 @@ use std::sync::Arc;
 use feasible::{Loss, Model, Problem, Samples, Targets};
 use feasible_data::{Change, Encoder, Table, TargetEncoder, UnknownCategories};
 
-use super::{Plan, folds};
+use super::{Plan, choices, folds};
 use crate::blame::{at_clause, at_core};
 use crate::clause::{Clause, changes, expand};
 use crate::combination;
@@ -26,7 +26,7 @@ use crate::sampled_table::SampledTable;
 use crate::settings::{LearnerSettings, ModelSettings, Settings, TrainingSettings};
 use crate::space::Space;
 use crate::spec::report::CHEAP;
-use crate::spec::{Keep, Margins, ModelKind, ProblemSource, ShuffleName, Spec, effect};
+use crate::spec::{DataSpec, Keep, Margins, ModelKind, ProblemSource, ShuffleName, Spec, effect};
 use crate::store::{self, Store};
 use crate::threshold;
 use crate::units::OutputUnits;
@@ -72,12 +72,18 @@ impl Plan {
         }
         spec.fill_piecewise();
         let given = Arc::new(spec.data.clone());
-        let loaded = match known.filter(|plan| plan.shares(&spec)) {
-            Some(plan) => {
+        let loaded = match known {
+            Some(plan) if plan.shares(&spec) => {
                 spec.data = plan.spec.data.clone();
                 Loaded::Before(plan)
             }
-            None => {
+            Some(plan) if plan.shares_table(&spec) => {
+                let piecewise = spec.data.piecewise.take();
+                spec.data = DataSpec { piecewise, ..plan.spec.data.clone() };
+                let draft = DataDraft::again(source, &mut spec.data, &spec.certify, &plan.data)?;
+                Loaded::Now(Box::new(draft))
+            }
+            _ => {
                 let takes = recipe::takes_validation(&spec.training);
                 let draft = DataDraft::load(source, &mut spec.data, spec.certify.as_ref(), takes)?;
                 Loaded::Now(Box::new(draft))
@@ -303,8 +309,11 @@ impl Plan {
         let changes = reported(source, &spec, &data, &clauses)?;
         let work = training.epochs as f64 * rows as f64 * weights_of_a_row(&spec, &data, &model);
         let folds = folds::count(source, &spec, &training, &data, work)?;
-        spec.training.folds = (folds > 1).then_some(folds);
-        let open = folds::leaves_activation_open(&spec, &training, &data, work);
+        // A number that the file gives is kept, so that a run is resumed as it was begun.
+        if folds > 1 {
+            spec.training.folds = Some(folds);
+        }
+        let open = choices::leaves_single_network_open(&spec, &training, &data, work);
         if folds == 1 && spec.model.kind == ModelKind::Auto && !open {
             spec.model.kind = ModelKind::Mlp;
             spec.model.fill();

@@ -14,7 +14,6 @@ use feasible::{
     InputsBuilder, Model, Population, Problem, Purpose, Samples, Stream, Targets, Vectors,
 };
 use feasible_data::Split;
-use feasible_nn::Activation;
 
 use super::Plan;
 use crate::data::{Data, validation_share};
@@ -60,27 +59,8 @@ pub(super) fn count(
     }
 }
 
-/// Whether it is left to a comparison which nonlinearity a single network has: its training is short, and there are rows to compare on.
-pub(super) fn leaves_activation_open(
-    spec: &Spec,
-    training: &TrainingSettings,
-    data: &Data,
-    work: f64,
-) -> bool {
-    let rows = data.split.train.len() + data.split.validation.len();
-    spec.model.kind == ModelKind::Auto
-        && spec.training.recipe == Recipe::Feasible
-        && training.seconds.is_none()
-        && matches!(training.learner, LearnerSettings::FirstOrder(_))
-        && data.validation.is_some()
-        && data.images.is_none()
-        && spec.data.store != Some(Store::Disk)
-        && is_small(rows)
-        && work <= CHEAP
-}
-
 /// Whether a table of so many rows is small enough for several trainings that nobody asked for.
-fn is_small(rows: usize) -> bool {
+pub(super) fn is_small(rows: usize) -> bool {
     validation_share(rows) > 1.0 / (FOLDS + 1) as f64
 }
 
@@ -157,40 +137,6 @@ impl Plan {
             ModelKind::Auto => &recipe::SHARES,
             _ => &[1.0],
         }
-    }
-
-    /// Nonlinearities of the networks that are compared beside those of the plan's own model.
-    pub fn other_activations(&self) -> Vec<Activation> {
-        match (self.spec.model.kind, self.model.activation()) {
-            (ModelKind::Auto, Some(own)) => {
-                recipe::ACTIVATIONS.into_iter().filter(|&of| of != own).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// Whether it is open which nonlinearity the network of this plan has; what is averaged is another matter.
-    pub fn leaves_activation_open(&self) -> bool {
-        self.folds() == 1 && !self.other_activations().is_empty()
-    }
-
-    /// The same plan with a network of this nonlinearity, as if its file said so.
-    ///
-    /// # Errors
-    /// A model that is not a multilayer perceptron.
-    pub fn settled_on(&self, activation: Activation) -> Result<Self> {
-        let mut plan = self.with_activation(activation)?;
-        (plan.spec.model.kind, plan.spec.model.activation) = (ModelKind::Mlp, Some(activation));
-        plan.spec.model.fill();
-        Ok(plan)
-    }
-
-    /// The same plan with a network of another nonlinearity.
-    ///
-    /// # Errors
-    /// A model that is not a multilayer perceptron.
-    pub fn with_activation(&self, activation: Activation) -> Result<Self> {
-        Ok(self.with_model(self.model.with_activation(activation)?))
     }
 
     /// The same plan with a linear model on the same inputs.

@@ -124,16 +124,23 @@ enum Origin {
     Trials(RunDirectory),
 }
 
-/// A problem file and its plan, with the nonlinearity of the network that `fit` would choose: all trials have it that do not say another.
+/// A problem file and its plan, with the network that `fit` would choose: all trials have it that do not say another.
 fn settled(source: &ProblemSource) -> Result<(ProblemSource, Plan)> {
     let planned = Plan::check(source)?;
-    if !planned.leaves_activation_open() {
+    if !planned.leaves_network_open() {
         return Ok((source.clone(), planned));
     }
-    let plan = settle_network(&planned, &Interrupt::new())?.unwrap_or(planned);
-    let activation = toml::Value::try_from(plan.model().activation());
-    let set = activation.map(|name| vec![format!("model.activation={name}")]);
-    let source = source.clone().with_overrides(&set.unwrap_or_default());
+    let plan = settle_network(&planned, &Interrupt::new())?.unwrap_or(planned.clone());
+    let written =
+        |key: &str, value: Result<toml::Value, _>| value.map(|value| format!("{key}={value}")).ok();
+    let activation = planned
+        .leaves_activation_open()
+        .then(|| written("model.activation", toml::Value::try_from(plan.model().activation())));
+    let encoding = planned
+        .leaves_encoding_open()
+        .then(|| written("data.piecewise", toml::Value::try_from(&plan.spec().data.piecewise)));
+    let set: Vec<String> = activation.into_iter().chain(encoding).flatten().collect();
+    let source = source.clone().with_overrides(&set);
     let plan = plan.variant(&source)?;
     Ok((source, plan))
 }
