@@ -85,6 +85,28 @@ fn the_first_step_of_adam_is_the_rate_whatever_the_gradient() {
 }
 
 #[test]
+fn adam_divides_by_its_unit_first_so_that_squares_are_within_single_precision() {
+    for unit in [1e-25f64, 1e25] {
+        let mut theta = [0.0f32];
+        let mut state = OptimiserState::new(2, 1);
+        for _ in 0..3 {
+            Adam::new(0.1).unit(unit).step(0.0, &mut state, &mut theta, &[3.0 * unit as f32]);
+        }
+        assert!((theta[0] + 0.3).abs() < 1e-5, "{unit}: {theta:?}");
+    }
+    // A power of two changes no digit.
+    let step = |unit: f64| {
+        let (mut theta, mut state) = ([0.3f32, -0.7], OptimiserState::new(2, 2));
+        for g in [0.1f32, -0.7, 1.3] {
+            let gradient = [g, 0.2 * g].map(|g| g * unit as f32);
+            Adam::new(0.1).unit(unit).step(0.0, &mut state, &mut theta, &gradient);
+        }
+        theta
+    };
+    assert_eq!(step(1.0), step(1.0 / 1024.0));
+}
+
+#[test]
 fn sgd_with_and_without_momentum_follows_pytorch() {
     compare(&Sgd::new(0.05), |_, _, theta, g, _| theta - 0.05 * g);
     compare(&Sgd::new(0.05).momentum(0.9).weight_decay(0.2), |t, _, theta, g, s| {
@@ -114,6 +136,7 @@ fn settings_outside_their_range_are_named() {
     assert!(message(&Adam::new(0.1).betas(1.0, 0.9)).contains("beta1"));
     assert!(message(&Adam::new(0.1).betas(0.9, -0.1)).contains("beta2"));
     assert!(message(&AdamW::new(0.1).epsilon(0.0)).contains("epsilon"));
+    assert!(message(&Adam::new(0.1).unit(0.0)).contains("unit"));
     assert!(message(&AdamW::new(0.1).weight_decay(-1.0)).contains("weight decay"));
     assert!(message(&Sgd::new(0.1).momentum(1.0)).contains("momentum"));
     assert!(message(&Sgd::new(0.1).nesterov(true)).contains("momentum"));
@@ -145,6 +168,7 @@ fn every_level_takes_the_same_step_within_rounding() {
         root: 1.3,
         epsilon: 1e-8,
         decay: 0.01,
+        scale: 0.5,
         keep: 0.99,
     };
     let sgd = SgdStep { rate: 0.1, momentum: 0.9, nesterov: true, decay: 0.1 };

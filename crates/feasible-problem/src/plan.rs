@@ -56,6 +56,8 @@ pub struct Plan {
     validation: Option<Problem>,
     /// The largest margin that is learned for each clause.
     most_learned: Vec<f64>,
+    /// By how much the limit of each clause is stricter on validation rows.
+    rooms: Vec<f64>,
     /// Taken before columns of a large table are freed.
     pub(crate) taken: Option<Arc<Taken>>,
 }
@@ -335,7 +337,8 @@ impl Plan {
             Some(validation) => Some(validation.with_requirements(Vec::new())?),
             None => None,
         };
-        (plan.clauses, plan.expanded, plan.most_learned) = (Vec::new(), Vec::new(), Vec::new());
+        (plan.clauses, plan.expanded) = (Vec::new(), Vec::new());
+        (plan.most_learned, plan.rooms) = (Vec::new(), Vec::new());
         let spec = &mut plan.spec;
         spec.requirements.clear();
         (spec.title, spec.certify, spec.tune) = (None, None, None);
@@ -377,18 +380,18 @@ impl Plan {
         let training = &self.settings.training;
         let size = self.objective_size();
         let own = |clause: &Clause| {
+            let usual = training.learner.first_order()?.dual;
             let dual = match self.spec.requirements[clause.from].dual {
                 Some(given) => {
                     let by_batch = training.learner.name() == LearnerName::Simultaneous;
                     recipe::dual(recipe, images, &given, training.epochs, by_batch)
                 }
                 // In the units of its multiplier.
-                None if size != clause.size => {
-                    training.learner.first_order()?.dual.scaled(size / clause.size, clause.size)
-                }
+                None if size != clause.size => usual.scaled(size / clause.size, clause.size),
+                None if clause.size != 1.0 => usual,
                 None => return None,
             };
-            Some((clause.name.clone(), dual))
+            Some((clause.name.clone(), dual.of_violations(clause.size)))
         };
         let own: Vec<(String, DualSettings)> = self.clauses.iter().filter_map(own).collect();
         LearnerParts {
@@ -396,6 +399,7 @@ impl Plan {
             own,
             size,
             most_learned: self.most_learned.clone(),
+            rooms: self.rooms.clone(),
         }
     }
 

@@ -364,6 +364,7 @@ pub fn dual(
             false => recipe.dual_rate,
         }),
         every: given.every.unwrap_or(1),
+        size: 1.0,
         schedule: schedule(given.schedule.unwrap_or(recipe.dual_schedule), epochs),
     }
 }

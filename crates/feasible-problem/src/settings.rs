@@ -141,6 +141,8 @@ pub struct DualSettings {
     pub every: u64,
     /// How the step size changes.
     pub schedule: Schedule,
+    /// How large violations are that are not small.
+    pub size: f64,
 }
 
 /// A dual method.
@@ -257,6 +259,11 @@ impl DualSettings {
         self
     }
 
+    /// For violations of this size.
+    pub(crate) fn of_violations(self, size: f64) -> Self {
+        Self { size, ..self }
+    }
+
     fn dual(&self) -> Dual {
         let rate = self.rate;
         let dual = match self.method {
@@ -265,7 +272,7 @@ impl DualSettings {
             DualMethod::Algorithm1 => Dual::algorithm1(rate),
             DualMethod::NuPi { proportional, nu } => Dual::nu_pi(rate, proportional, nu),
         };
-        dual.schedule(self.schedule)
+        dual.epsilon(1e-8 * self.size).schedule(self.schedule)
     }
 }
 
@@ -307,14 +314,16 @@ impl TrainingSettings {
 impl FirstOrderSettings {
     fn learner(&self, own: &[(String, DualSettings)], size: f64) -> Learner {
         let (rate, schedule) = (self.rate, self.schedule);
-        // Adam divides by the size of the gradients, unless that is as small as its ε.
-        let epsilon = 1e-8 * size;
+        // Adam divides by the size of the gradients, unless that is as small as its ε; their squares must be within single
+        // precision. A power of two leaves the digits as they are.
+        let unit = size.log2().round().exp2();
+        let epsilon = 1e-8 * (size / unit);
         let optimiser: Box<dyn Optimiser<f32>> = match self.optimiser {
             OptimiserSettings::Adam => {
-                Box::new(Adam::new(rate).schedule(schedule).epsilon(epsilon))
+                Box::new(Adam::new(rate).schedule(schedule).unit(unit).epsilon(epsilon))
             }
             OptimiserSettings::AdamW => {
-                Box::new(AdamW::new(rate).schedule(schedule).epsilon(epsilon))
+                Box::new(AdamW::new(rate).schedule(schedule).unit(unit).epsilon(epsilon))
             }
             OptimiserSettings::Sgd { momentum } => {
                 Box::new(Sgd::new(rate).schedule(schedule).momentum(momentum))

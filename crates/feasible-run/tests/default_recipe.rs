@@ -42,7 +42,7 @@ fn a_number_is_learned_in_any_unit() {
     // Noise of 0.5 is what no model can predict; the deviation of y is 3.6.
     let usual = of(1.0, 0.0);
     assert!(usual < 1.0, "{usual}");
-    for (scale, offset) in [(1e-6, 0.0), (1e5, 3e6), (1e-3, 1.0)] {
+    for (scale, offset) in [(1e-6, 0.0), (1e5, 3e6), (1e-3, 1.0), (1e-14, 0.0), (1e14, 0.0)] {
         let other = of(scale, offset);
         // Single precision of targets and outputs changes the path a little.
         assert!((other - usual).abs() < 0.1 * usual, "{scale}: {other} instead of {usual}");
@@ -61,10 +61,66 @@ fn a_requirement_is_met_in_any_unit() {
         found.train.requirements[0].value.unwrap() / (scale * scale)
     };
     let usual = of(1.0);
-    for scale in [1e-4, 1e4] {
+    for scale in [1e-14, 1e-4, 1e4, 1e14] {
         let other = of(scale);
         assert!((other - usual).abs() < 0.2 * usual, "{scale}: {other} instead of {usual}");
     }
+}
+
+#[test]
+fn a_multiplier_has_no_unit_between_losses_of_one_unit() {
+    let of = |scale: f64| {
+        // Half of what the noise leaves.
+        let limit = 0.125 * scale * scale;
+        let text = format!(
+            "[data]\ntarget = \"y\"\n[[requirement]]\nname = \"small\"\nloss = \"squared\"\nwhere = \"group == 'small'\"\nat_most = {limit:e}\n[training]\nepochs = 20\n"
+        );
+        summary(&plan(numbers(600, scale, 0.0), &text)).train.requirements[0].multiplier.unwrap()
+    };
+    let usual = of(1.0);
+    assert!(usual > 1.5, "{usual}");
+    for scale in [1e-12, 1e-6, 1e-3, 1e12] {
+        // Rounding of targets and outputs to single precision.
+        let other = of(scale);
+        assert!((other - usual).abs() < 1e-2 * usual, "{scale}: {other} instead of {usual}");
+    }
+}
+
+#[test]
+fn numbers_beyond_single_precision_are_refused() {
+    for scale in [1e-17, 1e17] {
+        let source = ProblemSource::new("numbers.toml", "[data]\ntarget = \"y\"\n");
+        let error = Plan::with_table(&source, numbers(60, scale, 0.0)).unwrap_err().to_string();
+        assert!(error.contains("data.target") && error.contains("another unit"), "{error}");
+    }
+}
+
+/// A yes whose log-odds are linear.
+fn log_odds(rows: usize) -> Table {
+    let mut stream = Stream::new(11, Purpose::Initial, 0, 0);
+    let mut csv = String::from("a,b,y\n");
+    for _ in 0..rows {
+        let mut normal = || (0..12).map(|_| stream.uniform()).sum::<f64>() - 6.0;
+        let (a, b) = (normal(), normal());
+        let yes = stream.uniform() < 1.0 / (1.0 + (-1.5 * a - b).exp());
+        writeln!(csv, "{a},{b},{}", if yes { "yes" } else { "no" }).unwrap();
+    }
+    Table::from_bytes("overlapping", csv.as_bytes(), &Format::default()).unwrap()
+}
+
+#[test]
+fn a_requirement_that_is_met_anyway_does_not_cost_the_model() {
+    let text = "[data]\ntarget = \"y\"\npositive = \"yes\"\n";
+    let free = summary(&plan(log_odds(1000), &format!("{text}[training]\nfolds = 1\n")));
+    let error = 1.0 - free.train.accuracy.unwrap();
+    // More than the error is without it, but with less room than chance asks for on 160 validation rows.
+    let limit = error + 0.03;
+    let required =
+        format!("{text}[[requirement]]\nname = \"q\"\nrate = \"error\"\nat_most = {limit}\n");
+    let bound = summary(&plan(log_odds(1000), &required));
+    assert!(bound.train.met, "{:?}", bound.train.requirements);
+    let [free, bound] = [free, bound].map(|of| of.test.unwrap().objective);
+    assert!(bound < 1.1 * free, "{bound} instead of {free}");
 }
 
 #[test]

@@ -180,3 +180,13 @@ fn networks_are_averaged_only_where_nothing_speaks_against_it() {
     let large = plan(table(26_000, 1.0, 0.5), "above", "[training]\nepochs = 1\n");
     assert_eq!((large.folds(), large.spec().training.folds), (1, None));
 }
+
+#[test]
+fn a_run_of_one_network_is_resumed_as_one() {
+    let one =
+        plan(table(300, 1.0, 0.5), "above", "[training]\nfolds = 1\n[model]\nkind = \"mlp\"\n");
+    let text = one.spec().to_toml();
+    assert!(text.contains("folds = 1"), "{text}");
+    let source = ProblemSource::new("again.toml", text);
+    assert_eq!(Plan::with_table(&source, one.data().table.clone()).unwrap().folds(), 1);
+}

@@ -128,6 +128,14 @@ impl Dual {
         Self::new(rate, DualMethod::Adam { beta1, beta2, epsilon: 1e-8 })
     }
 
+    /// ε of Adam: its steps fall with violations that are not well above it. Default 1e-8; other methods have none.
+    pub fn epsilon(mut self, epsilon: f64) -> Self {
+        if let DualMethod::Adam { epsilon: own, .. } = &mut self.method {
+            *own = epsilon;
+        }
+        self
+    }
+
     /// νPI on the raw violations: integral gain `rate`, proportional gain and smoothing.
     pub fn nu_pi(rate: f64, proportional: f64, nu: f64) -> Self {
         Self::new(rate, DualMethod::NuPi { proportional, nu, scaling: Scaling::Raw })

@@ -59,7 +59,7 @@ fn optimisers(measured: &mut Measured, level: Level) {
         betas: (0.9, 0.999),
         root: 1.0,
         epsilon: 1e-8,
-        decay: 0.0,
+        decay: 0.0, scale: 1.0,
         keep: 1.0,
     };
     let sgd = SgdStep { rate: 1e-6, momentum: 0.9, nesterov: false, decay: 0.0 };

@@ -18,6 +18,8 @@ pub struct AdamStep {
     pub epsilon: f64,
     /// Decay added to the gradient (Adam's weight decay).
     pub decay: f64,
+    /// What the gradient is then multiplied by: squares of very large or small ones are beyond single precision.
+    pub scale: f64,
     /// 1 − rate·decay (AdamW's), 1 without.
     pub keep: f64,
 }
@@ -75,6 +77,7 @@ fn adam_one<L: Lanes, const FULL: bool>(
     let (b1, b2) = step.betas;
     let t = L::of_if::<FULL>(theta);
     let g = L::splat(step.decay as f32).fma(t, L::of_if::<FULL>(gradient));
+    let g = g.mul(L::splat(step.scale as f32));
     let t = t.mul(L::splat(step.keep as f32));
     let first = L::splat(b1 as f32).mul(L::of_if::<FULL>(m));
     let first = L::splat((1.0 - b1) as f32).fma(g, first);
@@ -145,7 +148,7 @@ pub(super) mod plain {
         let t = T::from_f64;
         let (b1, b2) = s.betas;
         for i in 0..theta.len() {
-            let g = gradient[i] + t(s.decay) * theta[i];
+            let g = (gradient[i] + t(s.decay) * theta[i]) * t(s.scale);
             m[i] = t(b1) * m[i] + t(1.0 - b1) * g;
             v[i] = t(b2) * v[i] + t(1.0 - b2) * g * g;
             theta[i] =

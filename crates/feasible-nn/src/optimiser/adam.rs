@@ -24,6 +24,8 @@ macro_rules! adam {
             betas: (f64, f64),
             #[serde(default = "default_epsilon")]
             epsilon: f64,
+            #[serde(default = "one")]
+            unit: f64,
             #[serde(default = $decay_function)]
             weight_decay: f64,
         }
@@ -36,6 +38,7 @@ macro_rules! adam {
                     schedule: Schedule::Constant,
                     betas: default_betas(),
                     epsilon: default_epsilon(),
+                    unit: 1.0,
                     weight_decay: $decay,
                 }
             }
@@ -53,6 +56,12 @@ macro_rules! adam {
             /// ε, which keeps the division away from 0.
             pub fn epsilon(self, epsilon: f64) -> Self {
                 Self { epsilon, ..self }
+            }
+
+            /// What gradients are divided by before anything else: about their size, where their squares would be beyond single
+            /// precision. ε is in this unit.
+            pub fn unit(self, unit: f64) -> Self {
+                Self { unit, ..self }
             }
 
             /// How strongly θ is drawn to 0.
@@ -74,6 +83,8 @@ macro_rules! adam {
                     epsilon,
                     "at least 1e-30",
                 )?;
+                let unit = self.unit;
+                Error::unless(unit > 0.0 && unit.is_finite(), "unit", unit, "positive and finite")?;
                 check_decay(self.weight_decay)
             }
 
@@ -88,6 +99,7 @@ macro_rules! adam {
                     root: 1.0 / (1.0 - b2.powf(t)).sqrt(),
                     epsilon: self.epsilon,
                     decay: 0.0,
+                    scale: 1.0 / self.unit,
                     keep: 1.0,
                 }
             }
@@ -101,6 +113,10 @@ fn default_betas() -> (f64, f64) {
 
 fn default_epsilon() -> f64 {
     1e-8
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 fn no_decay() -> f64 {
@@ -120,6 +136,7 @@ adam! {
     /// | schedule | constant | a factor on η over the epochs |
     /// | betas | 0.9, 0.999 | in \[0, 1) |
     /// | epsilon | 1e-8 | ≥ 1e-30 |
+    /// | unit | 1 | > 0, what gradients are divided by |
     /// | weight decay | 0 | ≥ 0, added to the gradient |
     ///
     /// ```

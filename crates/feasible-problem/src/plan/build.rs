@@ -93,6 +93,7 @@ impl Plan {
             spec.training.shuffle.get_or_insert(ShuffleName::Blocks);
         }
         let targets = loaded.targets()?;
+        check_units(source, &targets)?;
         // What is wrong with a loss is said where it is used.
         let size_of = |loss: LossName, of: Option<&str>| {
             let losses = loss.losses_of(loaded.parts().2, of);
@@ -211,6 +212,7 @@ impl Plan {
         threshold::leave(&mut spec, &training, &data, &mut clauses, sample)
             .map_err(|error| at_clause(source, error))?;
         let most_learned = RefCell::new(vec![0.0; clauses.len()]);
+        let rooms = RefCell::new(vec![0.0; clauses.len()]);
         let sampled_training = || {
             let (rows, unknown) = (&data.split.train, UnknownCategories::Reject);
             SampledTable::new(&data.table, rows, &data.train, &data.encoder, unknown)
@@ -261,6 +263,7 @@ impl Plan {
                     if !judged.is_chance {
                         tightened.room = judged.on_validation;
                         most_learned.borrow_mut()[at] = judged.most_learned;
+                        rooms.borrow_mut()[at] = judged.on_validation;
                     }
                     let found = tightened.tightened().on(on);
                     requirement = found.map_err(|e| at_clause(source, e))?;
@@ -340,6 +343,7 @@ impl Plan {
             train,
             validation,
             most_learned: most_learned.into_inner(),
+            rooms: rooms.into_inner(),
             taken,
         };
         let estimate = plan.estimate();
@@ -347,6 +351,27 @@ impl Plan {
         memory::probe(estimate.each, &plan.name)?;
         plan.check_settings(source)?;
         Ok(plan)
+    }
+}
+
+/// Deviations of a numeric target with which losses and their gradients are within single precision.
+const DEVIATIONS: std::ops::RangeInclusive<f64> = 1e-15..=1e15;
+
+/// Refuses numbers to be predicted whose squares are beyond single precision.
+fn check_units(source: &ProblemSource, targets: &Targets) -> Result<()> {
+    let units = OutputUnits::of(targets);
+    let each = units.iter().flat_map(OutputUnits::each);
+    match each.map(|unit| unit.scale).find(|scale| !DEVIATIONS.contains(scale)) {
+        None => Ok(()),
+        Some(scale) => {
+            let message = format!(
+                "its standard deviation on the training rows is {scale:.1e}, beyond what a model in single precision can learn: give \
+                 the column in another unit, so that it is between {:e} and {:e}",
+                DEVIATIONS.start(),
+                DEVIATIONS.end()
+            );
+            Err(source.at("data.target", message))
+        }
     }
 }
 

@@ -52,6 +52,7 @@ pub(super) struct LearnerParts {
     /// The size of the objective.
     pub(super) size: f64,
     pub(super) most_learned: Vec<f64>,
+    pub(super) rooms: Vec<f64>,
 }
 
 impl LearnerParts {
@@ -59,7 +60,9 @@ impl LearnerParts {
     pub(super) fn learner(&self, seed: u64, validation: Option<&Problem>) -> Learner {
         let learner = self.training.learner(seed, &self.own, validation, self.size);
         match self.training.margins {
-            Margins::Learned => learner.learn_margins(self.most_learned.clone()),
+            Margins::Learned => {
+                learner.learn_margins(self.most_learned.clone()).rooms(self.rooms.clone())
+            }
             Margins::Stated => learner,
         }
     }

@@ -32,6 +32,7 @@
 //! | `patience` | off | epochs without a better iterate after which training ends |
 //! | `keep_last`, `keep_best`, `keep_best_on` | last (`exact`: smallest KKT residual) | which iterate is returned |
 //! | `learn_margins` | off | stricter limits in training where validation rows show that a requirement generalises badly |
+//! | `rooms` | 0 | by how much the limits on validation rows are stricter than those that count |
 //! | `look_for_infeasibility` | on | name a problem that cannot be solved |
 
 use std::ops::ControlFlow;
@@ -91,6 +92,8 @@ pub struct Learner<R = f32> {
     keep: Keep,
     /// The largest margin of each requirement, where margins are learned.
     margins: Option<Vec<f64>>,
+    /// By how much the limits on validation rows are stricter than those that count, for each requirement; none for 0.
+    rooms: Vec<f64>,
     look_for_infeasibility: bool,
 }
 
@@ -126,6 +129,7 @@ impl<R: Real> Learner<R> {
             stop: Stop::default(),
             keep: Keep::Last,
             margins: None,
+            rooms: Vec::new(),
             look_for_infeasibility: true,
         }
     }
@@ -236,6 +240,15 @@ impl<R: Real> Learner<R> {
         self
     }
 
+    /// The limits of the problem of [`keep_best_on`](Learner::keep_best_on) are stricter by this than those that count, one number for each requirement: room
+    /// for what chance adds on rows to come. Where no iterate leaves all of it, one that meets the limits that count is not given up for a little more room at any
+    /// price: of those, the objective and the room that is left are weighed against each other ([`progress`]). Has an effect only where margins
+    /// are learned.
+    pub fn rooms(mut self, rooms: Vec<f64>) -> Self {
+        self.rooms = rooms;
+        self
+    }
+
     /// Whether to look, when nothing improves, for proof that nothing can; on by default.
     pub fn look_for_infeasibility(mut self, look: bool) -> Self {
         self.look_for_infeasibility = look;
@@ -256,6 +269,14 @@ impl<R: Real> Learner<R> {
                 return Err(Error::Shape { what, expected, found });
             }
             most.iter().try_for_each(|&most| not_negative("learn_margins", most))?;
+        }
+        if !self.rooms.is_empty() {
+            let (found, expected) = (self.rooms.len(), problem.requirements().len());
+            if found != expected {
+                let (what, expected) = ("rooms".into(), expected.to_string());
+                return Err(Error::Shape { what, expected, found });
+            }
+            self.rooms.iter().try_for_each(|&room| not_negative("rooms", room))?;
         }
         if let Some((setting, value)) = self.misplaced {
             let allowed = match &self.strategy {

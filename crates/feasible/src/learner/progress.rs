@@ -1,4 +1,12 @@
 //! Which of two iterates is better, and how long ago things last improved.
+//!
+//! Limits on validation rows may be stricter than those that count, by a room r̄ for what chance adds on rows to come. Iterates that leave all of it are feasible. Of
+//! others, those that meet the limits that count come first, in the order of
+//!
+//! $$ f + 0.1\, |f| \max_i r_i / \bar r_i , $$
+//!
+//! f being the objective on validation rows and r the part of the room that is missing: all of the room is worth a tenth of the objective. By the room
+//! alone, a model could be ruined for a little of it.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +22,7 @@ use crate::requirement::Kind;
 pub struct Merit {
     /// Whether every requirement is met.
     pub feasible: bool,
-    /// The objective if feasible, otherwise the excess.
+    /// The objective if feasible, otherwise the excess; with [room](self) a number in the order that it asks for.
     pub value: f64,
 }
 
@@ -41,6 +49,35 @@ impl Merit {
         let merit = Self::within(problem, measurement, tolerances);
         let value = if merit.feasible { measurement.objective } else { merit.value };
         Self { value, ..merit }
+    }
+
+    /// The merit of an iterate that is not feasible: whether it is so only for want of `rooms` on a sample that θ is not fitted to decides, and what it costs.
+    pub(crate) fn wanting(
+        self,
+        problem: &Problem,
+        measurement: &Measurement,
+        tolerances: &[f64],
+        rooms: &[f64],
+    ) -> Self {
+        let each = measurement.violations.iter().zip(tolerances).zip(rooms);
+        let mut missing = 0.0_f64;
+        for (requirement, ((violations, &tolerance), &room)) in
+            problem.requirements().iter().zip(each)
+        {
+            let met = match requirement.kind() {
+                Kind::Average => violations.worst() <= tolerance + room,
+                Kind::Pointwise => violations.violated(tolerance) <= requirement.all_but,
+            };
+            if !met {
+                return Self { feasible: false, value: 1.0 + self.value };
+            }
+            if requirement.kind() == Kind::Average && room > 0.0 {
+                missing = missing.max(violations.worst() / room);
+            }
+        }
+        let cost = measurement.objective + ROOM * missing.min(1.0) * measurement.objective.abs();
+        // In the order of the costs, and below 1, where the others begin.
+        Self { feasible: false, value: cost.asinh() / 1000.0 }
     }
 
     /// The merit of an iterate that must meet the requirements on two samples, this one being that of the sample
@@ -74,6 +111,9 @@ fn excess(problem: &Problem, measurement: &Measurement, tolerances: &[f64]) -> f
     })
     .sum()
 }
+
+/// What all of the room on validation rows is worth, as a share of the objective.
+const ROOM: f64 = 0.1;
 
 /// The share of the objective on validation rows up to which two iterates are as good as each other: the later one
 /// is then kept, whose multipliers have had longer to settle.
@@ -211,6 +251,41 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_is_not_ruined_for_a_little_more_room() {
+        use crate::measurement::{Totals, Violations};
+        use crate::reduce::Elsewhere;
+        use crate::{Inputs, Loss, Population, Requirement, Samples, Targets};
+        let inputs = Inputs::new(vec![0.0, 1.0], 1).unwrap();
+        let samples = Samples::new(inputs, Targets::Values(vec![0.0, 1.0])).unwrap();
+        let everyone = Population::new(samples);
+        let mean = Requirement::average("mean", &everyone, Loss::Squared).at_most(1.0);
+        let problem = Problem::minimise(&everyone, Loss::Squared).subject_to(mean).check().unwrap();
+        // The limit that counts is 1.5: of violations, half a unit is room.
+        let merit = |objective: f64, violation: f64| {
+            let violations = vec![Violations {
+                measured: vec![violation],
+                surrogate: None,
+                margin: 0.0,
+                elsewhere: Elsewhere::default(),
+                totals: Totals::default(),
+            }];
+            let measurement = Measurement { objective, surrogate: None, penalty: 0.0, violations };
+            let infeasible = Merit { feasible: false, value: violation };
+            infeasible.wanting(&problem, &measurement, &[0.0], &[0.5])
+        };
+        // All of the room is worth a tenth of the objective, of any size and sign.
+        for size in [1e-12, 1.0, 1e12] {
+            assert!(merit(0.5 * size, 0.4).beats(&merit(0.7 * size, 0.1), 0.0), "{size}");
+            assert!(merit(0.5 * size, 0.4).beats(&merit(0.501 * size, 0.45), 0.0), "{size}");
+            assert!(merit(0.51 * size, 0.1).beats(&merit(0.5 * size, 0.4), 0.0), "{size}");
+            assert!(merit(-0.5 * size, 0.1).beats(&merit(-0.5 * size, 0.4), 0.0), "{size}");
+        }
+        // Whatever it costs, the limit itself comes first; beyond it, the violation.
+        assert!(merit(1e300, 0.5).beats(&merit(0.1, 0.6), 0.0));
+        assert!(merit(9.0, 0.6).beats(&merit(0.1, 0.7), 0.0));
+    }
 
     #[test]
     fn feasible_beats_cheap_and_among_feasible_ones_the_cheaper_wins() {

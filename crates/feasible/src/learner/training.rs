@@ -239,7 +239,20 @@ impl<M: Model> Training<M> {
             Some((problem, measurement)) => {
                 let judged = Merit::held_out(problem, measurement, tolerances);
                 // Few validation rows may meet by chance what the many training rows do not.
-                if learner.margins.is_some() { judged.and(trained) } else { judged }
+                match learner.margins.is_some() {
+                    true => {
+                        let merit = judged.and(trained);
+                        let rooms = &learner.rooms;
+                        let short = !merit.feasible && trained.feasible && !rooms.is_empty();
+                        let order = || merit.wanting(problem, measurement, tolerances, rooms);
+                        match (merit.feasible, short) {
+                            (true, _) => merit,
+                            (false, true) => order(),
+                            (false, false) => Merit { value: 1.0 + merit.value, ..merit },
+                        }
+                    }
+                    false => judged,
+                }
             }
             None => trained,
         };
