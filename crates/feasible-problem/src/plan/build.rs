@@ -58,7 +58,15 @@ impl Plan {
     pub(super) fn build(source: &ProblemSource, known: Option<&Self>) -> Result<Self> {
         // What is available is asked before the tables take some of it.
         let _ = memory::limit();
-        let mut spec = source.parse(&[])?;
+        Self::build_spec(source, source.parse(&[])?, known)
+    }
+
+    /// The plan of a problem that is parsed; `source` is where errors point to.
+    pub(super) fn build_spec(
+        source: &ProblemSource,
+        mut spec: Spec,
+        known: Option<&Self>,
+    ) -> Result<Self> {
         effect::check(source, &mut spec)?;
         if let Some(tune) = &spec.tune {
             Space::check(source, tune)?;

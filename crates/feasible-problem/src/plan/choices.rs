@@ -104,7 +104,9 @@ impl Plan {
         let mut spec = self.spec.clone();
         spec.data.piecewise = Some(piecewise);
         spec.training.folds = Some(self.folds());
-        let plan = self.variant(&ProblemSource::new(&self.name, spec.to_toml()))?;
+        // Not by its text: the name of a table in memory would be taken for a path.
+        let source = ProblemSource::new(&self.name, spec.to_toml());
+        let plan = Self::build_spec(&source, spec, Some(self))?;
         Ok(plan.computed_on(self.settings.training.threads))
     }
 
