@@ -141,7 +141,6 @@ def tables(packages: Path):
 def lines(cache: Path, packages: Path) -> list[dict]:
     found = []
     for name, package, rows, target, classes in tables(packages):
-        rows = rows.dropna(axis=1, how="all")
         if not classes:
             rows = rows.assign(**{target: pd.to_numeric(rows[target])})
         found.append(write(cache, name, "blind", package, rows, target, classes, SENSITIVE.get(name), LEAST))

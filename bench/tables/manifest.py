@@ -13,7 +13,7 @@ MOST = 5_000  # rows; larger tables are sampled, seed 0
 
 
 def write(cache: Path, name: str, half: str, package: str, rows: pd.DataFrame, target: str, classes: bool, sensitive: str | None, least: int = 1) -> dict:
-    """Writes a table as CSV, without rows of classes with fewer than `least` rows; its line of the manifest.
+    """Writes a table as CSV, without columns that are empty and classes of fewer than `least` rows; its line of the manifest.
 
     Of two classes the rarer is positive. A target of text is one of classes also without `classes`.
     """
@@ -30,6 +30,7 @@ def write(cache: Path, name: str, half: str, package: str, rows: pd.DataFrame, t
         positive = rarest_first[0] if task == "binary" else None
     if sensitive:
         rows = rows.assign(**{sensitive: "is " + rows[sensitive].astype(str)})
+    rows = rows.dropna(axis=1, how="all")
     rows.to_csv(cache / "csv" / f"{name}.csv", index=False)
     version, licence = PACKAGES[package]
     return {
