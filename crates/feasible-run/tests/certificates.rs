@@ -1,6 +1,8 @@
 //! Certificates of runs: the paper's bounds beside them, and clauses in words.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
+use crate::common;
+
 use feasible::certificate::{Delta, Verdict};
 use feasible::theory::zeta;
 use feasible_problem::{Plan, ProblemSource};
@@ -204,4 +206,44 @@ fn groups_differences_and_accuracies_are_certified_in_the_users_words() {
     let json = serde_json::to_string(&certificate).unwrap();
     let again: feasible_run::Certification = serde_json::from_str(&json).unwrap();
     assert_eq!(again, certificate);
+}
+
+/// A training on people, judged by the rows of `test`.
+fn judged_by(test: &str, requirements: &str) -> feasible_run::Summary {
+    let directory = tempfile::tempdir().unwrap();
+    common::write(directory.path(), "train.csv", &common::people(300));
+    common::write(directory.path(), "test.csv", &format!("age,gender,degree,city,income\n{test}"));
+    let text = format!(
+        "[data]\ntrain = \"train.csv\"\ntest = \"test.csv\"\ntarget = \"income\"\npositive = \"high\"\n\
+         [model]\nkind = \"linear\"\n[training]\nepochs = 30\n{requirements}"
+    );
+    let path = common::write(directory.path(), "problem.toml", &text);
+    let source = ProblemSource::open(path.to_str().unwrap()).unwrap();
+    let fit = fit(&Plan::check(&source).unwrap(), &FitOptions::default(), &|_| {}).unwrap();
+    fit.runs()[0].summary.clone().unwrap()
+}
+
+fn required(name: &str, rest: &str) -> String {
+    format!("[[requirement]]\nname = \"{name}\"\n{rest}\n")
+}
+
+#[test]
+fn without_a_row_a_claim_is_on_the_side_of_its_limit_that_it_has_with_rows() {
+    let requirements = [
+        required("recall", "rate = \"recall\"\nat_least = 0.8"),
+        required("gap", "rate = \"selection\"\nwhere = \"gender == 'Female'\"\nagainst = \"gender == 'Male'\"\nat_least = -0.9"),
+        required("women", "rate = \"accuracy\"\nwhere = \"gender == 'Female'\"\nat_least = 0.1"),
+        required("each", "loss = \"kl\"\nkind = \"pointwise\"\nwhere = \"gender == 'Female'\"\nat_most = 0.5\ncounterfactual = { swap = { gender = [\"Male\", \"Female\"] } }"),
+    ];
+    let claims = |test| {
+        let certificate = judged_by(test, &requirements.concat()).certificate.unwrap();
+        let findings = certificate.certificate.findings.into_iter();
+        findings.map(|f| (f.name, f.sense, f.limit, f.rows == 0)).collect::<Vec<_>>()
+    };
+    let none = claims("30,Male,none,A,low\n40,Male,master,B,low\n");
+    let some = claims("30,Male,none,A,low\n40,Female,master,B,high\n");
+    for (none, some) in none.iter().zip(&some) {
+        assert_eq!((&none.0, none.1, none.2), (&some.0, some.1, some.2));
+        assert!(none.3 && !some.3, "{none:?}, {some:?}");
+    }
 }
