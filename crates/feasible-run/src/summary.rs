@@ -97,17 +97,33 @@ impl Summary {
     }
 
     /// Whether every requirement is met on the rows the model is judged by; certified, if the problem file
-    /// asks for that.
+    /// asks for that. A requirement of which these rows tell nothing is judged by the validation rows, or else by the training
+    /// rows; if they tell nothing either, it is not known to be met.
     pub fn met(&self) -> bool {
         match (self.certify, &self.certificate) {
             _ if self.train.requirements.is_empty() => true,
-            (false, _) => self.judged().1.met,
+            (false, _) => self.shows_met(),
             (true, certificate) => {
                 // Of a ladder, only a model that was taken.
                 let taken = self.ladder.as_ref().is_none_or(|l| l.iter().any(|rung| rung.taken));
                 taken && certificate.as_ref().is_some_and(Certification::all_certified)
             }
         }
+    }
+
+    /// Whether its rows show every requirement met, each by those that decide on it.
+    pub(crate) fn shows_met(&self) -> bool {
+        let mut all = 0..self.train.requirements.len();
+        all.all(|at| self.deciding(at).is_some_and(|(_, deciding)| deciding.met))
+    }
+
+    /// The rows that decide on a requirement, and how it stands on them: those that the model is judged by, or the first before them
+    /// that tell of it.
+    pub(crate) fn deciding(&self, at: usize) -> Option<(&'static str, &RequirementResult)> {
+        let parts = self.parts().into_iter().rev();
+        let mut standings =
+            parts.filter_map(|(part, evaluation)| Some((part, evaluation.requirements.get(at)?)));
+        standings.find(|(_, standing)| standing.is_known())
     }
 
     /// Whether all parts are about the same requirements; what is wrong is a sentence.
@@ -261,7 +277,8 @@ fn requirements_text(parts: &[(&'static str, &Evaluation)], page: &Page) -> Stri
         return String::new();
     };
     let all = first.requirements.len();
-    let is_met = |at: usize| parts.iter().all(|(_, e)| e.requirements[at].met);
+    let is_met =
+        |at: usize| parts.iter().map(|(_, e)| &e.requirements[at]).all(|r| r.met && r.is_known());
     let (met, missed): (Vec<usize>, Vec<usize>) = (0..all).partition(|&at| is_met(at));
     let listed = match page.whole || all <= MOST_LISTED {
         true => [missed, met.clone()].concat(),
@@ -305,7 +322,11 @@ fn requirements_text(parts: &[(&'static str, &Evaluation)], page: &Page) -> Stri
                 (_, _, Some(value)) => short(value),
                 (_, _, None) => "no rows".into(),
             });
-            row.push(if s.met { "met".into() } else { "NOT MET".into() });
+            row.push(match (s.is_known(), s.met) {
+                (false, _) => "unknown".into(),
+                (true, true) => "met".into(),
+                (true, false) => "NOT MET".into(),
+            });
         }
         if with_multipliers {
             row.push(requirement.multiplier.map_or("".into(), short));
@@ -485,7 +506,10 @@ impl SeedsSummary {
             }
             line(format!("{name}, mean"), &|e| e.requirements[at].value, false);
             line(format!("{name}, violated"), &|e| e.requirements[at].violated, true);
-            let met = |e: &Evaluation| Some(f64::from(u8::from(e.requirements[at].met)));
+            let met = |e: &Evaluation| {
+                let known = Some(&e.requirements[at]).filter(|r| r.is_known());
+                known.map(|r| f64::from(u8::from(r.met)))
+            };
             line(format!("{name}, met"), &met, true);
         }
         text += &grid.on(page, &[Align::Left, Align::Right]);
@@ -495,7 +519,8 @@ impl SeedsSummary {
 
     /// Whether every run meets a requirement on all rows.
     fn all_met(&self, at: usize) -> bool {
-        self.runs.iter().flat_map(Summary::parts).all(|(_, e)| e.requirements[at].met)
+        let mut parts = self.runs.iter().flat_map(Summary::parts);
+        parts.all(|(_, e)| e.requirements[at].met && e.requirements[at].is_known())
     }
 }
 

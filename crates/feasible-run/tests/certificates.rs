@@ -231,9 +231,15 @@ fn required(name: &str, rest: &str) -> String {
 fn without_a_row_a_claim_is_on_the_side_of_its_limit_that_it_has_with_rows() {
     let requirements = [
         required("recall", "rate = \"recall\"\nat_least = 0.8"),
-        required("gap", "rate = \"selection\"\nwhere = \"gender == 'Female'\"\nagainst = \"gender == 'Male'\"\nat_least = -0.9"),
+        required(
+            "gap",
+            "rate = \"selection\"\nwhere = \"gender == 'Female'\"\nagainst = \"gender == 'Male'\"\nat_least = -0.9",
+        ),
         required("women", "rate = \"accuracy\"\nwhere = \"gender == 'Female'\"\nat_least = 0.1"),
-        required("each", "loss = \"kl\"\nkind = \"pointwise\"\nwhere = \"gender == 'Female'\"\nat_most = 0.5\ncounterfactual = { swap = { gender = [\"Male\", \"Female\"] } }"),
+        required(
+            "each",
+            "loss = \"kl\"\nkind = \"pointwise\"\nwhere = \"gender == 'Female'\"\nat_most = 0.5\ncounterfactual = { swap = { gender = [\"Male\", \"Female\"] } }",
+        ),
     ];
     let claims = |test| {
         let certificate = judged_by(test, &requirements.concat()).certificate.unwrap();
@@ -246,4 +252,46 @@ fn without_a_row_a_claim_is_on_the_side_of_its_limit_that_it_has_with_rows() {
         assert_eq!((&none.0, none.1, none.2), (&some.0, some.1, some.2));
         assert!(none.3 && !some.3, "{none:?}, {some:?}");
     }
+}
+
+#[test]
+fn what_no_row_shows_is_not_called_met() {
+    let recall = required("recall", "rate = \"recall\"\nat_least = 0.1");
+    let others = required("errors", "rate = \"error\"\nat_most = 1.0");
+    let rows = "30,Male,none,A,low\n40,Male,master,B,low\n";
+    // Training rows show it, test rows do not.
+    let some = judged_by(rows, &format!("{recall}{others}"));
+    assert!(some.met(), "{}", some.to_text());
+    assert_eq!(
+        some.verdict(),
+        "Every other requirement is met on the test rows; 'recall' is met on the validation rows, and none of the test \
+         rows counts for it."
+    );
+    assert!(some.to_text().contains("no rows  unknown"), "{}", some.to_text());
+    // The test rows alone tell nothing.
+    let test = some.test.unwrap();
+    assert!(test.met && !test.shows_met());
+    assert_eq!(
+        test.verdict_on("these rows"),
+        "Every other requirement is met on these rows; nothing is known of 'recall': none of these rows counts for it."
+    );
+    // The validation rows decide where no test row counts, and do not show it.
+    let women = "where = \"gender == 'Female' and age < 25\"";
+    let precise = required("precise", &format!("rate = \"precision\"\n{women}\nat_least = 0.1"));
+    let mut young = judged_by(rows, &format!("{precise}{others}"));
+    assert!(!young.met());
+    assert_eq!(
+        young.verdict(),
+        "Every other requirement is met on the test rows; 'precise' is not met on the validation rows, and none of the \
+         test rows counts for it."
+    );
+    // Nobody at all is predicted as one of these.
+    for part in [Some(&mut young.train), young.validation.as_mut()].into_iter().flatten() {
+        (part.requirements[0].points, part.requirements[0].met) = (0, true);
+    }
+    assert!(!young.met());
+    assert_eq!(
+        young.verdict(),
+        "Every other requirement is met on the test rows; nothing is known of 'precise': no row counts for it."
+    );
 }
