@@ -341,7 +341,8 @@ fn doubt(
     let limit = limit(validation, held);
     let needed = trained.and_then(Sample::rows_needed);
     let enough = matches!(needed, Some(RowsNeeded::About(needed)) if needed <= rows);
-    if worse > APART || enough {
+    // A handful of rows says nothing of how well it generalises, however they come out.
+    if held.rows >= FEWEST && (worse > APART || enough) {
         let text = format!(
             "'{name}' generalises badly: {there} on the training rows, {here} on {count} ({limit}). It needs more training \
              rows, a simpler model or a stricter limit in training (`margin`)."
@@ -455,6 +456,16 @@ mod tests {
         let unlucky = text((0.83, 400), (0.77, 60));
         assert!(unlucky.contains("is not met on its 60 validation rows"), "{unlucky}");
         assert!(unlucky.contains("would do if it is on new rows what"), "{unlucky}");
+    }
+
+    #[test]
+    fn a_handful_of_validation_rows_does_not_show_that_it_generalises_badly() {
+        for (train, validation) in [((0.8333, 6), (0.0, 1)), ((0.9, 100), (0.0, 9))] {
+            let text = of(train, validation).unwrap().text;
+            assert!(text.contains("too few to expect it on new ones"), "{text}");
+            assert!(!text.contains("generalises badly"), "{text}");
+        }
+        assert!(of((0.9, 100), (0.0, 10)).unwrap().text.contains("generalises badly"));
     }
 
     #[test]
