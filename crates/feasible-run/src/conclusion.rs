@@ -354,7 +354,7 @@ pub(crate) fn not_met(names: &[&str]) -> String {
 }
 
 /// `'older', 'recall' and 2 more`.
-fn named(names: &[&str]) -> String {
+pub(crate) fn named(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [one] => format!("'{one}'"),

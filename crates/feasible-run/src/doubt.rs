@@ -19,7 +19,7 @@
 //! | a rate; a pointwise one, violated for a share of rows | the exact binomial probability of so few violations at the limit is at most 5 % |
 //! | differences of rates, means of losses | v + 1.645 s ≤ 0, with v the violation and s its standard error in the sample |
 //!
-//! Test and reserved rows take no part. A pointwise requirement that allows no violation is taken as certificates take it: for all but 1 % of the rows.
+//! Without validation rows nothing is known of how much training rows flatter, and every requirement is doubted. Test and reserved rows take no part. A pointwise requirement that allows no violation is taken as certificates take it: for all but 1 % of the rows.
 
 use feasible::certificate::{Count, Delta, RowsNeeded, rows_for_rate};
 use feasible::requirement::Sense;
@@ -289,6 +289,40 @@ pub(crate) fn doubts(
     Ok(each.filter_map(|(results, samples)| doubt(results, samples)).collect())
 }
 
+/// What is said of every requirement where there are no validation rows: fitted rows alone, of however small a sample, show nothing.
+pub(crate) fn doubts_unvalidated(train: Evaluated<'_>, all_but: f64) -> Result<Vec<Doubt>> {
+    let samples = train.0.samples(train.1, all_but)?;
+    let each = train.1.requirements.iter().zip(samples);
+    Ok(each.map(|(result, sample)| unvalidated(result, sample, train.1.rows)).collect())
+}
+
+fn unvalidated(train: &RequirementResult, trained: Option<Sample>, all: usize) -> Doubt {
+    let name = visible(&train.name);
+    let trained = trained.filter(|trained| trained.violation.is_finite());
+    let (needed, text) = match trained.map_or(train.met, Sample::is_met) {
+        false => (None, not_on_training(&name)),
+        true => {
+            let needed = trained.and_then(Sample::rows_needed);
+            (needed, without_validation(all, &format!("'{name}' holds"), needed))
+        }
+    };
+    Doubt { requirement: train.name.clone(), rows: 0, rows_needed: needed, text }
+}
+
+/// The sentence of training rows without validation rows; `what` is `'recall' holds`.
+pub(crate) fn without_validation(all: usize, what: &str, needed: Option<RowsNeeded>) -> String {
+    let would = would_do(needed, " validation rows would tell");
+    let rows = match all {
+        1 => "the 1 training row and none".into(),
+        all => format!("{} training rows and none", grouped(all)),
+    };
+    format!("With {rows} for validation, nothing can be said of whether {what} on new rows{would}.")
+}
+
+fn not_on_training(name: &str) -> String {
+    format!("'{name}' is not met on the training rows: do not expect it on new ones.")
+}
+
 /// Results and samples are of the training rows and of the validation rows.
 fn doubt(
     (train, validation): (&RequirementResult, &RequirementResult),
@@ -301,9 +335,7 @@ fn doubt(
     };
     let trained = trained.filter(|trained| trained.violation.is_finite());
     if trained.map_or(!train.met, |trained| !trained.is_met()) {
-        let text =
-            format!("'{name}' is not met on the training rows: do not expect it on new ones.");
-        return make(None, text);
+        return make(None, not_on_training(&name));
     }
     let Some(held) = held.filter(|held| held.violation.is_finite()) else {
         // An average under attack, whose spread is not known.
@@ -466,6 +498,26 @@ mod tests {
             assert!(!text.contains("generalises badly"), "{text}");
         }
         assert!(of((0.9, 100), (0.0, 10)).unwrap().text.contains("generalises badly"));
+    }
+
+    #[test]
+    fn without_validation_rows_every_requirement_is_doubted() {
+        let of = |value| {
+            let (result, sample) = recall(value, 60);
+            unvalidated(&result, sample, 70)
+        };
+        let met = of(0.9);
+        assert!(matches!(met.rows_needed, Some(RowsNeeded::About(_))), "{met:?}");
+        assert!(
+            met.text.starts_with(
+                "With 70 training rows and none for validation, nothing can be said of whether 'older' holds on new rows: \
+                 about "
+            ),
+            "{}",
+            met.text
+        );
+        assert!(met.text.ends_with(" validation rows would tell."), "{}", met.text);
+        assert!(of(0.7).text.contains("not met on the training rows"));
     }
 
     #[test]

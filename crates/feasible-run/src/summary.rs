@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use feasible::certificate::RowsNeeded;
 use feasible::{Gap, Kkt, Outcome};
 use feasible_data::visible;
 use feasible_problem::spec::RequirementKind;
@@ -10,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::baseline::{Difference, cost_text, seeds_cost_text};
 use crate::certify::Certification;
+use crate::conclusion::named;
 use crate::decision::Decision;
-use crate::doubt::Doubt;
+use crate::doubt::{Doubt, without_validation};
 use crate::evaluate::{Evaluation, RequirementResult};
 use crate::folds::CrossValidation;
 use crate::ladder::{self, Rung};
@@ -172,6 +174,18 @@ impl Summary {
     pub fn doubt_lines(&self) -> Vec<String> {
         let missed = |name: &str| self.train.requirements.iter().any(|r| r.name == name && !r.met);
         let all: Vec<&Doubt> = self.doubts.iter().filter(|d| !missed(&d.requirement)).collect();
+        if let (None, [_, _, ..]) = (&self.validation, &all[..]) {
+            // The same of each: once is enough.
+            let names: Vec<&str> = all.iter().map(|doubt| doubt.requirement.as_str()).collect();
+            let most =
+                all.iter().filter_map(|doubt| doubt.rows_needed).max_by_key(|rows| match rows {
+                    RowsNeeded::About(rows) => (0, *rows),
+                    RowsNeeded::MoreThan(rows) => (1, *rows),
+                    RowsNeeded::Never => (2, 0),
+                });
+            let what = format!("{} hold", named(&names));
+            return vec![without_validation(self.train.rows, &what, most)];
+        }
         let mut lines: Vec<String> =
             all.iter().take(MOST).map(|doubt| doubt.text.clone()).collect();
         match all.len().saturating_sub(MOST) {
