@@ -135,8 +135,8 @@ class Judgement:
         evaluation = content["evaluation"]
         #: The requirements: limit, value, met.
         self.requirements = requirements_table(evaluation, None)
-        #: Whether all are met on these rows.
-        self.met: bool = evaluation["met"]
+        #: Whether all are met on these rows; one for which no row counts is not known to be.
+        self.met: bool = evaluation["met"] and all(one["points"] > 0 for one in evaluation["requirements"])
         #: The share of right predictions, of classes.
         self.accuracy: float | None = evaluation.get("accuracy")
         #: What the rows certify, if the predictor has not seen them.

@@ -3,7 +3,7 @@
 //! | code | meaning |
 //! | --- | --- |
 //! | 0 | done; every requirement is met on the rows the model is judged by (certified, if asked for) |
-//! | 1 | trained, audited or certified, but a requirement is not met |
+//! | 1 | trained, audited or certified, but a requirement is not met, or not known to be |
 //! | 2 | the input is wrong |
 //! | 3 | the machine (a disk that is full) or the program (a bug) failed |
 //! | 130 | interrupted; a run can be resumed |

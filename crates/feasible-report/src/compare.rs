@@ -267,7 +267,7 @@ fn rows(runs: &[Run]) -> Vec<Row> {
             let judged = of(&run.summary.judged().1.requirements, one);
             let multiplier = of(&run.summary.train.requirements, one).and_then(|s| s.multiplier);
             Cell {
-                known: judged.is_some(),
+                known: judged.is_some_and(RequirementResult::is_known),
                 met: judged.is_some_and(|s| s.met),
                 value: judged.and_then(|s| s.value).map_or(String::new(), number),
                 multiplier: multiplier.map_or(String::new(), number),

@@ -150,7 +150,7 @@ fn requirement((with, without): (&RequirementResult, &RequirementResult)) -> Cos
         with: value(with),
         without: value(without),
         difference: difference.map_or(String::new(), |d| signed(d, false)),
-        met: Some(without.met),
+        met: without.is_known().then_some(without.met),
     }
 }
 

@@ -20,6 +20,7 @@ struct Row {
     value: String,
     violated: String,
     met: bool,
+    known: bool,
     next: String,
 }
 
@@ -36,10 +37,11 @@ pub(crate) fn render(title: &str, judged: &Judgement) -> Result<String> {
             .filter(|_| standing.kind == RequirementKind::Pointwise)
             .map_or(String::new(), percent),
         met: standing.met,
+        known: standing.is_known(),
         next: next_step(standing, None),
     };
     let mut rows: Vec<Row> = evaluation.requirements.iter().map(row).collect();
-    rows.sort_by_key(|row| row.met);
+    rows.sort_by_key(|row| (row.met, row.known));
     rows.truncate(MOST);
     let certificate = certificate.and_then(certain::of);
     let content = context! {
@@ -60,7 +62,7 @@ fn page_verdict(judged: &Judgement) -> PageVerdict {
     let rows = counted(judged.evaluation.rows, "row");
     let certified = judged.certificate.as_ref().is_some_and(|c| c.all_certified());
     let none = judged.evaluation.requirements.is_empty();
-    let state = match (none, judged.evaluation.met) {
+    let state = match (none, judged.evaluation.shows_met()) {
         (true, _) => "none",
         (_, true) => "met",
         (_, false) => "missed",

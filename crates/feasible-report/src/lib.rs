@@ -135,7 +135,7 @@ impl Report {
     /// A page that cannot be laid out: our bug.
     pub fn of_judgement(title: &str, judged: &Judgement) -> Result<Self> {
         let html = judged::render(title, judged)?;
-        Ok(Self { html, figures: Vec::new(), met: judged.evaluation.met, card: None })
+        Ok(Self { html, figures: Vec::new(), met: judged.evaluation.shows_met(), card: None })
     }
 
     /// Runs side by side; the directory of several seeds stands for all of them.

@@ -42,6 +42,7 @@ pub(crate) struct Row {
     violated: String,
     worst: String,
     met: bool,
+    known: bool,
     train_met: bool,
     train_value: String,
     multiplier: String,
@@ -118,8 +119,10 @@ pub(crate) fn verdict(run: &Run) -> PageVerdict {
             more.push(format!("Not certified: {}.", listed(&open)));
         }
         more.push(judged.verdict_on(&format!("the {rows} rows")));
-    } else if all.len() > 1 && !here.is_empty() && here.len() < all.len() {
-        let met = all.len() - here.len();
+    } else if let met = all.iter().filter(|r| r.met && r.is_known()).count()
+        && met > 0
+        && !here.is_empty()
+    {
         let are = if met == 1 { "is" } else { "are" };
         more.push(format!("{met} of {} requirements {are} met.", all.len()));
     }
@@ -204,6 +207,7 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
                 .filter(|worst| pointwise && *worst > 0.0)
                 .map_or(String::new(), |worst| format!("by up to {}", number(worst))),
             met: standing.met,
+            known: standing.is_known(),
             train_met: trained.is_none_or(|t| t.met),
             train_value: or_none(trained.and_then(|t| t.value)),
             multiplier: multiplier.map_or(String::new(), number),
@@ -222,6 +226,7 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
     rows.sort_by_key(|row| match (row.met, row.train_met, row.verdict_class) {
         (false, ..) => 0,
         (_, false, _) => 1,
+        _ if !row.known => 1,
         (_, _, "no") => 2,
         (_, _, "open") => 3,
         _ => 4,
@@ -279,7 +284,11 @@ impl Row {
             self.limit,
             self.value,
             self.violated,
-            if self.met { "met" } else { "**not met**" },
+            match (self.known, self.met) {
+                (false, _) => "unknown",
+                (true, true) => "met",
+                (true, false) => "**not met**",
+            },
             self.verdict,
             self.multiplier
         )

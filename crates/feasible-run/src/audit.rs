@@ -82,9 +82,9 @@ impl SavedModel {
 }
 
 impl Audit {
-    /// Whether every requirement is met.
+    /// Whether every requirement is met, and none without a row that counts for it.
     pub fn met(&self) -> bool {
-        self.evaluation.met
+        self.evaluation.shows_met()
     }
 
     /// What it comes to.

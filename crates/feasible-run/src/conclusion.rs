@@ -6,6 +6,9 @@
 //! | training | "feasible on the training rows" | "stopped after 80 epochs: 'older' is not met on the training rows"; "infeasible" only where it is proven | "trained for 80 epochs" |
 //! | test | "Every requirement is met on the test rows." | "'older' is not met on the test rows." | "No requirements were stated." |
 //!
+//! A requirement for which no test row counts is judged by the rows before them that tell of it; one for which none counts at all is
+//! not known to be met, and the verdict says so.
+//!
 //! The second is the verdict: the first line of every output, `verdict` in JSON ([`RunVerdict`]), and the exit status. Where
 //! training and held-out rows disagree, it names both.
 
@@ -30,7 +33,7 @@ pub(crate) const NO_REQUIREMENTS: &str = "No requirements were stated.";
 pub enum RunVerdict {
     /// Every requirement is met.
     Met,
-    /// A requirement is not met.
+    /// A requirement is not met, or nothing is known of it.
     NotMet,
     /// The problem file asks for a certificate, and it is given.
     Certified,
@@ -43,7 +46,7 @@ pub enum RunVerdict {
 impl RunVerdict {
     /// Of some rows, without a certificate.
     pub fn of(evaluation: &Evaluation) -> Self {
-        match (evaluation.requirements.is_empty(), evaluation.met) {
+        match (evaluation.requirements.is_empty(), evaluation.shows_met()) {
             (true, _) => Self::NoRequirements,
             (false, true) => Self::Met,
             (false, false) => Self::NotMet,
@@ -91,10 +94,16 @@ impl SeedsSummary {
             RunVerdict::Certified | RunVerdict::NotCertified => {
                 format!("All requirements are certified in {met} of {n} runs.")
             }
-            _ => format!(
-                "{met} of {n} runs meet every requirement on the {} rows.",
-                first.judged().0
-            ),
+            _ => {
+                let few = |run: &Summary| !unknown(run.judged().1).is_empty();
+                let part = first.judged().0;
+                // As each of them was judged.
+                let or = match part != "train" && self.runs.iter().any(few) {
+                    true => " (on those before, where none of these counts for it)",
+                    false => "",
+                };
+                format!("{met} of {n} runs meet every requirement on the {part} rows{or}.")
+            }
         }
     }
 }
@@ -136,11 +145,12 @@ impl Summary {
 
     /// What the run comes to.
     pub fn verdict_state(&self) -> RunVerdict {
-        match RunVerdict::of(self.judged().1) {
-            RunVerdict::NoRequirements => RunVerdict::NoRequirements,
-            _ if self.certify && self.met() => RunVerdict::Certified,
-            _ if self.certify => RunVerdict::NotCertified,
-            uncertified => uncertified,
+        match (self.certify, self.met()) {
+            _ if self.train.requirements.is_empty() => RunVerdict::NoRequirements,
+            (true, true) => RunVerdict::Certified,
+            (true, false) => RunVerdict::NotCertified,
+            (false, true) => RunVerdict::Met,
+            (false, false) => RunVerdict::NotMet,
         }
     }
 
@@ -175,8 +185,11 @@ impl Summary {
         if self.certify {
             return self.certified();
         }
-        let rows = format!("the {} rows", if part == "train" { "training" } else { part });
+        let rows = rows_of(part);
         let (here, there) = (missed(judged), missed(&self.train));
+        if judged.requirements.iter().any(|r| !r.is_known()) {
+            return self.verdict_of_few(part, judged);
+        }
         match (&here[..], &there[..]) {
             ([], [_, ..]) => {
                 format!(
@@ -191,6 +204,62 @@ impl Summary {
             ),
             _ => judged.verdict_on(&rows),
         }
+    }
+
+    /// The verdict where the rows the model is judged by tell nothing of some requirements.
+    fn verdict_of_few(&self, part: &str, judged: &Evaluation) -> String {
+        let rows = rows_of(part);
+        let (mut missed_before, mut shown, mut failed, mut unknown) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut shown_on, mut failed_on) = (Vec::new(), Vec::new());
+        for (at, (train, standing)) in
+            self.train.requirements.iter().zip(&judged.requirements).enumerate()
+        {
+            let name = standing.name.as_str();
+            match self.deciding(at) {
+                _ if standing.is_known() && standing.met && !train.met => missed_before.push(name),
+                _ if standing.is_known() => {}
+                Some((part, deciding)) if deciding.met => {
+                    shown.push(name);
+                    shown_on.push(part);
+                }
+                Some((part, _)) => {
+                    failed.push(name);
+                    failed_on.push(part);
+                }
+                None => unknown.push(name),
+            }
+        }
+        let here = missed(judged);
+        let known = judged.requirements.iter().any(RequirementResult::is_known);
+        let mut parts = Vec::new();
+        match (&here[..], &missed_before[..]) {
+            ([_, ..], _) => parts.push(format!("{} on {rows}", not_met(&here))),
+            ([], [_, ..]) => parts.push(format!(
+                "{rows} show no violation, but {} on the training rows",
+                not_met(&missed_before)
+            )),
+            ([], []) if known => parts.push(format!("every other requirement is met on {rows}")),
+            ([], []) => {}
+        }
+        let none = |names: &[&str], rows: &str| format!("none of {rows} counts for {}", it(names));
+        if !failed.is_empty() {
+            let on = rows_of_parts(&failed_on);
+            parts.push(format!("{} on {on}, and {}", not_met(&failed), none(&failed, &rows)));
+        }
+        if !shown.is_empty() {
+            let (on, are) = (rows_of_parts(&shown_on), if shown.len() == 1 { "is" } else { "are" });
+            let shown_names = named(&shown);
+            parts.push(format!("{shown_names} {are} met on {on}, and {}", none(&shown, &rows)));
+        }
+        if !unknown.is_empty() {
+            let none = match part {
+                "train" => none(&unknown, &rows),
+                _ => format!("no row counts for {}", it(&unknown)),
+            };
+            parts.push(format!("nothing is known of {}: {none}", named(&unknown)));
+        }
+        sentence(&parts)
     }
 
     fn certified(&self) -> String {
@@ -218,9 +287,56 @@ impl Evaluation {
         match RunVerdict::of(self) {
             RunVerdict::NoRequirements => NO_REQUIREMENTS.into(),
             RunVerdict::Met => format!("Every requirement is met on {rows}."),
-            _ => format!("{} on {rows}.", not_met(&missed(self))),
+            _ => {
+                let (here, unknown) = (missed(self), unknown(self));
+                let mut parts = Vec::new();
+                if !here.is_empty() {
+                    parts.push(format!("{} on {rows}", not_met(&here)));
+                } else if unknown.len() < self.requirements.len() {
+                    parts.push(format!("every other requirement is met on {rows}"));
+                }
+                if !unknown.is_empty() {
+                    let (names, it) = (named(&unknown), it(&unknown));
+                    let none = format!("none of {rows} counts for {it}");
+                    parts.push(format!("nothing is known of {names}: {none}"));
+                }
+                sentence(&parts)
+            }
         }
     }
+}
+
+/// `the training rows`.
+fn rows_of(part: &str) -> String {
+    format!("the {} rows", if part == "train" { "training" } else { part })
+}
+
+/// The rows of all these parts.
+fn rows_of_parts(parts: &[&str]) -> String {
+    match parts {
+        [first, rest @ ..] if rest.iter().all(|part| part == first) => rows_of(first),
+        _ => "the training and validation rows".into(),
+    }
+}
+
+/// One sentence.
+fn sentence(parts: &[String]) -> String {
+    let text = parts.join("; ");
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).chain(std::iter::once('.')).collect()
+    })
+}
+
+/// What these are called afterwards.
+fn it(names: &[&str]) -> &'static str {
+    if names.len() == 1 { "it" } else { "them" }
+}
+
+/// The names of requirements for which no row counts.
+pub(crate) fn unknown(evaluation: &Evaluation) -> Vec<&str> {
+    let unknown = evaluation.requirements.iter().filter(|r| !r.is_known());
+    unknown.map(|r| r.name.as_str()).collect()
 }
 
 /// The names of requirements that are not met.
@@ -232,12 +348,19 @@ pub(crate) fn missed(evaluation: &Evaluation) -> Vec<&str> {
 pub(crate) fn not_met(names: &[&str]) -> String {
     match names {
         [] => "nothing is violated".into(),
-        [one] => format!("'{one}' is not met"),
-        [one, two] => format!("'{one}' and '{two}' are not met"),
-        [one, two, three] => format!("'{one}', '{two}' and '{three}' are not met"),
-        [one, two, rest @ ..] => {
-            format!("'{one}', '{two}' and {} more are not met", rest.len())
-        }
+        [_] => format!("{} is not met", named(names)),
+        _ => format!("{} are not met", named(names)),
+    }
+}
+
+/// `'older', 'recall' and 2 more`.
+pub(crate) fn named(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => format!("'{one}'"),
+        [one, two] => format!("'{one}' and '{two}'"),
+        [one, two, three] => format!("'{one}', '{two}' and '{three}'"),
+        [one, two, rest @ ..] => format!("'{one}', '{two}' and {} more", rest.len()),
     }
 }
 
@@ -263,8 +386,12 @@ pub(crate) fn advice(plan: &Plan, summary: &Summary) -> Vec<String> {
     if matches!(summary.outcome, Outcome::Diverged { .. }) {
         lines.push("Training diverged: lower `training.rate` or the dual rate first.".into());
     } else if train.met {
+        let met = match train.shows_met() {
+            true => "Every requirement is met",
+            false => "No requirement is violated",
+        };
         lines.push(format!(
-            "Every requirement is met on the training rows, but not on the {part} rows. Try a stricter limit in \
+            "{met} on the training rows, but not on the {part} rows. Try a stricter limit in \
              training (`certify = 0.95` computes one), more rows, or a smaller model."
         ));
     } else {

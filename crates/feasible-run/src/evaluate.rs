@@ -48,7 +48,7 @@ pub struct Evaluation {
     pub requirements: Vec<RequirementResult>,
     /// The share of predictions that change under each counterfactual.
     pub flip_rates: Vec<FlipRate>,
-    /// Whether every requirement is met.
+    /// Whether no requirement is violated. Of those with 0 `points` nothing is known.
     pub met: bool,
 }
 
@@ -71,7 +71,7 @@ pub struct RequirementResult {
     pub violated: Option<f64>,
     /// Points it speaks of.
     pub points: usize,
-    /// Whether it is met; a requirement that speaks of no row is.
+    /// Whether it is not violated; with 0 `points` that says nothing.
     pub met: bool,
     /// μ or the mean of λ, where they are known.
     pub multiplier: Option<f64>,
@@ -94,7 +94,19 @@ pub struct TargetError {
     pub rmse: f64,
 }
 
+impl RequirementResult {
+    /// Whether any row counts for it; otherwise nothing is known of it.
+    pub fn is_known(&self) -> bool {
+        self.points > 0
+    }
+}
+
 impl Evaluation {
+    /// Whether these rows show every requirement met: none is violated, and rows count for each.
+    pub fn shows_met(&self) -> bool {
+        self.met && self.requirements.iter().all(RequirementResult::is_known)
+    }
+
     /// What [`Evaluation::rmse`] is called.
     pub fn rmse_name(&self) -> &'static str {
         match self.by_target.is_empty() {

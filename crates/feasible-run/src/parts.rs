@@ -13,7 +13,7 @@ use feasible_problem::spec::DecisionSpec;
 use crate::certify::clip::clips;
 use crate::decision::Decision;
 use crate::decision::choose::{ChoiceRows, choose};
-use crate::doubt::{Doubt, doubts};
+use crate::doubt::{Doubt, doubts, doubts_unvalidated};
 use crate::error::Result;
 use crate::evaluate::Evaluation;
 use crate::groups::GroupTables;
@@ -106,7 +106,13 @@ impl<'a> PartResults<'a> {
                     let clips = clips(&[&on_train, &held])?;
                     (train, Some(validation), doubts, clips)
                 }
-                None => (train, None, Vec::new(), clips(&[&on_train])?),
+                None => {
+                    let doubts = match multipliers {
+                        Some(_) => doubts_unvalidated((&on_train, &train), plan.design()?.all_but)?,
+                        None => Vec::new(),
+                    };
+                    (train, None, doubts, clips(&[&on_train])?)
+                }
             }
         };
         let subject = Subject { clips: Arc::new(clips.clone()), ..subject };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use feasible::certificate::RowsNeeded;
 use feasible::{Gap, Kkt, Outcome};
 use feasible_data::visible;
 use feasible_problem::spec::RequirementKind;
@@ -10,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::baseline::{Difference, cost_text, seeds_cost_text};
 use crate::certify::Certification;
+use crate::conclusion::named;
 use crate::decision::Decision;
-use crate::doubt::Doubt;
+use crate::doubt::{Doubt, without_validation};
 use crate::evaluate::{Evaluation, RequirementResult};
 use crate::folds::CrossValidation;
 use crate::ladder::{self, Rung};
@@ -97,17 +99,33 @@ impl Summary {
     }
 
     /// Whether every requirement is met on the rows the model is judged by; certified, if the problem file
-    /// asks for that.
+    /// asks for that. A requirement of which these rows tell nothing is judged by the validation rows, or else by the training
+    /// rows; if they tell nothing either, it is not known to be met.
     pub fn met(&self) -> bool {
         match (self.certify, &self.certificate) {
             _ if self.train.requirements.is_empty() => true,
-            (false, _) => self.judged().1.met,
+            (false, _) => self.shows_met(),
             (true, certificate) => {
                 // Of a ladder, only a model that was taken.
                 let taken = self.ladder.as_ref().is_none_or(|l| l.iter().any(|rung| rung.taken));
                 taken && certificate.as_ref().is_some_and(Certification::all_certified)
             }
         }
+    }
+
+    /// Whether its rows show every requirement met, each by those that decide on it.
+    pub(crate) fn shows_met(&self) -> bool {
+        let mut all = 0..self.train.requirements.len();
+        all.all(|at| self.deciding(at).is_some_and(|(_, deciding)| deciding.met))
+    }
+
+    /// The rows that decide on a requirement, and how it stands on them: those that the model is judged by, or the first before them
+    /// that tell of it.
+    pub(crate) fn deciding(&self, at: usize) -> Option<(&'static str, &RequirementResult)> {
+        let parts = self.parts().into_iter().rev();
+        let mut standings =
+            parts.filter_map(|(part, evaluation)| Some((part, evaluation.requirements.get(at)?)));
+        standings.find(|(_, standing)| standing.is_known())
     }
 
     /// Whether all parts are about the same requirements; what is wrong is a sentence.
@@ -156,6 +174,18 @@ impl Summary {
     pub fn doubt_lines(&self) -> Vec<String> {
         let missed = |name: &str| self.train.requirements.iter().any(|r| r.name == name && !r.met);
         let all: Vec<&Doubt> = self.doubts.iter().filter(|d| !missed(&d.requirement)).collect();
+        if let (None, [_, _, ..]) = (&self.validation, &all[..]) {
+            // The same of each: once is enough.
+            let names: Vec<&str> = all.iter().map(|doubt| doubt.requirement.as_str()).collect();
+            let most =
+                all.iter().filter_map(|doubt| doubt.rows_needed).max_by_key(|rows| match rows {
+                    RowsNeeded::About(rows) => (0, *rows),
+                    RowsNeeded::MoreThan(rows) => (1, *rows),
+                    RowsNeeded::Never => (2, 0),
+                });
+            let what = format!("{} hold", named(&names));
+            return vec![without_validation(self.train.rows, &what, most)];
+        }
         let mut lines: Vec<String> =
             all.iter().take(MOST).map(|doubt| doubt.text.clone()).collect();
         match all.len().saturating_sub(MOST) {
@@ -261,7 +291,8 @@ fn requirements_text(parts: &[(&'static str, &Evaluation)], page: &Page) -> Stri
         return String::new();
     };
     let all = first.requirements.len();
-    let is_met = |at: usize| parts.iter().all(|(_, e)| e.requirements[at].met);
+    let is_met =
+        |at: usize| parts.iter().map(|(_, e)| &e.requirements[at]).all(|r| r.met && r.is_known());
     let (met, missed): (Vec<usize>, Vec<usize>) = (0..all).partition(|&at| is_met(at));
     let listed = match page.whole || all <= MOST_LISTED {
         true => [missed, met.clone()].concat(),
@@ -305,7 +336,11 @@ fn requirements_text(parts: &[(&'static str, &Evaluation)], page: &Page) -> Stri
                 (_, _, Some(value)) => short(value),
                 (_, _, None) => "no rows".into(),
             });
-            row.push(if s.met { "met".into() } else { "NOT MET".into() });
+            row.push(match (s.is_known(), s.met) {
+                (false, _) => "unknown".into(),
+                (true, true) => "met".into(),
+                (true, false) => "NOT MET".into(),
+            });
         }
         if with_multipliers {
             row.push(requirement.multiplier.map_or("".into(), short));
@@ -485,7 +520,10 @@ impl SeedsSummary {
             }
             line(format!("{name}, mean"), &|e| e.requirements[at].value, false);
             line(format!("{name}, violated"), &|e| e.requirements[at].violated, true);
-            let met = |e: &Evaluation| Some(f64::from(u8::from(e.requirements[at].met)));
+            let met = |e: &Evaluation| {
+                let known = Some(&e.requirements[at]).filter(|r| r.is_known());
+                known.map(|r| f64::from(u8::from(r.met)))
+            };
             line(format!("{name}, met"), &met, true);
         }
         text += &grid.on(page, &[Align::Left, Align::Right]);
@@ -495,7 +533,8 @@ impl SeedsSummary {
 
     /// Whether every run meets a requirement on all rows.
     fn all_met(&self, at: usize) -> bool {
-        self.runs.iter().flat_map(Summary::parts).all(|(_, e)| e.requirements[at].met)
+        let mut parts = self.runs.iter().flat_map(Summary::parts);
+        parts.all(|(_, e)| e.requirements[at].met && e.requirements[at].is_known())
     }
 }
 

@@ -1,6 +1,8 @@
 //! Certificates of runs: the paper's bounds beside them, and clauses in words.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
+use crate::common;
+
 use feasible::certificate::{Delta, Verdict};
 use feasible::theory::zeta;
 use feasible_problem::{Plan, ProblemSource};
@@ -204,4 +206,92 @@ fn groups_differences_and_accuracies_are_certified_in_the_users_words() {
     let json = serde_json::to_string(&certificate).unwrap();
     let again: feasible_run::Certification = serde_json::from_str(&json).unwrap();
     assert_eq!(again, certificate);
+}
+
+/// A training on people, judged by the rows of `test`.
+fn judged_by(test: &str, requirements: &str) -> feasible_run::Summary {
+    let directory = tempfile::tempdir().unwrap();
+    common::write(directory.path(), "train.csv", &common::people(300));
+    common::write(directory.path(), "test.csv", &format!("age,gender,degree,city,income\n{test}"));
+    let text = format!(
+        "[data]\ntrain = \"train.csv\"\ntest = \"test.csv\"\ntarget = \"income\"\npositive = \"high\"\n\
+         [model]\nkind = \"linear\"\n[training]\nepochs = 30\n{requirements}"
+    );
+    let path = common::write(directory.path(), "problem.toml", &text);
+    let source = ProblemSource::open(path.to_str().unwrap()).unwrap();
+    let fit = fit(&Plan::check(&source).unwrap(), &FitOptions::default(), &|_| {}).unwrap();
+    fit.runs()[0].summary.clone().unwrap()
+}
+
+fn required(name: &str, rest: &str) -> String {
+    format!("[[requirement]]\nname = \"{name}\"\n{rest}\n")
+}
+
+#[test]
+fn without_a_row_a_claim_is_on_the_side_of_its_limit_that_it_has_with_rows() {
+    let requirements = [
+        required("recall", "rate = \"recall\"\nat_least = 0.8"),
+        required(
+            "gap",
+            "rate = \"selection\"\nwhere = \"gender == 'Female'\"\nagainst = \"gender == 'Male'\"\nat_least = -0.9",
+        ),
+        required("women", "rate = \"accuracy\"\nwhere = \"gender == 'Female'\"\nat_least = 0.1"),
+        required(
+            "each",
+            "loss = \"kl\"\nkind = \"pointwise\"\nwhere = \"gender == 'Female'\"\nat_most = 0.5\ncounterfactual = { swap = { gender = [\"Male\", \"Female\"] } }",
+        ),
+    ];
+    let claims = |test| {
+        let certificate = judged_by(test, &requirements.concat()).certificate.unwrap();
+        let findings = certificate.certificate.findings.into_iter();
+        findings.map(|f| (f.name, f.sense, f.limit, f.rows == 0)).collect::<Vec<_>>()
+    };
+    let none = claims("30,Male,none,A,low\n40,Male,master,B,low\n");
+    let some = claims("30,Male,none,A,low\n40,Female,master,B,high\n");
+    for (none, some) in none.iter().zip(&some) {
+        assert_eq!((&none.0, none.1, none.2), (&some.0, some.1, some.2));
+        assert!(none.3 && !some.3, "{none:?}, {some:?}");
+    }
+}
+
+#[test]
+fn what_no_row_shows_is_not_called_met() {
+    let recall = required("recall", "rate = \"recall\"\nat_least = 0.1");
+    let others = required("errors", "rate = \"error\"\nat_most = 1.0");
+    let rows = "30,Male,none,A,low\n40,Male,master,B,low\n";
+    // Training rows show it, test rows do not.
+    let some = judged_by(rows, &format!("{recall}{others}"));
+    assert!(some.met(), "{}", some.to_text());
+    assert_eq!(
+        some.verdict(),
+        "Every other requirement is met on the test rows; 'recall' is met on the validation rows, and none of the test \
+         rows counts for it."
+    );
+    assert!(some.to_text().contains("no rows  unknown"), "{}", some.to_text());
+    // The test rows alone tell nothing.
+    let test = some.test.unwrap();
+    assert!(test.met && !test.shows_met());
+    assert_eq!(
+        test.verdict_on("these rows"),
+        "Every other requirement is met on these rows; nothing is known of 'recall': none of these rows counts for it."
+    );
+    // The validation rows decide where no test row counts, and do not show it.
+    let women = "where = \"gender == 'Female' and age < 25\"";
+    let precise = required("precise", &format!("rate = \"precision\"\n{women}\nat_least = 0.1"));
+    let mut young = judged_by(rows, &format!("{precise}{others}"));
+    assert!(!young.met());
+    assert_eq!(
+        young.verdict(),
+        "Every other requirement is met on the test rows; 'precise' is not met on the validation rows, and none of the \
+         test rows counts for it."
+    );
+    // Nobody at all is predicted as one of these.
+    for part in [Some(&mut young.train), young.validation.as_mut()].into_iter().flatten() {
+        (part.requirements[0].points, part.requirements[0].met) = (0, true);
+    }
+    assert!(!young.met());
+    assert_eq!(
+        young.verdict(),
+        "Every other requirement is met on the test rows; nothing is known of 'precise': no row counts for it."
+    );
 }

@@ -277,3 +277,26 @@ fn what_few_rows_cannot_show_is_doubted_and_what_many_show_is_not() {
     assert_eq!(many.doubts, []);
     assert!(!many.to_text().contains("What not to expect"));
 }
+
+#[test]
+fn without_validation_rows_new_rows_are_spoken_of_once() {
+    let required = |name: &str, rate: &str| {
+        format!("[[requirement]]\nname = \"{name}\"\nrate = \"{rate}\"\nat_least = 0.01\n")
+    };
+    let data = "[data]\ntarget = \"ill\"\npositive = \"yes\"\nsplit = { test = 0.3, seed = 1 }\n";
+    let of =
+        |requirements: &str| summary(&plan(few_overlapping(90), &format!("{data}{requirements}")));
+    let one = of(&required("found", "recall"));
+    assert!(one.validation.is_none() && one.met(), "{}", one.to_text());
+    let [doubt] = &one.doubts[..] else { panic!("{:?}", one.doubts) };
+    assert_eq!((doubt.requirement.as_str(), doubt.rows), ("found", 0));
+    assert!(doubt.rows_needed.is_some() && one.to_text().contains(&doubt.text), "{doubt:?}");
+    let two = of(&[required("found", "recall"), required("right", "accuracy")].concat());
+    assert_eq!(two.doubts.len(), 2);
+    let [line] = &two.doubt_lines()[..] else { panic!("{:?}", two.doubt_lines()) };
+    let start = "With 63 training rows and none for validation, nothing can be said of whether 'found' and 'right' hold on \
+                 new rows: about ";
+    assert!(line.starts_with(start) && line.ends_with(" validation rows would tell."), "{line}");
+    // Nothing is required of it.
+    assert_eq!(of("").doubts, []);
+}

@@ -18,11 +18,13 @@ pub(crate) mod spoken;
 mod theory;
 
 use feasible::certificate::{Certificate, Claim, Count, Design, Simultaneous, Values};
+use feasible::requirement::Sense;
 use feasible_data::Change;
-use feasible_problem::clause::Clause;
+use feasible_problem::clause::{Bound, Clause};
 use feasible_problem::held_out::fingerprints::units;
 use feasible_problem::held_out::{HeldOut, Repetition};
 use feasible_problem::sampled_table::SampledTable;
+use feasible_problem::spec::RequirementKind;
 use feasible_problem::text::precise_percent as percent;
 use serde::{Deserialize, Serialize};
 
@@ -141,16 +143,9 @@ impl Answers<'_> {
         }
         let claims = found;
         let mut claims = claims.into_iter();
-        let nothing = |clause: &Clause| Claim {
-            name: clause.name.clone(),
-            subject: String::new(),
-            sense: feasible::requirement::Sense::AtMost,
-            limit: clause.bound.limit(),
-            evidence: None,
-        };
         let claim = |(clause, points): (&Clause, &Option<usize>)| {
             let claim = points.and_then(|_| claims.next());
-            spoken::spoken(clause, claim.unwrap_or_else(|| nothing(clause)))
+            spoken::spoken(clause, claim.unwrap_or_else(|| without_rows(clause, design.all_but)))
         };
         Ok(self.subject.clauses.iter().zip(&self.points).map(claim).collect())
     }
@@ -172,6 +167,18 @@ impl Answers<'_> {
         };
         self.subject.changes.iter().zip(&self.changed).map(bound).collect()
     }
+}
+
+/// What a clause claims of which no row speaks, on the side of its limit that it has with rows.
+fn without_rows(clause: &Clause, all_but: f64) -> Claim {
+    let (sense, limit) = match (clause.kind, clause.bound) {
+        // Of the share that violates it.
+        (RequirementKind::Pointwise, _) if clause.all_but > 0.0 => (Sense::AtMost, clause.all_but),
+        (RequirementKind::Pointwise, _) => (Sense::AtMost, all_but),
+        (_, Bound::AtMost(limit)) => (Sense::AtMost, limit),
+        (_, Bound::AtLeast(limit)) => (Sense::AtLeast, limit),
+    };
+    Claim { name: clause.name.clone(), subject: String::new(), sense, limit, evidence: None }
 }
 
 /// Which rows are of one unit: a number for each row.

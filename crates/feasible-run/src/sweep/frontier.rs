@@ -83,7 +83,7 @@ impl Achieved {
             rmse: evaluation.rmse,
             worst_violation: most(&|s| s.worst_violation),
             violated: Spread::of(of().filter_map(|s| s.violated)).map(|spread| spread.mean),
-            met: evaluation.met,
+            met: evaluation.shows_met(),
         }
     }
 }
@@ -100,7 +100,10 @@ impl Point {
             epochs: summary.epochs,
             multiplier: swept.iter().filter_map(price).sum(),
             train: Achieved::of("train", &summary.train, swept),
-            judged: (part != "train").then(|| Achieved::of(part, judged, swept)),
+            judged: (part != "train").then(|| Achieved {
+                met: summary.shows_met(),
+                ..Achieved::of(part, judged, swept)
+            }),
         }
     }
 
