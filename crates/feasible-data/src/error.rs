@@ -35,6 +35,15 @@ pub(crate) fn shown(value: &str) -> String {
     }
 }
 
+/// A number to two digits.
+fn about(x: f64) -> String {
+    let rounded = format!("{x:.1e}").parse().unwrap_or(x);
+    match (1e-3..1e6).contains(&rounded) {
+        true => rounded.to_string(),
+        false => format!("{rounded:e}"),
+    }
+}
+
 /// What is wrong with a table, or with what was asked of it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -351,6 +360,22 @@ pub enum Error {
         column: String,
         /// Its only class.
         category: String,
+    },
+    /// Numbers to predict that single precision does not tell apart well.
+    #[error(
+        "target '{}': its values are about {} and differ by about {} in the training rows, but targets are kept to 7 digits, \
+         which would change them by up to {}: subtract a constant from the column, for example {subtract}, and predict the rest",
+        shown(.column), about(*.largest), about(*.deviation), about(*.largest * f64::from(f32::EPSILON) / 2.0)
+    )]
+    RoundedTarget {
+        /// The target.
+        column: String,
+        /// The largest of its numbers, without their signs.
+        largest: f64,
+        /// Their standard deviation.
+        deviation: f64,
+        /// A number near their mean.
+        subtract: f64,
     },
     /// A categorical column with too many categories to make indicators of.
     #[error("column '{}' has {categories} categories in the training rows, more than max_categories = {max}: drop, group or bin it{hint}", shown(.column))]

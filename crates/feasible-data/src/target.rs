@@ -259,7 +259,10 @@ impl TargetEncoder {
             let (column, groups) = (spec.column.clone(), BTreeMap::new());
             let fitted = Self { column, classes: None, groups, coordinates };
             fitted.transform(table, rows)?;
-            return Ok(fitted);
+            return match vary(table, &spec.column, rows)? {
+                Some(_) => Ok(fitted),
+                None => Err(always(table, &spec.column, rows)),
+            };
         }
         let source = as_categories(&column.cells);
         let groups = groups(spec, &source)?;
@@ -325,11 +328,13 @@ impl TargetEncoder {
             return wrong(&spec.column, reason.into());
         }
         let mut coordinates: Vec<TargetCoordinate> = Vec::new();
+        let mut any_varies = false;
         for column in std::iter::once(&spec.column).chain(&spec.others) {
             if coordinates.iter().any(|known| known.column == *column) {
                 return wrong(column, "it is named twice: predict it once".into());
             }
             let values = numbers(table, column, rows)?;
+            any_varies |= vary(table, column, rows)?.is_some();
             let (_, deviation) = moments(values.into_iter());
             if !DEVIATIONS.contains(&deviation) {
                 let reason = format!(
@@ -338,6 +343,9 @@ impl TargetEncoder {
                 return wrong(column, reason);
             }
             coordinates.push(TargetCoordinate { column: column.clone(), deviation });
+        }
+        if !any_varies {
+            return Err(always(table, &spec.column, rows));
         }
         let (column, groups) = (spec.column.clone(), BTreeMap::new());
         Ok(Self { column, classes: None, groups, coordinates })
@@ -459,6 +467,57 @@ fn numbers(table: &Table, name: &str, rows: &[u32]) -> Result<Vec<f32>> {
         x => Ok(x as f32),
     };
     rows.iter().map(number).collect()
+}
+
+/// The largest share of the standard deviation that rounding numbers to single precision may change them by.
+const MOST_ROUNDED: f64 = 1e-3;
+
+/// The standard deviation of a numeric column in the training rows, each of which has a number; `None` where all are the same.
+///
+/// Targets are kept in single precision. Rows that are evaluated later need no check: where a target is larger than all
+/// of the training rows', it is far from what the model predicts, and the difference keeps its leading digits.
+///
+/// # Errors
+/// Numbers so much larger than their spread that rounding them would change a loss.
+fn vary(table: &Table, name: &str, rows: &[u32]) -> Result<Option<f64>> {
+    let Cells::Numbers(values) = &table.column(name)?.cells else { return Ok(None) };
+    let Some(first) = rows.first().map(|&row| values.get(row as usize)) else { return Ok(None) };
+    let count = rows.len() as f64;
+    // Without what they have in common, which would take digits from the squares.
+    let rest = || rows.iter().map(|&row| values.get(row as usize) - first);
+    if rest().all(|x| x == 0.0) {
+        return Ok(None);
+    }
+    let mean = rest().map(|x| x / count).sum::<f64>();
+    let deviation = rest().map(|x| (x - mean).powi(2) / count).sum::<f64>().sqrt();
+    let largest = rows.iter().map(|&row| values.get(row as usize).abs()).fold(0.0, f64::max);
+    if largest * 2_f64.powi(-24) <= MOST_ROUNDED * deviation {
+        return Ok(Some(deviation));
+    }
+    Err(Error::RoundedTarget {
+        column: name.to_string(),
+        largest,
+        deviation,
+        subtract: near(first + mean, deviation),
+    })
+}
+
+/// That a numeric column is the same number in all of these rows.
+fn always(table: &Table, name: &str, rows: &[u32]) -> Error {
+    let row = rows.first().map(|&row| row as usize);
+    let category = row.and_then(|row| table.column(name).ok()?.text(row)).unwrap_or_default();
+    Error::OneClass { column: name.to_string(), category }
+}
+
+/// A number with few digits, no farther from `mean` than a few deviations.
+fn near(mean: f64, deviation: f64) -> f64 {
+    let power = deviation.log10().floor() as i32 + 1;
+    let unit = 10_f64.powi(power.abs());
+    let near = match power < 0 {
+        true => (mean * unit).round() / unit,
+        false => (mean / unit).round() * unit,
+    };
+    if near.is_finite() { near } else { mean }
 }
 
 /// A label as the categories of a numeric column are written: `3` for `3.0`.

@@ -219,6 +219,8 @@ impl ProblemSource {
             Data::UnknownColumn { column, .. }
             | Data::Preprocessing { column, .. }
             | Data::TooManyCategories { column, .. }
+            | Data::RoundedTarget { column, .. }
+            | Data::OneClass { column, .. }
             | Data::Kind { column, .. } => Some(column.clone()),
             Data::UnknownCategory { category, .. } | Data::GroupedCategory { category, .. } => {
                 Some(category.clone())
