@@ -158,6 +158,31 @@ pub enum Error {
         /// The cell.
         value: String,
     },
+    /// Text in a column of numbers.
+    #[error(
+        "{place}: '{}' is no number in a column of numbers: correct it, list it under the file's `missing` ([data.format]), or \
+         name the column under `drop` or `categorical` (for the target: task = \"classify\")", shown(.value)
+    )]
+    StrayText {
+        /// Where.
+        place: CellPlace,
+        /// The cell.
+        value: String,
+    },
+    /// Numbers that are written with signs.
+    #[error(
+        "{place}: '{}' is a number written with {signs}, so that the column is text: take the signs out of its cells \
+         (commas between thousands may stay, with thousands = \",\" under [data.format]), or set task = \"classify\" if each is a class",
+        shown(.value)
+    )]
+    SignedNumber {
+        /// Where.
+        place: CellPlace,
+        /// The cell.
+        value: String,
+        /// The signs: `'$', ','`.
+        signs: String,
+    },
     /// NaN, infinity or an overflow in a numeric column.
     #[error(
         "{place}: '{}' is not a finite number: list it under `missing`, or declare the column \
@@ -352,6 +377,19 @@ pub enum Error {
         category: String,
         /// The classes.
         known: Vec<String>,
+    },
+    /// A positive class that is in rows, but in none to train on.
+    #[error(
+        "the positive class '{}' of column '{}' does not occur in the {rows} training rows, only in others: \
+         stratify the split (stratify = \"{}\"), or choose another seed", shown(.category), shown(.column), shown(.column)
+    )]
+    NoPositive {
+        /// The target.
+        column: String,
+        /// The positive class.
+        category: String,
+        /// The number of training rows.
+        rows: usize,
     },
     /// A target without anything to learn.
     #[error("target '{}' is always '{}' in the training rows: there is nothing to learn", shown(.column), shown(.category))]

@@ -136,3 +136,58 @@ fn a_number_that_never_changes_is_refused_as_a_class_is() {
     assert!(fit_numbers(&[("x", never.clone()), ("y", never.clone())]).is_err());
     assert!(fit_numbers(&[("x", never), ("y", around(0.0, 1.0))]).is_ok());
 }
+
+/// What is said of the target `y` of a table with these cells.
+fn of_text(cells: impl Iterator<Item = String>, spec: &TargetSpec) -> Result<Task, String> {
+    let rows: String = cells.map(|cell| format!("\"{cell}\"\n")).collect();
+    let csv = format!("y\n{rows}");
+    let table = Table::from_bytes("t.csv", csv.as_bytes(), &Format::default()).unwrap();
+    let (task, _) = spec.decide(&table, &table.all_rows()).map_err(|e| e.to_string())?;
+    let spec = TargetSpec { task: Some(task), ..spec.clone() };
+    let fitted = TargetEncoder::fit(&table, &table.all_rows(), &spec);
+    fitted.map(|_| task).map_err(|e| e.to_string())
+}
+
+#[test]
+fn numbers_that_are_written_with_signs_are_not_taken_for_classes() {
+    let y = TargetSpec::new("y");
+    let dollars = || (0..40).map(|i| format!("${},{}00.50", i + 1, i % 9 + 1));
+    let message = of_text(dollars(), &y).unwrap_err();
+    assert!(message.starts_with("t.csv, line 2, column 'y': '$1,100.50' is a number"), "{message}");
+    assert!(message.contains("written with '$', ','") && message.contains("thousands = "));
+    let regress = TargetSpec { task: Some(Task::Regress), ..y.clone() };
+    assert_eq!(of_text(dollars(), &regress).unwrap_err(), message);
+    let classify = TargetSpec { task: Some(Task::Classify), ..y.clone() };
+    assert_eq!(of_text(dollars(), &classify), Ok(Task::Classify));
+    assert!(of_text((0..40).map(|i| format!("{i} %")), &y).unwrap_err().contains("with '%'"));
+    // Few, or not numbers but for that.
+    assert_eq!(of_text((0..40).map(|i| format!("{} %", i % 4)), &y), Ok(Task::Classify));
+    assert_eq!(of_text((0..40).map(|i| format!("${i}-${}", i + 1)), &y), Ok(Task::Classify));
+}
+
+#[test]
+fn a_numeric_target_with_a_bad_cell_names_it() {
+    let cells = || (0..200).map(|i| if i == 150 { "abc".into() } else { format!("{i}.25") });
+    let y = TargetSpec::new("y");
+    for task in [None, Some(Task::Regress)] {
+        let message = of_text(cells(), &TargetSpec { task, ..y.clone() }).unwrap_err();
+        assert!(
+            message.starts_with("t.csv, line 152, column 'y': 'abc' is no number"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_positive_class_in_no_training_row_is_said_to_be_in_others() {
+    let csv = b"y\nno\nno\nyes\n";
+    let table = Table::from_bytes("t.csv", csv, &Format::default()).unwrap();
+    let fit =
+        |spec: TargetSpec| TargetEncoder::fit(&table, &[0, 1], &spec).unwrap_err().to_string();
+    let message = fit(TargetSpec::new("y").positive("yes"));
+    assert!(message.contains("'yes' of column 'y' does not occur in the 2 training rows"));
+    assert!(message.contains("stratify = \"y\"") && message.contains("another seed"), "{message}");
+    let grouped = "column = 'y'\npositive = 'good'\ngroup = { good = ['yes'] }";
+    assert!(fit(toml::from_str(grouped).unwrap()).contains("'good' of column 'y' does not occur"));
+    assert!(fit(TargetSpec::new("y").positive("ye")).contains("has no category 'ye'"));
+}
