@@ -35,6 +35,15 @@ pub(crate) fn shown(value: &str) -> String {
     }
 }
 
+/// A number to two digits.
+fn about(x: f64) -> String {
+    let rounded = format!("{x:.1e}").parse().unwrap_or(x);
+    match (1e-3..1e6).contains(&rounded) {
+        true => rounded.to_string(),
+        false => format!("{rounded:e}"),
+    }
+}
+
 /// What is wrong with a table, or with what was asked of it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -148,6 +157,31 @@ pub enum Error {
         place: CellPlace,
         /// The cell.
         value: String,
+    },
+    /// Text in a column of numbers.
+    #[error(
+        "{place}: '{}' is no number in a column of numbers: correct it, list it under the file's `missing` ([data.format]), or \
+         name the column under `drop` or `categorical` (for the target: task = \"classify\")", shown(.value)
+    )]
+    StrayText {
+        /// Where.
+        place: CellPlace,
+        /// The cell.
+        value: String,
+    },
+    /// Numbers that are written with signs.
+    #[error(
+        "{place}: '{}' is a number written with {signs}, so that the column is text: take the signs out of its cells \
+         (commas between thousands may stay, with thousands = \",\" under [data.format]), or set task = \"classify\" if each is a class",
+        shown(.value)
+    )]
+    SignedNumber {
+        /// Where.
+        place: CellPlace,
+        /// The cell.
+        value: String,
+        /// The signs: `'$', ','`.
+        signs: String,
     },
     /// NaN, infinity or an overflow in a numeric column.
     #[error(
@@ -344,6 +378,19 @@ pub enum Error {
         /// The classes.
         known: Vec<String>,
     },
+    /// A positive class that is in rows, but in none to train on.
+    #[error(
+        "the positive class '{}' of column '{}' does not occur in the {rows} training rows, only in others: \
+         stratify the split (stratify = \"{}\"), or choose another seed", shown(.category), shown(.column), shown(.column)
+    )]
+    NoPositive {
+        /// The target.
+        column: String,
+        /// The positive class.
+        category: String,
+        /// The number of training rows.
+        rows: usize,
+    },
     /// A target without anything to learn.
     #[error("target '{}' is always '{}' in the training rows: there is nothing to learn", shown(.column), shown(.category))]
     OneClass {
@@ -351,6 +398,22 @@ pub enum Error {
         column: String,
         /// Its only class.
         category: String,
+    },
+    /// Numbers to predict that single precision does not tell apart well.
+    #[error(
+        "target '{}': its values are about {} and differ by about {} in the training rows, but targets are kept to 7 digits, \
+         which would change them by up to {}: subtract a constant from the column, for example {subtract}, and predict the rest",
+        shown(.column), about(*.largest), about(*.deviation), about(*.largest * f64::from(f32::EPSILON) / 2.0)
+    )]
+    RoundedTarget {
+        /// The target.
+        column: String,
+        /// The largest of its numbers, without their signs.
+        largest: f64,
+        /// Their standard deviation.
+        deviation: f64,
+        /// A number near their mean.
+        subtract: f64,
     },
     /// A categorical column with too many categories to make indicators of.
     #[error("column '{}' has {categories} categories in the training rows, more than max_categories = {max}: drop, group or bin it{hint}", shown(.column))]

@@ -70,6 +70,7 @@ pub mod scratch;
 pub mod slices;
 mod source;
 pub mod split;
+mod stray;
 pub mod table;
 pub mod table_file;
 pub mod table_stream;

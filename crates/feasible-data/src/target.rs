@@ -130,7 +130,7 @@ impl TargetSpec {
     /// ```
     ///
     /// # Errors
-    /// An unknown column.
+    /// An unknown column; numbers that were taken for text because of a few cells, or because of how they are written.
     pub fn decide(&self, table: &Table, rows: &[u32]) -> Result<(Task, Option<String>)> {
         let column = table.column(&self.column)?;
         if !self.others.is_empty() {
@@ -139,10 +139,15 @@ impl TargetSpec {
         if let Some(task) = self.task {
             return Ok((task, None));
         }
-        let Cells::Numbers(values) = &column.cells else { return Ok((Task::Classify, None)) };
         if self.positive.is_some() || !self.group.is_empty() {
             return Ok((Task::Classify, None));
         }
+        let Cells::Numbers(values) = &column.cells else {
+            return match meant_as_numbers(table, &self.column)? {
+                Some(error) => Err(error),
+                None => Ok((Task::Classify, None)),
+            };
+        };
         let mut counts: Vec<(f64, usize)> = Vec::new();
         for x in rows.iter().map(|&row| values.get(row as usize)).filter(|x| !x.is_nan()) {
             match counts.iter_mut().find(|(known, _)| *known == x) {
@@ -259,7 +264,10 @@ impl TargetEncoder {
             let (column, groups) = (spec.column.clone(), BTreeMap::new());
             let fitted = Self { column, classes: None, groups, coordinates };
             fitted.transform(table, rows)?;
-            return Ok(fitted);
+            return match vary(table, &spec.column, rows)? {
+                Some(_) => Ok(fitted),
+                None => Err(always(table, &spec.column, rows)),
+            };
         }
         let source = as_categories(&column.cells);
         let groups = groups(spec, &source)?;
@@ -287,6 +295,16 @@ impl TargetEncoder {
         let mut classes = Categories::sorted(names, Codes::default()).names;
         if let Some(positive) = &spec.positive {
             let positive = &as_written(positive, &column.cells);
+            let class = |name| groups.get(name).unwrap_or(name);
+            if !classes.contains(positive)
+                && source.names.iter().any(|name| class(name) == positive)
+            {
+                return Err(Error::NoPositive {
+                    column: spec.column.clone(),
+                    category: positive.clone(),
+                    rows: rows.len(),
+                });
+            }
             if !classes.contains(positive) {
                 return Err(Error::UnknownCategory {
                     column: spec.column.clone(),
@@ -325,11 +343,13 @@ impl TargetEncoder {
             return wrong(&spec.column, reason.into());
         }
         let mut coordinates: Vec<TargetCoordinate> = Vec::new();
+        let mut any_varies = false;
         for column in std::iter::once(&spec.column).chain(&spec.others) {
             if coordinates.iter().any(|known| known.column == *column) {
                 return wrong(column, "it is named twice: predict it once".into());
             }
             let values = numbers(table, column, rows)?;
+            any_varies |= vary(table, column, rows)?.is_some();
             let (_, deviation) = moments(values.into_iter());
             if !DEVIATIONS.contains(&deviation) {
                 let reason = format!(
@@ -338,6 +358,9 @@ impl TargetEncoder {
                 return wrong(column, reason);
             }
             coordinates.push(TargetCoordinate { column: column.clone(), deviation });
+        }
+        if !any_varies {
+            return Err(always(table, &spec.column, rows));
         }
         let (column, groups) = (spec.column.clone(), BTreeMap::new());
         Ok(Self { column, classes: None, groups, coordinates })
@@ -398,6 +421,36 @@ impl TargetEncoder {
         self.classes.as_deref()
     }
 
+    /// Which of two classes is the positive one, where nobody chose it: a sentence. None of 0 and 1, or −1 and 1.
+    ///
+    /// ```
+    /// use feasible_data::{Format, Table, TargetEncoder, TargetSpec};
+    /// let table = Table::from_bytes("t.csv", b"y\ndenied\napproved\n", &Format::default())?;
+    /// let target = TargetEncoder::fit(&table, &[0, 1], &TargetSpec::new("y"))?;
+    /// assert_eq!(
+    ///     target.positive_by_order().unwrap(),
+    ///     "target 'y': the positive class is 'denied', because it is after 'approved' in the alphabet; \
+    ///      positive = \"approved\" under [data] chooses the other"
+    /// );
+    /// # Ok::<(), feasible_data::Error>(())
+    /// ```
+    pub fn positive_by_order(&self) -> Option<String> {
+        let [negative, positive] = self.classes()? else { return None };
+        let numbers = negative.parse::<f64>().ok().zip(positive.parse::<f64>().ok());
+        let why = match numbers {
+            Some((low, high)) if high == 1.0 && (low == 0.0 || low == -1.0) => return None,
+            Some(_) => format!("is larger than {}", shown(negative)),
+            None => format!("is after '{}' in the alphabet", shown(negative)),
+        };
+        Some(format!(
+            "target '{}': the positive class is '{}', because it {why}; positive = {:?} under [data] chooses the \
+             other",
+            shown(&self.column),
+            shown(positive),
+            shown(negative)
+        ))
+    }
+
     /// The categories of the column that stand for classes, groups written out; `None` if a number is predicted.
     pub fn categories(&self) -> Option<Vec<&str>> {
         let classes = self.classes.as_ref()?.iter();
@@ -442,14 +495,32 @@ impl TargetEncoder {
     }
 }
 
+/// What is wrong with a column of text that was meant as one of numbers.
+fn meant_as_numbers(table: &Table, name: &str) -> Result<Option<Error>> {
+    Ok(match table.stray(name)? {
+        None => table.signed_numbers(name)?,
+        stray => stray,
+    })
+}
+
 /// The numbers of a column in some rows.
 fn numbers(table: &Table, name: &str, rows: &[u32]) -> Result<Vec<f32>> {
-    let Cells::Numbers(values) = &table.column(name)?.cells else {
-        return Err(Error::Kind {
-            column: name.to_string(),
-            found: "categorical".into(),
-            needed: "a number is to be predicted: correct it, or task = \"classify\"".into(),
-        });
+    let values = match &table.column(name)?.cells {
+        Cells::Numbers(values) => values,
+        Cells::Categories(source) => {
+            if let Some(error) = meant_as_numbers(table, name)? {
+                return Err(error);
+            }
+            let found = match &source.mixed {
+                Some(of) => format!("categorical, because of '{}' on line {}", of.value, of.line),
+                None => "categorical".to_string(),
+            };
+            return Err(Error::Kind {
+                column: name.to_string(),
+                found,
+                needed: "a number is to be predicted: correct it, or task = \"classify\"".into(),
+            });
+        }
     };
     let number = |&row: &u32| match values.get(row as usize) {
         x if x.is_nan() => Err(Error::MissingTarget { place: table.place(row as usize, name) }),
@@ -459,6 +530,57 @@ fn numbers(table: &Table, name: &str, rows: &[u32]) -> Result<Vec<f32>> {
         x => Ok(x as f32),
     };
     rows.iter().map(number).collect()
+}
+
+/// The largest share of the standard deviation that rounding numbers to single precision may change them by.
+const MOST_ROUNDED: f64 = 1e-3;
+
+/// The standard deviation of a numeric column in the training rows, each of which has a number; `None` where all are the same.
+///
+/// Targets are kept in single precision. Rows that are evaluated later need no check: where a target is larger than all
+/// of the training rows', it is far from what the model predicts, and the difference keeps its leading digits.
+///
+/// # Errors
+/// Numbers so much larger than their spread that rounding them would change a loss.
+fn vary(table: &Table, name: &str, rows: &[u32]) -> Result<Option<f64>> {
+    let Cells::Numbers(values) = &table.column(name)?.cells else { return Ok(None) };
+    let Some(first) = rows.first().map(|&row| values.get(row as usize)) else { return Ok(None) };
+    let count = rows.len() as f64;
+    // Without what they have in common, which would take digits from the squares.
+    let rest = || rows.iter().map(|&row| values.get(row as usize) - first);
+    if rest().all(|x| x == 0.0) {
+        return Ok(None);
+    }
+    let mean = rest().map(|x| x / count).sum::<f64>();
+    let deviation = rest().map(|x| (x - mean).powi(2) / count).sum::<f64>().sqrt();
+    let largest = rows.iter().map(|&row| values.get(row as usize).abs()).fold(0.0, f64::max);
+    if largest * 2_f64.powi(-24) <= MOST_ROUNDED * deviation {
+        return Ok(Some(deviation));
+    }
+    Err(Error::RoundedTarget {
+        column: name.to_string(),
+        largest,
+        deviation,
+        subtract: near(first + mean, deviation),
+    })
+}
+
+/// That a numeric column is the same number in all of these rows.
+fn always(table: &Table, name: &str, rows: &[u32]) -> Error {
+    let row = rows.first().map(|&row| row as usize);
+    let category = row.and_then(|row| table.column(name).ok()?.text(row)).unwrap_or_default();
+    Error::OneClass { column: name.to_string(), category }
+}
+
+/// A number with few digits, no farther from `mean` than a few deviations.
+fn near(mean: f64, deviation: f64) -> f64 {
+    let power = deviation.log10().floor() as i32 + 1;
+    let unit = 10_f64.powi(power.abs());
+    let near = match power < 0 {
+        true => (mean * unit).round() / unit,
+        false => (mean / unit).round() * unit,
+    };
+    if near.is_finite() { near } else { mean }
 }
 
 /// A label as the categories of a numeric column are written: `3` for `3.0`.

@@ -233,11 +233,12 @@ fn rare_categories_are_gathered_before_they_are_counted() {
 #[test]
 fn numbers_with_a_mistake_among_them_are_not_pooled_but_named() {
     let csv = column(50, |row| if row == 40 { "n/a".into() } else { format!("{row}.5") });
-    let spec = Preprocessing { max_categories: 10, ..Preprocessing::default() };
+    let categorical = vec!["c".to_string()];
+    let spec = Preprocessing { max_categories: 10, categorical, ..Preprocessing::default() };
     let error = fit(&table(&csv), &spec).unwrap_err().to_string();
     assert!(error.contains("would be numeric but for 'n/a' on line 42"), "{error}");
-    let (_, notes) = fit(&table(&csv), &Preprocessing::default()).unwrap();
-    assert!(notes[0].contains("because of 'n/a' on line 42"), "{notes:?}");
+    let error = fit(&table(&csv), &Preprocessing::default()).unwrap_err().to_string();
+    assert!(error.starts_with("t.csv, line 42, column 'c': 'n/a' is no number"), "{error}");
 }
 
 proptest! {
@@ -315,4 +316,47 @@ fn numbers_that_count_the_rows_are_left_out_where_they_are_named_for_it_or_not_a
     let kept: Preprocessing = toml::from_str("columns = ['id', 'x']").unwrap();
     let ids: String = (0..30).map(|row| format!("{row},{}\n", row % 7)).collect();
     assert_eq!(fit(&table(&format!("id,x\n{ids}")), &kept).unwrap().0.width(), 2);
+}
+
+#[test]
+fn a_few_cells_that_are_no_numbers_are_named_among_numbers() {
+    let spec = Preprocessing::default();
+    let bad =
+        |at: usize| table(&column(300, |i| if i == at { "abc".into() } else { format!("{i}.5") }));
+    let message = fit(&bad(250), &spec).unwrap_err().to_string();
+    assert!(message.starts_with("t.csv, line 252, column 'c': 'abc' is no number"), "{message}");
+    // By the cells of the whole table: the bad one may be in another part of the split.
+    let train: Vec<u32> = (0..200).collect();
+    assert!(matches!(Encoder::fit(&bad(250), &train, &spec, &[]), Err(Error::StrayText { .. })));
+    let named = Preprocessing {
+        categorical: vec!["c".into()],
+        unseen: Unseen::Other,
+        ..Preprocessing::default()
+    };
+    assert!(fit(&bad(250), &named).is_ok());
+    let comma = Format { decimal: Some(','), delimiter: Some(';'), ..Format::default() };
+    let csv = column(300, |i| if i == 9 { "-".into() } else { format!("{i},5") }).replace(",", ";");
+    let csv = csv.replace(";5;", ",5;");
+    let commas = Table::from_bytes("t.csv", csv.as_bytes(), &comma).unwrap();
+    let message = fit(&commas, &spec).unwrap_err().to_string();
+    assert!(message.starts_with("t.csv, line 11, column 'c': '-' is no number"), "{message}");
+}
+
+#[test]
+fn codes_among_which_some_are_words_stay_categories() {
+    let spec = Preprocessing { unseen: Unseen::Other, ..Preprocessing::default() };
+    // One of twenty-five is a word; each is in several rows.
+    let codes =
+        table(&column(500, |i| if i % 25 == 7 { "V27".into() } else { (i % 60).to_string() }));
+    let (_, notes) = fit(&codes, &spec).unwrap();
+    assert!(notes[0].contains("because of 'V27' on line 9"), "{notes:?}");
+    let few = table(&column(500, |i| if i == 7 { "none".into() } else { (i % 9).to_string() }));
+    assert!(fit(&few, &spec).is_ok());
+}
+
+#[test]
+fn amounts_that_are_left_out_are_said_to_be_numbers_with_signs() {
+    let table = table(&column(300, |i| format!("${i}.50")));
+    let (_, notes) = fit(&table, &Preprocessing::default()).unwrap();
+    assert!(notes[0].contains("if they are numbers, write them without '$'"), "{notes:?}");
 }

@@ -261,12 +261,12 @@ fn numbers_that_mean_missing_are_missing() {
 }
 
 #[test]
-fn too_many_categories_point_at_the_cell_that_is_no_number() {
+fn a_column_of_numbers_but_for_one_cell_points_at_that_cell() {
     let mut text = String::from("id,y\n");
     (0..2000).for_each(|i| text.push_str(&format!("{i},{}\n", i % 2)));
     text.push_str("n/a,1\n");
     let error = encoded(&read(text.as_bytes()).unwrap(), &Preprocessing::default()).unwrap_err();
-    assert!(error.to_string().contains("but for 'n/a' on line 2002"), "{error}");
+    assert!(error.to_string().contains("line 2002, column 'id': 'n/a' is no number"), "{error}");
 }
 
 #[test]

@@ -90,3 +90,104 @@ fn text_that_looks_like_a_number_is_compared_as_text() {
     let fit = |label| TargetEncoder::fit(&table, &[0, 1], &TargetSpec::new("y").positive(label));
     assert!(fit("3.0").is_ok() && fit("3").is_err());
 }
+
+/// What fitting one or several targets says, each of 400 rows.
+fn fit_numbers(columns: &[(&str, Vec<f64>)]) -> Result<TargetEncoder, String> {
+    let of = |(name, values): &(&str, Vec<f64>)| Column::numbers(name, values.clone());
+    let table = Table::new("t", columns.iter().map(of).collect()).unwrap();
+    let others: Vec<String> = columns[1..].iter().map(|(name, _)| name.to_string()).collect();
+    let spec = TargetSpec { task: Some(Task::Regress), ..TargetSpec::new(columns[0].0) };
+    TargetEncoder::fit(&table, &table.all_rows(), &spec.and(&others)).map_err(|e| e.to_string())
+}
+
+/// Numbers with mean `offset` and a standard deviation near `spread`.
+fn around(offset: f64, spread: f64) -> Vec<f64> {
+    (0..400).map(|i| offset + spread * (f64::from(i * 37 % 400) - 199.5) / 115.0).collect()
+}
+
+#[test]
+fn numbers_that_single_precision_would_change_are_refused_with_what_to_subtract() {
+    let message = fit_numbers(&[("y", around(1e12, 1.0))]).unwrap_err();
+    assert!(message.contains("target 'y'"), "{message}");
+    assert!(message.contains("about 1e12 and differ by about 1 "), "{message}");
+    assert!(message.contains("for example 1000000000000,"), "{message}");
+    let message = fit_numbers(&[("y", around(-1.7e9, 1.0))]).unwrap_err();
+    assert!(message.contains("for example -1700000000,"), "{message}");
+    let message = fit_numbers(&[("y", around(5.0, 1e-12))]).unwrap_err();
+    assert!(message.contains("for example 5,"), "{message}");
+    let message = fit_numbers(&[("x", around(0.0, 1.0)), ("y", around(1e12, 1.0))]).unwrap_err();
+    assert!(message.contains("target 'y'"), "{message}");
+    // Rounded by a thousandth of the deviation, and what is larger only because it is spread as far.
+    assert!(fit_numbers(&[("y", around(16e3, 1.0))]).is_ok());
+    assert!(fit_numbers(&[("y", around(17e3, 1.0))]).is_err());
+    assert!(fit_numbers(&[("y", around(1e12, 1e11))]).is_ok());
+    let mut heavy = around(0.0, 1.0);
+    heavy[0] = 1e30;
+    assert!(fit_numbers(&[("y", heavy)]).is_ok());
+}
+
+#[test]
+fn a_number_that_never_changes_is_refused_as_a_class_is() {
+    let message = fit_numbers(&[("y", vec![5.0; 9])]).unwrap_err();
+    let expected = "target 'y' is always '5' in the training rows: there is nothing to learn";
+    assert_eq!(message, expected);
+    assert!(fit_numbers(&[("y", vec![0.1; 9])]).is_err());
+    let never = vec![2.5; 400];
+    assert!(fit_numbers(&[("x", never.clone()), ("y", never.clone())]).is_err());
+    assert!(fit_numbers(&[("x", never), ("y", around(0.0, 1.0))]).is_ok());
+}
+
+/// What is said of the target `y` of a table with these cells.
+fn of_text(cells: impl Iterator<Item = String>, spec: &TargetSpec) -> Result<Task, String> {
+    let rows: String = cells.map(|cell| format!("\"{cell}\"\n")).collect();
+    let csv = format!("y\n{rows}");
+    let table = Table::from_bytes("t.csv", csv.as_bytes(), &Format::default()).unwrap();
+    let (task, _) = spec.decide(&table, &table.all_rows()).map_err(|e| e.to_string())?;
+    let spec = TargetSpec { task: Some(task), ..spec.clone() };
+    let fitted = TargetEncoder::fit(&table, &table.all_rows(), &spec);
+    fitted.map(|_| task).map_err(|e| e.to_string())
+}
+
+#[test]
+fn numbers_that_are_written_with_signs_are_not_taken_for_classes() {
+    let y = TargetSpec::new("y");
+    let dollars = || (0..40).map(|i| format!("${},{}00.50", i + 1, i % 9 + 1));
+    let message = of_text(dollars(), &y).unwrap_err();
+    assert!(message.starts_with("t.csv, line 2, column 'y': '$1,100.50' is a number"), "{message}");
+    assert!(message.contains("written with '$', ','") && message.contains("thousands = "));
+    let regress = TargetSpec { task: Some(Task::Regress), ..y.clone() };
+    assert_eq!(of_text(dollars(), &regress).unwrap_err(), message);
+    let classify = TargetSpec { task: Some(Task::Classify), ..y.clone() };
+    assert_eq!(of_text(dollars(), &classify), Ok(Task::Classify));
+    assert!(of_text((0..40).map(|i| format!("{i} %")), &y).unwrap_err().contains("with '%'"));
+    // Few, or not numbers but for that.
+    assert_eq!(of_text((0..40).map(|i| format!("{} %", i % 4)), &y), Ok(Task::Classify));
+    assert_eq!(of_text((0..40).map(|i| format!("${i}-${}", i + 1)), &y), Ok(Task::Classify));
+}
+
+#[test]
+fn a_numeric_target_with_a_bad_cell_names_it() {
+    let cells = || (0..200).map(|i| if i == 150 { "abc".into() } else { format!("{i}.25") });
+    let y = TargetSpec::new("y");
+    for task in [None, Some(Task::Regress)] {
+        let message = of_text(cells(), &TargetSpec { task, ..y.clone() }).unwrap_err();
+        assert!(
+            message.starts_with("t.csv, line 152, column 'y': 'abc' is no number"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_positive_class_in_no_training_row_is_said_to_be_in_others() {
+    let csv = b"y\nno\nno\nyes\n";
+    let table = Table::from_bytes("t.csv", csv, &Format::default()).unwrap();
+    let fit =
+        |spec: TargetSpec| TargetEncoder::fit(&table, &[0, 1], &spec).unwrap_err().to_string();
+    let message = fit(TargetSpec::new("y").positive("yes"));
+    assert!(message.contains("'yes' of column 'y' does not occur in the 2 training rows"));
+    assert!(message.contains("stratify = \"y\"") && message.contains("another seed"), "{message}");
+    let grouped = "column = 'y'\npositive = 'good'\ngroup = { good = ['yes'] }";
+    assert!(fit(toml::from_str(grouped).unwrap()).contains("'good' of column 'y' does not occur"));
+    assert!(fit(TargetSpec::new("y").positive("ye")).contains("has no category 'ye'"));
+}

@@ -179,6 +179,7 @@ impl Plan {
     fn write_notes(&self, out: &mut String) -> std::fmt::Result {
         let lists = [
             ("decided about the data", &self.data().notes),
+            ("decided about the training", &self.notes),
             ("where rows are kept", &self.data().store_notes),
         ];
         for (title, notes) in lists.into_iter().filter(|(_, notes)| !notes.is_empty()) {
@@ -191,15 +192,10 @@ impl Plan {
     fn write_sizes(&self, out: &mut String) -> std::fmt::Result {
         let split = &self.data().split;
         let training = &self.settings().training;
+        let [train, validation, test] = self.part_sizes().map(grouped);
         let (p, m) = (self.parameters(), self.multipliers());
         writeln!(out, "\nsizes")?;
-        writeln!(
-            out,
-            "  rows              {} train, {} validation, {} test",
-            grouped(split.train.len()),
-            grouped(split.validation.len()),
-            grouped(split.test.len())
-        )?;
+        writeln!(out, "  rows              {train} train, {validation} validation, {test} test")?;
         writeln!(out, "  parameters        {}", grouped(p))?;
         writeln!(out, "  multipliers       {}", grouped(m))?;
         writeln!(out, "  memory, about     {}", bytes(self.memory()))?;
@@ -241,9 +237,12 @@ impl Plan {
         if self.leaves_encoding_open() {
             writeln!(
                 out,
-                "  encoding          piecewise linear numbers are standardised instead if networks are {}\n\
-                 \x20                   with that on the validation rows",
-                if self.folds() > 1 { "better" } else { "clearly better" }
+                "  encoding          piecewise linear numbers are standardised instead if networks are {}",
+                match self.folds() > 1 {
+                    true =>
+                        "better\n                    with that on the rows that they have not seen",
+                    false => "clearly better\n                    with that on the validation rows",
+                }
             )?;
         }
         if self.leaves_activation_open() {
@@ -285,6 +284,10 @@ impl Plan {
         let Split { train, validation, .. } = &self.data().split;
         if validation.is_empty() {
             return None;
+        }
+        if self.folds() > 1 {
+            let text = "none apart: those that a network is trained without choose its epoch";
+            return Some(text.to_string());
         }
         let DataSpec { split, split_by, validation: file, .. } = &self.spec().data;
         let given = file.is_some()

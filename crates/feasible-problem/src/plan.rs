@@ -58,6 +58,8 @@ pub struct Plan {
     most_learned: Vec<f64>,
     /// By how much the limit of each clause is stricter on validation rows.
     rooms: Vec<f64>,
+    /// What was decided about the training without being asked.
+    pub(crate) notes: Vec<String>,
     /// Taken before columns of a large table are freed.
     pub(crate) taken: Option<Arc<Taken>>,
 }
@@ -203,6 +205,11 @@ impl Plan {
     /// The data.
     pub fn data(&self) -> &Data {
         &self.data
+    }
+
+    /// What was decided about the data and the training without being asked: a sentence each.
+    pub fn notes(&self) -> impl Iterator<Item = &String> {
+        self.data.notes.iter().chain(&self.notes)
     }
 
     /// The data, to be kept beside the plan or after it.

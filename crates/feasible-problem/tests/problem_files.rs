@@ -601,3 +601,90 @@ fn keys_of_the_model_that_an_override_replaces_are_left_out_and_what_is_recorded
         Plan::check(&ProblemSource::open("adult").unwrap().with_overrides(&both)).unwrap_err();
     assert!(error.to_string().contains("model.hidden"), "{error}");
 }
+
+/// A problem on a table of some rows: a number `x` and the target `y`.
+fn on(rows: usize, y: impl Fn(usize) -> String, text: &str) -> feasible_problem::Result<Plan> {
+    let rows: String = (0..rows).map(|i| format!("{}.5,{}\n", i * 37 % 101, y(i))).collect();
+    let csv = format!("x,y\n{rows}");
+    let table = feasible_data::Table::from_bytes("t", csv.as_bytes(), &Default::default())?;
+    Plan::check(&ProblemSource::new("t.toml", text).with_table(table))
+}
+
+#[test]
+fn a_target_that_cannot_be_learned_is_placed_at_the_key_that_names_it() {
+    let text = "[data]\ntarget = \"y\"\ntask = \"regress\"\n";
+    let offset = on(300, |i| format!("{}", 1e12 + (i % 7) as f64), text).unwrap_err().to_string();
+    assert!(offset.starts_with("t.toml:2:10: data.target: target 'y': its values"), "{offset}");
+    let constant = on(300, |_| "5".into(), text).unwrap_err().to_string();
+    let expected = "t.toml:2:10: data.target: target 'y' is always '5' in the training rows: there is nothing to learn";
+    assert_eq!(constant, expected);
+}
+
+#[test]
+fn the_positive_class_is_named_where_nobody_chose_it() {
+    let y = |i: usize| String::from(if i.is_multiple_of(3) { "denied" } else { "approved" });
+    let plan = on(200, y, "[data]\ntarget = \"y\"\n").unwrap();
+    let said = "the positive class is 'denied', because it is after 'approved' in the alphabet; positive = \"approved\"";
+    assert!(plan.notes().any(|note| note.contains(said)), "{:?}", plan.notes().collect::<Vec<_>>());
+    assert!(plan.describe().contains(said));
+    let chosen = on(200, y, "[data]\ntarget = \"y\"\npositive = \"approved\"\n").unwrap();
+    assert_eq!(chosen.notes().count(), 0);
+    let binary = on(200, |i| (i % 2).to_string(), "[data]\ntarget = \"y\"\n").unwrap();
+    assert_eq!(binary.notes().count(), 0);
+}
+
+#[test]
+fn the_rows_of_averaged_networks_are_all_for_training() {
+    let y = |i: usize| (i % 2).to_string();
+    let plan = on(200, y, "[data]\ntarget = \"y\"\n").unwrap();
+    assert_eq!(plan.folds(), 5);
+    assert_eq!(plan.part_sizes(), [160, 0, 40]);
+    let text = plan.describe();
+    assert!(text.contains("rows              160 train, 0 validation, 40 test"), "{text}");
+    assert!(text.contains("validation rows   none apart: those that a network is"), "{text}");
+    let single = on(200, y, "[data]\ntarget = \"y\"\n[training]\nfolds = 1\n").unwrap();
+    assert!(single.describe().contains("128 train, 32 validation"));
+}
+
+#[test]
+fn a_time_limit_says_that_one_network_is_trained() {
+    let y = |i: usize| (i % 2).to_string();
+    let limited = |training: &str| {
+        let text = format!("[data]\ntarget = \"y\"\n[training]\n{training}\n");
+        let plan = on(200, y, &text).unwrap();
+        plan.notes().any(|note| note.contains("because of training.seconds one network is trained"))
+    };
+    assert!(limited("seconds = 9"));
+    assert!(!limited("seconds = 9\nfolds = 1"));
+    assert!(!limited("epochs = 9"));
+}
+
+#[test]
+fn a_first_problem_file_says_what_fit_refuses_and_proposes_limits_of_the_size_of_the_target() {
+    let written = |y: &dyn Fn(usize) -> String, num: &dyn Fn(usize) -> String| {
+        let cell = |i: usize| format!("{},\"{}\",{}\n", num(i), y(i), ["f", "m"][i % 2]);
+        let csv = format!("num,y,sex\n{}", (0..400).map(cell).collect::<String>());
+        let table = feasible_data::Table::from_bytes("t.csv", csv.as_bytes(), &Default::default());
+        let format = feasible_data::Format::default();
+        feasible_problem::starter(&table.unwrap(), &format, "t.csv", Some("y")).unwrap()
+    };
+    let number = |i: usize| format!("{}.25", i * 37 % 400);
+    let prices = written(&|i| format!("${},{}00", i + 1, i % 9 + 1), &number);
+    let said =
+        "# `feasible fit` refuses it as it is. t.csv, line 2, column 'y': '$1,100' is a number";
+    assert!(prices.contains(said), "{prices}");
+    let stray = written(&|i| (i % 2).to_string(), &|i| match i {
+        57 => "abc".into(),
+        i => number(i),
+    });
+    assert!(stray.contains("refuses it as it is. t.csv, line 59, column 'num': 'abc'"), "{stray}");
+    let offset = written(&|i| format!("{}", 1e12 + (i % 70) as f64), &number);
+    assert!(
+        offset.contains("refuses it as it is. target 'y': its values are about 1e12"),
+        "{offset}"
+    );
+    let sound = written(&number, &number);
+    assert!(!sound.contains("refuses"), "{sound}");
+    // The variance of 0.25, 1.25, …, 399.25 is 13,333.
+    assert!(sound.contains("# at_most = 6700.0     # half the target's variance"), "{sound}");
+}

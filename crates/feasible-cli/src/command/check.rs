@@ -14,7 +14,7 @@ struct CheckReport<'a> {
     problem: &'a str,
     rows: PartSizes,
     columns: Vec<String>,
-    /// What was decided about the data without being asked.
+    /// What was decided about the data and the training without being asked.
     notes: Vec<&'a String>,
     parameters: usize,
     multipliers: usize,
@@ -36,16 +36,12 @@ struct PartSizes {
 /// Validates and explains a problem file.
 pub fn check(arguments: &CheckArguments, terminal: &Terminal) -> Result<Exit> {
     let plan = Plan::check(&source(&arguments.problem, &[], &arguments.overrides)?)?;
-    let split = &plan.data().split;
+    let [train, validation, test] = plan.part_sizes();
     let report = CheckReport {
         problem: plan.name(),
-        rows: PartSizes {
-            train: split.train.len(),
-            validation: split.validation.len(),
-            test: split.test.len(),
-        },
+        rows: PartSizes { train, validation, test },
         columns: plan.data().encoder.names(),
-        notes: plan.data().notes.iter().chain(&plan.data().store_notes).collect(),
+        notes: plan.notes().chain(&plan.data().store_notes).collect(),
         parameters: plan.parameters(),
         multipliers: plan.multipliers(),
         memory: plan.memory(),

@@ -33,7 +33,7 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
     });
     let plan = planned(arguments)?;
     terminal.detail(&format!("planned in {:.0} ms", start.elapsed().as_secs_f64() * 1e3));
-    plan.data().notes.iter().for_each(|note| terminal.note(note));
+    plan.notes().for_each(|note| terminal.note(note));
     plan.data().store_notes.iter().for_each(|note| terminal.note(note));
     let directory = arguments.output.clone().unwrap_or_else(|| unused(plan.name()));
     Inputs::new().problem(&arguments.problem, plan.spec()).refuse_directory(&directory)?;

@@ -39,7 +39,7 @@ pub fn tune(arguments: &TuneArguments, terminal: &Terminal) -> Result<Exit> {
     let source = source(&arguments.problem, &settings, &arguments.overrides)?;
     let tuning = Tuning::check(&source, arguments.trials)?;
     let plan = tuning.plan_of_file();
-    plan.data().notes.iter().for_each(|note| terminal.note(note));
+    plan.notes().for_each(|note| terminal.note(note));
     plan.data().store_notes.iter().for_each(|note| terminal.note(note));
     let stem = format!("{}-tuned", stem(&arguments.problem));
     let directory = arguments.output.clone().unwrap_or_else(|| unused(&stem));

@@ -200,6 +200,9 @@ fn fit_column(
                 note = (!asked).then(|| DATED.to_string());
                 fit_dates(name, &categories, &days, rows, missing, absent.is_some())?
             } else {
+                if !as_categorical && let Some(error) = table.stray(name)? {
+                    return Err(error);
+                }
                 let listed = spec.columns.iter().flatten().any(|listed| listed == name);
                 if !as_categorical
                     && !listed

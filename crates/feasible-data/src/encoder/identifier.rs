@@ -7,6 +7,7 @@ use crate::column::{Categories, MISSING};
 use crate::column_name;
 use crate::dates;
 use crate::numbers::Numbers;
+use crate::stray::signs_of;
 
 /// Fewer cells than this may be different by chance.
 const LEAST_CELLS: usize = 20;
@@ -72,9 +73,10 @@ pub(super) fn identifies(source: &Categories, rows: &[u32]) -> Option<String> {
     }
     let ordered =
         distinct.iter().all(|&code| dates::is_of_other_order(&source.names[code as usize]));
-    let hint = match ordered {
-        true => "; if they are dates, write them as 2024-03-31",
-        false => "",
+    let hint = match signs_of(source) {
+        _ if ordered => "; if they are dates, write them as 2024-03-31".to_string(),
+        Some(signs) => format!("; if they are numbers, write them without {signs}"),
+        None => String::new(),
     };
     Some(format!(
         "left out, because its text differs in nearly every row ({count} of {cells} training rows); `categorical` \

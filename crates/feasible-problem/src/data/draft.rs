@@ -114,7 +114,8 @@ impl DataDraft {
         let mut notes = Vec::from_iter(decided.1);
         let target_spec = TargetSpec { task: Some(decided.0), ..target_spec };
         let mut target = TargetEncoder::fit(&table, &split.train, &target_spec)
-            .map_err(|e| source.about("data", e))?;
+            .map_err(|e| about_target(source, e))?;
+        notes.extend(target.positive_by_order().filter(|_| target_spec.positive.is_none()));
         // Inputs are fitted to all rows that the file gives for training, so that taking some of them for validation
         // makes no category unknown.
         let inputs_of = split.train.clone();
@@ -332,6 +333,17 @@ fn fit_inputs(
     let fitted = fitted.map_err(|e| source.about("data", e))?;
     spec.set_preprocessing(&preprocessing);
     Ok(fitted)
+}
+
+/// An error of the target, at the key that names it if it is about what the column holds.
+fn about_target(source: &ProblemSource, error: feasible_data::Error) -> Error {
+    let section = match error {
+        feasible_data::Error::RoundedTarget { .. } | feasible_data::Error::OneClass { .. } => {
+            "data.target"
+        }
+        _ => "data",
+    };
+    source.about(section, error)
 }
 
 /// The table of this name; the names of images count as known, too.

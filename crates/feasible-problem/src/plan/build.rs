@@ -324,6 +324,15 @@ impl Plan {
         if folds > 1 {
             spec.training.folds = Some(folds);
         }
+        let unhurried = TrainingSettings { seconds: None, ..training.clone() };
+        let compared = || choices::leaves_single_network_open(&spec, &unhurried, &data, work);
+        let mut notes = Vec::new();
+        if training.seconds.is_some()
+            && spec.training.folds.is_none()
+            && (compared() || folds::count(source, &spec, &unhurried, &data, work)? > 1)
+        {
+            notes.push(folds::ONE_IN_TIME.to_string());
+        }
         let open = choices::leaves_single_network_open(&spec, &training, &data, work);
         if folds == 1 && spec.model.kind == ModelKind::Auto && !open {
             spec.model.kind = ModelKind::Mlp;
@@ -352,6 +361,7 @@ impl Plan {
             validation,
             most_learned: most_learned.into_inner(),
             rooms: rooms.into_inner(),
+            notes,
             taken,
         };
         let estimate = plan.estimate();

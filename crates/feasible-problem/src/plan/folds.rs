@@ -25,6 +25,10 @@ use crate::spec::report::CHEAP;
 use crate::spec::{ModelKind, ProblemSource, Recipe, Spec};
 use crate::store::Store;
 
+/// What is said where `training.seconds` is the reason that one network is trained, and no other is compared with it.
+pub(super) const ONE_IN_TIME: &str = "because of training.seconds one network is trained, of the kind that the file says: without it, networks of \
+     several kinds would be compared, and averaged where there are no requirements";
+
 /// Most networks that are averaged.
 const MOST: usize = 20;
 
@@ -97,6 +101,15 @@ impl Plan {
     /// Networks that are averaged; 1 for a training like any other.
     pub fn folds(&self) -> usize {
         self.settings.training.folds
+    }
+
+    /// How many rows are for training, validation and test. Where networks are averaged, none are for validation alone.
+    pub fn part_sizes(&self) -> [usize; 3] {
+        let Split { train, validation, test, .. } = &self.data.split;
+        match self.folds() > 1 {
+            true => [train.len() + validation.len(), 0, test.len()],
+            false => [train.len(), validation.len(), test.len()],
+        }
     }
 
     /// The same plan with another fold of the rows for validation; the first, 0, is the plan's own.

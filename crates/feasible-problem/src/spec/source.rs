@@ -219,10 +219,12 @@ impl ProblemSource {
             Data::UnknownColumn { column, .. }
             | Data::Preprocessing { column, .. }
             | Data::TooManyCategories { column, .. }
+            | Data::RoundedTarget { column, .. }
+            | Data::OneClass { column, .. }
             | Data::Kind { column, .. } => Some(column.clone()),
-            Data::UnknownCategory { category, .. } | Data::GroupedCategory { category, .. } => {
-                Some(category.clone())
-            }
+            Data::UnknownCategory { category, .. }
+            | Data::GroupedCategory { category, .. }
+            | Data::NoPositive { category, .. } => Some(category.clone()),
             Data::UnknownDataSet { name, .. } => Some(name.clone()),
             Data::Expression(_) | Data::Counterfactual { .. } | Data::Split { .. } => None,
             _ => return Error::Data(error),

@@ -37,9 +37,10 @@ pub(super) struct Columns<'t> {
 }
 
 impl<'t> Columns<'t> {
-    pub(super) fn of(columns: &[&'t Column]) -> Self {
+    /// `stray` says of a column of text whether it is one of numbers with a few bad cells.
+    pub(super) fn of(columns: &[&'t Column], stray: &dyn Fn(&Column) -> bool) -> Self {
         let each: Vec<(&Column, ColumnPlan)> =
-            columns.iter().map(|&column| (column, plan(column))).collect();
+            columns.iter().map(|&column| (column, plan(column, stray))).collect();
         let kept = || each.iter().filter(|(_, plan)| !matches!(plan, ColumnPlan::Drop(_)));
         let any_missing = kept().any(|(column, _)| column.missing() > 0);
         let text = |(column, plan): &(&Column, ColumnPlan)| {
@@ -67,7 +68,7 @@ impl<'t> Columns<'t> {
     }
 }
 
-fn plan(column: &Column) -> ColumnPlan {
+fn plan(column: &Column, stray: &dyn Fn(&Column) -> bool) -> ColumnPlan {
     let (rows, missing) = (column.len(), column.missing());
     let present = rows - missing;
     let share = missing as f64 / rows.max(1) as f64;
@@ -84,7 +85,10 @@ fn plan(column: &Column) -> ColumnPlan {
     match &column.cells {
         Cells::Categories(categories) => {
             let different = categories.names.len();
-            if present >= 20 && different as f64 >= DIFFERENT * present as f64 && !is_dated(column)
+            if present >= 20
+                && different as f64 >= DIFFERENT * present as f64
+                && !is_dated(column)
+                && !stray(column)
             {
                 let why =
                     format!("text that differs in nearly every row ({different} of {present})");

@@ -10,7 +10,8 @@ mod requirements;
 use std::path::{Path, PathBuf};
 
 use feasible_data::{
-    Cells, Column, Format, Table, TargetEncoder, TargetSpec, Task, is_date, is_hidden, visible,
+    Cells, Column, Error as DataError, Format, Table, TargetEncoder, TargetSpec, Task, is_date,
+    is_hidden, visible,
 };
 
 use crate::error::Result;
@@ -34,7 +35,14 @@ pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>)
     let labelled: Vec<u32> = table.all_rows().into_iter().filter(is_known).collect();
     let others: Vec<String> = targets[1..].iter().map(|of| of.name.clone()).collect();
     let spec = TargetSpec::new(&chosen.name).and(&others);
-    let (task, note) = spec.decide(table, &labelled)?;
+    // What only its author can put right is said, and the file is written.
+    let (task, note, mut refused) = match spec.decide(table, &labelled) {
+        Ok((task, note)) => (task, note, None),
+        Err(error @ (DataError::StrayText { .. } | DataError::SignedNumber { .. })) => {
+            (Task::Regress, None, Some(error))
+        }
+        Err(error) => return Err(error.into()),
+    };
     let classes = match task {
         Task::Classify => Some(classes(chosen)),
         Task::Regress => None,
@@ -42,6 +50,9 @@ pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>)
     if targets.len() > 1 {
         // Text, or a column named twice, is no several numbers.
         TargetEncoder::fit(table, &labelled, &spec)?;
+    } else if refused.is_none() {
+        let spec = TargetSpec { task: Some(task), ..spec };
+        refused = TargetEncoder::fit(table, &labelled, &spec).err();
     }
     let mut text = format!(
         "# A problem file for {} ({} rows, {} columns).\n\
@@ -61,6 +72,9 @@ pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>)
     if let Some(note) = note {
         text += &format!("# {note}\n");
     }
+    if let Some(error) = refused {
+        text += &format!("# `feasible fit` refuses it as it is. {}\n", visible(&error.to_string()));
+    }
     if let Some([(_, _), (positive, _)]) = classes.as_deref() {
         text += &format!("positive = {}   # the category that is class 1\n", quoted(positive));
     }
@@ -75,7 +89,8 @@ pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>)
     }
     let is_other = |column: &&Column| targets.iter().all(|of| of.name != column.name);
     let others: Vec<&Column> = columns.iter().filter(is_other).collect();
-    let plan = Columns::of(&others);
+    let stray = |column: &Column| matches!(table.stray(&column.name), Ok(Some(_)));
+    let plan = Columns::of(&others, &stray);
     text += &of_columns(table, &plan);
     let stratify = match &classes {
         Some(_) => format!(", stratify = {}", quoted(&chosen.name)),
@@ -91,17 +106,31 @@ pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>)
     text += "\n\n# The columns:\n";
     for column in &others {
         text += &format!("#   {}\n", glance(column));
+        if let (false, Some(error)) = (plan.is_dropped(&column.name), table.stray(&column.name)?) {
+            let error = error.to_string();
+            text += &format!("#     `feasible fit` refuses it as it is. {}\n", visible(&error));
+        }
     }
     for (name, holds) in table.unread() {
         text += &format!("#   {}: {holds}, which cannot be read\n", visible(name));
     }
+    let variance = (targets.len() == 1).then(|| variance(chosen));
     text += "\n[model]\nkind = \"auto\"   # a network, mixed with a linear model where that helps; or \"mlp\", \"linear\", \"kernel\"\n\n";
     let kept: Vec<&Column> =
         others.iter().copied().filter(|column| !plan.is_dropped(&column.name)).collect();
-    text +=
-        &requirements::proposals(&kept, &plan, classes.as_ref().map(Vec::len), targets.len() > 1);
+    text += &requirements::proposals(&kept, &plan, classes.as_ref().map(Vec::len), variance);
     text += "[training]\nrecipe = \"feasible\"\nseed = 0\n";
     Ok(text)
+}
+
+/// The variance of a column of numbers; 1 of one that is none, or never changes.
+fn variance(column: &Column) -> f64 {
+    let Cells::Numbers(values) = &column.cells else { return 1.0 };
+    let known = || values.iter().filter(|x| !x.is_nan());
+    let count = known().count() as f64;
+    let mean = known().map(|x| x / count).sum::<f64>();
+    let variance = known().map(|x| (x - mean).powi(2) / count).sum::<f64>();
+    if variance.is_normal() { variance } else { 1.0 }
 }
 
 /// The columns of this name, or of these names with commas between them.

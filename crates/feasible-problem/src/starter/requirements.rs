@@ -21,17 +21,47 @@ enum Groups {
     From(f64),
 }
 
-/// The proposals; `classes` are those of the target, `None` for a number, of which there may be `several`.
+/// Limits on squared errors that are proposed, with what they are in.
+struct Limits {
+    at_most: String,
+    within: String,
+}
+
+impl Limits {
+    /// By the variance of the number that is predicted; without one, of several, each in its deviations.
+    fn of(variance: Option<f64>) -> Self {
+        let Some(variance) = variance else {
+            let unit = "in deviations, squared; `of` names one target, in its own units";
+            return Self {
+                at_most: format!("0.5     # {unit}"),
+                within: format!("0.1      # {unit}"),
+            };
+        };
+        let (half, tenth) = (two_digits(variance / 2.0), two_digits(variance / 10.0));
+        Self {
+            at_most: format!("{half}     # half the target's variance: its units, squared"),
+            within: format!("{tenth}      # a tenth of the target's variance: its units, squared"),
+        }
+    }
+}
+
+/// A number to two digits, as TOML has it.
+fn two_digits(x: f64) -> String {
+    let rounded = format!("{x:.1e}").parse().unwrap_or(x);
+    match (1e-3..1e6).contains(&rounded) {
+        true => format!("{rounded:?}"),
+        false => format!("{rounded:e}"),
+    }
+}
+
+/// The proposals; `classes` are those of the target, `None` for numbers; `variance` is that of a single one.
 pub(super) fn proposals(
     columns: &[&Column],
     plan: &Columns<'_>,
     classes: Option<usize>,
-    several: bool,
+    variance: Option<f64>,
 ) -> String {
-    let unit = match several {
-        true => "in deviations, squared; `of` names one target, in its own units",
-        false => "in the target's units, squared",
-    };
+    let limits = Limits::of(variance);
     let mut text = String::new();
     let sensitive = columns.iter().filter(|column| column_name::is_sensitive(&column.name));
     let mut chosen: Vec<(&Column, Groups)> = sensitive
@@ -56,13 +86,17 @@ pub(super) fn proposals(
         chosen.extend(pair);
     }
     for (column, groups) in &chosen {
-        let _ = write_for(&mut text, &column.name, groups, classes, unit);
+        let _ = write_for(&mut text, &column.name, groups, classes, &limits);
     }
     if chosen.is_empty() {
         text += "# [[requirement]]\n# name = \"few large losses\"\n";
+        let few_large = format!(
+            "# loss = \"squared\"\n# at_most = {}\n# where = \"column > 3\"\n\n",
+            limits.at_most
+        );
         text += match classes {
             Some(_) => "# loss = \"cross-entropy\"\n# at_most = 0.5\n# where = \"column > 3\"\n\n",
-            None => "# loss = \"squared\"\n# at_most = 100.0\n# where = \"column > 3\"\n\n",
+            None => &few_large,
         };
     }
     text
@@ -118,7 +152,7 @@ fn write_for(
     column: &str,
     groups: &Groups,
     classes: Option<usize>,
-    unit: &str,
+    limits: &Limits,
 ) -> std::fmt::Result {
     let (shown, name) = (visible(column), quoted(column));
     let similar = match classes {
@@ -154,7 +188,8 @@ fn write_for(
         (Groups::Categories(_), None) => writeln!(
             out,
             "# [[requirement]]       # no {shown} has large losses\n\
-             # name = {named}\n# loss = \"squared\"\n# groups = {name}\n# at_most = 1.0     # {unit}\n"
+             # name = {named}\n# loss = \"squared\"\n# groups = {name}\n# at_most = {}\n",
+            limits.at_most
         ),
         (Groups::From(from), _) => {
             let column = backticked(column);
@@ -165,7 +200,7 @@ fn write_for(
             };
             let within = match classes {
                 Some(_) => "0.05".to_string(),
-                None => format!("1.0      # {unit}"),
+                None => limits.within.clone(),
             };
             writeln!(
                 out,
