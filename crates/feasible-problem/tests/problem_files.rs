@@ -634,6 +634,14 @@ fn the_positive_class_is_named_where_nobody_chose_it() {
 }
 
 #[test]
+fn a_class_weight_of_no_class_is_answered_with_the_column_of_the_classes() {
+    let y = |i: usize| String::from(if i.is_multiple_of(3) { "no" } else { "yes" });
+    let text = "[data]\ntarget = \"y\"\n[objective]\nclass_weights = { maybe = 2.0 }\n";
+    let message = on(200, y, text).unwrap_err().to_string();
+    assert!(message.contains("column 'y' has no category 'maybe'"), "{message}");
+}
+
+#[test]
 fn the_rows_of_averaged_networks_are_all_for_training() {
     let y = |i: usize| (i % 2).to_string();
     let plan = on(200, y, "[data]\ntarget = \"y\"\n").unwrap();
@@ -684,7 +692,7 @@ fn a_first_problem_file_says_what_fit_refuses_and_proposes_limits_of_the_size_of
         "{offset}"
     );
     let sound = written(&number, &number);
-    assert!(!sound.contains("refuses"), "{sound}");
+    assert!(!sound.contains("refuses it as it is"), "{sound}");
     // The variance of 0.25, 1.25, …, 399.25 is 13,333.
     assert!(sound.contains("# at_most = 6700.0     # half the target's variance"), "{sound}");
 }

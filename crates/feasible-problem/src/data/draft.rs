@@ -290,6 +290,13 @@ impl DataDraft {
             (Some(weights), Some(classes), Some(train)) => {
                 let column = columns.first().and_then(Option::as_deref);
                 let fitted = weights.fit(classes, train.targets(), column);
+                let fitted = fitted.map_err(|error| match error {
+                    feasible_data::Error::UnknownCategory { category, nearest, known, .. } => {
+                        let column = self.target.column().to_string();
+                        feasible_data::Error::UnknownCategory { column, category, nearest, known }
+                    }
+                    other => other,
+                });
                 Some(fitted.map_err(|error| source.at(key, error.to_string()))?)
             }
             _ => None,
