@@ -175,7 +175,7 @@ pub(crate) fn seeds_cost_text(seeds: &SeedsSummary) -> String {
     let line = |of: &Difference| {
         let same = |other: &&Difference| other.part == part && other.measure == of.measure;
         let spread = seeds.spread(|run| Some(run.cost.iter().find(same)?.difference))?;
-        let spread = if of.is_share() { spread.as_percent(2) } else { spread.as_rounded() };
+        let spread = if of.is_share() { spread.as_points(2) } else { spread.as_rounded() };
         Some(format!("  {} {spread}\n", of.measure))
     };
     let lines: String =

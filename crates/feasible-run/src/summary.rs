@@ -415,6 +415,11 @@ impl Spread {
         format!("{mean:.digits$} ± {:.digits$} %", 100.0 * self.sd)
     }
 
+    /// `0.15 ± 0.13 points`, of differences of shares.
+    pub(crate) fn as_points(&self, digits: usize) -> String {
+        self.as_percent(digits).replace(" %", " points")
+    }
+
     /// `0.3383 ± 0.0005`: the spread to two digits, the mean to as many places.
     pub fn as_rounded(&self) -> String {
         let size = self.mean.abs().max(self.sd);
@@ -550,5 +555,6 @@ mod tests {
         assert_eq!(shown(-4.03e-6, 8.4e-7), "-4.03e-6 ± 8.40e-7");
         assert_eq!(shown(0.5, 0.0), "0.5 ± 0");
         assert_eq!(Spread { mean: 0.5, sd: 0.0, n: 1 }.as_rounded(), "0.5");
+        assert_eq!(Spread { mean: 0.001_5, sd: 0.001_3, n: 3 }.as_points(2), "0.15 ± 0.13 points");
     }
 }

@@ -129,7 +129,8 @@ fn long_tails(rows: usize, tenths: bool) -> String {
             (2.0 * u - 1.0) / (2.0 * u * (1.0 - u)).sqrt()
         };
         let [a, b, c] = ranks.map(t);
-        let yes = if tenths { (10.0 * ranks[0]) as usize % 2 == 0 } else { a + b + c > 0.0 };
+        let yes =
+            if tenths { ((10.0 * ranks[0]) as usize).is_multiple_of(2) } else { a + b + c > 0.0 };
         let above = if yes { "yes" } else { "no" };
         writeln!(csv, "{a},{b},{c},{},{above}", ["p", "q"][i % 2]).unwrap();
     }
