@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from catalogue import manifest
-from lines import FRESH, HALVES, RESULTS, cache_of
+from lines import BLIND, FRESH, HALVES, RESULTS, cache_of
 from requirements import REQUIREMENTS
 from results import NAMES, UNCONSTRAINED, Cell, Results, behind, common, measures, number
 
@@ -223,7 +223,7 @@ def summary(results: Results, us: str, showable: dict) -> str:
 
 
 TITLES = {
-    "report": "The report half", "fresh-report": "Fresh tables, measured once", "development": "The development half",
+    "report": "The report half", "blind": "Blind tables, measured once", "fresh-report": "Fresh tables, looked at once before", "development": "The development half",
     "fresh-development": "Fresh tables that choices were made on",
 }  # fmt: skip
 
@@ -248,7 +248,7 @@ def main() -> None:
     parser.add_argument("--into", type=Path, metavar="PAGE", help="replace the results of this page, of both halves and of the fresh tables")
     args = parser.parse_args()
     args.cache = args.cache or cache_of(args.half)
-    caches = [args.cache, FRESH] if args.into else [args.cache]
+    caches = [args.cache, BLIND, FRESH] if args.into else [args.cache]
     tables = [table for cache in caches for table in manifest(cache)]
     files = {"feasible": args.feasible} | {n: Path(f) for n, f in (also.split("=", 1) for also in args.also)}
     FEASIBLE.update(files)

@@ -129,6 +129,11 @@ impl Dual {
     }
 
     /// ε of Adam: its steps fall with violations that are not well above it. Default 1e-8; other methods have none.
+    ///
+    /// ```
+    /// // Violations of the order of 1e-12.
+    /// assert!(feasible::Dual::adam(0.1).epsilon(1e-20).check().is_ok());
+    /// ```
     pub fn epsilon(mut self, epsilon: f64) -> Self {
         if let DualMethod::Adam { epsilon: own, .. } = &mut self.method {
             *own = epsilon;

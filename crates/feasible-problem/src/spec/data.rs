@@ -102,8 +102,8 @@ pub struct DataSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::standardise")]
     pub standardise: Option<Standardise>,
-    /// Which numeric columns to make piecewise linear between quantiles instead. Default `auto` for `mlp`: those with a
-    /// long tail or a value of many rows.
+    /// Which numeric columns to make piecewise linear between quantiles instead. Default `auto` for networks: those with a
+    /// long tail or a value of many rows; with `kind = "auto"` only if networks of a small table are better with that on rows that they have not seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::piecewise")]
     pub piecewise: Option<Piecewise>,

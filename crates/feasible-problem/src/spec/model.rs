@@ -101,7 +101,7 @@ impl ModelSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelKind {
-    /// A multilayer perceptron. On small tables validation rows choose its nonlinearity; where networks are averaged (`training.folds`), it is mixed
+    /// A multilayer perceptron. On small tables validation rows choose its nonlinearity and whether long-tailed numbers are piecewise linear; where networks are averaged (`training.folds`), it is mixed
     /// with a linear model by as much as cross-validation says.
     #[default]
     Auto,

@@ -244,6 +244,21 @@ impl<R: Real> Learner<R> {
     /// for what chance adds on rows to come. Where no iterate leaves all of it, one that meets the limits that count is not given up for a little more room at any
     /// price: of those, the objective and the room that is left are weighed against each other ([`progress`]). Has an effect only where margins
     /// are learned.
+    ///
+    /// ```
+    /// use feasible::{Inputs, Learner, Loss, Population, Problem, Requirement, Samples, Targets};
+    /// use feasible_nn::{Linear, Sgd};
+    /// let x = Inputs::dense(vec![0.0, 1.0], 1)?;
+    /// let everyone = Population::new(Samples::new(x, Targets::Values(vec![0.0, 1.0]))?);
+    /// let problem = |limit: f64| {
+    ///     let mean = Requirement::average("mean", &everyone, Loss::Squared).at_most(limit);
+    ///     Problem::minimise(&everyone, Loss::Squared).subject_to(mean).check()
+    /// };
+    /// let learner = Learner::alternating(Sgd::new(0.1)).epochs(50).learn_margins(vec![0.05]);
+    /// let learner = learner.keep_best_on(problem(0.08)?).rooms(vec![0.02]);
+    /// assert!(learner.solve(&problem(0.1)?, &Linear::new(1, 1)?).is_ok());
+    /// # Ok::<(), feasible::Error>(())
+    /// ```
     pub fn rooms(mut self, rooms: Vec<f64>) -> Self {
         self.rooms = rooms;
         self
