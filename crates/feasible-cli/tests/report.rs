@@ -167,13 +167,17 @@ fn a_sweep_is_a_table_files_and_a_page() {
 #[test]
 fn a_training_that_diverged_can_be_reported_on() {
     let scratch = Scratch::new();
-    let rows: String = (0..40)
-        .map(|k| format!("{},{}\n", f64::from(k % 7) - 3.0, f64::from(k % 5) * 1e19))
-        .collect();
-    scratch.write("large.csv", &format!("x,y\n{rows}"));
+    // Squares of the numbers of the test rows are beyond single precision.
+    let row = |k: i32| {
+        let (part, y) = if k < 30 { ("a", 1.0) } else { ("b", 1e25) };
+        format!("{},{part},{}\n", f64::from(k % 7) - 3.0, f64::from(k % 5) * y)
+    };
+    let rows: String = (0..40).map(row).collect();
+    scratch.write("large.csv", &format!("x,part,y\n{rows}"));
     scratch.write(
         "large.toml",
-        "[data]\nfile = \"large.csv\"\ntarget = \"y\"\ntask = \"regress\"\n[model]\nkind = \"linear\"\n\
+        "[data]\nfile = \"large.csv\"\ntarget = \"y\"\ntask = \"regress\"\n\
+         split_by = { column = \"part\", train = [\"a\"], test = [\"b\"] }\n[model]\nkind = \"linear\"\n\
          [[requirement]]\nname = \"small\"\nloss = \"squared\"\nat_most = 1.0\n\
          [training]\noptimiser = \"sgd\"\nrate = 1e30\nepochs = 3\n",
     );

@@ -242,7 +242,7 @@ impl<R: Real> Learner<R> {
 
     /// The limits of the problem of [`keep_best_on`](Learner::keep_best_on) are stricter by this than those that count, one number for each requirement: room
     /// for what chance adds on rows to come. Where no iterate leaves all of it, one that meets the limits that count is not given up for a little more room at any
-    /// price: of those, the objective and the room that is left are weighed against each other ([`progress`]). Has an effect only where margins
+    /// price: of those, the objective and the room that is left are weighed against each other, all of the room being worth a tenth of the objective. Has an effect only where margins
     /// are learned.
     ///
     /// ```

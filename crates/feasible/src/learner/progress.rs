@@ -22,7 +22,7 @@ use crate::requirement::Kind;
 pub struct Merit {
     /// Whether every requirement is met.
     pub feasible: bool,
-    /// The objective if feasible, otherwise the excess; with [room](self) a number in the order that it asks for.
+    /// The objective if feasible, otherwise the excess; where room is asked for ([`Learner::rooms`](crate::Learner::rooms)), a number in the same order.
     pub value: f64,
 }
 
