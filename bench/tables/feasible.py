@@ -24,6 +24,8 @@ def problem(rows: Rows, folder: Path, requirement: str, limit: float | None) -> 
     text += 'unseen = "other"\n'
     if table["positive"]:
         text += f'positive = "{table["positive"]}"\n'
+    if table["task"] == "regression":
+        text += 'task = "regress"\n'  # few whole numbers would be taken for classes
     if table["missing"]:
         text += 'missing = "category"\n'
     if requirement != "none":
