@@ -8,7 +8,6 @@
 mod clusters;
 mod common;
 mod lives;
-mod oracle;
 mod validity;
 
 mod adversary;
@@ -17,7 +16,6 @@ mod certificate;
 mod certificate_validity;
 mod closed_form;
 mod cluster_validity;
-mod convex_oracle;
 mod determinism;
 mod images;
 mod judge;
@@ -28,11 +26,9 @@ mod monitoring_sample;
 mod outcomes;
 mod own_model;
 mod prices;
-mod properties;
 mod public_names;
 mod shards;
 mod shuffle;
-mod theorem3;
 mod theory;
 mod traps;
 mod verdicts;

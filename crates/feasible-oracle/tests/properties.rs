@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::oracle::{Random, Raw, Regression};
+use feasible_oracle::{Random, Raw, Regression};
 use feasible::loss::{CustomLoss, Properties};
 use feasible::{
     Dual, Inputs, Learner, Loss, Model, Outcome, Population, Problem, Requirement, Samples,
@@ -47,7 +47,7 @@ impl CustomLoss for Scaled {
 fn numbers(random: &mut Random, count: usize, slope: f64) -> Raw {
     let x: Vec<Vec<f64>> = (0..count).map(|_| (0..3).map(|_| random.datum()).collect()).collect();
     let y =
-        x.iter().map(|x| crate::oracle::grid(slope * x[0] - 0.5 * x[1] + 0.3 * random.normal()));
+        x.iter().map(|x| feasible_oracle::grid(slope * x[0] - 0.5 * x[1] + 0.3 * random.normal()));
     let y = y.collect();
     Raw { x, y }
 }

@@ -30,7 +30,7 @@
 //!   asserted too; otherwise S needs max(c, B − c)².
 #![allow(clippy::unwrap_used)]
 
-use crate::oracle::{Machine, Program, Random, Raw, Regression, Scope, Verdict};
+use feasible_oracle::{Machine, Program, Random, Raw, Regression, Scope, Verdict};
 use feasible::{Learner, Problem, Requirement};
 use feasible_nn::Linear;
 
@@ -52,7 +52,7 @@ fn case(regression: Regression, samples: usize, bound: f64) -> Case {
             (0..count).map(|_| (0..inputs).map(|_| random.datum()).collect()).collect();
         let score = |x: &Vec<f64>, noise: f64| slope * x[0] - 0.5 * x[1] + 0.5 * noise;
         let y = x.iter().map(|x| match regression {
-            Regression::Number => crate::oracle::grid(score(x, random.normal())).clamp(-1.5, 1.5),
+            Regression::Number => feasible_oracle::grid(score(x, random.normal())).clamp(-1.5, 1.5),
             _ => f64::from(u8::from(score(x, random.normal()) > 0.0)),
         });
         let y = y.collect();
@@ -101,7 +101,7 @@ fn case(regression: Regression, samples: usize, bound: f64) -> Case {
 #[allow(clippy::print_stdout)] // The summary is what --nocapture is for.
 fn enters(case: &Case, eta: f64, beta: f64, rho: f64) {
     let Case { problem, program, inputs, bound } = case;
-    let verdict = crate::oracle::solve(program);
+    let verdict = feasible_oracle::solve(program);
     let Verdict::Solved { theta, multipliers: optimal } = verdict else { panic!("{verdict:?}") };
     let dual = program.value(&theta);
     let binds = |m: &Vec<f64>| m.iter().any(|&m| m > 0.1);

@@ -10,7 +10,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::oracle::{Family, Instance, Regression, Shape, Verdict};
+use feasible_oracle::{Family, Instance, Regression, Shape, Verdict};
 use feasible::{
     Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets,
 };
@@ -57,7 +57,7 @@ fn agrees(name: &str, regression: Regression, kernel: bool) {
         let mut worst = Worst::default();
         for number in 0..EACH {
             let id = format!("{name}, {family:?} {number}");
-            let instance = crate::oracle::instance(regression, kernel, family, number);
+            let instance = feasible_oracle::instance(regression, kernel, family, number);
             match family {
                 Family::Infeasible => judge_infeasible(&id, &instance, &mut worst),
                 _ => judge(&id, &instance, family, &mut worst),
@@ -84,7 +84,7 @@ fn agrees(name: &str, regression: Regression, kernel: bool) {
 /// A feasible problem: same objective, same multipliers where they are unique, KKT always.
 fn judge(id: &str, instance: &Instance, family: Family, worst: &mut Worst) {
     let Instance { problem, program, machine } = instance;
-    let verdict = crate::oracle::solve(program);
+    let verdict = feasible_oracle::solve(program);
     let Verdict::Solved { theta, multipliers } = verdict else { panic!("{id}: {verdict:?}") };
     let solution = machine.solve(&learner(), problem, |_| ControlFlow::Continue(()));
     assert_eq!(solution.outcome, Outcome::Converged, "{id}");
@@ -127,9 +127,9 @@ fn judge(id: &str, instance: &Instance, family: Family, worst: &mut Worst) {
 /// the largest there, so it cannot be below τ*.
 fn judge_infeasible(id: &str, instance: &Instance, worst: &mut Worst) {
     let Instance { problem, program, machine } = instance;
-    let verdict = crate::oracle::solve(program);
+    let verdict = feasible_oracle::solve(program);
     assert!(!matches!(verdict, Verdict::Solved { .. }), "{id}: {verdict:?}");
-    let least = crate::oracle::least_violation(program);
+    let least = feasible_oracle::least_violation(program);
     assert!(least > 1e-3, "{id}: least violation {least}");
     let solution = machine.solve(&learner(), problem, |_| ControlFlow::Continue(()));
     let Outcome::Infeasible { requirement, violation, proven } = &solution.outcome else {
@@ -152,7 +152,7 @@ fn problems_of_every_shape_agree_with_the_conic_solver() {
         let mut unique = 0;
         for number in 0..EACH {
             let id = format!("{shape:?} {number}");
-            unique += usize::from(judge_shape(&id, shape, &crate::oracle::shaped(shape, number)));
+            unique += usize::from(judge_shape(&id, shape, &feasible_oracle::shaped(shape, number)));
         }
         let compared = [Shape::Equalities, Shape::Duplicates, Shape::Wide].contains(&shape);
         assert!(
@@ -163,14 +163,14 @@ fn problems_of_every_shape_agree_with_the_conic_solver() {
 }
 
 /// Whether multipliers could be compared.
-fn judge_shape(id: &str, shape: Shape, shaped: &crate::oracle::Shaped) -> bool {
+fn judge_shape(id: &str, shape: Shape, shaped: &feasible_oracle::Shaped) -> bool {
     let Instance { problem, program, machine } = &shaped.instance;
     let solution = machine.solve(&Learner::exact(), problem, |_| ControlFlow::Continue(()));
     let mut program = program.clone();
     let mut outcome = Outcome::Converged;
     if shape == Shape::AllBut {
         // The oracle is told which points are left out; whether others had been better, nobody claims.
-        let crate::oracle::Scope::Pointwise(limits) = &mut program.requirements[0].1 else {
+        let feasible_oracle::Scope::Pointwise(limits) = &mut program.requirements[0].1 else {
             panic!("{id}: on every point")
         };
         for (limit, &s) in limits.iter_mut().zip(&solution.measurement.violations[0].measured) {
@@ -180,7 +180,7 @@ fn judge_shape(id: &str, shape: Shape, shaped: &crate::oracle::Shaped) -> bool {
             outcome = Outcome::Feasible;
         }
     }
-    let verdict = crate::oracle::solve(&program);
+    let verdict = feasible_oracle::solve(&program);
     let Verdict::Solved { theta, multipliers } = verdict else { panic!("{id}: {verdict:?}") };
     assert_eq!(solution.outcome, outcome, "{id}: {:?}", solution.kkt);
     let optimum = shaped.objective * program.value(&theta);
@@ -209,7 +209,7 @@ fn judge_shape(id: &str, shape: Shape, shaped: &crate::oracle::Shaped) -> bool {
 fn a_requirement_measured_by_another_loss_is_met_as_measured_at_the_least_objective() {
     let mut active = 0;
     for number in 0..2 * EACH {
-        let Instance { problem, mut program, machine } = crate::oracle::measured(number);
+        let Instance { problem, mut program, machine } = feasible_oracle::measured(number);
         let solution = machine.solve(&Learner::exact(), &problem, |_| ControlFlow::Continue(()));
         assert_eq!(solution.outcome, Outcome::Converged, "{number}: {:?}", solution.kkt);
         let (violation, mu) =
@@ -218,10 +218,10 @@ fn a_requirement_measured_by_another_loss_is_met_as_measured_at_the_least_object
         let rows = program.requirements[0].0.clone();
         let limit = if mu > 0.0 { rows.mean(&solution.theta) } else { f64::MAX.sqrt() };
         match mu > 0.0 {
-            true => program.requirements = vec![(rows, crate::oracle::Scope::Average(limit))],
+            true => program.requirements = vec![(rows, feasible_oracle::Scope::Average(limit))],
             false => program.requirements = Vec::new(),
         }
-        let verdict = crate::oracle::solve(&program);
+        let verdict = feasible_oracle::solve(&program);
         let Verdict::Solved { theta, multipliers } = verdict else {
             panic!("{number}: {verdict:?}")
         };

@@ -1,16 +1,14 @@
 //! An independent judge for convex problems: the same problem built twice from raw matrices,
-//! once for this crate and once as a conic program for Clarabel.
+//! once for Feasible and once as a conic program for Clarabel.
 //!
-//! Nothing here calls the crate's losses, models or Lagrangian. A [`Program`] is
+//! Nothing here calls Feasible's losses, models or Lagrangian. A [`Program`] is
 //!
 //!     minimise    (1/N₀) Σ φ₀(uₙ(θ)) + α/2 ‖θ‖²
 //!     subject to  (1/Nᵢ) Σ φᵢ(uₙ(θ)) ≤ cᵢ       or       φⱼ(uₙ(θ)) ≤ cⱼₙ for every n,
 //!
 //! with uₙ affine in θ and φ one of four convex [`Curve`]s, which is all that squared, Huber,
 //! logistic, softmax and squared hinge losses and squared distances of outputs need.
-
-// Each test that includes this module uses a part of it.
-#![allow(dead_code, unused_imports)]
+#![allow(missing_docs, reason = "only tests use this crate")]
 
 mod conic;
 mod curve;
