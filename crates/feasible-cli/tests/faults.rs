@@ -2,16 +2,15 @@
 //! want the same directory. The message names the file, nothing that was good is lost, and the next call ends
 //! in the same bytes as if nothing had happened.
 //!
-//! `FEASIBLE_FAULTS=all cargo test -p feasible-cli --test faults -- --nocapture` has every operation of every command fail
+//! `FEASIBLE_FAULTS=all cargo test -p feasible-cli --test endings faults:: -- --nocapture` has every operation of every command fail
 //! in turn, and prints how many there are; by default a few of each kind do.
-#![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
     reason = "a test may stop, and says what it did not try"
 )]
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,7 @@
 //! Ctrl-C saves, says how to go on, and ends with 130 in about a second.
-#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};

@@ -1,14 +1,13 @@
 //! Killed at any moment and resumed, a run ends in the same bytes as one left alone.
 //!
-//! `FEASIBLE_KILLS=5000 cargo test --release -p feasible-cli --test kill` kills it as often as
+//! `FEASIBLE_KILLS=5000 cargo test --release -p feasible-cli --test endings kill::` kills it as often as
 //! you like; `FEASIBLE_KILL_SEED` chooses other moments, `FEASIBLE_KILL_DIR` another directory
 //! than one in memory. (What a killed process has written stays written, on any file system: only
 //! the waiting differs. That it also reaches the disk before it is relied on is tested where the
 //! files are written.)
-#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-mod support;
+use crate::support;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};

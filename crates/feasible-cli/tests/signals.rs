@@ -1,16 +1,15 @@
 //! Ctrl-C, SIGTERM, SIGHUP, SIGXCPU and SIGXFSZ end the program within a second at every moment of every command, with 130, and
 //! nothing is lost or half-written.
 //!
-//! `FEASIBLE_SIGNALS=200 cargo test --release -p feasible-cli --test signals -- --nocapture` signals every command that
+//! `FEASIBLE_SIGNALS=200 cargo test --release -p feasible-cli --test endings signals:: -- --nocapture` signals every command that
 //! often and prints how long each took to end; `FEASIBLE_KILL_SEED` chooses other moments.
-#![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
     reason = "a test may stop, and says what it did not try"
 )]
 
-mod support;
+use crate::support;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

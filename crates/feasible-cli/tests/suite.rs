@@ -22,6 +22,7 @@ mod json;
 mod links;
 mod mistakes;
 mod monitor;
+mod outputs;
 mod ranks;
 mod report;
 mod sizes;

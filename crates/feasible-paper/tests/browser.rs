@@ -2,7 +2,7 @@
 //! no request, nothing is cut off on a wide screen, a phone or paper, and a chart shows its values when pointed at.
 //!
 //! ```text
-//! cargo test -p feasible-paper --test browser -- --ignored
+//! cargo test -p feasible-paper --test suite browser:: -- --ignored
 //! ```
 //!
 //! Needs `chromium` (or what CHROMIUM names) and a POSIX shell. Screenshots, light and dark, wide
@@ -11,7 +11,6 @@
 //! pipes, a JSON message each way, without any library.
 
 #![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
-#![cfg(unix)]
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -528,7 +527,7 @@ fn the_pages_of_sweeps_and_reproductions_open_too() {
     );
 }
 
-/// `PICTURES=docs cargo test -p feasible-paper --test browser pictures -- --ignored` makes those of the book again; without
+/// `PICTURES=docs cargo test -p feasible-paper --test suite browser::pictures -- --ignored` makes those of the book again; without
 /// PICTURES it makes them of a few epochs, and only looks at them.
 #[test]
 #[ignore = "needs Chromium"]

@@ -1,7 +1,7 @@
 //! Weights, classes of rates, precision, thresholds, quantiles and counts: what files may say, and what is refused.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use std::fmt::Write;
 use std::path::Path;

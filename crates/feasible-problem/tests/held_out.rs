@@ -1,8 +1,7 @@
 //! Which rows count as held out: re-used rows are known again, fresh ones are not refused.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
-#[path = "overlap/mod.rs"]
-mod overlap;
+use crate::overlap;
 
 use feasible_problem::Fingerprints;
 

@@ -1,7 +1,7 @@
 //! Problem files: what is read, and how errors say where and what.
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use feasible_problem::spec::{LimitKey, Override};
 use feasible_problem::{Plan, ProblemSource, problem_schema, problems};

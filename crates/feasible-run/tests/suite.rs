@@ -16,6 +16,7 @@ mod hostile_files;
 mod images;
 mod ladder;
 mod network_choice;
+mod onnx;
 mod requirements;
 mod resume;
 mod saved_models;

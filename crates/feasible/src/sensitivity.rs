@@ -254,8 +254,8 @@ fn ln_factorial(n: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// population, group, hardest, k, low, high, p; from tests/oracle/sensitivity.py.
-    const SCIPY: &str = include_str!("../tests/oracle/sensitivity.csv");
+    /// population, group, hardest, k, low, high, p; from tests/reference/sensitivity.py.
+    const SCIPY: &str = include_str!("../tests/reference/sensitivity.csv");
 
     #[test]
     fn intervals_and_tests_are_those_of_scipy() -> Result<()> {

@@ -1,14 +1,13 @@
 //! No output contradicts itself: over some hundred random problems, what the terminal, `summary.json`, the page and
 //! the model card say is compared with the numbers and with each other, by the rules of [`rules`].
 //!
-//! `FEASIBLE_PROBLEMS=5000 cargo test --release -p feasible-cli --test outputs` draws more; `FEASIBLE_PROBLEM=17` draws that
+//! `FEASIBLE_PROBLEMS=5000 cargo test --release -p feasible-cli --test suite outputs::` draws more; `FEASIBLE_PROBLEM=17` draws that
 //! one and prints it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop, and say why")]
 
 mod problem;
 mod rules;
-#[path = "../support/mod.rs"]
-mod support;
+use crate::support;
 
 use std::path::{Path, PathBuf};
 
