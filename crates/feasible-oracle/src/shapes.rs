@@ -8,9 +8,9 @@ use feasible::loss::{CustomLoss, Properties};
 use feasible::{Loss, Population, Problem, Requirement, Target};
 
 use super::generate::{Generator, Sketch, data, limit, sketch};
-use super::machine::{Machine, Regression};
+use super::machine::Regression;
 use super::raw::Raw;
-use super::{Curve, Instance, Point, Program, Random, Rows, Scope, grid};
+use super::{Curve, Instance, Point, Random, Rows, Scope, grid};
 
 /// What is hard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

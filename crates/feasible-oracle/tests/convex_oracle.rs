@@ -10,11 +10,11 @@
 
 use std::ops::ControlFlow;
 
-use feasible_oracle::{Family, Instance, Regression, Shape, Verdict};
 use feasible::{
     Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets,
 };
 use feasible_nn::Linear;
+use feasible_oracle::{Family, Instance, Regression, Shape, Verdict};
 
 /// Problems per model and family.
 const EACH: u64 = 10;

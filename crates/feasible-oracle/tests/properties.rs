@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use feasible_oracle::{Random, Raw, Regression};
 use feasible::loss::{CustomLoss, Properties};
 use feasible::{
     Dual, Inputs, Learner, Loss, Model, Outcome, Population, Problem, Requirement, Samples,
     Solution, Target, Targets, rho,
 };
 use feasible_nn::{Activation, Adam, Linear, Mlp, Sgd};
+use feasible_oracle::{Random, Raw, Regression};
 use proptest::prelude::*;
 
 /// a (f − y)².

@@ -30,9 +30,9 @@
 //!   asserted too; otherwise S needs max(c, B − c)².
 #![allow(clippy::unwrap_used)]
 
-use feasible_oracle::{Machine, Program, Random, Raw, Regression, Scope, Verdict};
 use feasible::{Learner, Problem, Requirement};
 use feasible_nn::Linear;
+use feasible_oracle::{Machine, Program, Random, Raw, Regression, Scope, Verdict};
 
 struct Case {
     problem: Problem,
@@ -132,7 +132,7 @@ fn enters(case: &Case, eta: f64, beta: f64, rho: f64) {
         .epochs(u64::MAX);
     let model = Linear::new(*inputs, 1).expect("positive widths").double();
     let mut training = learner.begin(problem, &model).expect("the problem fits the model");
-    let of = |training: &feasible::Training<_>| -> Vec<Vec<f64>> {
+    let of = |training: &feasible::Training<'_, _>| -> Vec<Vec<f64>> {
         training.state().multipliers.iter().map(<[f64]>::to_vec).collect()
     };
     let mut before = of(&training);

@@ -22,7 +22,6 @@ use std::time::{Duration, Instant};
 
 use feasible::learner::Phase;
 use feasible::{Outcome, Solution, State, Training};
-use feasible_problem::network::Network;
 use feasible_problem::plan::Plan;
 use feasible_problem::spec::ProblemSource;
 use serde::{Deserialize, Serialize};
@@ -518,10 +517,10 @@ impl<'a> TrainingRun<'a> {
     }
 
     /// Trains up to an epoch, if it does not end or is not interrupted before, and saves the state.
-    fn advance_to(&mut self, last: u64) -> Result<Training<&'a Network>> {
+    fn advance_to(&mut self, last: u64) -> Result<Training<'a, f32>> {
         let plan = self.plan;
         let seed = plan.seed();
-        let begin = |state: Option<State<f32>>| -> Result<Training<&'a Network>> {
+        let begin = |state: Option<State<f32>>| -> Result<Training<'a, f32>> {
             let here = plan.alone()?;
             let learner = here.learner(seed);
             Ok(match state {
@@ -606,7 +605,7 @@ impl<'a> TrainingRun<'a> {
         Ok(())
     }
 
-    fn save_checkpoint(&self, run: &Training<&Network>) -> Result<()> {
+    fn save_checkpoint(&self, run: &Training<'_, f32>) -> Result<()> {
         let Some(state) = run.whole_state() else { return Ok(()) };
         self.storage.sync(METRICS).map_err(failed("sync", self.storage, METRICS))?;
         let metrics = (self.metrics.length, self.metrics.hash());
@@ -628,7 +627,7 @@ impl<'a> TrainingRun<'a> {
     ///
     /// The last checkpoint has the end of the training, so a run that is stopped here does the rest of this when
     /// it is resumed, and until then its model can be used and certified.
-    fn save(&self, run: Training<&Network>) -> Result<Option<Summary>> {
+    fn save(&self, run: Training<'_, f32>) -> Result<Option<Summary>> {
         let plan = self.plan;
         let count = plan.settings().training.threads;
         let stopped = || self.interrupt.is_raised();

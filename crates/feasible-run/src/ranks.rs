@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use feasible::{Reduce, State, Training};
-use feasible_problem::network::Network;
 use feasible_problem::plan::{Plan, PlanShare, TrainingNeeds};
 use serde::{Deserialize, Serialize};
 
@@ -105,9 +104,9 @@ fn told(ranks: &dyn Reduce) -> AfterEpoch {
 pub(crate) fn begin<'p>(
     ranks: &Arc<dyn Reduce>,
     plan: &'p Plan,
-    run: Training<&'p Network>,
+    run: Training<'p, f32>,
     last: u64,
-) -> Result<Training<&'p Network>> {
+) -> Result<Training<'p, f32>> {
     if !plan.settings().training.shards {
         return Err(Error::unfit(
             plan.name(),

@@ -111,6 +111,7 @@ pub mod check;
 mod dedup;
 mod denormals;
 pub mod dual;
+mod erased;
 pub mod error;
 pub mod inputs;
 pub mod json;

@@ -106,7 +106,7 @@ pub trait Model: Send + Sync {
 
     /// What it keeps between a forward pass and the backward passes that follow: activations, a graph, a handle, or
     /// nothing. It is reused from step to step, so that a step need not allocate.
-    type Tape: Default + Send;
+    type Tape: Default + Send + 'static;
 
     /// d, the number of input columns.
     fn input_width(&self) -> usize;

@@ -3,6 +3,7 @@
 
 use crate::adaptive::{BatchProbe, ProbeScratch, TrainingPlace};
 use crate::denormals::FlushDenormals;
+use crate::erased::{Engine, Erased};
 use crate::error::Result;
 use crate::loss::{Loss, LossRows};
 use crate::model::{Batch, Model, Pass, ViewShift};
@@ -47,6 +48,14 @@ pub(crate) fn losses<M: Model>(
     theta: &[M::Real],
 ) -> Result<Vec<Vec<f64>>> {
     check_theta(model, theta)?;
+    M::Real::point_losses(asked, Erased::new(model), theta)
+}
+
+pub(crate) fn losses_here<M: Model>(
+    asked: &[(String, Term)],
+    model: &M,
+    theta: &[M::Real],
+) -> Result<Vec<Vec<f64>>> {
     for (who, term) in asked {
         term.check_views(who, term.measure())?;
         term.check_model(who, model)?;

@@ -16,6 +16,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::erased::{Engine, Erased};
 use crate::error::{Error, Result};
 use crate::lagrangian::Lagrangian;
 use crate::loss::Loss;
@@ -24,6 +25,7 @@ use crate::model::Model;
 use crate::multiplier::Multipliers;
 use crate::optimality::{Gap, Kkt, Optimality};
 use crate::population::Population;
+use crate::real::Real;
 use crate::reduce::{Elsewhere, Reduce, Shards, Workers};
 use crate::requirement::{Kind, Requirement, Term};
 use crate::source::{Source, SourceView};
@@ -256,6 +258,14 @@ impl Problem {
     /// A model that does not fit, or a θ of another length.
     pub fn measure<M: Model>(&self, model: &M, theta: &[M::Real]) -> Result<Measurement> {
         check_theta(model, theta)?;
+        M::Real::measure(self, Erased::new(model), theta)
+    }
+
+    pub(crate) fn measure_here<R: Real>(
+        &self,
+        model: Erased<'_, R>,
+        theta: &[R],
+    ) -> Result<Measurement> {
         Ok(Lagrangian::new(self, Arc::new(model), 1, 0)?.measure(theta).whole())
     }
 
@@ -272,6 +282,15 @@ impl Problem {
         let multipliers = &multipliers.clone().own(self)?;
         multipliers.check(self)?;
         check_theta(model, theta)?;
+        M::Real::optimality(self, Erased::new(model), theta, multipliers)
+    }
+
+    pub(crate) fn optimality_here<R: Real>(
+        &self,
+        model: Erased<'_, R>,
+        theta: &[R],
+        multipliers: &Multipliers,
+    ) -> Result<Optimality<R>> {
         let mut lagrangian = Lagrangian::new(self, Arc::new(model), 1, 0)?;
         let measurement = lagrangian.measure(theta);
         let kkt = Kkt::new(&mut lagrangian, theta, &measurement, multipliers);

@@ -13,7 +13,8 @@ use crate::reduce::Reduce;
 use crate::reduce::collective::Number;
 
 mod sealed {
-    pub trait Sealed {}
+    /// `Engine` is for this crate alone, as is the trait.
+    pub trait Sealed: crate::erased::Engine {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }

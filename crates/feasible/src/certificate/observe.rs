@@ -121,7 +121,7 @@ impl Design {
         model: &M,
         theta: &[M::Real],
     ) -> Result<Vec<Claim>> {
-        self.claims_of(problem, model, theta, None, &[])
+        self.claims_clipped(problem, model, theta, None, &[])
     }
 
     /// As [`Design::claims`], where losses without an upper bound are clipped: those of the i-th requirement at `clips[i]`, which must
@@ -159,21 +159,21 @@ impl Design {
         if let Some(units) = units {
             units::check(problem, units)?;
         }
-        self.claims_of(problem, model, theta, units, clips)
-    }
-
-    /// The claims; rows with the same number in `units` count as one.
-    pub(super) fn claims_of<M: Model>(
-        &self,
-        problem: &Problem,
-        model: &M,
-        theta: &[M::Real],
-        units: Option<&[u32]>,
-        clips: &[Option<f64>],
-    ) -> Result<Vec<Claim>> {
         let requirements = problem.requirements().iter();
         let terms = requirements.flat_map(|r| r.terms().iter().map(|term| (r.who(), term.clone())));
         let losses = losses(&terms.collect::<Vec<_>>(), model, theta)?;
+        self.claims_of(problem, &losses, model.output_width(), units, clips)
+    }
+
+    /// The claims, from the losses of each term and the number of outputs.
+    fn claims_of(
+        &self,
+        problem: &Problem,
+        losses: &[Vec<f64>],
+        outputs: usize,
+        units: Option<&[u32]>,
+        clips: &[Option<f64>],
+    ) -> Result<Vec<Claim>> {
         let mut losses = losses.iter().map(Vec::as_slice);
         let mut claims = Vec::new();
         for (at, requirement) in problem.requirements().iter().enumerate() {
@@ -195,9 +195,9 @@ impl Design {
                 Some((term, losses)) => {
                     let (term, losses) = (&term, &losses[..]);
                     let among = [ObservedTerm { term, losses, units, discoveries: true, clip }];
-                    self.claim(requirement, &among, model.output_width())?
+                    self.claim(requirement, &among, outputs)?
                 }
-                None => self.claim(requirement, &terms, model.output_width())?,
+                None => self.claim(requirement, &terms, outputs)?,
             });
         }
         Ok(claims)

@@ -36,8 +36,7 @@ impl Design {
         theta: &[M::Real],
         units: &[u32],
     ) -> Result<Vec<Claim>> {
-        check(problem, units)?;
-        self.claims_of(problem, model, theta, Some(units), &[])
+        self.claims_clipped(problem, model, theta, Some(units), &[])
     }
 }
 

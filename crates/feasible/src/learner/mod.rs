@@ -38,6 +38,7 @@
 use std::ops::ControlFlow;
 
 use crate::dual::Dual;
+use crate::erased::Erased;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::optimiser::Optimiser;
@@ -337,22 +338,26 @@ impl<R: Real> Learner<R> {
     ///
     /// # Errors
     /// As [`Learner::solve`].
-    pub fn begin<M: Model<Real = R>>(&self, problem: &Problem, model: M) -> Result<Training<M>> {
-        Training::new(self.clone(), problem, model, None)
+    pub fn begin<'m>(
+        &self,
+        problem: &Problem,
+        model: impl Model<Real = R> + 'm,
+    ) -> Result<Training<'m, R>> {
+        R::begin(self.clone(), problem, Erased::new(model), None)
     }
 
     /// Resumes from a saved state.
     ///
     /// # Errors
     /// As [`Learner::solve`]; and a state of another problem, model or learner.
-    pub fn resume<M: Model<Real = R>>(
+    pub fn resume<'m>(
         &self,
         problem: &Problem,
-        model: M,
+        model: impl Model<Real = R> + 'm,
         state: State<R>,
-    ) -> Result<Training<M>> {
+    ) -> Result<Training<'m, R>> {
         let state = state.own(problem)?;
-        Training::new(self.clone(), problem, model, Some(state))
+        R::begin(self.clone(), problem, Erased::new(model), Some(state))
     }
 
     /// As [`Learner::resume`], on a worker that has a [share](Problem::share) of a problem, from
@@ -360,13 +365,13 @@ impl<R: Real> Learner<R> {
     ///
     /// # Errors
     /// As [`Learner::resume`].
-    pub fn resume_share<M: Model<Real = R>>(
+    pub fn resume_share<'m>(
         &self,
         problem: &Problem,
-        model: M,
+        model: impl Model<Real = R> + 'm,
         state: State<R>,
-    ) -> Result<Training<M>> {
-        Training::new(self.clone(), problem, model, Some(state))
+    ) -> Result<Training<'m, R>> {
+        R::begin(self.clone(), problem, Erased::new(model), Some(state))
     }
 }
 

@@ -24,7 +24,7 @@ use crate::optimality::{Gap, Kkt};
 ///     .epochs(20)
 ///     .keep_best_on(loose)
 ///     .stop_when_feasible();
-/// let mut training: Training<_> = learner.begin(&strict, Linear::new(1, 1)?.double())?;
+/// let mut training: Training<'_, _> = learner.begin(&strict, Linear::new(1, 1)?.double())?;
 /// let mut phases = Vec::new();
 /// let report: EpochReport = training.advance_observed(&mut |phase| phases.push(phase)).expect("an epoch");
 /// assert_eq!(phases, [Phase::Primal, Phase::Dual, Phase::Judging]);

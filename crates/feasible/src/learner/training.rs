@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::denormals::FlushDenormals;
 use crate::dual::DualState;
+use crate::erased::Erased;
 use crate::error::Result;
 use crate::lagrangian::Lagrangian;
 use crate::learner::margin;
@@ -47,13 +48,13 @@ use crate::solution::Solution;
 /// # Ok::<(), feasible::Error>(())
 /// ```
 #[allow(missing_debug_implementations)]
-pub struct Training<M: Model> {
-    learner: Learner<M::Real>,
-    lagrangian: Lagrangian<M>,
-    validation: Option<Lagrangian<M>>,
-    state: State<M::Real>,
+pub struct Training<'m, R: Real> {
+    learner: Learner<R>,
+    lagrangian: Lagrangian<Erased<'m, R>>,
+    validation: Option<Lagrangian<Erased<'m, R>>>,
+    state: State<R>,
     /// The last θ and multipliers known to be finite.
-    sound: (Vec<M::Real>, Multipliers),
+    sound: (Vec<R>, Multipliers),
     orders: Vec<Vec<u32>>,
     interrupt: Arc<AtomicBool>,
     /// The KKT residual to stop at, no smaller than rounding.
@@ -64,12 +65,12 @@ pub struct Training<M: Model> {
     sizes: Option<Sizes>,
 }
 
-impl<M: Model> Training<M> {
+impl<'m, R: Real> Training<'m, R> {
     pub(crate) fn new(
-        learner: Learner<M::Real>,
+        learner: Learner<R>,
         problem: &Problem,
-        model: M,
-        state: Option<State<M::Real>>,
+        model: Erased<'m, R>,
+        state: Option<State<R>>,
     ) -> Result<Self> {
         learner.check(problem)?;
         let model = Arc::new(model);
@@ -107,7 +108,7 @@ impl<M: Model> Training<M> {
             },
         };
         let sound = (state.theta.clone(), state.multipliers.clone());
-        let rounding = 64.0 * M::Real::EPSILON.to_f64();
+        let rounding = 64.0 * R::EPSILON.to_f64();
         let tolerances = learner.tolerance.of_each(&mut lagrangian, state.seed);
         Ok(Self {
             kkt_limit: learner.stop.kkt.map(|limit| limit.max(rounding)),
@@ -127,13 +128,13 @@ impl<M: Model> Training<M> {
     ///
     /// Where rows are divided over workers ([`Problem::divided_over`]), it has the multipliers of the rows of this worker; what
     /// is saved then is [`Training::whole_state`].
-    pub fn state(&self) -> &State<M::Real> {
+    pub fn state(&self) -> &State<R> {
         &self.state
     }
 
     /// The state, to be saved, whether or not rows are divided over workers. All workers call this at the same time; it is the
     /// first that gets the state, and the others get `None`.
-    pub fn whole_state(&self) -> Option<Cow<'_, State<M::Real>>> {
+    pub fn whole_state(&self) -> Option<Cow<'_, State<R>>> {
         let problem = self.lagrangian.problem();
         match problem.shards() {
             None => Some(Cow::Borrowed(&self.state)),
@@ -145,7 +146,7 @@ impl<M: Model> Training<M> {
     ///
     /// # Errors
     /// Lengths that do not fit, or numbers that are not finite.
-    pub fn warm_start(&mut self, theta: &[M::Real], multipliers: &Multipliers) -> Result<()> {
+    pub fn warm_start(&mut self, theta: &[R], multipliers: &Multipliers) -> Result<()> {
         let multipliers = multipliers.clone().own(self.lagrangian.problem())?;
         let state = State { theta: theta.to_vec(), multipliers, ..self.state.clone() };
         let (problem, model) = (self.lagrangian.problem(), self.lagrangian.model());
@@ -167,6 +168,10 @@ impl<M: Model> Training<M> {
 
     /// As [`Training::advance`]; `observer` is told when each phase of the epoch begins.
     pub fn advance_observed(&mut self, observer: &mut dyn FnMut(Phase)) -> Option<EpochReport> {
+        R::advance(self, observer)
+    }
+
+    pub(crate) fn advance_here(&mut self, observer: &mut dyn FnMut(Phase)) -> Option<EpochReport> {
         match self.state.outcome {
             None => {}
             Some(Outcome::Interrupted) => self.state.outcome = None,
@@ -294,7 +299,7 @@ impl<M: Model> Training<M> {
                     true if feasible => (false, !settled, value),
                     true => (true, false, value),
                 };
-                let of = |best: &Best<M::Real>| {
+                let of = |best: &Best<R>| {
                     let before = best.residual.unwrap_or(f64::INFINITY);
                     order(merit.feasible, residual.settled, merit.value, residual.value)
                         < order(best.feasible, best.settled, best.value, before)
@@ -411,7 +416,11 @@ impl<M: Model> Training<M> {
 
     /// The result: one model, its multipliers, violations and residuals. Where rows are spread or divided over workers, all of
     /// them call this at the same time.
-    pub fn finish(mut self) -> Solution<M::Real> {
+    pub fn finish(self) -> Solution<R> {
+        R::finish(self)
+    }
+
+    pub(crate) fn finish_here(mut self) -> Solution<R> {
         let State { epoch, theta, multipliers, best, outcome, progress, .. } = self.state;
         // Whether this process trained the last epoch or only found it done, adversaries draw the same.
         self.lagrangian.set_epoch(epoch);
