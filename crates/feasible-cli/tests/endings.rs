@@ -5,6 +5,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
+#[path = "../../feasible/tests/common/depth.rs"]
+mod depth;
 mod support;
 
 mod faults;

@@ -2,7 +2,7 @@
 //! want the same directory. The message names the file, nothing that was good is lost, and the next call ends
 //! in the same bytes as if nothing had happened.
 //!
-//! `FEASIBLE_FAULTS=all cargo test -p feasible-cli --test endings faults:: -- --nocapture` has every operation of every command fail
+//! `FEASIBLE_DEPTH=2 cargo test -p feasible-cli --test endings faults:: -- --nocapture` has every operation of every command fail
 //! in turn, and prints how many there are; by default a few of each kind do.
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +10,7 @@
     reason = "a test may stop, and says what it did not try"
 )]
 
+use crate::depth::depth;
 use crate::support;
 
 use std::collections::BTreeMap;
@@ -155,7 +156,7 @@ fn whichever_operation_of_a_command_fails_nothing_is_lost() {
     }
     let scratch = Scratch::under(&place());
     prepare(&scratch);
-    let all = std::env::var("FEASIBLE_FAULTS").is_ok_and(|value| value == "all");
+    let all = depth() > 1;
     let mut moments = 1;
     let mut tried: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (arguments, how) in commands() {
@@ -165,6 +166,9 @@ fn whichever_operation_of_a_command_fails_nothing_is_lost() {
         let expected = Expected { code: ran.code, files: tree(&scratch.path("work")) };
         for operation in OPERATIONS {
             let some = 1 + random(&mut moments) % 5;
+            if !all && random(&mut moments) % 3 > 0 {
+                continue;
+            }
             let calls = if all { 1..=100_000 } else { some..=some };
             for call in calls {
                 fresh(&scratch);
@@ -200,7 +204,8 @@ fn whichever_operation_of_a_command_fails_nothing_is_lost() {
         tried.values().fold((0, 0), |(a, b), (fired, harmless)| (a + fired, b + harmless));
     println!("{fired} faults in {} commands, {harmless} without consequence:", commands().len());
     tried.iter().for_each(|(operation, (fired, _))| println!("  {operation}: {fired}"));
-    assert!(fired >= 60, "only {fired} faults were hit");
+    let least = if all { 1000 } else { 20 };
+    assert!(fired >= least, "only {fired} faults were hit");
 }
 
 fn wait_for(what: &str, mut so: impl FnMut() -> bool) {

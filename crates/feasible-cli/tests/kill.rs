@@ -1,12 +1,13 @@
 //! Killed at any moment and resumed, a run ends in the same bytes as one left alone.
 //!
-//! `FEASIBLE_KILLS=5000 cargo test --release -p feasible-cli --test endings kill::` kills it as often as
+//! `FEASIBLE_DEPTH=300 cargo test --release -p feasible-cli --test endings kill::` kills it as often as
 //! you like; `FEASIBLE_KILL_SEED` chooses other moments, `FEASIBLE_KILL_DIR` another directory
 //! than one in memory. (What a killed process has written stays written, on any file system: only
 //! the waiting differs. That it also reaches the disk before it is relied on is tested where the
 //! files are written.)
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
+use crate::depth::depth;
 use crate::support;
 
 use std::path::{Path, PathBuf};
@@ -120,7 +121,7 @@ fn a_run_that_was_killed_ends_in_the_same_bytes() {
     let scratch = Scratch::under(&place());
     // It is killed while it trains its baseline, too.
     let fit = Fit::left_alone(&scratch, "one", &LONG);
-    kill_and_resume(&scratch, &[fit], number("FEASIBLE_KILLS", 80).div_ceil(2));
+    kill_and_resume(&scratch, &[fit], 8 * depth());
 }
 
 #[test]
@@ -128,7 +129,7 @@ fn runs_of_several_seeds_that_were_killed_end_in_the_same_bytes() {
     let scratch = Scratch::under(&place());
     let several = [&LONG[..], &["--seeds", "3", "--threads", "2", "--no-baseline"]].concat();
     let fit = Fit::left_alone(&scratch, "several", &several);
-    kill_and_resume(&scratch, &[fit], number("FEASIBLE_KILLS", 80).div_ceil(2));
+    kill_and_resume(&scratch, &[fit], 8 * depth());
 }
 
 /// A few images of the embedded sample; BatchNorm, whose statistics are state, and an adversary, whose
@@ -166,7 +167,7 @@ fn a_training_under_attack_that_was_killed_ends_in_the_same_bytes() {
     let multipliers = scratch.read("images/multipliers.csv");
     let last = multipliers.lines().last().and_then(|line| line.rsplit(',').next()).unwrap();
     assert!(last.parse::<f64>().unwrap() > 0.0, "{multipliers}");
-    kill_and_resume(&scratch, &[fit], number("FEASIBLE_KILLS", 80).div_ceil(10));
+    kill_and_resume(&scratch, &[fit], 2 * depth());
 }
 
 /// Commands on a finished run that write files or take their time, and where the files are.
@@ -201,7 +202,7 @@ fn commands_that_were_killed_lose_nothing_and_end_the_same_when_called_again() {
         let _ = std::fs::remove_dir_all(scratch.path("work"));
         copy_tree(&scratch.path("base"), &scratch.path("work"));
     };
-    let kills = number("FEASIBLE_KILLS", 80).div_ceil(20);
+    let kills = depth();
     let mut moments = number("FEASIBLE_KILL_SEED", 1);
     let (mut hits, mut ends) = (0, 0);
     for line in OTHERS {

@@ -1,7 +1,7 @@
 //! Ctrl-C, SIGTERM, SIGHUP, SIGXCPU and SIGXFSZ end the program within a second at every moment of every command, with 130, and
 //! nothing is lost or half-written.
 //!
-//! `FEASIBLE_SIGNALS=200 cargo test --release -p feasible-cli --test endings signals:: -- --nocapture` signals every command that
+//! `FEASIBLE_DEPTH=100 cargo test --release -p feasible-cli --test endings signals:: -- --nocapture` signals every command that
 //! often and prints how long each took to end; `FEASIBLE_KILL_SEED` chooses other moments.
 #![allow(
     clippy::unwrap_used,
@@ -9,6 +9,7 @@
     reason = "a test may stop, and says what it did not try"
 )]
 
+use crate::depth::depth;
 use crate::support;
 
 use std::io::Read;
@@ -167,7 +168,7 @@ fn commands() -> Vec<(Vec<&'static str>, After)> {
 fn every_command_ends_soon_after_a_signal_at_any_moment() {
     let scratch = Scratch::under(&place());
     prepare(&scratch);
-    let times = number("FEASIBLE_SIGNALS", 3);
+    let times = 2 * depth();
     let mut moments = number("FEASIBLE_KILL_SEED", 1);
     let mut taken: Vec<(Duration, String)> = Vec::new();
     let (mut interrupted, mut all) = (0, 0);
@@ -348,7 +349,7 @@ fn at_the_limit_of_file_sizes_a_run_says_which_file_and_can_be_resumed() {
     let own = files.iter().filter(|(name, _)| !name.starts_with("baseline"));
     let longest = own.map(|(_, bytes)| bytes.len() as u64).max().unwrap();
     let mut moments = number("FEASIBLE_KILL_SEED", 1);
-    let times = number("FEASIBLE_SIGNALS", 3).max(6);
+    let times = (2 * depth()).max(6);
     let mut failed = 0;
     for at in 0..times {
         let bytes = if at == 0 { 0 } else { random(&mut moments) % longest };

@@ -5,6 +5,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
+#[path = "../../feasible/tests/common/depth.rs"]
+mod depth;
 mod support;
 
 mod attack;
@@ -38,8 +40,11 @@ fn no_file_of_tests_is_forgotten() {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     let mut suites = 0;
     for one in std::fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path()) {
-        let (suite, manifest) = (read(one.join("tests/suite.rs")), read(one.join("Cargo.toml")));
-        if suite.is_empty() {
+        let manifest = read(one.join("Cargo.toml"));
+        let programs = manifest.lines().filter_map(|line| line.strip_prefix("name = \""));
+        let programs = programs.map(|name| format!("tests/{}.rs", name.trim_end_matches('"')));
+        let named: String = programs.map(|program| read(one.join(program))).collect();
+        if named.is_empty() {
             continue;
         }
         suites += 1;
@@ -48,7 +53,7 @@ fn no_file_of_tests_is_forgotten() {
             let name = file.file_stem().unwrap().to_string_lossy().into_owned();
             let is_program =
                 file.join("main.rs").is_file() || file.extension().is_some_and(|e| e == "rs");
-            let is_known = suite.lines().any(|line| line == format!("mod {name};"))
+            let is_known = named.lines().any(|line| line == format!("mod {name};"))
                 || manifest.lines().any(|line| line == format!("name = \"{name}\""));
             assert!(
                 !is_program || is_known,

@@ -10,6 +10,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::depth::depth;
 use feasible::{
     Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets,
 };
@@ -17,7 +18,9 @@ use feasible_nn::Linear;
 use feasible_oracle::{Family, Instance, Regression, Shape, Verdict};
 
 /// Problems per model and family.
-const EACH: u64 = 10;
+fn each() -> u64 {
+    10 * depth()
+}
 
 /// Relative error of the objective, and violation.
 const CLOSE: f64 = 1e-4;
@@ -55,7 +58,7 @@ fn agrees(name: &str, regression: Regression, kernel: bool) {
     let mut unique = 0;
     for family in Family::ALL {
         let mut worst = Worst::default();
-        for number in 0..EACH {
+        for number in 0..each() {
             let id = format!("{name}, {family:?} {number}");
             let instance = feasible_oracle::instance(regression, kernel, family, number);
             match family {
@@ -65,20 +68,21 @@ fn agrees(name: &str, regression: Regression, kernel: bool) {
         }
         unique += worst.unique;
         println!(
-            "{name:16} {:10} {EACH:6}    {:.1e}    {:.1e}     {:.1e} {:7} {:7}  {:.1e} {:6.1}",
+            "{name:16} {:10} {:6}    {:.1e}    {:.1e}     {:.1e} {:7} {:7}  {:.1e} {:6.1}",
             format!("{family:?}"),
+            each(),
             worst.objective,
             worst.violation,
             worst.multiplier,
             worst.unique,
             worst.active,
             worst.kkt,
-            worst.outer as f64 / EACH as f64,
+            worst.outer as f64 / each() as f64,
         );
         let binding = [Family::Average, Family::Pointwise, Family::Mixed].contains(&family);
         assert!(!binding || worst.active >= 5, "{name}, {family:?}: too few requirements bind");
     }
-    assert!(unique as u64 >= 4 * EACH, "{name}: multipliers were compared {unique} times only");
+    assert!(unique as u64 >= 4 * each(), "{name}: multipliers were compared {unique} times only");
 }
 
 /// A feasible problem: same objective, same multipliers where they are unique, KKT always.
@@ -150,7 +154,7 @@ fn judge_infeasible(id: &str, instance: &Instance, worst: &mut Worst) {
 fn problems_of_every_shape_agree_with_the_conic_solver() {
     for shape in Shape::ALL {
         let mut unique = 0;
-        for number in 0..EACH {
+        for number in 0..each() {
             let id = format!("{shape:?} {number}");
             unique += usize::from(judge_shape(&id, shape, &feasible_oracle::shaped(shape, number)));
         }
@@ -208,7 +212,7 @@ fn judge_shape(id: &str, shape: Shape, shaped: &feasible_oracle::Shaped) -> bool
 #[test]
 fn a_requirement_measured_by_another_loss_is_met_as_measured_at_the_least_objective() {
     let mut active = 0;
-    for number in 0..2 * EACH {
+    for number in 0..2 * each() {
         let Instance { problem, mut program, machine } = feasible_oracle::measured(number);
         let solution = machine.solve(&Learner::exact(), &problem, |_| ControlFlow::Continue(()));
         assert_eq!(solution.outcome, Outcome::Converged, "{number}: {:?}", solution.kkt);

@@ -6,20 +6,23 @@
 //! are fixed anyhow.
 #![allow(clippy::unwrap_used)]
 
+use crate::common::depth::depth;
 use crate::validity::{
     ADVERSE, OVERLAPS, SHAPES, clipped, differences, families, gates, ladders, means,
     normal_approximation, small_differences, sums,
 };
 use feasible::certificate::{Delta, Simultaneous};
 
-const TRIALS: u64 = 400;
+fn trials() -> u64 {
+    400 * depth()
+}
 
 #[test]
 fn bounds_on_means_are_wrong_no_more_often_than_they_say() {
     for delta in [0.05, 0.2] {
         for shape in SHAPES.into_iter().chain(ADVERSE) {
             for n in [20, 200] {
-                for (name, tally) in means(shape, n, Delta::new(delta).unwrap(), TRIALS) {
+                for (name, tally) in means(shape, n, Delta::new(delta).unwrap(), trials()) {
                     let shape = shape.name();
                     assert!(!tally.refutes(delta), "{name}, {shape}, n = {n}: {tally:?}");
                 }
@@ -30,7 +33,7 @@ fn bounds_on_means_are_wrong_no_more_often_than_they_say() {
 
 #[test]
 fn the_same_test_refutes_a_bound_that_is_not_valid() {
-    let tally = normal_approximation(100, TRIALS);
+    let tally = normal_approximation(100, trials());
     assert!(tally.refutes(0.05), "{tally:?}");
 }
 
@@ -47,7 +50,7 @@ fn bounds_on_differences_are_wrong_no_more_often_than_they_say() {
             assert!(!tally.refutes(0.1), "{rows:?}: {tally:?}");
         }
     }
-    for tally in sums(60, delta, TRIALS) {
+    for tally in sums(60, delta, trials()) {
         assert!(!tally.refutes(0.1), "{tally:?}");
     }
 }
@@ -56,7 +59,7 @@ fn bounds_on_differences_are_wrong_no_more_often_than_they_say() {
 fn what_is_said_of_a_loss_without_an_upper_bound_is_wrong_no_more_often_than_it_says() {
     for delta in [0.05, 0.2] {
         for n in [30, 300] {
-            for (tally, what) in clipped(n, Delta::new(delta).unwrap(), TRIALS).iter().zip([
+            for (tally, what) in clipped(n, Delta::new(delta).unwrap(), trials()).iter().zip([
                 "anything",
                 "the clipped mean",
                 "violated",
@@ -83,7 +86,7 @@ fn no_dependent_requirement_is_certified_or_called_violated_wrongly_too_often() 
     let delta = Delta::new(0.1).unwrap();
     for simultaneous in [Simultaneous::Holm, Simultaneous::Bonferroni] {
         for met in [0, 2, 5] {
-            for tally in families(simultaneous, met, 300, delta, TRIALS) {
+            for tally in families(simultaneous, met, 300, delta, trials()) {
                 assert!(!tally.refutes(0.1), "{simultaneous}, {met} met: {tally:?}");
             }
         }
@@ -94,18 +97,18 @@ fn no_dependent_requirement_is_certified_or_called_violated_wrongly_too_often() 
 fn a_gate_rarely_lets_a_model_pass_that_violates_a_requirement() {
     let delta = Delta::new(0.1).unwrap();
     for violated in [1, 2, 5] {
-        let [gate, _] = gates(violated, 300, delta, TRIALS);
+        let [gate, _] = gates(violated, 300, delta, trials());
         assert!(!gate.refutes(0.1), "{violated}: {gate:?}");
     }
     // With all of them met it passes more often than verdicts one by one would.
-    let [gate, holm] = gates(0, 300, delta, TRIALS);
+    let [gate, holm] = gates(0, 300, delta, trials());
     assert!(gate.wrong > holm.wrong, "{gate:?} {holm:?}");
 }
 
 #[test]
 fn a_ladder_of_models_rarely_ends_in_one_that_violates() {
     let delta = Delta::new(0.1).unwrap();
-    let taken = ladders(400, delta, TRIALS);
+    let taken = ladders(400, delta, trials());
     assert!(!taken.refutes(0.1), "{taken:?}");
     // And it does climb: on average beyond the first two rungs.
     assert!(taken.mean_width() > 2.0, "{taken:?}");

@@ -4,30 +4,33 @@
 //! what it saw had a probability below one in a million under the promise; the streams are fixed anyhow.
 #![allow(clippy::unwrap_used)]
 
+use crate::common::depth::depth;
 use crate::lives::{DELTA, Errors, LIVES, change, median, monthly_certificates, together};
 use feasible::certificate::{Count, Delta, Values};
 use feasible::monitor::{MonitorPlan, MonitorVerdict, Wager, Wealth};
 use feasible::requirement::Sense;
 
-const TRIALS: u64 = 100;
+fn trials() -> u64 {
+    100 * depth()
+}
 
 #[test]
 fn in_few_lives_is_any_verdict_ever_wrong_though_one_looks_every_month() {
     for life in LIVES {
-        let errors = life.errors(TRIALS);
+        let errors = life.errors(trials());
         for wrong in [errors.any, errors.bounds] {
-            assert!(!Errors::refutes(wrong, TRIALS, DELTA), "{}: {errors:?}", life.name());
+            assert!(!Errors::refutes(wrong, trials(), DELTA), "{}: {errors:?}", life.name());
         }
         for wrong in [errors.certified, errors.drifted] {
-            assert!(!Errors::refutes(wrong, TRIALS, DELTA / 2.0), "{}: {errors:?}", life.name());
+            assert!(!Errors::refutes(wrong, trials(), DELTA / 2.0), "{}: {errors:?}", life.name());
         }
     }
 }
 
 #[test]
 fn several_requirements_share_the_error_and_monthly_certificates_do_not() {
-    assert!(!Errors::refutes(together(TRIALS), TRIALS, DELTA));
-    assert!(Errors::refutes(monthly_certificates(12, TRIALS), TRIALS, DELTA));
+    assert!(!Errors::refutes(together(trials()), trials(), DELTA));
+    assert!(Errors::refutes(monthly_certificates(12, trials()), trials(), DELTA));
 }
 
 #[test]

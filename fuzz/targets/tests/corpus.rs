@@ -1,13 +1,17 @@
 //! Every target over its corpus and mutations of it: what libFuzzer does on a nightly toolchain, for a moment.
 //!
-//! `FEASIBLE_FUZZ=100 cargo test --release -p feasible-fuzz-targets --test corpus` takes a hundred times as many
+//! `FEASIBLE_DEPTH=100 cargo test --release -p feasible-fuzz-targets --test corpus` takes a hundred times as many
 //! mutations; `FEASIBLE_FUZZ_SEED` draws others; `FEASIBLE_FUZZ_CASE=models:17` runs that one alone and keeps it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
+
+#[path = "../../../crates/feasible/tests/common/depth.rs"]
+mod depth;
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use depth::depth;
 use feasible_fuzz_targets::memory::{Limited, case};
 use feasible_fuzz_targets::mutation::{Random, mutated};
 use feasible_fuzz_targets::{TARGETS, Target, quiet_decoders};
@@ -55,7 +59,7 @@ fn check(name: &'static str, mutations: u64) {
     quiet_decoders();
     let target = *TARGETS.iter().find(|target| target.name == name).unwrap();
     let seed = number("FEASIBLE_FUZZ_SEED").unwrap_or(1);
-    let mutations = mutations * number("FEASIBLE_FUZZ").unwrap_or(1);
+    let mutations = mutations * depth();
     let (begun, cases) = channel();
     let body = std::thread::Builder::new().stack_size(2 << 20);
     let body = body.spawn(move || {
@@ -126,40 +130,40 @@ fn the_files_that_the_program_makes_itself_are_written() {
 
 #[test]
 fn tables_are_refused_or_read_as_they_will_be_written() {
-    check("tables", 3000);
+    check("tables", 300);
 }
 
 #[test]
 fn expressions_are_refused_or_printed_as_they_are_meant() {
-    check("expressions", 6000);
+    check("expressions", 600);
 }
 
 #[test]
 fn problem_files_are_refused_or_printed_as_the_plan_they_are() {
-    check("problems", 300);
+    check("problems", 100);
 }
 
 #[test]
 fn models_are_refused_or_predict_finite_numbers() {
-    check("models", 1000);
+    check("models", 100);
 }
 
 #[test]
 fn checkpoints_are_refused_or_written_as_they_were_read() {
-    check("checkpoints", 3000);
+    check("checkpoints", 300);
 }
 
 #[test]
 fn images_are_refused_or_whole() {
-    check("images", 1000);
+    check("images", 100);
 }
 
 #[test]
 fn runs_with_a_foreign_file_are_refused_or_end() {
-    check("runs", 150);
+    check("runs", 100);
 }
 
 #[test]
 fn reports_on_runs_with_a_foreign_file_are_refused_or_harmless() {
-    check("reports", 60);
+    check("reports", 100);
 }

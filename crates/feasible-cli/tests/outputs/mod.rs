@@ -1,12 +1,13 @@
 //! No output contradicts itself: over some hundred random problems, what the terminal, `summary.json`, the page and
 //! the model card say is compared with the numbers and with each other, by the rules of [`rules`].
 //!
-//! `FEASIBLE_PROBLEMS=5000 cargo test --release -p feasible-cli --test suite outputs::` draws more; `FEASIBLE_PROBLEM=17` draws that
+//! `FEASIBLE_DEPTH=100 cargo test --release -p feasible-cli --test suite outputs::` draws more; `FEASIBLE_PROBLEM=17` draws that
 //! one and prints it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop, and say why")]
 
 mod problem;
 mod rules;
+use crate::depth::depth;
 use crate::support;
 
 use std::path::{Path, PathBuf};
@@ -110,7 +111,7 @@ fn read(directory: &Path) -> Summary {
 fn no_output_of_a_random_problem_contradicts_itself() {
     let scratch = Scratch::under(&place());
     let one = number("FEASIBLE_PROBLEM");
-    let count = number("FEASIBLE_PROBLEMS").unwrap_or(300);
+    let count = 60 * depth();
     let seeds = one.map_or(0..count, |seed| seed..seed + 1);
     let (mut all, mut refused, mut certified) = (0, 0, 0);
     let mut slowest = Vec::new();

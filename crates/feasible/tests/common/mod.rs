@@ -3,6 +3,7 @@
 
 use feasible::{Inputs, Population, Purpose, Samples, Stream, Targets};
 
+pub mod depth;
 pub mod workers;
 
 /// A table of `rows` people: column 0 a 0/1 group, 1 to 3 one-hot of a second variable, 4 and 5
