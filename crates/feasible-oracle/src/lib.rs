@@ -3,8 +3,10 @@
 //!
 //! Nothing here calls Feasible's losses, models or Lagrangian. A [`Program`] is
 //!
-//!     minimise    (1/N₀) Σ φ₀(uₙ(θ)) + α/2 ‖θ‖²
-//!     subject to  (1/Nᵢ) Σ φᵢ(uₙ(θ)) ≤ cᵢ       or       φⱼ(uₙ(θ)) ≤ cⱼₙ for every n,
+//! ```text
+//! minimise    (1/N₀) Σ φ₀(uₙ(θ)) + α/2 ‖θ‖²
+//! subject to  (1/Nᵢ) Σ φᵢ(uₙ(θ)) ≤ cᵢ       or       φⱼ(uₙ(θ)) ≤ cⱼₙ for every n,
+//! ```
 //!
 //! with uₙ affine in θ and φ one of four convex [`Curve`]s, which is all that squared, Huber,
 //! logistic, softmax and squared hinge losses and squared distances of outputs need.
