@@ -113,6 +113,8 @@ mod denormals;
 pub mod dual;
 pub mod error;
 pub mod inputs;
+#[doc(hidden)]
+pub mod internals;
 pub mod json;
 mod lagrangian;
 pub mod learner;

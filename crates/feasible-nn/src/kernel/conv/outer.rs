@@ -240,7 +240,7 @@ unsafe fn taps<L: Lanes, const K: usize>(
 }
 
 /// The plain loops.
-pub(in crate::kernel) mod plain {
+pub(crate) mod plain {
     use feasible::Real;
 
     use super::{BLOCK, Outer};

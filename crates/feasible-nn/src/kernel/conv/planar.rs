@@ -124,7 +124,7 @@ unsafe fn run<L: Lanes, const FULL: bool>(
 }
 
 /// The plain loops.
-pub(in crate::kernel) mod plain {
+pub(crate) mod plain {
     use feasible::Real;
 
     use super::{BLOCK, Planar};

@@ -297,7 +297,7 @@ unsafe fn tile<L: Lanes, const P: usize, const V: usize, const S: usize, const W
 }
 
 /// The plain loops.
-pub(in crate::kernel) mod plain {
+pub(crate) mod plain {
     use feasible::Real;
 
     use super::{Add, BLOCK, Correlation};
