@@ -8,7 +8,7 @@ mod rows;
 mod series;
 mod values;
 
-use feasible::loss::{Coordinate, CustomLoss, LossRows, Properties};
+use feasible::loss::{Coordinate, LossRows};
 use feasible::{Loss, Real, Target, Targets, Vectors};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use feasible::loss::{CustomLoss, Properties};
+
 use super::*;
 
 #[test]
