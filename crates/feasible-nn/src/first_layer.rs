@@ -192,7 +192,7 @@ fn by_row(batch: &Batch<'_>) -> bool {
 }
 
 /// Stretches of consecutive columns: their places in the list, and the first column.
-fn runs(columns: &[u32]) -> impl Iterator<Item = (Range<usize>, usize)> + '_ {
+pub fn runs(columns: &[u32]) -> impl Iterator<Item = (Range<usize>, usize)> + '_ {
     let mut start = 0;
     std::iter::from_fn(move || {
         let first = *columns.get(start)?;
@@ -200,16 +200,4 @@ fn runs(columns: &[u32]) -> impl Iterator<Item = (Range<usize>, usize)> + '_ {
         start += len;
         Some((start - len..start, first as usize))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_are_the_stretches_of_consecutive_columns() {
-        let found: Vec<_> = runs(&[0, 1, 4, 7, 8, 9]).collect();
-        assert_eq!(found, [(0..2, 0), (2..3, 4), (3..6, 7)]);
-        assert_eq!(runs(&[]).count(), 0);
-    }
 }

@@ -70,6 +70,8 @@ mod average;
 pub mod conv;
 mod first_layer;
 mod initial;
+#[doc(hidden)]
+pub mod internals;
 pub mod kernel;
 pub mod kernel_expansion;
 mod layout;

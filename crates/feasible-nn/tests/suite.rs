@@ -1,4 +1,4 @@
-//! The native engine: gradients, instruction levels, optimisers.
+//! The native engine: kernels, gradients, instruction levels, optimisers.
 //!
 //! One program, since each is linked by itself: `cargo test -p feasible-nn --test suite gradients::` runs one file of it.
 
@@ -6,8 +6,14 @@
 
 mod case;
 
+mod average;
 mod conv_gradients;
 mod conv_networks;
+mod first_layer;
 mod gradients;
+mod initial;
+mod kernel;
 mod levels;
 mod optimisers;
+mod shortcut;
+mod simd;

@@ -382,27 +382,3 @@ impl InputsBuilder {
         inputs
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn categories_are_found_as_groups_of_columns_of_which_a_row_has_one() {
-        // Two categories; one indicator, on or off; three categories.
-        let rows: [&[u32]; 5] = [&[0, 3], &[1, 2, 4], &[1, 5], &[0, 2, 3], &[0, 4]];
-        let mut builder = InputsBuilder::new(6, vec![], rows.len()).unwrap();
-        for hot in rows {
-            builder.push(&[], hot).unwrap();
-        }
-        assert_eq!(builder.finish().exclusive(), [0, 2, 3]);
-    }
-
-    #[test]
-    fn columns_that_never_meet_are_one_group() {
-        let mut builder = InputsBuilder::new(4, vec![1], 2).unwrap();
-        builder.push(&[0.5], &[0]).unwrap();
-        builder.push(&[0.5], &[3]).unwrap();
-        assert_eq!(builder.finish().exclusive(), [0]);
-    }
-}

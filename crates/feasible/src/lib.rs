@@ -114,6 +114,8 @@ pub mod dual;
 mod erased;
 pub mod error;
 pub mod inputs;
+#[doc(hidden)]
+pub mod internals;
 pub mod json;
 mod lagrangian;
 pub mod learner;

@@ -10,11 +10,17 @@ use serde::{Deserialize, Serialize};
 
 /// The places of the rows' lists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum RowOffsets {
+pub enum RowOffsets {
     /// Row r's list is `starts[r]..starts[r + 1]`.
-    Ragged { starts: Vec<u32> },
+    Ragged {
+        /// From 0 on, one more than there are rows.
+        starts: Vec<u32>,
+    },
     /// All lists have this length.
-    Even { length: usize },
+    Even {
+        /// Of each.
+        length: usize,
+    },
 }
 
 impl Default for RowOffsets {
@@ -25,7 +31,7 @@ impl Default for RowOffsets {
 
 impl RowOffsets {
     /// No list yet; `rows` is a hint for the allocation.
-    pub(crate) fn ragged(rows: usize) -> Self {
+    pub fn ragged(rows: usize) -> Self {
         let mut starts = vec![0];
         // A hint that no memory can hold is none.
         let _ = starts.try_reserve_exact(rows);
@@ -33,7 +39,7 @@ impl RowOffsets {
     }
 
     /// Adds the list that ends at `end`.
-    pub(crate) fn end_at(&mut self, end: usize) {
+    pub fn end_at(&mut self, end: usize) {
         if let Self::Ragged { starts } = self {
             starts.push(end as u32);
         }
@@ -88,7 +94,7 @@ impl RowOffsets {
 
     /// The even lists these can be filled up to, if that takes no more memory than the places of
     /// the ragged ones and half as much again.
-    pub(crate) fn even(&self) -> Option<Self> {
+    pub fn even(&self) -> Option<Self> {
         let Self::Ragged { starts } = self else { return None };
         let (rows, total) = (starts.len() - 1, starts[starts.len() - 1] as usize);
         let length = (0..rows).map(|r| self.range(r).len()).max().unwrap_or(0);
@@ -96,7 +102,7 @@ impl RowOffsets {
     }
 
     /// Moves lists that lie as `from` says to where these lie, and fills them up.
-    pub(crate) fn fill_up<T: Copy>(&self, from: &Self, lists: &mut Vec<T>, filling: T) {
+    pub fn fill_up<T: Copy>(&self, from: &Self, lists: &mut Vec<T>, filling: T) {
         let Self::Ragged { starts } = from else { return };
         let rows = starts.len() - 1;
         lists.resize(rows * self.range(0).len(), filling);
@@ -107,36 +113,5 @@ impl RowOffsets {
             lists.copy_within(from, to.start);
             lists[end..to.end].fill(filling);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ragged(lengths: &[usize]) -> RowOffsets {
-        let mut offsets = RowOffsets::ragged(0);
-        let mut end = 0;
-        for length in lengths {
-            end += length;
-            offsets.end_at(end);
-        }
-        offsets
-    }
-
-    #[test]
-    fn lists_of_nearly_one_length_are_filled_up_where_they_lie() {
-        let ragged = ragged(&[2, 3, 0, 3]);
-        let even = ragged.even().unwrap();
-        assert_eq!(even, RowOffsets::Even { length: 3 });
-        let mut numbers = vec![1, 2, 3, 4, 5, 6, 7, 8];
-        even.fill_up(&ragged, &mut numbers, 0);
-        assert_eq!(numbers, [1, 2, 0, 3, 4, 5, 0, 0, 0, 6, 7, 8]);
-    }
-
-    #[test]
-    fn lists_of_different_lengths_stay_as_they_are() {
-        assert_eq!(ragged(&[1, 1, 1, 40]).even(), None);
-        assert_eq!(ragged(&[]).even(), Some(RowOffsets::Even { length: 0 }));
     }
 }

@@ -280,27 +280,3 @@ impl ShiftBuilder {
         shift
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rho;
-
-    #[test]
-    fn rows_that_change_alike_share_a_move() {
-        let x = Inputs::new(vec![1., 0., 0., 1., 1., 1., 0., 0.], 2).unwrap();
-        let swap = Shift::new(&x, rho::swap(0, 1)).unwrap();
-        let moves = swap.moves().unwrap();
-        // (1, 0) and (0, 1) change, (1, 1) and (0, 0) do not.
-        assert_eq!((0..4).map(|r| moves.of_row(r)).collect::<Vec<_>>(), [0, 1, 2, 2]);
-        assert_eq!(moves.count(), 3);
-        assert_eq!(moves.example(2), 2);
-    }
-
-    #[test]
-    fn many_different_changes_are_no_moves() {
-        let x = Inputs::new((0..40).map(|i| i as f32).collect(), 1).unwrap();
-        let square = Shift::new(&x, |x: &mut [f32]| x[0] *= x[0]).unwrap();
-        assert!(square.is_even() && square.moves().is_none());
-    }
-}

@@ -6,12 +6,12 @@
 const LANES: usize = 8;
 
 /// Σ x.
-pub(crate) fn sum(values: &[f64]) -> f64 {
+pub fn sum(values: &[f64]) -> f64 {
     sum_of(values, |x| x)
 }
 
 /// Σ f(x).
-pub(crate) fn sum_of(values: &[f64], f: impl Fn(f64) -> f64) -> f64 {
+pub fn sum_of(values: &[f64], f: impl Fn(f64) -> f64) -> f64 {
     let chunks = values.chunks_exact(LANES);
     let rest: f64 = chunks.remainder().iter().map(|&x| f(x)).sum();
     let mut lanes = [0.0; LANES];
@@ -24,7 +24,7 @@ pub(crate) fn sum_of(values: &[f64], f: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// Σ f(a, b) over pairs; lists of one length.
-pub(crate) fn sum_of_pairs(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
+pub fn sum_of_pairs(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
     let (chunks_a, chunks_b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
     let rest = chunks_a.remainder().iter().zip(chunks_b.remainder());
     let rest: f64 = rest.map(|(&x, &y)| f(x, y)).sum();
@@ -38,7 +38,7 @@ pub(crate) fn sum_of_pairs(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) ->
 }
 
 /// The largest, NaN passed over; −∞ of none.
-pub(crate) fn largest(values: &[f64]) -> f64 {
+pub fn largest(values: &[f64]) -> f64 {
     let chunks = values.chunks_exact(LANES);
     let larger = |most: f64, x: f64| if x > most { x } else { most };
     let rest = chunks.remainder().iter().fold(f64::NEG_INFINITY, |most, &x| larger(most, x));
@@ -77,33 +77,5 @@ impl Compensated {
         let mut sum = Self::default();
         terms.for_each(|x| sum.add(x));
         sum.total()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sums_and_maxima_of_lists_of_any_length_are_those_of_a_plain_loop() {
-        for n in 0..40 {
-            // Whole numbers: every order of additions gives the same.
-            let a: Vec<f64> = (0..n).map(|i| f64::from((i * 7) % 11) - 4.0).collect();
-            let b: Vec<f64> = (0..n).map(|i| f64::from((i * 5) % 13) - 6.0).collect();
-            assert_eq!(sum(&a), a.iter().sum::<f64>());
-            let squares: f64 = a.iter().map(|x| x * x).sum();
-            assert_eq!(sum_of(&a, |x| x * x), squares);
-            let products: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
-            assert_eq!(sum_of_pairs(&a, &b, |x, y| x * y), products);
-            assert_eq!(largest(&a), a.iter().copied().fold(f64::NEG_INFINITY, f64::max));
-        }
-    }
-
-    #[test]
-    fn what_is_not_a_number_spoils_sums_and_no_maxima() {
-        let mut list = vec![1.0; 20];
-        list[9] = f64::NAN;
-        assert!(sum(&list).is_nan());
-        assert_eq!(largest(&list), 1.0);
     }
 }

@@ -6,9 +6,13 @@
 
 #![allow(unsafe_code)]
 
-/// The vectors that loops are compiled for.
+/// The vectors that loops are compiled for: [`Vectors::all`] alone makes kinds that need more than every CPU has.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Vectors {
+pub struct Vectors(Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
     /// Those that every CPU of the target has.
     Portable,
     #[cfg(target_arch = "x86_64")]
@@ -26,16 +30,17 @@ pub(crate) trait Loops {
 
 impl Vectors {
     /// Those that this CPU has, the widest last.
-    pub(crate) fn all() -> Vec<Self> {
+    #[doc(hidden)]
+    pub fn all() -> Vec<Self> {
         #[allow(unused_mut)]
-        let mut all = vec![Self::Portable];
+        let mut all = vec![Self(Kind::Portable)];
         #[cfg(target_arch = "x86_64")]
         {
             if std::arch::is_x86_feature_detected!("avx2") {
-                all.push(Self::Avx2);
+                all.push(Self(Kind::Avx2));
             }
             if std::arch::is_x86_feature_detected!("avx512f") {
-                all.push(Self::Avx512);
+                all.push(Self(Kind::Avx512));
             }
         }
         all
@@ -49,10 +54,10 @@ impl Vectors {
             #[cfg(target_arch = "x86_64")]
             match std::env::var("FEASIBLE_SIMD").as_deref() {
                 Ok("portable") => all.truncate(1),
-                Ok("avx2") => all.retain(|vectors| *vectors != Self::Avx512),
+                Ok("avx2") => all.retain(|vectors| vectors.0 != Kind::Avx512),
                 _ => {}
             }
-            all.pop().unwrap_or(Self::Portable)
+            all.pop().unwrap_or(Self(Kind::Portable))
         })
     }
 
@@ -69,14 +74,14 @@ impl Vectors {
         fn avx512<L: Loops>(loops: L) {
             loops.run();
         }
-        match self {
-            Self::Portable => loops.run(),
+        match self.0 {
+            Kind::Portable => loops.run(),
             // SAFETY: `all`, which alone makes this value, has found the feature.
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => unsafe { avx2(loops) },
+            Kind::Avx2 => unsafe { avx2(loops) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => unsafe { avx512(loops) },
+            Kind::Avx512 => unsafe { avx512(loops) },
         }
     }
 }

@@ -18,8 +18,8 @@ fn rust_files(directory: &Path) -> Vec<PathBuf> {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         match path.extension() {
-            _ if path.is_dir() && !path.ends_with("tests") => found.extend(rust_files(&path)),
-            Some(extension) if extension == "rs" && !path.ends_with("tests.rs") => found.push(path),
+            _ if path.is_dir() => found.extend(rust_files(&path)),
+            Some(extension) if extension == "rs" => found.push(path),
             _ => {}
         }
     }
@@ -76,11 +76,10 @@ fn modules() -> Vec<(Vec<String>, String)> {
         let parts = path.iter().map(|part| part.to_string_lossy().into_owned());
         parts.filter(|part| !["mod", "lib"].contains(&part.as_str())).collect()
     };
-    let text = |file: &PathBuf| {
-        let text = fs::read_to_string(file).unwrap();
-        text.split("#[cfg(test)]\nmod tests").next().unwrap().to_string()
-    };
-    rust_files(&src).iter().map(|file| (module(file), text(file))).collect()
+    let mut files = rust_files(&src);
+    // What the crate's own tests reach beyond the interface.
+    files.retain(|file| !file.ends_with("internals.rs"));
+    files.iter().map(|file| (module(file), fs::read_to_string(file).unwrap())).collect()
 }
 
 /// The name that follows one of some keywords.
@@ -143,8 +142,13 @@ fn names() -> Vec<(String, String)> {
         let (mut inside, mut hidden) = (Inside::Nothing, false);
         let mut add = |name: &str| found.push((module.join("::"), name.to_string()));
         for line in text.lines() {
+            if line == "#[doc(hidden)]" {
+                hidden = true;
+                continue;
+            }
             if line.starts_with(|c: char| c.is_alphabetic()) {
-                let item = declared(line, &ITEMS).filter(|name| visible(name));
+                let hidden = std::mem::take(&mut hidden);
+                let item = declared(line, &ITEMS).filter(|name| visible(name) && !hidden);
                 item.into_iter().for_each(&mut add);
                 inside = match () {
                     () if inherent(line).is_some_and(visible) => Inside::Methods,

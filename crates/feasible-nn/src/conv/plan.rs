@@ -4,6 +4,7 @@
 //! Forward, output pixel (r, c) reads input pixels (s r + k − p, s c + l − p). Backward, input pixel
 //! y = s q + e (e its residue) gets from output rows q + (e + p − k)/s, for the k that make this
 //! whole; these offsets are the same for all q, which makes one sweep for each residue.
+#![allow(missing_docs, reason = "public for the tests of this crate alone")]
 
 use crate::conv::shape::{ConvShape, Window};
 use crate::kernel::conv::winograd::{self, POINTS, SIDE};
@@ -18,25 +19,25 @@ const TILED_PIXELS: usize = 1600;
 const TILED_IMAGES: usize = 28;
 
 #[derive(Clone, Debug)]
-pub(crate) struct ConvPlan {
-    pub(crate) from: ConvShape,
-    pub(crate) to: ConvShape,
-    pub(crate) taps: usize,
+pub struct ConvPlan {
+    pub from: ConvShape,
+    pub to: ConvShape,
+    pub taps: usize,
     /// Whether 3×3 tiles can be swept by Winograd's transform, both ways.
-    pub(crate) tiles: bool,
+    pub tiles: bool,
     /// Images packed together.
-    pub(crate) group: usize,
+    pub group: usize,
     /// The input with its border.
-    pub(crate) input: Packing,
-    pub(crate) forward: Sweep,
+    pub input: Packing,
+    pub forward: Sweep,
     /// The outputs' gradient with its border.
-    pub(crate) delta: Packing,
-    pub(crate) backward: Vec<Sweep>,
+    pub delta: Packing,
+    pub backward: Vec<Sweep>,
 }
 
 impl ConvPlan {
     /// `planar`: the input comes by planes, one number a pixel.
-    pub(crate) fn new(from: ConvShape, to: ConvShape, window: Window, planar: bool) -> Self {
+    pub fn new(from: ConvShape, to: ConvShape, window: Window, planar: bool) -> Self {
         let Window { size: (tall, wide), stride, padding } = window;
         let pixel = if planar { 1 } else { BLOCK };
         let tiles = window.size == (3, 3) && stride == 1 && padding <= 2 && !planar;
@@ -102,32 +103,32 @@ impl ConvPlan {
         Self { from, to, taps: tall * wide, tiles, group, input, forward, delta, backward }
     }
 
-    pub(crate) fn planar(&self) -> bool {
+    pub fn planar(&self) -> bool {
         self.input.pixel == 1
     }
 
     /// Blocks (or planes) of the input.
-    pub(crate) fn in_blocks(&self) -> usize {
+    pub fn in_blocks(&self) -> usize {
         self.from.channels.div_ceil(self.input.pixel)
     }
 
     /// Numbers of a packed group of inputs.
-    pub(crate) fn packed_input(&self) -> usize {
+    pub fn packed_input(&self) -> usize {
         self.group * self.in_blocks() * self.input.plane()
     }
 
     /// Numbers of a packed group of gradients.
-    pub(crate) fn packed_delta(&self) -> usize {
+    pub fn packed_delta(&self) -> usize {
         self.group * self.to.blocks() * self.delta.plane()
     }
 
     /// Numbers of the weights transformed to points.
-    pub(crate) fn points(&self) -> usize {
+    pub fn points(&self) -> usize {
         if self.tiles { self.weights() / 9 * POINTS } else { 0 }
     }
 
     /// Scratch numbers of a forward and of a backward sweep by tiles, and of their weights' gradient.
-    pub(crate) fn tile_scratch(&self) -> [usize; 3] {
+    pub fn tile_scratch(&self) -> [usize; 3] {
         if !self.tiles {
             return [0; 3];
         }
@@ -140,12 +141,12 @@ impl ConvPlan {
     }
 
     /// Multiplications of one image.
-    pub(crate) fn multiplications(&self) -> usize {
+    pub fn multiplications(&self) -> usize {
         self.to.len() * self.from.channels * self.taps
     }
 
     /// Numbers of the packed weights.
-    pub(crate) fn weights(&self) -> usize {
+    pub fn weights(&self) -> usize {
         self.to.blocks() * self.in_blocks() * self.taps * self.input.pixel * BLOCK
     }
 }

@@ -47,17 +47,20 @@ impl ConvShape {
         product(&format!("numbers of {what}"), &[self.blocks(), self.plane()]).map(drop)
     }
 
-    pub(crate) fn blocks(&self) -> usize {
+    #[doc(hidden)]
+    pub fn blocks(&self) -> usize {
         self.channels.div_ceil(BLOCK)
     }
 
     /// Numbers of one block of an image.
-    pub(crate) fn plane(&self) -> usize {
+    #[doc(hidden)]
+    pub fn plane(&self) -> usize {
         self.height * self.width * BLOCK
     }
 
     /// Numbers of an image in blocks.
-    pub(crate) fn blocked(&self) -> usize {
+    #[doc(hidden)]
+    pub fn blocked(&self) -> usize {
         self.blocks() * self.plane()
     }
 }
@@ -90,7 +93,8 @@ impl Window {
     }
 
     /// How many places it has on an image, (rows, columns).
-    pub(crate) fn places(&self, of: ConvShape, what: &str) -> Result<(usize, usize)> {
+    #[doc(hidden)]
+    pub fn places(&self, of: ConvShape, what: &str) -> Result<(usize, usize)> {
         positive(&format!("height of the window of {what}"), self.size.0)?;
         positive(&format!("width of the window of {what}"), self.size.1)?;
         positive(&format!("stride of {what}"), self.stride)?;

@@ -12,12 +12,10 @@ mod columns;
 pub mod conv;
 mod gather;
 mod product;
-mod rows;
+pub(crate) mod rows;
 mod scatter;
 mod shallow;
 mod step;
-#[cfg(test)]
-mod tests;
 
 use feasible::aligned::AlignedVec;
 use feasible::{Batch, Real, Shift};

@@ -3,10 +3,11 @@
 //! A narrow layer (the outputs) is a dot product per number, sixteen of them summed at once. A
 //! wide one is transposed first, which costs a few percent of the product, and multiplied as
 //! usual.
+#![allow(missing_docs, reason = "public for the tests of this crate alone")]
 
 use crate::simd::{Lanes, MAX_LANES, dispatch, sums, transposed, whole};
 
-dispatch!(dots => dots_lanes(
+dispatch!(pub dots => dots_lanes(
     a: &[f32], b: &[f32], inner: usize, n: usize, bias: Option<&[f32]>, c: &mut [f32],
 ));
 
@@ -78,7 +79,7 @@ fn dot<L: Lanes>(
     sum
 }
 
-dispatch!(transpose => transpose_lanes(a: &[f32], rows: usize, columns: usize, out: &mut [f32]));
+dispatch!(pub transpose => transpose_lanes(a: &[f32], rows: usize, columns: usize, out: &mut [f32]));
 
 /// `out` (columns × rows) = Aᵀ.
 #[inline(always)]
@@ -137,15 +138,6 @@ pub(super) mod plain {
                 let (x, w) = (&a[i * inner..][..inner], &b[j * inner..][..inner]);
                 let dot: T = x.iter().zip(w).map(|(&x, &w)| x * w).sum();
                 *c = dot + bias.map_or(T::ZERO, |bias| bias[j]);
-            }
-        }
-    }
-
-    #[cfg(test)]
-    pub fn transpose<T: Real>(a: &[T], rows: usize, columns: usize, out: &mut [T]) {
-        for i in 0..rows {
-            for j in 0..columns {
-                out[j * rows + i] = a[i * columns + j];
             }
         }
     }

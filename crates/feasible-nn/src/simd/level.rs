@@ -42,17 +42,7 @@ impl Level {
         let Some(name) = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()) else {
             return Ok(Self::available()[0]);
         };
-        Self::named(&name.to_string_lossy(), &Self::available())
-    }
-
-    fn named(name: &str, available: &[Self]) -> Result<Self, String> {
-        available.iter().copied().find(|level| level.name() == name).ok_or_else(|| {
-            let names: Vec<&str> = available.iter().map(|level| level.name()).collect();
-            format!(
-                "{VARIABLE} is {name:?}: this processor has {}; unset it for the fastest",
-                names.join(", ")
-            )
-        })
+        named(&name.to_string_lossy(), &Self::available())
     }
 
     /// All of them, fastest first. The portable one is always there, and last.
@@ -89,21 +79,13 @@ impl Level {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn a_level_is_found_by_its_name_and_only_if_the_processor_has_it() {
-        for level in Level::available() {
-            assert_eq!(Level::named(level.name(), &Level::available()), Ok(level));
-        }
-        let portable = [Level(InstructionSet::Portable)];
-        assert_eq!(Level::named("portable", &portable), Ok(portable[0]));
-        for wrong in ["avx2", "AVX2", "portable ", "fast"] {
-            let said = Level::named(wrong, &portable).unwrap_err();
-            assert!(said.contains(wrong.trim()) && said.contains("has portable;"), "{said}");
-        }
-    }
+/// The level of this name among those that the CPU has, or a sentence that says which these are.
+pub fn named(name: &str, available: &[Level]) -> Result<Level, String> {
+    available.iter().copied().find(|level| level.name() == name).ok_or_else(|| {
+        let names: Vec<&str> = available.iter().map(|level| level.name()).collect();
+        format!(
+            "{VARIABLE} is {name:?}: this processor has {}; unset it for the fastest",
+            names.join(", ")
+        )
+    })
 }

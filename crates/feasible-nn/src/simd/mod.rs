@@ -6,7 +6,7 @@
 //!
 //! All of it must be inlined into the entry point, because only there the compiler may use
 //! the instructions: every function on the way is `#[inline(always)]` and takes no closure.
-
+#![allow(missing_docs, reason = "public for the tests of this crate alone")]
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
@@ -16,6 +16,7 @@ mod avx512;
 mod exp;
 mod level;
 mod portable;
+pub(crate) mod probe;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx2::Avx2;
@@ -24,7 +25,7 @@ pub(crate) use avx512::Avx512;
 pub(crate) use exp::{exp, exp_of_minus, exp_of_minus_halved, sigmoid, sigmoid_of, tanh};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use level::InstructionSet;
-pub use level::Level;
+pub use level::{Level, named};
 pub(crate) use portable::Portable;
 
 /// The most lanes any vector has.
@@ -244,11 +245,14 @@ pub(crate) fn transposed<L: Lanes>(mut v: [L; MAX_LANES]) -> [L; MAX_LANES] {
 }
 
 /// `dispatch!(name => generic(argument: Type, …))` defines `name(level, argument, …)`, which
-/// runs `generic::<L>` compiled for the instructions of `level`.
+/// runs `generic::<L>` compiled for the instructions of `level`. It is `pub(crate)` unless another visibility stands before the name.
 macro_rules! dispatch {
-    ($name:ident => $generic:ident($($arg:ident: $ty:ty),* $(,)?)) => {
+    ($name:ident => $($rest:tt)*) => {
+        $crate::simd::dispatch!(pub(crate) $name => $($rest)*);
+    };
+    ($vis:vis $name:ident => $generic:ident($($arg:ident: $ty:ty),* $(,)?)) => {
         #[allow(unsafe_code, clippy::too_many_arguments)]
-        pub(crate) fn $name(level: $crate::simd::Level, $($arg: $ty),*) {
+        $vis fn $name(level: $crate::simd::Level, $($arg: $ty),*) {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f")]
@@ -273,6 +277,3 @@ macro_rules! dispatch {
     };
 }
 pub(crate) use dispatch;
-
-#[cfg(test)]
-mod tests;

@@ -82,7 +82,7 @@ mod attack;
 mod ball;
 mod budget;
 mod curve;
-mod goal;
+pub(crate) mod goal;
 mod judge;
 mod pgd;
 

@@ -57,7 +57,7 @@
 mod bentkus;
 mod bernstein;
 mod betting;
-mod binomial;
+pub(crate) mod binomial;
 mod claim;
 mod count;
 mod delta;

@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use crate::dedup::Dedup;
 use crate::error::{Error, Result};
 use crate::measurement::Measurement;
 use crate::model::{Mode, Model};
@@ -20,7 +21,7 @@ use crate::source::Source;
 use crate::stream::{Purpose, Stream};
 
 mod outputs;
-mod pass;
+pub(crate) mod pass;
 mod terms;
 
 use pass::Passes;
@@ -30,19 +31,18 @@ pub use outputs::OutputLagrangian;
 pub(crate) use pass::Selection;
 pub(crate) use terms::Scope;
 
-#[cfg(test)]
-mod tests;
-
 /// Evaluates the Lagrangian of a problem for a model, on a number of threads.
-pub(crate) struct Lagrangian<M: Model> {
+pub struct Lagrangian<M: Model> {
     terms: Terms,
     passes: Passes<M>,
 }
 
 impl<M: Model> Lagrangian<M> {
+    /// Of this problem and this model.
+    ///
     /// # Errors
     /// A model that does not fit the problem, or threads that cannot be started.
-    pub(crate) fn new(problem: &Problem, model: Arc<M>, threads: usize, seed: u64) -> Result<Self> {
+    pub fn new(problem: &Problem, model: Arc<M>, threads: usize, seed: u64) -> Result<Self> {
         problem.check_model(&*model)?;
         if model.couples_rows() && problem.shards().is_some_and(|shards| !shards.are_grouped()) {
             return Err(Error::Setting {
@@ -65,9 +65,14 @@ impl<M: Model> Lagrangian<M> {
 
     /// Looks for rows that are alike, whose work later passes do once. Pays for many passes; the sums
     /// of these differ from others in the order of their terms.
-    pub(crate) fn sharing(mut self) -> Self {
+    pub fn sharing(mut self) -> Self {
         self.passes.deduplicate(&self.terms.problem);
         self
+    }
+
+    /// What is known of the rows of a source that are alike.
+    pub fn dedup(&self, source: usize) -> Option<&Dedup> {
+        self.passes.dedup(source)
     }
 
     pub(crate) fn problem(&self) -> &Problem {
@@ -99,7 +104,7 @@ impl<M: Model> Lagrangian<M> {
 
     /// The gradient of the Lagrangian estimated on `selections`, weight decay included, as a step
     /// of training needs it.
-    pub(crate) fn gradient(
+    pub fn gradient(
         &mut self,
         theta: &[M::Real],
         selections: &[Selection<'_>],
@@ -117,7 +122,7 @@ impl<M: Model> Lagrangian<M> {
     /// As [`Lagrangian::gradient`], and lists the violations of what the batch showed as
     /// (requirement, multiplier, violation with margin): for average requirements the batch's
     /// estimate, for pointwise ones each point seen.
-    pub(crate) fn gradient_and_violations(
+    pub fn gradient_and_violations(
         &mut self,
         theta: &[M::Real],
         selections: &[Selection<'_>],
@@ -155,7 +160,7 @@ impl<M: Model> Lagrangian<M> {
     }
 
     /// Objective and violations on the whole populations.
-    pub(crate) fn measure(&mut self, theta: &[M::Real]) -> Measurement {
+    pub fn measure(&mut self, theta: &[M::Real]) -> Measurement {
         let problem = self.terms.problem.clone();
         self.pass(theta, &everything(&problem), Ask::Values, Mode::Evaluation);
         self.measurement(theta)
@@ -187,11 +192,7 @@ impl<M: Model> Lagrangian<M> {
     }
 
     /// The full-batch gradient at `multipliers`.
-    pub(crate) fn full_gradient(
-        &mut self,
-        theta: &[M::Real],
-        multipliers: &Multipliers,
-    ) -> &[M::Real] {
+    pub fn full_gradient(&mut self, theta: &[M::Real], multipliers: &Multipliers) -> &[M::Real] {
         let problem = self.terms.problem.clone();
         self.pass(theta, &everything(&problem), Ask::Gradient(multipliers), Mode::Evaluation);
         self.decayed(theta)

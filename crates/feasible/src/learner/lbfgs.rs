@@ -14,7 +14,8 @@ const C2: f64 = 0.9;
 const TRIALS: usize = 40;
 
 /// A smooth function: writes its gradient, returns its value.
-pub(crate) trait Smooth {
+pub trait Smooth {
+    /// f(x), and ∇f(x) into `gradient`.
     fn evaluate(&mut self, x: &[f64], gradient: &mut [f64]) -> f64;
 
     /// How far a value near `value` may be wrong by rounding.
@@ -31,26 +32,28 @@ pub(crate) trait Smooth {
 
 /// How a minimisation ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Minimum {
-    pub(crate) value: f64,
+pub struct Minimum {
+    /// f.
+    pub value: f64,
     /// ‖∇f‖₂.
-    pub(crate) gradient_norm: f64,
+    pub gradient_norm: f64,
     /// ½ gᵀHg with the last inverse-Hessian estimate H: by how much a Newton step would still
     /// decrease f.
-    pub(crate) decrement: f64,
+    pub decrement: f64,
 }
 
 /// Whether a minimum, x and ∇f are good enough.
-pub(crate) type Done<'f> = &'f dyn Fn(&Minimum, &[f64], &[f64]) -> bool;
+pub type Done<'f> = &'f dyn Fn(&Minimum, &[f64], &[f64]) -> bool;
 
 /// When to stop.
 #[derive(Clone, Copy)]
-pub(crate) struct Limits<'f> {
-    pub(crate) iterations: usize,
+pub struct Limits<'f> {
+    /// Stop after this many.
+    pub iterations: usize,
     /// Stop when this holds for where it is, with x and ∇f.
-    pub(crate) done: Done<'f>,
+    pub done: Done<'f>,
     /// Stop when f falls to this.
-    pub(crate) target: f64,
+    pub target: f64,
 }
 
 struct Pair {
@@ -60,11 +63,7 @@ struct Pair {
 }
 
 /// Minimises `f` from `x`, in place; how it ended, and ∇f there.
-pub(crate) fn minimise(
-    f: &mut dyn Smooth,
-    x: &mut [f64],
-    limits: Limits<'_>,
-) -> (Minimum, Vec<f64>) {
+pub fn minimise(f: &mut dyn Smooth, x: &mut [f64], limits: Limits<'_>) -> (Minimum, Vec<f64>) {
     let n = x.len();
     let mut gradient = vec![0.0; n];
     let mut value = f.evaluate(x, &mut gradient);
@@ -191,54 +190,5 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 fn add(out: &mut [f64], factor: f64, x: &[f64]) {
     for (o, x) in out.iter_mut().zip(x) {
         *o += factor * x;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Rosenbrock(usize);
-
-    impl Smooth for Rosenbrock {
-        fn evaluate(&mut self, x: &[f64], g: &mut [f64]) -> f64 {
-            self.0 += 1;
-            g.fill(0.0);
-            let mut f = 0.0;
-            for i in 0..x.len() - 1 {
-                let (a, b) = (1.0 - x[i], x[i + 1] - x[i] * x[i]);
-                f += a * a + 100.0 * b * b;
-                g[i] += -2.0 * a - 400.0 * x[i] * b;
-                g[i + 1] += 200.0 * b;
-            }
-            f
-        }
-    }
-
-    #[test]
-    fn rosenbrocks_valley_is_followed_to_its_end() {
-        let mut f = Rosenbrock(0);
-        let mut x = vec![-1.2, 1.0, -1.2, 1.0];
-        let done = |at: &Minimum, _: &[f64], _: &[f64]| at.gradient_norm < 1e-9;
-        let limits = Limits { iterations: 500, done: &done, target: f64::NEG_INFINITY };
-        let (minimum, _) = minimise(&mut f, &mut x, limits);
-        assert!(minimum.gradient_norm < 1e-9, "{minimum:?}");
-        assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-8), "{x:?}");
-        assert!(f.0 < 200, "{} evaluations", f.0);
-    }
-
-    #[test]
-    fn a_function_without_minimum_ends_at_the_iteration_limit() {
-        struct Exponential;
-        impl Smooth for Exponential {
-            fn evaluate(&mut self, x: &[f64], g: &mut [f64]) -> f64 {
-                g[0] = -(-x[0]).exp();
-                (-x[0]).exp()
-            }
-        }
-        let mut x = [0.0];
-        let limits = Limits { iterations: 30, done: &|_, _, _| false, target: f64::NEG_INFINITY };
-        let (minimum, _) = minimise(&mut Exponential, &mut x, limits);
-        assert!(minimum.value < 1e-3 && x[0].is_finite());
     }
 }

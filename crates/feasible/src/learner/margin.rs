@@ -23,7 +23,8 @@ use crate::requirement::{Kind, Requirement};
 const SHARE: f64 = 0.3;
 
 /// The margins after an epoch that measured these violations; `most` are m̄.
-pub(crate) fn learned(
+#[doc(hidden)]
+pub fn learned(
     before: &[f64],
     problem: &Problem,
     most: &[f64],
@@ -48,45 +49,4 @@ pub(crate) fn learned(
         of(i, requirement, [training, validation])
     })
     .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::measurement::Totals;
-    use crate::reduce::Elsewhere;
-    use crate::{Inputs, Loss, Population, Samples, Targets};
-
-    #[test]
-    fn a_margin_moves_towards_the_gap_and_no_further_than_it_may() {
-        let inputs = Inputs::new(vec![0.0, 1.0], 1).unwrap();
-        let samples = Samples::new(inputs, Targets::Values(vec![0.0, 1.0])).unwrap();
-        let everyone = Population::new(samples);
-        let problem = Problem::minimise(&everyone, Loss::Squared)
-            .subject_to(Requirement::average("mean", &everyone, Loss::Squared).at_most(1.0))
-            .subject_to(Requirement::pointwise("each", &everyone, Loss::Squared).at_most(1.0))
-            .check()
-            .unwrap();
-        let measured = |violation: f64| {
-            let violations = |measured| Violations {
-                measured,
-                surrogate: None,
-                margin: 0.0,
-                elsewhere: Elsewhere::default(),
-                totals: Totals::default(),
-            };
-            let violations = vec![violations(vec![violation]), violations(vec![violation; 2])];
-            Measurement { objective: 0.0, surrogate: None, penalty: 0.0, violations }
-        };
-        let after = |before: &[f64], training: f64, validation: f64| {
-            learned(before, &problem, &[0.5, 0.5], &measured(training), &measured(validation))
-        };
-        let close = |found: Vec<f64>, average: f64| {
-            assert!((found[0] - average).abs() < 1e-12 && found[1] == 0.0, "{found:?} {average}");
-        };
-        close(after(&[], -0.1, 0.1), 0.3 * 0.2);
-        close(after(&[0.2, 0.0], -0.1, -0.2), 0.7 * 0.2);
-        close(after(&[0.5, 0.0], 0.0, 9.0), 0.5);
-        close(after(&[0.2, 0.0], 0.0, f64::NAN), 0.2);
-    }
 }

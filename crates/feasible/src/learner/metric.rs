@@ -31,7 +31,7 @@ const LARGEST: usize = 1000;
 
 /// z = Kᵀθ; K is lower triangular, by rows, or the identity if there is none.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Metric {
+pub struct Metric {
     size: usize,
     factor: Vec<f64>,
     /// √P_jj: the lengths of K's rows.
@@ -109,7 +109,8 @@ impl Metric {
         Some(Self::of(p, factor))
     }
 
-    fn of(size: usize, factor: Vec<f64>) -> Self {
+    /// The metric of a Cholesky factor, p × p by rows.
+    pub fn of(size: usize, factor: Vec<f64>) -> Self {
         let lengths = (0..size).map(|i| norm(&factor[i * size..i * size + i + 1])).collect();
         Self { size, factor, lengths }
     }
@@ -124,7 +125,7 @@ impl Metric {
     }
 
     /// z = Kᵀθ, in place.
-    pub(crate) fn coordinates(&self, x: &mut [f64]) {
+    pub fn coordinates(&self, x: &mut [f64]) {
         for i in 0..self.size {
             let of = x[i];
             x[i] = 0.0;
@@ -135,7 +136,7 @@ impl Metric {
     }
 
     /// θ = K⁻ᵀz, in place.
-    pub(crate) fn to_theta(&self, x: &mut [f64]) {
+    pub fn to_theta(&self, x: &mut [f64]) {
         for i in (0..self.size).rev() {
             let row = self.row(i);
             let of = x[i] / row[i];
@@ -147,7 +148,7 @@ impl Metric {
     }
 
     /// ∇_z = K⁻¹∇_θ, in place.
-    pub(crate) fn gradient_by_z(&self, x: &mut [f64]) {
+    pub fn gradient_by_z(&self, x: &mut [f64]) {
         for i in 0..self.size {
             let row = self.row(i);
             let below: f64 = row[..i].iter().zip(&x[..i]).map(|(k, x)| k * x).sum();
@@ -156,7 +157,7 @@ impl Metric {
     }
 
     /// ‖∇_θ‖₂ of a gradient in z: ∇_θ = K∇_z.
-    pub(crate) fn norm_by_theta(&self, gradient: &[f64]) -> f64 {
+    pub fn norm_by_theta(&self, gradient: &[f64]) -> f64 {
         if self.size == 0 {
             return norm(gradient);
         }
@@ -176,7 +177,8 @@ impl Metric {
     }
 }
 
-pub(crate) fn norm(x: &[f64]) -> f64 {
+/// ‖x‖₂.
+pub fn norm(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
@@ -251,7 +253,7 @@ fn curvature<M: Model>(lagrangian: &mut Lagrangian<M>, start: &[M::Real], gram: 
 
 /// The factor K of a symmetric matrix, in place, by rows. Diagonals are made 1 first, and pivots no
 /// smaller than `floor`.
-fn cholesky(a: &mut [f64], p: usize, floor: f64) {
+pub fn cholesky(a: &mut [f64], p: usize, floor: f64) {
     let largest = (0..p).map(|j| a[j * p + j]).fold(0.0, f64::max);
     let usual = if largest > 0.0 { largest } else { 1.0 };
     let diagonal = |j: usize| {
@@ -273,33 +275,5 @@ fn cholesky(a: &mut [f64], p: usize, floor: f64) {
         for j in 0..=i {
             a[i * p + j] *= scale[i];
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn coordinates_go_there_and_back_and_the_factor_is_a_root_of_the_matrix() {
-        let matrix = [4.0, 2.0, 0.4, 2.0, 9.0, -1.0, 0.4, -1.0, 1.0];
-        let mut factor = matrix.to_vec();
-        cholesky(&mut factor, 3, 1e-13);
-        let metric = Metric::of(3, factor);
-        let theta = [1.0, -2.0, 0.5];
-        let mut z = theta.to_vec();
-        metric.coordinates(&mut z);
-        // ‖z‖² = θᵀPθ.
-        let square: f64 = (0..9).map(|k| theta[k / 3] * matrix[k] * theta[k % 3]).sum();
-        assert!((norm(&z).powi(2) - square).abs() < 1e-12);
-        // The gradient of ½‖z‖² by z is z, by θ it is Pθ.
-        let mut gradient: Vec<f64> =
-            (0..3).map(|i| (0..3).map(|j| matrix[3 * i + j] * theta[j]).sum()).collect();
-        let by_theta = norm(&gradient);
-        metric.gradient_by_z(&mut gradient);
-        assert!(gradient.iter().zip(&z).all(|(a, b)| (a - b).abs() < 1e-12));
-        assert!((metric.norm_by_theta(&z) - by_theta).abs() < 1e-12);
-        metric.to_theta(&mut z);
-        assert!(z.iter().zip(&theta).all(|(a, b)| (a - b).abs() < 1e-12));
     }
 }

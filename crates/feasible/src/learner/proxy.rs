@@ -29,18 +29,19 @@ const OPENED: u32 = 4;
 
 /// The offset of one surrogate violation, with what is known on both sides of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Bracket {
-    at: f64,
+pub struct Bracket {
+    /// The offset.
+    pub at: f64,
     /// The last step.
-    step: f64,
+    pub step: f64,
     /// Where the measured requirement was met, with its violation.
-    met: Option<(f64, f64)>,
+    pub met: Option<(f64, f64)>,
     /// Where it was violated.
-    violated: Option<(f64, f64)>,
+    pub violated: Option<(f64, f64)>,
     /// Whether it was violated the last time.
-    above: bool,
+    pub above: bool,
     /// How often it was opened again.
-    opened: u32,
+    pub opened: u32,
 }
 
 /// The numbers that a bracket is made of.
@@ -68,14 +69,15 @@ impl Bracket {
         }
     }
 
-    fn is_closed(&self, size: f64) -> bool {
+    /// Whether both sides are known and as near to each other as need be, on a scale of `size`.
+    pub fn is_closed(&self, size: f64) -> bool {
         let Some((met, violated)) = self.met.zip(self.violated) else { return false };
         let (width, jump) = (violated.0 - met.0, violated.1 - met.1);
         width <= CLOSED * size || (width <= CLOSED_AT_A_JUMP * size && jump > JUMP * width)
     }
 
     /// Moves the offset, the measured violation of the solution there being `violation`.
-    fn note(&mut self, violation: f64, size: f64) {
+    pub fn note(&mut self, violation: f64, size: f64) {
         let (here, above) = ((self.at, violation), violation > 0.0);
         // What other requirements have done since may have moved the zero out of the bracket.
         if self.is_closed(size) {
@@ -167,33 +169,5 @@ impl Brackets {
             }
         }
         workers.any(moved)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn find(violation: impl Fn(f64) -> f64, start: f64) -> (Bracket, usize) {
-        let mut bracket = Bracket { at: start, ..Bracket::default() };
-        for tried in 0..100 {
-            if bracket.is_closed(1.0) {
-                return (bracket, tried);
-            }
-            bracket.note(violation(bracket.at), 1.0);
-        }
-        (bracket, 100)
-    }
-
-    #[test]
-    fn the_offset_at_which_a_violation_is_zero_is_found_in_any_unit_smooth_or_not() {
-        for start in [-50.0, 0.2, 3.0] {
-            let (bracket, tried) = find(|t| (t - 0.7).exp() - 1.0, start);
-            assert!((bracket.at - 0.7).abs() < 1e-5 && tried < 60, "{bracket:?} after {tried}");
-            // A rate of 20 samples, met up to an offset of 0.7.
-            let (bracket, tried) = find(|t| ((t - 0.7) * 20.0).ceil() / 20.0, start);
-            assert!((bracket.at - 0.7).abs() < 1e-5 && tried < 60, "{bracket:?} after {tried}");
-            assert!(bracket.met.unwrap().0 <= 0.7 && bracket.violated.unwrap().0 > 0.7);
-        }
     }
 }

@@ -89,20 +89,18 @@ use crate::samples::Targets;
 mod bounded;
 mod check;
 mod classification;
-mod contrast;
+pub(crate) mod contrast;
 mod coordinates;
 mod custom;
 mod floor;
 mod name;
-mod pair;
+pub(crate) mod pair;
 mod properties;
 mod rate;
 mod regression;
-mod row;
-mod series;
-mod softmax;
-#[cfg(test)]
-mod tests;
+pub(crate) mod row;
+pub(crate) mod series;
+pub(crate) mod softmax;
 
 pub use bounded::Bounded;
 pub use coordinates::{Coordinate, Coordinates};
@@ -115,7 +113,7 @@ use row::RowPass;
 
 /// Values, or values and seeds.
 #[doc(hidden)]
-#[allow(missing_debug_implementations, private_interfaces)]
+#[allow(missing_debug_implementations)]
 pub enum LossPass<'a, T> {
     Values(row::RowValues<'a, T>),
     Seeds(row::RowSeeds<'a, T>),
@@ -142,6 +140,20 @@ pub struct LossRows<'a, T> {
 }
 
 /// A loss ℓ on outputs; formulas and properties are in the [module](self)'s table.
+///
+/// ```
+/// use feasible::Loss;
+/// let of_numbers = [Loss::Huber { delta: 1.0 }, Loss::Quantile { tau: 0.9 }, Loss::Poisson];
+/// let of_margins = [Loss::Hinge, Loss::SquaredHinge];
+/// assert!(of_numbers.iter().chain(&of_margins).all(|loss| loss.properties(1).convex));
+/// assert_eq!(Loss::Brier.properties(2).bound, Some(1.0));
+/// let between_views = [Loss::SymmetricKl, Loss::SquaredDistance];
+/// assert!(between_views.iter().all(Loss::compares_views));
+/// // What counts decisions has no gradient; its smooth form has one.
+/// let wrong = Loss::FalseDiscovery { class: 1, rate: 0.2 };
+/// let smooth = Loss::SmoothedFalseDiscovery { class: 1, rate: 0.2 };
+/// assert!(wrong.is_of_decisions() && !wrong.is_differentiable() && smooth.is_differentiable());
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Loss {

@@ -48,9 +48,12 @@ fn reverse_kl<T: Real>(views: &Comparison<'_, T>) -> T {
 
 /// Two classes: log-odds a of p and b of q, and a − b, from differences between the views where they
 /// nearly agree, so that no digits are lost.
-pub(super) struct Bernoulli<T> {
+pub struct Bernoulli<T> {
+    /// Of p.
     pub a: T,
+    /// Of q.
     pub b: T,
+    /// a − b.
     pub change: T,
 }
 
@@ -69,7 +72,7 @@ impl<T: Real> Bernoulli<T> {
 ///
 /// p from q: p₁ = q₁e^{a−b}/s, p₀ = q₀/s with s = q₀ + q₁e^{a−b}; log s = shift.
 #[inline(always)]
-pub(super) fn close<T: Real>(b: T, change: T) -> (T, T, T) {
+pub fn close<T: Real>(b: T, change: T) -> (T, T, T) {
     let (q1, q0) = sigmoids(b, series::exp_of_negative(-b.abs()));
     let excess = q1 * series::exp_m1(change);
     let scale = T::ONE / (T::ONE + excess);
@@ -82,7 +85,7 @@ pub(super) fn close<T: Real>(b: T, change: T) -> (T, T, T) {
 
 /// The same for any a and b; accurate where they are not close.
 #[inline(always)]
-pub(super) fn far<T: Real>(a: T, b: T, change: T) -> (T, T, T) {
+pub fn far<T: Real>(a: T, b: T, change: T) -> (T, T, T) {
     let (ea, eb) = (series::exp_of_negative(-a.abs()), series::exp_of_negative(-b.abs()));
     let ((p1, p0), (q1, q0)) = (sigmoids(a, ea), sigmoids(b, eb));
     let shift = series::ln_1p(eb) - series::ln_1p(ea);

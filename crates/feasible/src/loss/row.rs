@@ -74,18 +74,24 @@ pub(super) trait RowPass<T: Real> {
 }
 
 /// Fills `values[i]` with the loss at `positions[i]`.
-pub(super) struct RowValues<'a, T> {
+pub struct RowValues<'a, T> {
+    /// The rows.
     pub rows: LossRows<'a, T>,
+    /// One for each position.
     pub values: &'a mut [T],
 }
 
 /// As [`RowValues`], and adds the weighted gradients to the seeds.
-pub(super) struct RowSeeds<'a, T> {
+pub struct RowSeeds<'a, T> {
+    /// The rows.
     pub rows: LossRows<'a, T>,
+    /// One for each position.
     pub weights: &'a [T],
     /// Empty if only the gradients are wanted.
     pub values: &'a mut [T],
+    /// The seeds by both views.
     pub at: &'a mut [T],
+    /// See `at`.
     pub against: &'a mut [T],
 }
 

@@ -23,19 +23,19 @@ fn polynomial<T: Real>(c: &[f64; 16], x: T) -> T {
 
 /// e^x − 1 for |x| ≤ 1/2: x Σ x^n / (n + 1)!.
 #[inline(always)]
-pub(super) fn exp_m1<T: Real>(x: T) -> T {
+pub fn exp_m1<T: Real>(x: T) -> T {
     x * polynomial(&const { reciprocal_factorials(1) }, x)
 }
 
 /// e^{−x} − 1 + x for |x| ≤ 1/2: x² Σ (−x)^n / (n + 2)!. Not negative, and 0 only at 0.
 #[inline(always)]
-pub(super) fn exp_m1_plus<T: Real>(x: T) -> T {
+pub fn exp_m1_plus<T: Real>(x: T) -> T {
     (x * x) * polynomial(&const { reciprocal_factorials(2) }, -x)
 }
 
 /// log(1 + x) for −0.4 ≤ x ≤ 1: 2 Σ t^{2n+1} / (2n + 1) with t = x/(2 + x), |t| ≤ 1/3.
 #[inline(always)]
-pub(super) fn ln_1p<T: Real>(x: T) -> T {
+pub fn ln_1p<T: Real>(x: T) -> T {
     let t = x / (T::ONE + T::ONE + x);
     t * polynomial(&const { twice_odd_reciprocals() }, t * t)
 }
@@ -49,7 +49,7 @@ pub(super) fn exp_of_negative<T: Real>(x: T) -> T {
 
 /// The same in `f32`, without a branch or a call.
 #[inline(always)]
-pub(crate) fn exp_of_negative_f32(x: f32) -> f32 {
+pub fn exp_of_negative_f32(x: f32) -> f32 {
     // The sum has no fraction bits, and n + 127 in its last ones; NaN stays NaN.
     const ROUNDER: f32 = 12_583_039.0;
     // ln 2 in two parts, the first of 12 bits so that n times it is exact.
@@ -88,44 +88,4 @@ const fn twice_odd_reciprocals() -> [f64; 16] {
         n += 1;
     }
     table
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_exponential_of_a_negative_number_is_good_to_two_roundings() {
-        for i in 0..=870_000 {
-            let x = -(i as f32) / 10_000.0;
-            let (ours, exact) = (exp_of_negative_f32(x), f64::from(x).exp());
-            let error = (f64::from(ours) / exact - 1.0).abs();
-            assert!(error < 2.0 * f64::from(f32::EPSILON), "{x}: {error:e}");
-        }
-        assert_eq!(exp_of_negative_f32(0.0), 1.0);
-        assert_eq!(exp_of_negative_f32(f32::NEG_INFINITY), 0.0);
-        assert!(exp_of_negative_f32(f32::NAN).is_nan());
-    }
-
-    #[test]
-    fn the_series_agree_with_the_library_to_a_few_roundings() {
-        let close = |ours: f64, exact: f64, epsilon: f64| {
-            assert!((ours - exact).abs() <= 4.0 * epsilon * exact.abs(), "{ours} against {exact}");
-        };
-        for i in -1000..=1000 {
-            let x = f64::from(i) / 2000.0;
-            close(exp_m1(x), x.exp_m1(), f64::EPSILON);
-            close(exp_m1(x as f32).into(), f64::from(x as f32).exp_m1(), f32::EPSILON.into());
-            // The library's form cancels: only its absolute accuracy can be compared.
-            assert!((exp_m1_plus(x) - (x + (-x).exp_m1())).abs() <= 2.0 * f64::EPSILON * x.abs());
-            close(
-                exp_m1_plus(x as f32).into(),
-                exp_m1_plus(f64::from(x as f32)),
-                f32::EPSILON.into(),
-            );
-            let x = 0.3 + 1.4 * x;
-            close(ln_1p(x), x.ln_1p(), f64::EPSILON);
-            close(ln_1p(x as f32).into(), f64::from(x as f32).ln_1p(), f32::EPSILON.into());
-        }
-    }
 }

@@ -18,7 +18,7 @@ const REMEMBERED: usize = 16;
 
 /// The logits of one row.
 #[derive(Clone, Copy)]
-pub(super) struct Logits<'a, T>(pub &'a [T]);
+pub struct Logits<'a, T>(pub &'a [T]);
 
 impl<T: Real> Logits<'_, T> {
     /// k, or 2 when there is one logit.

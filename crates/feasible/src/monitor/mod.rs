@@ -103,7 +103,7 @@
 //! confidence sequences of averages that drift; Shin, Ramdas and Rinaldo (2024) for starting anew; Waudby-Smith
 //! and Ramdas (2024) for betting; Ramdas, Grünwald, Vovk and Shafer (2023) for all of it.
 
-mod deal;
+pub(crate) mod deal;
 mod judge;
 mod wager;
 mod wealth;

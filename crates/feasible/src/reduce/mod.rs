@@ -87,7 +87,7 @@ use crate::real::Real;
 
 pub(crate) mod collective;
 mod elsewhere;
-mod shards;
+pub(crate) mod shards;
 
 pub(crate) use elsewhere::{Elsewhere, PointShards};
 pub use shards::SHARDS;

@@ -24,10 +24,10 @@ use crate::source::Source;
 pub const SHARDS: usize = 64;
 
 /// How many neighbouring shards are a group.
-pub(crate) const GROUP: usize = 8;
+pub const GROUP: usize = 8;
 
 /// The shard of a sample, by its id.
-fn shard_of(id: u64) -> u8 {
+pub fn shard_of(id: u64) -> u8 {
     // Vigna's splitmix64: ids are often 0, 1, 2, …
     let mut x = id.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -43,7 +43,7 @@ fn shards_of(worker: usize, workers: usize, together: usize) -> Range<usize> {
 
 /// The shards of the rows of a problem, and which of them are worked on here.
 #[derive(Clone, Debug)]
-pub(crate) struct Shards {
+pub struct Shards {
     reduce: Arc<dyn Reduce>,
     /// How many neighbouring shards are always on the same worker: 1, or a group.
     together: usize,
@@ -143,11 +143,7 @@ impl Shards {
 
     /// Of the shards of all rows, per source, where the rows here are all there are of the data sets, in the order in which
     /// they are worked on.
-    pub(crate) fn of_shares(
-        reduce: Arc<dyn Reduce>,
-        together: usize,
-        shards: Vec<Vec<u8>>,
-    ) -> Self {
+    pub fn of_shares(reduce: Arc<dyn Reduce>, together: usize, shards: Vec<Vec<u8>>) -> Self {
         let here = shards_of(reduce.worker(), reduce.workers(), together);
         let of = shards.into_iter().map(|shard| SourceShards::of_own_rows(shard, &here));
         Self { sources: of.collect(), reduce, together, stop: Arc::default() }
@@ -198,12 +194,12 @@ impl Shards {
     }
 
     /// The shards that are worked on here.
-    pub(crate) fn own(&self) -> Range<usize> {
+    pub fn own(&self) -> Range<usize> {
         self.of_worker(self.reduce.worker())
     }
 
     /// The worker that has a shard.
-    fn owner(&self, shard: usize) -> usize {
+    pub fn owner(&self, shard: usize) -> usize {
         let (number, all) = (shard / self.together, SHARDS / self.together);
         ((number + 1) * self.reduce.workers() - 1) / all
     }
@@ -245,7 +241,7 @@ impl Shards {
     }
 
     /// The nodes of the tree that the shards here are cut into, so that threads have enough of them.
-    pub(crate) fn own_nodes(&self, at_least: usize) -> Vec<Range<usize>> {
+    pub fn own_nodes(&self, at_least: usize) -> Vec<Range<usize>> {
         let own = self.own();
         let most = (own.len() / at_least).max(1);
         let mut nodes = Vec::new();
@@ -263,7 +259,7 @@ impl Shards {
     }
 
     /// The sum over all shards, of the sums over nodes here; zeros if no shard has a row.
-    pub(crate) fn add_up<T: Real>(
+    pub fn add_up<T: Real>(
         &self,
         occupied: u64,
         nodes: &mut [(Range<usize>, Option<AlignedVec<T>>)],
@@ -353,75 +349,4 @@ fn digest(source: &Source) -> [u64; 4] {
     });
     let points = source.terms.iter().fold(0, |sum, t| sum ^ t.points.to_bits().rotate_left(7));
     [source.rows.len() as u64, ids, source.terms.len() as u64, points]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::reduce::Alone;
-
-    #[derive(Debug)]
-    struct Of(usize, usize);
-
-    impl Reduce for Of {
-        fn workers(&self) -> usize {
-            self.1
-        }
-        fn worker(&self) -> usize {
-            self.0
-        }
-        fn send(&self, _: usize, _: &[u8]) {}
-        fn receive(&self, _: usize) -> Vec<u8> {
-            Vec::new()
-        }
-    }
-
-    impl Shards {
-        fn new_of(reduce: Arc<dyn Reduce>, together: usize) -> Self {
-            Self { reduce, together, sources: Arc::from(Vec::new()), stop: Arc::default() }
-        }
-    }
-
-    #[test]
-    fn every_shard_has_one_worker_and_is_in_one_node_of_the_tree() {
-        let of_shards = (1..=SHARDS).map(|workers| (workers, 1));
-        for (workers, together) in of_shards.chain((1..=8).map(|workers| (workers, GROUP))) {
-            let mut next = 0;
-            for worker in 0..workers {
-                let shards = Shards::new_of(Arc::new(Of(worker, workers)), together);
-                let nodes = if together == 1 { 16 } else { shards.own().len() / GROUP };
-                for node in shards.own_nodes(nodes) {
-                    assert!(node.len() >= together, "{node:?} of {workers}");
-                    assert_eq!(node.start, next);
-                    assert!(node.len().is_power_of_two() && node.start.is_multiple_of(node.len()));
-                    assert!(node.clone().all(|shard| shards.owner(shard) == worker));
-                    next = node.end;
-                }
-            }
-            assert_eq!(next, SHARDS);
-        }
-    }
-
-    #[test]
-    fn ids_in_a_row_are_spread_evenly() {
-        let mut rows = [0; SHARDS];
-        (0..64_000).for_each(|id| rows[shard_of(id) as usize] += 1);
-        // 1000 of each, ± 5 standard deviations.
-        assert!(rows.iter().all(|n| (842..1158).contains(n)), "{rows:?}");
-    }
-
-    #[test]
-    fn shards_without_rows_leave_the_sum_as_it_is() {
-        let shards = Shards::new_of(Arc::new(Alone), 1);
-        let mut nodes: Vec<(Range<usize>, Option<AlignedVec<f64>>)> =
-            shards.own_nodes(16).into_iter().map(|node| (node, None)).collect();
-        let mut total = [1.0];
-        shards.add_up(0, &mut nodes, &mut total);
-        assert_eq!(total, [0.0]);
-        let mut sum = AlignedVec::new();
-        sum.place(1)[0] = -0.0;
-        nodes[3].1 = Some(sum);
-        shards.add_up(1 << 13, &mut nodes, &mut total);
-        assert_eq!(total[0].to_bits(), (-0.0_f64).to_bits());
-    }
 }

@@ -20,8 +20,6 @@ pub mod outer;
 pub mod planar;
 pub(crate) mod planes;
 pub mod sweep;
-#[cfg(test)]
-mod tests;
 pub mod winograd;
 
 pub use activate::Activated;
@@ -64,7 +62,8 @@ pub struct Sweep {
 
 impl Sweep {
     /// The last pixel of an image's block that it writes.
-    fn last_out(&self) -> Option<usize> {
+    #[doc(hidden)]
+    pub fn last_out(&self) -> Option<usize> {
         last(self.start, &[(self.rows, self.row), (self.columns, self.pixel)])
     }
 
@@ -89,7 +88,8 @@ fn inside(place: Option<usize>, width: usize, len: usize) -> bool {
 }
 
 /// The product of some counts, if it can be counted.
-fn product(counts: &[usize]) -> Option<usize> {
+#[doc(hidden)]
+pub fn product(counts: &[usize]) -> Option<usize> {
     counts.iter().try_fold(1_usize, |product, &count| product.checked_mul(count))
 }
 
@@ -120,14 +120,16 @@ impl<T> Packed<'_, T> {
     }
 
     /// Whether a sweep over `images` of them stays inside.
-    fn holds(&self, sweep: &Sweep, images: usize) -> bool {
+    #[doc(hidden)]
+    pub fn holds(&self, sweep: &Sweep, images: usize) -> bool {
         let input = sweep.last_input(self.pixel);
         let place = input.and_then(|input| self.last_plane(images, input));
         inside(place, self.pixel, self.data.len())
     }
 
     /// Whether 6×6 tiles four pixels apart, `size` of them an image, stay inside.
-    fn holds_tiles(&self, row: usize, size: (usize, usize), images: usize) -> bool {
+    #[doc(hidden)]
+    pub fn holds_tiles(&self, row: usize, size: (usize, usize), images: usize) -> bool {
         // A tile reads two rows and columns more than it writes.
         let reads = |tiles: usize| tiles.checked_mul(winograd::SIDE)?.checked_add(2);
         let place = || last(0, &[(reads(size.0)?, row), (reads(size.1)?, BLOCK)]);

@@ -5,7 +5,7 @@
 //! For one tap a tile of input channels × vectors of output channels stays in registers while the
 //! pixels of a band of rows go by; a band of x and δ stays in the first-level cache while the taps
 //! take turns. Where the input comes by planes, the taps are the rows of the tile.
-
+#![allow(missing_docs, reason = "public for the tests of this crate alone")]
 #![allow(unsafe_code)]
 
 use super::{BLOCK, Packed, Sweep, inside, last, product};
@@ -240,7 +240,7 @@ unsafe fn taps<L: Lanes, const K: usize>(
 }
 
 /// The plain loops.
-pub(in crate::kernel) mod plain {
+pub(crate) mod plain {
     use feasible::Real;
 
     use super::{BLOCK, Outer};

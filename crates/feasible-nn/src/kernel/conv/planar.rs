@@ -4,7 +4,7 @@
 //!
 //! Here the lanes are summed over: a vector of 16 output channels per pixel, added up across lanes
 //! at the end by one transposing sum for 16 (or 8) pixels.
-
+#![allow(missing_docs, reason = "public for the tests of this crate alone")]
 #![allow(unsafe_code)]
 
 use super::{BLOCK, Packed, Sweep, inside, last, product};
@@ -124,7 +124,7 @@ unsafe fn run<L: Lanes, const FULL: bool>(
 }
 
 /// The plain loops.
-pub(in crate::kernel) mod plain {
+pub(crate) mod plain {
     use feasible::Real;
 
     use super::{BLOCK, Planar};

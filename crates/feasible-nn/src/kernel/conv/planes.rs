@@ -4,6 +4,7 @@
 //! These are safe loops over 16 channels, compiled for each instruction set. They round every
 //! operation by itself, so that all levels give the same bits. Activations other than ReLU, which take
 //! an exponential, go by the kernels of [`activate`](super::activate).
+#![allow(missing_docs, reason = "public for the tests of this crate alone")]
 
 use feasible::Real;
 
@@ -21,7 +22,7 @@ macro_rules! compiled {
     ($($(#[$doc:meta])* fn $name:ident<T>($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {$(
         $(#[$doc])*
         #[allow(unsafe_code, clippy::too_many_arguments)]
-        pub(crate) fn $name<T: Real>(level: Level, $($arg: $ty),*) {
+        pub fn $name<T: Real>(level: Level, $($arg: $ty),*) {
             #[inline(always)]
             fn any<T: Real>($($arg: $ty),*) $body
             #[cfg(target_arch = "x86_64")]
@@ -51,14 +52,14 @@ pub(crate) use compiled;
 
 /// How a stored plane is to be understood: value = φ(scale · stored + shift).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading<T> {
-    pub(crate) affine: Option<(Channels<T>, Channels<T>)>,
-    pub(crate) activation: Option<Activation>,
+pub struct Reading<T> {
+    pub affine: Option<(Channels<T>, Channels<T>)>,
+    pub activation: Option<Activation>,
 }
 
 impl<T: Real> Reading<T> {
     /// Whether what is stored is the value.
-    pub(crate) fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         self.affine.is_none() && self.activation.is_none()
     }
 
@@ -209,7 +210,7 @@ fn pack_lines<T: Real>(
 }
 
 /// Reads a plane of rows of `width` pixels into its packed place.
-pub(crate) fn pack<T: Kernels>(
+pub fn pack<T: Kernels>(
     level: Level,
     from: &[T],
     width: usize,
@@ -227,7 +228,7 @@ pub(crate) fn pack<T: Kernels>(
 
 /// out = φ(reading(z) + other(shortcut)), and if φ is not ReLU what is inside. The first reading is a
 /// normalisation alone.
-pub(crate) fn join<T: Kernels>(
+pub fn join<T: Kernels>(
     level: Level,
     z: &[T],
     reading: &Reading<T>,
@@ -246,7 +247,7 @@ pub(crate) fn join<T: Kernels>(
 }
 
 /// Takes g back through the activation of a value stored as `stored`: multiplies it by φ'.
-pub(crate) fn through<T: Kernels>(level: Level, stored: &[T], reading: &Reading<T>, g: &mut [T]) {
+pub fn through<T: Kernels>(level: Level, stored: &[T], reading: &Reading<T>, g: &mut [T]) {
     match (reading.curved(), reading.activation) {
         (Some(activation), _) => {
             T::activate_planes_back(level, reading.activated(activation, stored), g);
@@ -281,11 +282,11 @@ fn clear_border<T: Real>(packing: &Packing, rows: usize, width: usize, to: &mut 
 /// The factors of the gradient through a normalisation by batch statistics:
 /// dz = `gradient` · g + `deviation` · (z − `mean`) + `constant`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pull<T> {
-    pub(crate) gradient: Channels<T>,
-    pub(crate) deviation: Channels<T>,
-    pub(crate) mean: Channels<T>,
-    pub(crate) constant: Channels<T>,
+pub struct Pull<T> {
+    pub gradient: Channels<T>,
+    pub deviation: Channels<T>,
+    pub mean: Channels<T>,
+    pub constant: Channels<T>,
 }
 
 compiled! {

@@ -6,7 +6,7 @@
 //! used twice. 28 accumulators of AVX-512's 32 registers are in flight, 14 of AVX2's 16. Runs may
 //! lie in different rows and images, so that small maps fill a tile too. Each output is one chain
 //! of additions in the order of blocks, taps, channels: the bits do not depend on the tile.
-
+#![allow(missing_docs, reason = "public for the tests of this crate alone")]
 #![allow(unsafe_code)]
 
 use super::{BLOCK, Packed, Sweep, inside, last, product, tile_width};
@@ -297,7 +297,7 @@ unsafe fn tile<L: Lanes, const P: usize, const V: usize, const S: usize, const W
 }
 
 /// The plain loops.
-pub(in crate::kernel) mod plain {
+pub(crate) mod plain {
     use feasible::Real;
 
     use super::{Add, BLOCK, Correlation};

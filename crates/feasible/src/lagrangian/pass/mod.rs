@@ -44,11 +44,13 @@ fn rows_per_chunk(views: usize) -> usize {
 /// The rows of one source that a pass takes, and the factor that makes their sum an estimate
 /// of the sum over all rows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Selection<'s> {
-    pub(crate) rows: &'s [u32],
-    pub(crate) scale: f64,
+pub struct Selection<'s> {
+    /// Rows of the source.
+    pub rows: &'s [u32],
+    /// That factor.
+    pub scale: f64,
     /// Whether these are all rows of the source.
-    pub(crate) whole: bool,
+    pub whole: bool,
 }
 
 /// A chunk of a pass.

@@ -22,7 +22,7 @@
 
 mod outer;
 mod sweep;
-mod weights;
+pub(crate) mod weights;
 
 pub(crate) use outer::{outer, outer_scratch};
 pub(crate) use sweep::{sweep, sweep_scratch};

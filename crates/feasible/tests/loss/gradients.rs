@@ -1,7 +1,8 @@
 //! Gradients against finite differences.
 
 use super::*;
-use crate::check::{GradientCheck, loss_gradient_by};
+use feasible::check::GradientCheck;
+use feasible::internals::loss_gradient_by;
 
 /// Whether a kink of the loss is within reach of the differences.
 fn near_kink(loss: &Loss, point: &Point) -> bool {
@@ -39,7 +40,7 @@ fn near_kink(loss: &Loss, point: &Point) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 6000, max_global_rejects: 100_000, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 6000, max_global_rejects: 100_000, ..config() })]
 
     #[test]
     fn gradients_agree_with_finite_differences((loss, point) in loss_and_point(smooth_losses())) {

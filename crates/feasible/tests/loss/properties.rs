@@ -7,7 +7,7 @@ fn convex_losses() -> Vec<(Loss, usize)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig { cases: 4000, ..config() })]
 
     #[test]
     fn convex_losses_lie_below_their_chords((loss, point) in loss_and_point(convex_losses()), other in numbers(), t in 0.0..1.0f64) {

@@ -1,9 +1,13 @@
-//! Each kernel at every level against its plain twin.
+//! Each kernel at every level against its plain twin, by which `f64` is computed.
 
-use feasible::{Inputs, InputsBuilder, ShiftBuilder, ViewShift};
+use feasible::aligned::AlignedVec;
+use feasible::{Batch, Inputs, InputsBuilder, Shift, ShiftBuilder, ViewShift};
+use feasible_nn::internals::{dots, transpose};
+use feasible_nn::kernel::{Kernels, Left, Start, Weights};
+use feasible_nn::{Activation, Level};
 use proptest::prelude::*;
 
-use super::*;
+mod conv;
 
 fn numbers(seed: u64, n: usize) -> Vec<f32> {
     let mut x = seed | 1;
@@ -40,7 +44,7 @@ proptest! {
         let mut expected = wide(&c);
         let left = if flip { Left::new(&aw, k, m).transpose() } else { Left::new(&aw, m, k) };
         let start = [Start::Zero, Start::Bias(&biasw), Start::Current][usize::from(form)];
-        product::plain::product(left, &bw, n, start, &mut expected);
+        f64::product(Level::best(), left, &bw, n, start, &mut expected);
         let left = if flip { Left::new(&a, k, m).transpose() } else { Left::new(&a, m, k) };
         let start = [Start::Zero, Start::Bias(&bias), Start::Current][usize::from(form)];
         for level in Level::available() {
@@ -57,14 +61,16 @@ proptest! {
         let (a, b, bias) = (numbers(seed, m * k), numbers(seed + 1, n * k), numbers(seed + 2, n));
         let biasw = wide(&bias);
         let mut expected = vec![0.0; m * n];
-        rows::plain::dots(&wide(&a), &wide(&b), k, n, with_bias.then_some(&biasw[..]), &mut expected);
+        let bias_of_all = with_bias.then_some(&biasw[..]);
+        let spare = &mut AlignedVec::new();
+        f64::product_with_rows(Level::best(), &wide(&a), &wide(&b), k, n, bias_of_all, spare, &mut expected);
         for level in Level::available() {
             let mut found = vec![f32::NAN; m * n];
             let bias = with_bias.then_some(&bias[..]);
             f32::product_with_rows(level, &a, &b, k, n, bias, &mut AlignedVec::new(), &mut found);
             close(level, &found, &expected, k);
             found.fill(f32::NAN);
-            rows::dots(level, &a, &b, k, n, bias, &mut found);
+            dots(level, &a, &b, k, n, bias, &mut found);
             close(level, &found, &expected, k);
         }
     }
@@ -73,10 +79,14 @@ proptest! {
     fn a_transpose_is_the_transpose(seed: u64, rows in 0usize..50, columns in 0usize..50) {
         let a = numbers(seed, rows * columns);
         let mut expected = vec![0.0; a.len()];
-        rows::plain::transpose(&a, rows, columns, &mut expected);
+        for i in 0..rows {
+            for j in 0..columns {
+                expected[j * rows + i] = a[i * columns + j];
+            }
+        }
         for level in Level::available() {
             let mut found = vec![f32::NAN; a.len()];
-            rows::transpose(level, &a, rows, columns, &mut found);
+            transpose(level, &a, rows, columns, &mut found);
             prop_assert_eq!(&found, &expected);
         }
     }
@@ -85,7 +95,7 @@ proptest! {
     fn column_sums_are_sums(seed: u64, rows in 0usize..50, columns in 1usize..50) {
         let (a, start) = (numbers(seed, rows * columns), numbers(seed + 1, columns));
         let mut expected = wide(&start);
-        columns::plain::column_sums(&wide(&a), &mut expected);
+        f64::column_sums(Level::best(), &wide(&a), &mut expected);
         for level in Level::available() {
             let mut found = start.clone();
             f32::column_sums(level, &a, &mut found);
@@ -140,7 +150,7 @@ proptest! {
         for activation in [None, Some(Activation::Tanh), Some(Activation::Silu)] {
             let (mut z, mut slope) = (vec![0.0; dz.len()], vec![0.0; dz.len()]);
             let layer = Weights { weights: &ww, bias: &bw };
-            gather::plain::gather(&batch, dense, layer, activation, &mut z, &mut slope);
+            f64::gather(Level::best(), &batch, dense, layer, activation, &mut z, &mut slope);
             for level in Level::available() {
                 let (mut found, mut found_slope) = (vec![f32::NAN; z.len()], vec![0.0; z.len()]);
                 let layer = Weights { weights: &w, bias: &b };
@@ -150,7 +160,7 @@ proptest! {
             }
         }
         let (mut dw, mut db, mut sums) = (ww.clone(), bw.clone(), wide(&dz));
-        scatter::plain::scatter(&batch, dense, &mut sums, &mut dw, &mut db);
+        f64::scatter(Level::best(), &batch, dense, &mut sums, &mut dw, &mut db);
         for level in Level::available() {
             let (mut found, mut bias, mut dz) = (w.clone(), b.clone(), dz.clone());
             f32::scatter(level, &batch, dense, &mut dz, &mut found, &mut bias);
@@ -162,7 +172,7 @@ proptest! {
             let z = numbers(seed + 4, n * h);
             let (mut moved, mut expected) = (vec![f32::NAN; n * h], vec![0.0; n * h]);
             f32::shift(level, &rows, &shift, h, &w, &z, &mut moved);
-            gather::plain::shift(&rows, &shift, h, &ww, &wide(&z), &mut expected);
+            f64::shift(Level::best(), &rows, &shift, h, &ww, &wide(&z), &mut expected);
             close(level, &moved, &expected, 2);
         }
     }

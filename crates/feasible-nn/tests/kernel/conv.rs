@@ -6,14 +6,15 @@
 
 use feasible::{Purpose, Stream};
 
-use super::planes::{self, Pull, Reading};
-use super::sweep::Add;
-use super::*;
-use crate::activation::Activation;
-use crate::conv::plan::ConvPlan;
-use crate::conv::{ConvShape, Window};
-use crate::kernel::Kernels;
-use crate::simd::Level;
+use feasible_nn::conv::{ConvShape, Window};
+use feasible_nn::internals::planes::{self, Packing, Pull, Reading};
+use feasible_nn::internals::{ConvPlan, plain, transform_gradient, transform_weights};
+use feasible_nn::kernel::Kernels;
+use feasible_nn::kernel::conv::sweep::Add;
+use feasible_nn::kernel::conv::{
+    Activated, BLOCK, Correlation, Outer, Packed, Planar, Sweep, Tap, product,
+};
+use feasible_nn::{Activation, Level};
 
 fn numbers(len: usize, seed: u64) -> Vec<f32> {
     let mut random = Stream::new(seed, Purpose::View, 0, 0);
@@ -131,7 +132,7 @@ fn a_sweep_is_its_plain_loop_at_every_level() {
                 };
                 let what = format!("{:?} → {:?}", plan.from, plan.to);
                 let start = numbers(out, 6);
-                compare(&what, &start, |y| sweep::plain::sweep(of, y), |l, y| f32::sweep(l, of, y));
+                compare(&what, &start, |y| plain::sweep(of, y), |l, y| f32::sweep(l, of, y));
             }
         }
     }
@@ -153,12 +154,7 @@ fn a_sweep_back_is_its_plain_loop_at_every_level() {
                 let of =
                     Planar { sweep, images, delta, weights, taps, planes, out_image, out_plane };
                 let start = numbers(images * out_image, 3);
-                compare(
-                    &what,
-                    &start,
-                    |y| planar::plain::planar(of, y),
-                    |l, y| f32::planar(l, of, y),
-                );
+                compare(&what, &start, |y| plain::planar(of, y), |l, y| f32::planar(l, of, y));
             } else {
                 let blocks = plan.to.blocks() * plan.from.blocks();
                 let weights = &numbers(blocks * taps * BLOCK * BLOCK, 2);
@@ -178,7 +174,7 @@ fn a_sweep_back_is_its_plain_loop_at_every_level() {
                     ahead: [&[]; 4],
                 };
                 let start = numbers(images * plan.from.blocked(), 3);
-                compare(&what, &start, |y| sweep::plain::sweep(of, y), |l, y| f32::sweep(l, of, y));
+                compare(&what, &start, |y| plain::sweep(of, y), |l, y| f32::sweep(l, of, y));
             }
         }
     }
@@ -203,7 +199,7 @@ fn outer_products_are_their_plain_loop_at_every_level() {
             };
             let what = format!("outer {:?} → {:?}", plan.from, plan.to);
             let start = numbers(plan.weights(), 3);
-            compare(&what, &start, |g| outer::plain::outer(of, g), |l, g| f32::outer(l, of, g));
+            compare(&what, &start, |g| plain::outer(of, g), |l, g| f32::outer(l, of, g));
         }
     }
 }
@@ -270,7 +266,7 @@ fn curved() -> impl Iterator<Item = (Activation, Level)> {
 }
 
 /// Against double precision. u is in [−6, 6] and is off by two roundings, 7e-7; σ is off by 8e-6 of itself
-/// at worst ([`crate::simd::exp`]), and where the slope of SiLU multiplies 1 − σ by u, by 6 times
+/// at worst (`simd/exp.rs`), and where the slope of SiLU multiplies 1 − σ by u, by 6 times
 /// the 4e-7 of σ near 1. A slope at a wrong place, or a channel's factor taken for another's, is off by
 /// more than 1e-2.
 #[test]
@@ -371,7 +367,7 @@ fn tiles_are_the_plain_sweep_at_every_level() {
             w.iter_mut().for_each(|w| *w *= 0.5);
             let mut points = vec![0.0; plan.points()];
             let level = Level::best();
-            winograd::transform_weights(level, &w, plan.in_blocks(), false, &mut points);
+            transform_weights(level, &w, plan.in_blocks(), false, &mut points);
             let out = images * plan.to.blocked();
             let (bias, other, mask) =
                 (numbers(plan.to.blocks() * BLOCK, 3), numbers(out, 4), numbers(out, 5));
@@ -398,7 +394,7 @@ fn tiles_are_the_plain_sweep_at_every_level() {
                 compare(
                     &what,
                     &numbers(out, 6),
-                    |y| sweep::plain::sweep(of, y),
+                    |y| plain::sweep(of, y),
                     |l, y| f32::sweep_tiles(l, by_tiles, &mut numbers(scratch, 7), y),
                 );
             }
@@ -414,7 +410,7 @@ fn tiles_back_are_the_plain_sweep_at_every_level() {
         let scale = (1.0 / plan.to.channels as f32).sqrt();
         let w: Vec<f32> = numbers(plan.weights(), 2).into_iter().map(|w| scale * w).collect();
         let mut points = vec![0.0; plan.points()];
-        winograd::transform_weights(Level::best(), &w, plan.to.blocks(), true, &mut points);
+        transform_weights(Level::best(), &w, plan.to.blocks(), true, &mut points);
         let images = plan.group;
         let of = Correlation {
             sweep: &plan.backward[0],
@@ -436,7 +432,7 @@ fn tiles_back_are_the_plain_sweep_at_every_level() {
         compare(
             &format!("tiles back {:?} → {:?}", plan.from, plan.to),
             &numbers(images * plan.from.blocked(), 3),
-            |y| sweep::plain::sweep(of, y),
+            |y| plain::sweep(of, y),
             |l, y| f32::sweep_tiles(l, by_tiles, &mut numbers(scratch, 7), y),
         );
     }
@@ -465,10 +461,10 @@ fn outer_products_by_tiles_are_the_plain_sums_at_every_level() {
             f32::outer_tiles(level, of, true, &mut numbers(scratch, 7), &mut points);
             f32::outer_tiles(level, of, false, &mut numbers(scratch, 7), &mut points);
             points.iter_mut().for_each(|u| *u *= 0.5);
-            winograd::transform_gradient(level, &points, plan.in_blocks(), g);
+            transform_gradient(level, &points, plan.in_blocks(), g);
         };
         let what = format!("outer by tiles {:?} → {:?}", plan.from, plan.to);
-        compare(&what, &vec![0.0; plan.weights()], |g| outer::plain::outer(of, g), by_tiles);
+        compare(&what, &vec![0.0; plan.weights()], |g| plain::outer(of, g), by_tiles);
     }
 }
 
@@ -485,7 +481,7 @@ fn the_error_of_tiles_is_what_is_stated() {
         let scale = (1.0 / channels as f32).sqrt();
         let w: Vec<f32> = numbers(plan.weights(), 2).into_iter().map(|w| scale * w).collect();
         let mut points = vec![0.0; plan.points()];
-        winograd::transform_weights(Level::best(), &w, plan.in_blocks(), false, &mut points);
+        transform_weights(Level::best(), &w, plan.in_blocks(), false, &mut points);
         let double = |of: &[f32]| of.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
         let (exact_x, exact_w) = (double(&x), double(&w));
         let len = plan.group * plan.to.blocked();
@@ -527,7 +523,7 @@ fn the_error_of_tiles_is_what_is_stated() {
             mask: None,
             ahead: [&[]; 4],
         };
-        sweep::plain::sweep(exactly, &mut exact);
+        plain::sweep(exactly, &mut exact);
         let size = (exact.iter().map(|y| y * y).sum::<f64>() / len as f64).sqrt();
         assert!((0.8..1.2).contains(&size), "outputs of deviation {size}");
         for level in Level::available() {

@@ -1,14 +1,12 @@
 //! Working on rows that are alike once changes nothing but the order of sums.
 
-use super::*;
-use crate::inputs::Inputs;
-use crate::loss::Loss;
-use crate::model::{Batch, Pass};
-use crate::population::Population;
-use crate::requirement::Requirement;
-use crate::rho;
-use crate::samples::{Samples, Targets};
-use crate::stream::{Purpose, Stream};
+use std::sync::Arc;
+
+use feasible::internals::{Lagrangian, Selection};
+use feasible::{
+    Batch, Inputs, Loss, Model, Multipliers, Pass, Population, Problem, Purpose, Requirement,
+    Samples, Stream, Targets, rho,
+};
 
 /// f(x) = Wx of two outputs, W = θ, in the plainest way.
 struct Plain(usize);
@@ -123,8 +121,8 @@ fn agree(problem: &Problem, pooled: bool) {
     let multipliers = Multipliers::new(problem, values).unwrap();
     let mut plain = Lagrangian::new(problem, model.clone(), 1, 0).unwrap();
     let mut sharing = Lagrangian::new(problem, model.clone(), 1, 0).unwrap().sharing();
-    assert!(sharing.passes.dedup(0).is_some());
-    assert_eq!(sharing.passes.dedup(0).is_some_and(|d| d.pool.is_some()), pooled);
+    assert!(sharing.dedup(0).is_some());
+    assert_eq!(sharing.dedup(0).is_some_and(|d| d.pool.is_some()), pooled);
     let (a, b) = (plain.measure(&theta), sharing.measure(&theta));
     close(a.objective, b.objective);
     for (a, b) in a.violations.iter().zip(&b.violations) {

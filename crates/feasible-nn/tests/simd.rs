@@ -1,35 +1,7 @@
-use super::*;
+//! Vectors at every level, and how levels are named.
 
-/// f applied to every entry of x, in place, whole vectors and a tail.
-fn each<L: Lanes>(x: &mut [f32], which: u8) {
-    for x in x.chunks_mut(L::N) {
-        let v = L::of_part(x);
-        let y = match which {
-            0 => exp(v),
-            1 => sigmoid(v),
-            2 => tanh(v),
-            3 => L::splat(1.0).max(v).recip(),
-            6 => v.sqrt(),
-            4 => v.nearest_power(L::splat(1.0)).0,
-            _ => v.nearest_power(L::splat(1.0)).1,
-        };
-        y.put_part(x);
-    }
-}
-dispatch!(each_at => each(x: &mut [f32], which: u8));
-
-fn transpose<L: Lanes>(x: &mut [f32; 256], sum: &mut [f32; 16], n: &mut usize) {
-    *n = L::N;
-    let mut v = [L::splat(0.0); MAX_LANES];
-    for (v, row) in v.iter_mut().zip(x.chunks_exact(L::N)) {
-        *v = L::of(row);
-    }
-    sums(v).put(sum);
-    for (v, row) in transposed(v).into_iter().zip(x.chunks_exact_mut(L::N)).take(L::N) {
-        v.put(row);
-    }
-}
-dispatch!(transpose_at => transpose(x: &mut [f32; 256], sum: &mut [f32; 16], n: &mut usize));
+use feasible_nn::Level;
+use feasible_nn::internals::{each_at, level_named, transpose_at};
 
 /// The largest relative error over a fine grid, and at every power of two.
 fn worst(level: Level, which: u8, from: f64, to: f64, exact: impl Fn(f64) -> f64) -> f64 {
@@ -109,5 +81,18 @@ fn the_nearest_power_of_two_is_found() {
         assert_eq!(n, [0.0, -1.0, 0.0, 2.0, -127.0, 126.0, -3.0]);
         each_at(level, &mut power, 5);
         assert_eq!(power, n.map(|n| 2f32.powi(-n as i32)));
+    }
+}
+
+#[test]
+fn a_level_is_found_by_its_name_and_only_if_the_processor_has_it() {
+    for level in Level::available() {
+        assert_eq!(level_named(level.name(), &Level::available()), Ok(level));
+    }
+    let portable = [Level::available()[Level::available().len() - 1]];
+    assert_eq!(level_named("portable", &portable), Ok(portable[0]));
+    for wrong in ["avx2", "AVX2", "portable ", "fast"] {
+        let said = level_named(wrong, &portable).unwrap_err();
+        assert!(said.contains(wrong.trim()) && said.contains("has portable;"), "{said}");
     }
 }

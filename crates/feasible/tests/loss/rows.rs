@@ -1,7 +1,10 @@
 //! Many rows at once: which ones, in which order, added to what.
 
+use std::sync::Arc;
+
+use feasible::loss::{CustomLoss, Properties};
+
 use super::*;
-use crate::samples::Vectors;
 
 #[test]
 fn positions_and_samples_choose_outputs_and_targets() {
@@ -39,6 +42,8 @@ fn positions_and_samples_choose_outputs_and_targets() {
 }
 
 proptest! {
+    #![proptest_config(config())]
+
     #[test]
     fn many_rows_are_the_rows_one_by_one((loss, width) in proptest::sample::select(every_loss()), seed in 0usize..1000) {
         let rows = 7;
@@ -125,7 +130,7 @@ fn a_loss_of_the_users_own_is_evaluated_and_clipped_like_any_other() {
     assert!(pair.compares_views() && !single.compares_views() && pair.is_differentiable());
     assert_eq!(pair.properties(2), Properties::default());
     let point =
-        Point { targets: Target::Class(2).alone(), ..Point::of_views(&[3.0, 7.0], &[1.0, 7.0]) };
+        Point { targets: alone(Target::Class(2)), ..Point::of_views(&[3.0, 7.0], &[1.0, 7.0]) };
     assert_eq!(point.seeds::<f32>(&pair), (12.0, vec![12.0, 0.0, -12.0, 0.0]));
     assert_eq!(Point::of_class(&[3.0, 7.0], 0).seeds::<f32>(&single), (9.0, vec![6.0, 0.0]));
     let clipped = bounded(pair, 5.0);

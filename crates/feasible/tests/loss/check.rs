@@ -1,8 +1,7 @@
 //! What fits, what does not, and what is said about it.
 
 use super::*;
-use crate::error::Error;
-use crate::samples::Vectors;
+use feasible::Error;
 
 #[track_caller]
 fn refused(loss: &Loss, width: usize, targets: &Targets, message: &str) {
@@ -223,6 +222,8 @@ fn names_are_what_people_call_them() {
 }
 
 proptest! {
+    #![proptest_config(config())]
+
     #[test]
     fn a_bound_that_grows_gives_the_loss_itself((loss, point) in loss_and_point(vec![
         (Loss::CrossEntropy, 1), (Loss::CrossEntropy, 3), (Loss::Logistic, 1), (Loss::Kl, 1), (Loss::Kl, 2),

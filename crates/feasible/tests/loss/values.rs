@@ -243,7 +243,7 @@ fn a_count_expected_beyond_all_numbers_is_infinitely_wrong() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig { cases: 4000, ..config() })]
 
     #[test]
     fn no_finite_output_gives_nan_or_a_negative_value(
@@ -281,7 +281,7 @@ proptest! {
         let losses = every_loss().into_iter().filter(|(loss, width)| *width == 1 && loss.check(2, &Targets::Classes(vec![1])).is_ok());
         for (loss, _) in losses {
             let views = |x: &[f64], v: &[f64]| match loss.compares_views() {
-                true => Point { targets: Target::Class(y).alone(), ..Point::of_views(x, v) },
+                true => Point { targets: alone(Target::Class(y)), ..Point::of_views(x, v) },
                 false => Point::of_class(x, y),
             };
             let (one, by_one) = views(&[z], &[u]).seeds::<f64>(&loss);

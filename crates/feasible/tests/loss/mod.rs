@@ -1,15 +1,32 @@
 //! What the losses are tested with: every loss, at any row.
 
 mod check;
+mod contrast;
 mod gradients;
 mod properties;
 mod rows;
+mod series;
 mod values;
 
+use feasible::loss::{Coordinate, LossRows};
+use feasible::{Loss, Real, Target, Targets, Vectors};
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
-use super::*;
-use crate::samples::Target;
+/// Cases that fail are kept in a file beside the test's, and tried first.
+fn config() -> ProptestConfig {
+    let kept = FileFailurePersistence::WithSource("regressions");
+    ProptestConfig { failure_persistence: Some(Box::new(kept)), ..Default::default() }
+}
+
+/// The targets of a data set of this one sample.
+fn alone(target: Target<'_>) -> Targets {
+    match target {
+        Target::Class(class) => Targets::Classes(vec![class]),
+        Target::Value(y) => Targets::Values(vec![y]),
+        Target::Vector(y) => Targets::Vectors(Vectors::new(y.to_vec(), y.len()).unwrap()),
+    }
+}
 
 /// A row to evaluate a loss at.
 #[derive(Clone, Debug)]
@@ -23,19 +40,19 @@ struct Point {
 impl Point {
     /// A row about one view, of a class.
     fn of_class(at: &[f64], class: u32) -> Self {
-        Self { at: at.to_vec(), against: vec![], targets: Target::Class(class).alone() }
+        Self { at: at.to_vec(), against: vec![], targets: alone(Target::Class(class)) }
     }
 
     fn of_number(at: f64, y: f32) -> Self {
-        Self { at: vec![at], against: vec![], targets: Target::Value(y).alone() }
+        Self { at: vec![at], against: vec![], targets: alone(Target::Value(y)) }
     }
 
     fn of_vector(at: &[f64], y: &[f32]) -> Self {
-        Self { at: at.to_vec(), against: vec![], targets: Target::Vector(y).alone() }
+        Self { at: at.to_vec(), against: vec![], targets: alone(Target::Vector(y)) }
     }
 
     fn of_views(at: &[f64], against: &[f64]) -> Self {
-        Self { at: at.to_vec(), against: against.to_vec(), targets: Target::Class(0).alone() }
+        Self { at: at.to_vec(), against: against.to_vec(), targets: alone(Target::Class(0)) }
     }
 
     /// Value and gradients by both views.
@@ -169,10 +186,10 @@ fn point(loss: &Loss, width: usize, scale: f64, numbers: &[f64]) -> Point {
         targets: match numeric {
             true if width > 1 => {
                 let y: Vec<f32> = numbers[20..][..width].iter().map(|&x| number(x)).collect();
-                Target::Vector(&y).alone()
+                alone(Target::Vector(&y))
             }
-            true => Target::Value(number(last)).alone(),
-            false => Target::Class((last.abs() * 1e3) as u32 % width.max(2) as u32).alone(),
+            true => alone(Target::Value(number(last))),
+            false => alone(Target::Class((last.abs() * 1e3) as u32 % width.max(2) as u32)),
         },
     }
 }
