@@ -109,6 +109,7 @@ impl Metric {
         Some(Self::of(p, factor))
     }
 
+    /// Of K, lower triangular, by rows.
     pub fn of(size: usize, factor: Vec<f64>) -> Self {
         let lengths = (0..size).map(|i| norm(&factor[i * size..i * size + i + 1])).collect();
         Self { size, factor, lengths }
@@ -176,6 +177,7 @@ impl Metric {
     }
 }
 
+/// ‖x‖₂.
 pub fn norm(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }

@@ -209,6 +209,7 @@ pub(super) fn by_blocks<T: Real, B: ByBlocks<T>, L: OfContrasts<T>>(pass: B, los
     by_blocks_in(Vectors::widest(), pass, loss);
 }
 
+/// The same in vectors of this kind.
 pub fn by_blocks_in<T: Real, B: ByBlocks<T>, L: OfContrasts<T>>(
     vectors: Vectors,
     pass: B,
