@@ -109,11 +109,7 @@ impl Metric {
         Some(Self::of(p, factor))
     }
 
-<<<<<<< HEAD
-    /// The metric of a Cholesky factor, p × p by rows.
-=======
     /// Of K, lower triangular, by rows.
->>>>>>> units
     pub fn of(size: usize, factor: Vec<f64>) -> Self {
         let lengths = (0..size).map(|i| norm(&factor[i * size..i * size + i + 1])).collect();
         Self { size, factor, lengths }

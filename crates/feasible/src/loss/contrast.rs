@@ -209,11 +209,7 @@ pub(super) fn by_blocks<T: Real, B: ByBlocks<T>, L: OfContrasts<T>>(pass: B, los
     by_blocks_in(Vectors::widest(), pass, loss);
 }
 
-<<<<<<< HEAD
-/// All blocks of a pass, in vectors of this width.
-=======
 /// The same in vectors of this kind.
->>>>>>> units
 pub fn by_blocks_in<T: Real, B: ByBlocks<T>, L: OfContrasts<T>>(
     vectors: Vectors,
     pass: B,
