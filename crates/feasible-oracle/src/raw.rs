@@ -36,7 +36,7 @@ impl Raw {
     }
 }
 
-/// Features of samples: output j of sample n is Σ_c rows[n][c] · θ[places[c][j]].
+/// Features of samples: output j of sample n is `Σ_c rows[n][c] · θ[places[c][j]]`.
 #[derive(Clone, Debug)]
 pub struct Features {
     pub places: Vec<Vec<usize>>,
