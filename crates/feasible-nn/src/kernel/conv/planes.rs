@@ -312,7 +312,7 @@ compiled! {
         }
     }
 
-    /// sums[0] = Σ (z − pivot), sums[1] = Σ (z − pivot)².
+    /// `sums[0] = Σ (z − pivot)`, `sums[1] = Σ (z − pivot)²`.
     fn moments<T>(z: &[T], pivot: &Channels<T>, sums: &mut [T]) {
         let (mut first, mut second) = ([T::ZERO; BLOCK], [T::ZERO; BLOCK]);
         for z in z.chunks_exact(BLOCK) {
@@ -396,7 +396,7 @@ compiled! {
         }
     }
 
-    /// sums[0] = Σ g.
+    /// `sums[0] = Σ g`.
     fn total<T>(g: &[T], sums: &mut [T]) {
         let mut total = [T::ZERO; BLOCK];
         for g in g.chunks_exact(BLOCK) {
@@ -438,7 +438,7 @@ compiled! {
         sums[BLOCK..].copy_from_slice(&second);
     }
 
-    /// sums[0] = Σ g, sums[1] = Σ g (z − mean).
+    /// `sums[0] = Σ g`, `sums[1] = Σ g (z − mean)`.
     fn covariance<T>(g: &[T], z: &[T], mean: &Channels<T>, sums: &mut [T]) {
         let (mut first, mut second) = ([T::ZERO; BLOCK], [T::ZERO; BLOCK]);
         for (g, z) in g.chunks_exact(BLOCK).zip(z.chunks_exact(BLOCK)) {
