@@ -5,5 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 mod charts;
+#[path = "../../feasible/tests/common/depth.rs"]
+mod depth;
 mod hostile_runs;
 mod page;

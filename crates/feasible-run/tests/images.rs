@@ -117,7 +117,7 @@ fn interrupted_between_two_batches_a_run_on_images_ends_in_the_same_bytes() {
                 while begun.load(Ordering::SeqCst) == 0 {
                     std::thread::yield_now();
                 }
-                std::thread::sleep(std::time::Duration::from_millis(10 + 7 * again));
+                std::thread::sleep(std::time::Duration::from_millis(10 + 40 * again));
                 interrupt.raise();
             });
             run = Some(match run {
