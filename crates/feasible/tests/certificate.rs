@@ -371,7 +371,29 @@ fn holm_certifies_what_bonferroni_does_and_sometimes_more() {
     assert_eq!(verdicts(Simultaneous::Bonferroni), [Certified, Certified, Met, Met]);
     let claims = &claims[..3];
     let holm = Certificate::new(claims, delta(0.05), Simultaneous::Holm);
-    assert!(holm.each_certified() && holm.findings[2].bound > Some(0.1), "{holm:#?}");
+    // Of 'c' Holm proves the limit and Bonferroni less: the limit is its bound.
+    assert!(holm.each_certified() && holm.findings[2].bound == Some(0.1), "{holm:#?}");
+    assert!(holm.findings[0].bound == claims[0].bound(delta(0.05).among(3)));
+}
+
+#[test]
+fn what_is_not_certified_has_the_bound_that_failed() {
+    let claim = |hits| Claim {
+        name: "r".into(),
+        subject: "the error rate".into(),
+        sense: Sense::AtMost,
+        limit: 0.1,
+        evidence: Some(Evidence::Share(count(hits, 1000))),
+    };
+    let claims = [claim(58), claim(90), claim(130)];
+    let found = Certificate::new(&claims, delta(0.06), Simultaneous::Holm).findings;
+    // One is certified, two are left for δ.
+    assert_eq!(found[1].bound, claims[1].bound(delta(0.03)));
+    assert_eq!(found[1].rows_needed, claims[1].rows_needed(delta(0.03)));
+    assert!(found[1].bound > Some(0.1) && found[2].bound > Some(0.1));
+    // 'r' is violated: the bound on the other side is above the limit, those of the others are not.
+    assert_eq!(found[2].verdict, Verdict::Violated);
+    assert!(found[2].opposite >= Some(0.1) && found[1].opposite <= Some(0.1));
 }
 
 #[test]
@@ -580,6 +602,46 @@ proptest! {
         }
         // Lower and upper mirror each other.
         prop_assert!((count(n - k, n).upper(dd) - (1.0 - l)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_bound_is_within_the_limit_if_and_only_if_it_is_certified(
+        all in prop::collection::vec((1u64..2000, 0.0f64..=1.0, 0.001f64..0.999, 0usize..3), 1..7), d in 0.001f64..0.3,
+        at_least in any::<bool>(), bonferroni in any::<bool>(),
+    ) {
+        let sense = if at_least { Sense::AtLeast } else { Sense::AtMost };
+        let claim = |&(rows, share, limit, kind): &(u64, f64, f64, usize)| {
+            let hits = (share * rows as f64) as u64;
+            let values = || (0..rows).map(|row| f64::from(u8::from(row % rows.max(1) < hits))).collect();
+            let evidence = match kind {
+                0 => Evidence::Share(count(hits, rows)),
+                1 if rows > 300 => {
+                    let part = count(hits / 3, rows / 3);
+                    Evidence::Difference(Difference::Apart { a: part, b: count(rows / 20, rows / 4) })
+                }
+                _ => {
+                    let values = Values::new(values(), 1.0).unwrap().shuffled(7);
+                    Evidence::Mean { values, method: Method::Betting }
+                }
+            };
+            Claim { name: "r".into(), subject: "the rate".into(), sense, limit, evidence: Some(evidence) }
+        };
+        let claims: Vec<Claim> = all.iter().map(claim).collect();
+        let simultaneous = if bonferroni { Simultaneous::Bonferroni } else { Simultaneous::Holm };
+        let certificate = Certificate::new(&claims, delta(d), simultaneous);
+        for f in &certificate.findings {
+            let within = |x: f64| if at_least { x >= f.limit } else { x <= f.limit };
+            let (bound, opposite) = (f.bound.unwrap(), f.opposite.unwrap());
+            match f.verdict {
+                Verdict::Certified => prop_assert!(within(bound), "{f:?}"),
+                // At the limit itself where rounding alone is between them.
+                _ => prop_assert!(!within(bound) || bound == f.limit, "{f:?}"),
+            }
+            match f.verdict {
+                Verdict::Violated => prop_assert!(!within(opposite) || opposite == f.limit, "{f:?}"),
+                _ => prop_assert!(within(opposite), "{f:?}"),
+            }
+        }
     }
 
     #[test]

@@ -8,8 +8,8 @@
 
 use crate::common::depth::depth;
 use crate::validity::{
-    ADVERSE, OVERLAPS, SHAPES, clipped, differences, families, gates, ladders, means,
-    normal_approximation, small_differences, sums,
+    ADVERSE, OVERLAPS, SHAPES, bounds_beside_verdicts, clipped, differences, families, gates,
+    ladders, means, normal_approximation, small_differences, sums,
 };
 use feasible::certificate::{Delta, Simultaneous};
 
@@ -90,6 +90,15 @@ fn no_dependent_requirement_is_certified_or_called_violated_wrongly_too_often() 
                 assert!(!tally.refutes(0.1), "{simultaneous}, {met} met: {tally:?}");
             }
         }
+    }
+}
+
+#[test]
+fn verdicts_and_the_bounds_of_what_is_not_certified_are_rarely_wrong_together() {
+    let delta = Delta::new(0.1).unwrap();
+    for violated in [0, 1, 3, 5] {
+        let tally = bounds_beside_verdicts(violated, 300, delta, trials());
+        assert!(!tally.refutes(0.1), "{violated}: {tally:?}");
     }
 }
 

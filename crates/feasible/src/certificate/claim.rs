@@ -58,20 +58,38 @@ impl Claim {
 
     /// The bound that certifies it if it is on the right side of the limit: upper for "at most".
     pub fn bound(&self, delta: Delta) -> Option<f64> {
+        self.bound_designed(delta, delta)
+    }
+
+    /// The same with bets made for `design`.
+    pub(crate) fn bound_designed(&self, delta: Delta, design: Delta) -> Option<f64> {
         let evidence = self.evidence.as_ref()?;
         Some(match self.sense {
-            Sense::AtMost => evidence.upper(delta),
-            Sense::AtLeast => evidence.lower(delta),
+            Sense::AtMost => evidence.upper_designed(delta, design),
+            Sense::AtLeast => evidence.lower_designed(delta, design),
         })
     }
 
     /// The bound on the other side, which refutes it if it is on the wrong side of the limit.
     pub fn opposite(&self, delta: Delta) -> Option<f64> {
+        self.opposite_designed(delta, delta)
+    }
+
+    /// The same with bets made for `design`.
+    pub(crate) fn opposite_designed(&self, delta: Delta, design: Delta) -> Option<f64> {
         let evidence = self.evidence.as_ref()?;
         Some(match self.sense {
-            Sense::AtMost => evidence.lower(delta),
-            Sense::AtLeast => evidence.upper(delta),
+            Sense::AtMost => evidence.lower_designed(delta, design),
+            Sense::AtLeast => evidence.upper_designed(delta, design),
         })
+    }
+
+    /// A bound, or the limit if the bound is on the other side of it than its verdict: `within` the limit or not.
+    pub(crate) fn on_its_side(&self, bound: f64, within: bool) -> f64 {
+        match (self.sense == Sense::AtMost) == within {
+            true => bound.min(self.limit),
+            false => bound.max(self.limit),
+        }
     }
 
     /// log of the p-value of "it does not hold": small certifies it.

@@ -110,7 +110,7 @@ impl Evidence {
 
     /// The upper bound at 1 − δ, with bets and orders as suit a bound at `design`: for a fixed design, bounds at
     /// different δ are nested.
-    fn upper_designed(&self, delta: Delta, design: Delta) -> f64 {
+    pub(crate) fn upper_designed(&self, delta: Delta, design: Delta) -> f64 {
         match self {
             Self::Share(count) => count.upper(delta),
             Self::Mean { values, method } => values.upper_designed(*method, delta, design),
@@ -132,7 +132,7 @@ impl Evidence {
         self.lower_designed(delta, delta)
     }
 
-    fn lower_designed(&self, delta: Delta, design: Delta) -> f64 {
+    pub(crate) fn lower_designed(&self, delta: Delta, design: Delta) -> f64 {
         match self {
             Self::Share(count) => count.lower(delta),
             Self::Mean { values, method } => values.lower_designed(*method, delta, design),

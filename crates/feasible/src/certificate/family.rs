@@ -8,7 +8,12 @@
 //! δ/(m − 1), and so on until one fails; more is certified, and with probability at least 1 − δ everything
 //! CERTIFIED holds. VIOLATED is given by the same step-down among the p-values of "holds", so that with
 //! probability at least 1 − δ everything VIOLATED is violated; together the two kinds of verdicts have
-//! 1 − 2δ. The bounds that are shown are Bonferroni's in both cases, as Holm gives none.
+//! 1 − 2δ.
+//!
+//! Holm's bounds, which hold together with its verdicts (Strassburger and Bretz 2008): of r requirements that are certified
+//! among m, r < m, the limit itself, and of the others the bound at δ/(m − r), which is beyond the limit. Bonferroni's bounds,
+//! at δ/m, are a second statement at 1 − δ. Of each requirement the better of the two is shown, so that a
+//! bound is within the limit if and only if the requirement is certified.
 //!
 //! **All of them** is a separate claim, and needs no correction: it is made if every p-value is at most δ. If
 //! it is wrong, some requirement does not hold, and the p-value of that one was at most δ, which has
@@ -75,6 +80,16 @@ impl Simultaneous {
         }
         rejected
     }
+
+    /// δ of each hypothesis that is not rejected, where these are: what is left is shared among them. Where all are rejected,
+    /// δ/m.
+    fn level_of_the_rest(self, rejected: &[bool], delta: Delta) -> Delta {
+        let rest = rejected.iter().filter(|rejected| !**rejected).count();
+        match self {
+            Self::Holm if rest > 0 => delta.among(rest),
+            _ => delta.among(rejected.len()),
+        }
+    }
 }
 
 /// What is certified about every requirement, together.
@@ -106,10 +121,10 @@ pub struct Finding {
     pub rows: u64,
     /// The number in the sample; `None` without rows.
     pub estimate: Option<f64>,
-    /// The bound on the certifying side at δ/m; `None` without rows, and where no number of rows gives one: an upper one
-    /// of the mean of a loss without an upper bound.
+    /// The bound on the certifying side, within the limit if and only if it is CERTIFIED; `None` without rows, and where no
+    /// number of rows gives one: an upper one of the mean of a loss without an upper bound.
     pub bound: Option<f64>,
-    /// The bound on the other side at δ/m, if there is one.
+    /// The bound on the other side, beyond the limit if and only if it is VIOLATED; if there is one.
     pub opposite: Option<f64>,
     /// How the bound was computed.
     pub method: String,
@@ -117,7 +132,7 @@ pub struct Finding {
     pub p: f64,
     /// The verdict.
     pub verdict: Verdict,
-    /// If MET: rows that would certify it at δ/m if the sample's proportions stayed the same.
+    /// If MET: rows that would certify it beside those that are CERTIFIED, if the sample's proportions stayed the same.
     pub rows_needed: Option<RowsNeeded>,
     /// Of a loss without an upper bound: what is proven of the clipped loss, at δ/m.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,6 +148,8 @@ impl Certificate {
         let met: Vec<f64> = claims.iter().map(|claim| claim.ln_p_met(each)).collect();
         let certified = simultaneous.rejects(&not_met, delta);
         let violated = simultaneous.rejects(&met, delta);
+        let unproven = simultaneous.level_of_the_rest(&certified, delta);
+        let unrefuted = simultaneous.level_of_the_rest(&violated, delta);
         let finding = |(i, claim): (usize, &Claim)| {
             let verdict = match claim.holds_in_sample() {
                 Some(true) if certified[i] => Verdict::Certified,
@@ -141,7 +158,17 @@ impl Certificate {
                 _ => Verdict::Open,
             };
             let finite = |x: &f64| x.is_finite();
-            let bound = claim.bound(each).filter(finite);
+            let bound = match verdict {
+                Verdict::Certified => claim.bound_designed(each, each),
+                _ => claim.bound_designed(unproven, each),
+            };
+            let bound = bound.map(|x| claim.on_its_side(x, verdict == Verdict::Certified));
+            let opposite = match verdict {
+                Verdict::Violated => claim.opposite_designed(each, each),
+                _ => claim.opposite_designed(unrefuted, each),
+            };
+            let opposite = opposite.map(|x| claim.on_its_side(x, verdict != Verdict::Violated));
+            let bound = bound.filter(finite);
             let needed = bound.filter(|_| verdict == Verdict::Met);
             Finding {
                 name: claim.name.clone(),
@@ -151,11 +178,11 @@ impl Certificate {
                 rows: claim.evidence.as_ref().map_or(0, |evidence| evidence.rows()),
                 estimate: claim.evidence.as_ref().map(|e| e.estimate()).filter(finite),
                 bound,
-                opposite: claim.opposite(each).filter(finite),
+                opposite: opposite.filter(finite),
                 method: claim.evidence.as_ref().map_or("no rows".into(), |e| e.method()),
                 p: not_met[i].exp(),
                 verdict,
-                rows_needed: needed.and_then(|bound| claim.rows_needed_from(bound, each)),
+                rows_needed: needed.and_then(|bound| claim.rows_needed_from(bound, unproven)),
                 clipped: ClippedFinding::of(claim, each),
             }
         };

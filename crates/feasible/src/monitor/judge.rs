@@ -13,10 +13,28 @@ use crate::requirement::Sense;
 pub enum MonitorVerdict {
     /// The average over all tables so far meets it.
     Certified,
-    /// The average over some tables in a row violates it.
+    /// The average over some tables in a row violates it, and it was met when training ended.
     Drifted,
+    /// The same of a requirement that was not met when training ended: nothing has drifted.
+    Violated,
     /// Neither is proven, or a certificate is suspended.
     Open,
+}
+
+impl MonitorVerdict {
+    /// The verdict on a requirement that was met when training ended, or was not.
+    #[must_use]
+    pub fn since_training(self, met: bool) -> Self {
+        match self {
+            Self::Drifted if !met => Self::Violated,
+            verdict => verdict,
+        }
+    }
+
+    /// Whether a violation is proven.
+    pub fn is_violation(self) -> bool {
+        matches!(self, Self::Drifted | Self::Violated)
+    }
 }
 
 impl std::fmt::Display for MonitorVerdict {
@@ -24,6 +42,7 @@ impl std::fmt::Display for MonitorVerdict {
         f.pad(match self {
             Self::Certified => "CERTIFIED",
             Self::Drifted => "DRIFTED",
+            Self::Violated => "VIOLATED",
             Self::Open => "OPEN",
         })
     }

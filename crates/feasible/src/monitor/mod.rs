@@ -34,6 +34,7 @@
 //! | --- | --- |
 //! | [CERTIFIED](MonitorVerdict::Certified) | the average over all tables so far meets the limit: capital since the first table ≥ 1/α |
 //! | [DRIFTED](MonitorVerdict::Drifted) | the average over the tables s, …, t violates it: capital from s to t ≥ 1/(α wₛ), for some s ≤ t so far |
+//! | [VIOLATED](MonitorVerdict::Violated) | the same of a requirement that was not met when training ended |
 //! | [OPEN](MonitorVerdict::Open) | neither; or CERTIFIED is suspended |
 //!
 //! In a population that does not change the average is the number itself. Starting the bets again at every table,

@@ -5,8 +5,8 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 use feasible::certificate::{
-    Certificate, Claim, Count, Delta, Difference, Evidence, Method, Simultaneous, Unbounded,
-    Values, Verdict, fixed_sequence,
+    Certificate, Claim, Count, Delta, Difference, Evidence, Finding, Method, Simultaneous,
+    Unbounded, Values, Verdict, fixed_sequence,
 };
 use feasible::requirement::Sense;
 use feasible::{Purpose, Stream};
@@ -328,6 +328,30 @@ fn claims(limits: &[f64], rates: &[f64], n: usize, stream: &mut Stream) -> Vec<C
         evidence: Some(Evidence::Share(Count::new(*hits, n as u64).unwrap())),
     };
     hits.iter().zip(limits).map(claim).collect()
+}
+
+/// Five requirements, of which `violated` do not hold, just so, and the others by far: how often Holm's verdicts, or the bounds of
+/// those that are not certified, say something false.
+pub fn bounds_beside_verdicts(violated: usize, n: usize, delta: Delta, trials: u64) -> Tally {
+    let mut tally = Tally::default();
+    let limits = [0.1, 0.2, 0.05, 0.3, 0.15];
+    for trial in 0..trials {
+        let mut stream = stream(80 + violated as u64, trial);
+        let rate = |(i, limit): (usize, &f64)| match i < violated {
+            true => limit + 1e-12,
+            false => 0.9 * limit,
+        };
+        let rates: Vec<f64> = limits.iter().enumerate().map(rate).collect();
+        let claims = claims(&limits, &rates, n, &mut stream);
+        let certificate = Certificate::new(&claims, delta, Simultaneous::Holm);
+        let wrong = |(f, (rate, limit)): (&Finding, (&f64, &f64))| match f.verdict {
+            Verdict::Certified => rate > limit,
+            _ => f.bound.unwrap() < *rate,
+        };
+        let pairs = rates.iter().zip(&limits);
+        tally.add(certificate.findings.iter().zip(pairs).any(wrong), 0.0);
+    }
+    tally
 }
 
 /// A gate of five requirements, of which `violated` do not hold, just so, and the others by far: how often it
