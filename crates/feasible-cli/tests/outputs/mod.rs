@@ -1,11 +1,14 @@
 //! No output contradicts itself: over some hundred random problems, what the terminal, `summary.json`, the page and
-//! the model card say is compared with the numbers and with each other, by the rules of [`rules`].
+//! the model card say is compared with the numbers and with each other, by the rules of [`rules`]. Of some, the numbers are computed
+//! again from the table and the predictions ([`recomputed`]), and `audit`, `certify` and `monitor` are read, too: 24, or 240 with
+//! `FEASIBLE_DEPTH=10`.
 //!
 //! `FEASIBLE_DEPTH=100 cargo test --release -p feasible-cli --test suite outputs::` draws more; `FEASIBLE_PROBLEM=17` draws that
 //! one and prints it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may stop, and say why")]
 
 mod problem;
+mod recomputed;
 mod rules;
 use crate::depth::depth;
 use crate::support;
@@ -18,6 +21,7 @@ use feasible_report::Report;
 use feasible_run::{FitOptions, Summary};
 
 use problem::{Drawn, draw};
+use recomputed::Facts;
 use rules::{Outputs, RULES, Rule};
 use support::Scratch;
 
@@ -182,13 +186,42 @@ fn the_rules_find_contradictions_that_are_planted() {
     insist("percentages", &|o| o.terminal.insert_str(0, "bound 1500 %\n"));
     insist("multipliers", &|o| o.summary.train.requirements[0].multiplier = Some(-0.1));
     insist("exit code", &|o| o.code = Some(1));
+    insist("the table calls met", &|o| {
+        let name = o.summary.train.requirements[0].name.clone();
+        let text =
+            format!("'{name}' is not met on the training rows: do not expect it on new ones.");
+        let doubt = feasible_run::Doubt { requirement: name, rows: 0, rows_needed: None, text };
+        o.summary.doubts.push(doubt);
+    });
+    insist("behind the verdict", &|o| {
+        let certificate = &mut o.summary.certificate.as_mut().unwrap().certificate;
+        let certified = |f: &&mut Finding| f.verdict == Verdict::Certified;
+        let finding = certificate.findings.iter_mut().find(certified).unwrap();
+        finding.bound = Some(finding.limit + finding.sense.sign());
+    });
+    insist("rows that are missing", &|o| o.terminal += "takes about 68 more rows (1 in all)\n");
+    insist("best constant", &|o| {
+        o.summary.train.constant = None;
+        let judged = o.summary.test.as_mut().or(o.summary.validation.as_mut());
+        let judged = judged.unwrap_or(&mut o.summary.train);
+        judged.accuracy = judged.accuracy.map(|_| 0.0);
+        judged.objective = 1e9;
+        let constant = feasible_run::Constant {
+            predicts: "no".into(),
+            outputs: Vec::new(),
+            measure: feasible_run::Measure::Accuracy,
+            value: 0.5,
+        };
+        judged.constant = Some(constant);
+    });
 }
 
 #[test]
 fn no_output_of_the_program_contradicts_its_exit_code() {
     let scratch = Scratch::under(&place());
     let mut broke = Vec::new();
-    for seed in 10_000..10_024 {
+    let (mut recomputed, mut certified, mut watched) = (0, 0, 0);
+    for seed in 10_000..10_000 + 24 * depth() {
         let drawn = draw(seed);
         scratch.write("table.csv", &drawn.csv);
         scratch.write("drawn.toml", &drawn.toml);
@@ -214,15 +247,122 @@ fn no_output_of_the_program_contradicts_its_exit_code() {
         if !scratch.path("run/model.safetensors").exists() {
             continue;
         }
+        let mut check = |what: &str, found: Result<(), String>| {
+            broke.extend(found.err().map(|e| format!("seed {seed}: {what}: {e}\n{}", drawn.toml)));
+        };
+        let predicted = scratch.run(&["predict", "run", "table.csv", "--json"]);
+        if predicted.code != Some(0) {
+            // Outputs that are not numbers.
+            assert!(
+                outputs.summary.headline().contains("diverged"),
+                "seed {seed}: {}",
+                predicted.err
+            );
+            continue;
+        }
+        let parts = serde_json::from_str(&scratch.read("run/rows.json")).unwrap();
+        let facts = Facts::new(&drawn.csv, &drawn.toml, predicted.json(), &parts);
+        recomputed += 1;
+        check("summary.json", recomputed::summary(&facts, &outputs.summary));
         let audit = scratch.run(&["audit", "run", "table.csv", "--json"]);
         let met = audit.json()["met"].as_bool();
         assert_eq!(audit.code, met.map(|met| i32::from(!met)), "seed {seed}: {}", audit.err);
+        let text = scratch.run(&["audit", "run", "table.csv"]).out;
+        check("audit", recomputed::audit(&facts, &audit.json(), &text));
         let certify = scratch.run(&["certify", "run", "--json"]);
         if certify.code != Some(2) {
-            let certified = certify.json()["certified"].as_bool();
-            let code = certified.map(|certified| i32::from(!certified));
+            certified += 1;
+            let json = certify.json();
+            let is = json["certified"].as_bool();
+            let code = is.map(|certified| i32::from(!certified));
             assert_eq!(certify.code, code, "seed {seed}: {}", certify.err);
+            // What the fit has said.
+            let found = &outputs.written["certificate"]["certificate"];
+            assert_eq!(&json["certificate"], found, "seed {seed}");
+            let text = scratch.run(&["certify", "run"]).out;
+            let first = text.lines().next().unwrap_or_default();
+            let good = first.starts_with("Every") || first.starts_with("All requirements");
+            let none = json["verdict"] == "no-requirements";
+            assert!(none || Some(good) == is, "seed {seed}: {first}");
+            let findings = found["findings"].as_array().into_iter().flatten();
+            for finding in findings {
+                let name = finding["name"].as_str().unwrap();
+                let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+                let verdict = finding["verdict"].as_str().unwrap();
+                assert!(line.contains(verdict), "seed {seed}: {verdict}: {line}");
+            }
+        }
+        scratch.write("fresh.csv", &drawn.fresh);
+        let monitor = scratch.run(&["monitor", "run", "fresh.csv", "--json"]);
+        if monitor.code != Some(2) {
+            watched += 1;
+            check("monitor", monitored(&outputs.summary, &monitor.json(), monitor.code));
+            let text = scratch.run(&["monitor", "run"]).out;
+            check("monitor", monitored_text(&monitor.json(), &text));
         }
     }
+    println!("{recomputed} runs recomputed, {certified} certified again, {watched} monitored");
     insist(&broke);
+    assert!(
+        recomputed >= 12 && certified >= 6 && watched >= 3,
+        "{recomputed} {certified} {watched}"
+    );
+}
+
+/// What `monitor` concludes, from what it has measured and how training ended.
+fn monitored(summary: &Summary, json: &serde_json::Value, code: Option<i32>) -> Result<(), String> {
+    let all = json["requirements"].as_array().unwrap();
+    let mut bad = false;
+    for one in all {
+        let name = one["name"].as_str().unwrap();
+        let (_, judged) = summary.judged();
+        let trained = judged.requirements.iter().find(|r| r.name == name).unwrap();
+        let verdict = one["verdict"].as_str().unwrap();
+        let shown = || format!("{one}: {trained:?}");
+        let limit = one["limit"].as_f64().unwrap();
+        let at_most = one["sense"] == "at_most";
+        let within = |x: &serde_json::Value| {
+            x.as_f64().map(|x| if at_most { x <= limit } else { x >= limit })
+        };
+        let bound = if at_most { &one["upper"] } else { &one["lower"] };
+        let wrong = match verdict {
+            "CERTIFIED" => within(bound) != Some(true) || within(&one["value"]) != Some(true),
+            "DRIFTED" => trained.points > 0 && !trained.met || one["drift"].is_null(),
+            "VIOLATED" => trained.points > 0 && trained.met || one["drift"].is_null(),
+            _ => false,
+        };
+        bad |= ["DRIFTED", "VIOLATED"].contains(&verdict);
+        if wrong {
+            return Err(shown());
+        }
+    }
+    let is = |verdict: &str| all.iter().any(|one| one["verdict"] == verdict);
+    let agrees = json["drifted"] == is("DRIFTED")
+        && json["violated"] == is("VIOLATED")
+        && json["certified"] == all.iter().all(|one| one["verdict"] == "CERTIFIED")
+        && code == Some(i32::from(bad));
+    if agrees { Ok(()) } else { Err(format!("{code:?}: {json}")) }
+}
+
+/// The text of `monitor` has the verdicts of its JSON, and its first line the worst of them.
+fn monitored_text(json: &serde_json::Value, text: &str) -> Result<(), String> {
+    let first = text.lines().next().unwrap_or_default();
+    let has = |verdict: &str, words: &str| {
+        let all = json["requirements"].as_array().unwrap();
+        all.iter().any(|one| one["verdict"] == verdict) == first.contains(words)
+    };
+    let worst = has("DRIFTED", "drifted.")
+        || first.contains("drifted;")
+        || first.contains("No requirement has drifted");
+    if !worst || !has("VIOLATED", "violated since training") {
+        return Err(first.into());
+    }
+    for one in json["requirements"].as_array().unwrap() {
+        let (name, verdict) = (one["name"].as_str().unwrap(), one["verdict"].as_str().unwrap());
+        let mut lines = text.lines().filter(|line| line.starts_with(name));
+        if !lines.any(|line| line.ends_with(verdict)) {
+            return Err(format!("{name} is not {verdict} in {text}"));
+        }
+    }
+    Ok(())
 }

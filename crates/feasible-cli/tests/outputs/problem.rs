@@ -6,8 +6,13 @@ use super::support::random;
 pub struct Drawn {
     pub seed: u64,
     pub csv: String,
+    /// Other rows of the same population.
+    pub fresh: String,
     pub toml: String,
 }
+
+/// Fresh rows.
+const FRESH: usize = 150;
 
 /// A stream of choices.
 struct Draw(u64);
@@ -58,12 +63,13 @@ pub fn draw(seed: u64) -> Drawn {
         _ => Target::Number(100.0),
     };
     let certify = draw.of(&["", "", "", "", "", "", "alone", "ladder"]);
-    let csv = table(&mut draw, target, !certify.is_empty());
+    let (csv, fresh) = table(&mut draw, target, !certify.is_empty());
     let toml = problem(&mut draw, target, certify);
-    Drawn { seed, csv, toml }
+    Drawn { seed, csv, fresh, toml }
 }
 
-fn table(draw: &mut Draw, target: Target, large: bool) -> String {
+/// A table, and one of fresh rows.
+fn table(draw: &mut Draw, target: Target, large: bool) -> (String, String) {
     let rows = (20.0 * 25f64.powf(draw.unit())) as usize;
     let rows = if large { rows.max(300) } else { rows };
     let numbers = 1 + draw.below(3);
@@ -71,34 +77,40 @@ fn table(draw: &mut Draw, target: Target, large: bool) -> String {
     let missing = if draw.chance(0.3) { 0.05 } else { 0.0 };
     let weights: Vec<f64> = (0..numbers).map(|_| 1.5 * draw.normal()).collect();
     let (shift, noise) = (draw.normal(), draw.of(&[0.1, 0.5, 2.0]));
-    let mut text: String = (0..numbers).map(|at| format!("x{at},")).collect();
-    text += "colour,g,y\n";
-    for row in 0..rows {
-        let x: Vec<f64> = (0..numbers).map(|_| draw.normal()).collect();
-        let colour = draw.of(&["red", "green", "blue"]);
-        // Every group and class is there.
-        let group = if row < 8 { row % groups } else { draw.below(groups) };
-        let score = x.iter().zip(&weights).map(|(x, w)| x * w).sum::<f64>()
-            + if group == 0 { shift } else { 0.0 }
-            + noise * draw.normal();
-        for x in &x {
-            text += &if draw.chance(missing) { ",".to_string() } else { format!("{x:.3},") };
+    let mut head: String = (0..numbers).map(|at| format!("x{at},")).collect();
+    head += "colour,g,y\n";
+    // Their stream does not move that of the problem.
+    let mut other = Draw(draw.0 ^ 0xf1e5_4000);
+    let rows_of = |draw: &mut Draw, rows: usize| {
+        let mut text = head.clone();
+        for row in 0..rows {
+            let x: Vec<f64> = (0..numbers).map(|_| draw.normal()).collect();
+            let colour = draw.of(&["red", "green", "blue"]);
+            // Every group and class is there.
+            let group = if row < 8 { row % groups } else { draw.below(groups) };
+            let score = x.iter().zip(&weights).map(|(x, w)| x * w).sum::<f64>()
+                + if group == 0 { shift } else { 0.0 }
+                + noise * draw.normal();
+            for x in &x {
+                text += &if draw.chance(missing) { ",".to_string() } else { format!("{x:.3},") };
+            }
+            let name = ["a", "b", "c"][group];
+            text += &match target {
+                Target::Classes(2) => {
+                    let yes = if row < 8 { row / 2 % 2 == 0 } else { score > 0.3 };
+                    format!("{colour},{name},{}\n", if yes { "yes" } else { "no" })
+                }
+                Target::Classes(k) => {
+                    let class =
+                        if row < 8 { row % k } else { (score + k as f64 / 2.0).max(0.0) as usize };
+                    format!("{colour},{name},k{}\n", class.min(k - 1))
+                }
+                Target::Number(size) => format!("{colour},{name},{:.4}\n", size * score),
+            };
         }
-        let name = ["a", "b", "c"][group];
-        text += &match target {
-            Target::Classes(2) => {
-                let yes = if row < 8 { row / 2 % 2 == 0 } else { score > 0.3 };
-                format!("{colour},{name},{}\n", if yes { "yes" } else { "no" })
-            }
-            Target::Classes(k) => {
-                let class =
-                    if row < 8 { row % k } else { (score + k as f64 / 2.0).max(0.0) as usize };
-                format!("{colour},{name},k{}\n", class.min(k - 1))
-            }
-            Target::Number(size) => format!("{colour},{name},{:.4}\n", size * score),
-        };
-    }
-    text
+        text
+    };
+    (rows_of(draw, rows), rows_of(&mut other, FRESH))
 }
 
 fn problem(draw: &mut Draw, target: Target, certify: &str) -> String {

@@ -29,7 +29,7 @@ pub struct Outputs {
 
 pub type Rule = fn(&Outputs) -> Result<(), String>;
 
-pub const RULES: [(&str, Rule); 13] = [
+pub const RULES: [(&str, Rule); 18] = [
     ("a requirement is met if and only if its numbers say so", met_by_numbers),
     ("how training ended agrees with the training rows", outcome_agrees),
     ("infeasible is not said beside met", infeasible_beside_met),
@@ -43,6 +43,11 @@ pub const RULES: [(&str, Rule); 13] = [
     ("shares are between 0 and 1, percentages between -100 and 100", shares_are_shares),
     ("multipliers are not negative", multipliers_are_not_negative),
     ("the exit code says what the verdict says", exit_code_agrees),
+    ("doubts call met what the table calls met", doubts_agree),
+    ("the bound that is printed is the one behind the verdict", bounds_printed),
+    ("rows that are missing and rows in all differ by the rows there are", rows_add_up),
+    ("worse than the best constant is said at the top", useless_said),
+    ("what is violated comes before what is not", worst_first),
 ];
 
 fn unless(wrong: bool, message: impl FnOnce() -> String) -> Result<(), String> {
@@ -116,7 +121,8 @@ fn infeasible_beside_met(o: &Outputs) -> Result<(), String> {
 fn verdict_first(o: &Outputs) -> Result<(), String> {
     let verdict = o.summary.verdict();
     let mut lines = o.terminal.lines();
-    let (first, second) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let first = lines.next().unwrap_or_default();
+    let second = lines.find(|line| line.contains(", seed ")).unwrap_or_default();
     unless(first != verdict, || format!("'{first}' is not '{verdict}'"))?;
     let times = o.terminal.matches(verdict.trim_end_matches('.')).count();
     unless(times != 1, || format!("'{verdict}' {times} times"))?;
@@ -274,4 +280,144 @@ fn exit_code_agrees(o: &Outputs) -> Result<(), String> {
     let good = good && !verdict.contains("othing is known") && !fails_before(&verdict);
     let none = verdict == "No requirements were stated.";
     unless((good || none) != (code == 0), || format!("{code}: {verdict}"))
+}
+
+/// One line, as if the terminal were wide.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn doubts_agree(o: &Outputs) -> Result<(), String> {
+    let text = unwrapped(&o.terminal);
+    let every = text.contains("Every requirement is met on the training rows");
+    unless(every && !o.summary.train.met, || "every requirement is met".into())?;
+    let parts = [("the training", Some(&o.summary.train)), ("its", o.summary.validation.as_ref())];
+    let certified = o.summary.certificate.iter().flat_map(|c| &c.certificate.findings);
+    let certified: Vec<&str> =
+        certified.filter(|f| f.verdict == Verdict::Certified).map(|f| f.name.as_str()).collect();
+    let doubts = o.summary.doubt_lines().join(" ");
+    for (rows, evaluation) in parts {
+        for r in evaluation.into_iter().flat_map(|e| &e.requirements) {
+            let said = |what: &str| doubts.contains(&format!("'{}' is {what} on {rows} ", r.name));
+            let wrong = said("not met") && r.met || said("met") && !r.met;
+            unless(wrong, || format!("{rows} rows: {r:?}: {doubts}"))?;
+            let told = doubts.contains(&format!("'{}'", r.name));
+            let told = told && certified.contains(&r.name.as_str());
+            unless(told, || format!("'{}' is certified: {doubts}", r.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// The number of `≤ 12.3 %`.
+fn number(cell: &str) -> Option<f64> {
+    let text = cell.trim_start_matches(['≤', '≥']).trim_start_matches("all but").trim();
+    match text.strip_suffix('%') {
+        Some(points) => Some(points.trim().parse::<f64>().ok()? / 100.0),
+        None => text.parse().ok(),
+    }
+}
+
+fn bounds_printed(o: &Outputs) -> Result<(), String> {
+    let Some(certificate) = o.summary.certificate.as_ref().filter(|c| !c.chosen) else {
+        return Ok(());
+    };
+    let Some((_, table)) = o.terminal.split_once("\nCertificate on ") else { return Ok(()) };
+    let together = certificate.certificate.all_hold();
+    for f in &certificate.certificate.findings {
+        let cells = |line: &str| -> Vec<String> {
+            line.split("  ").map(|c| c.trim().to_string()).filter(|c| !c.is_empty()).collect()
+        };
+        let found = table.lines().map(cells).find(|cells| cells.first() == Some(&f.name));
+        let Some(cells) = found else { continue };
+        let bounds: Vec<&String> = cells
+            .iter()
+            .skip(1)
+            .filter(|c| ["≤ ", "≥ ", "all but "].iter().any(|start| c.starts_with(start)))
+            .collect();
+        let shown = || format!("{cells:?}: {f:?}");
+        let verdict = cells.last().map_or("", String::as_str);
+        unless(!verdict.starts_with(&f.verdict.to_string()), shown)?;
+        let [limit, bound] = bounds[..] else {
+            unless(f.bound.is_some(), shown)?;
+            continue;
+        };
+        let (Some(c), Some(u)) = (number(limit), number(bound)) else { return Err(shown()) };
+        let certified = f.verdict == Verdict::Certified || f.verdict == Verdict::Met && together;
+        let within = if f.sense == Sense::AtMost { u <= c } else { u >= c };
+        unless(certified != within, shown)?;
+        // At least two digits.
+        let exact = f.bound.filter(|_| f.verdict != Verdict::Met || !together).unwrap_or(f.limit);
+        unless((u - exact).abs() > 0.06 * exact.abs() + 1e-12, shown)?;
+        let rounded_in = if f.sense == Sense::AtMost { u < exact } else { u > exact };
+        unless(rounded_in && (u - exact).abs() > 1e-3 * (exact - f.limit).abs() + 1e-9, shown)?;
+        if let Some(card) = &o.card {
+            let line = card.lines().filter(|line| line.starts_with(&format!("| {} ", f.name)));
+            let same = line.into_iter().any(|line| line.contains(&format!("| {bound} |")));
+            unless(!same, || format!("the card has another bound than {bound}: {}", shown()))?;
+        }
+        if let Some(page) = &o.page {
+            unless(!page.contains(&escaped(bound)), || format!("not on the page: {}", shown()))?;
+        }
+    }
+    Ok(())
+}
+
+fn rows_add_up(o: &Outputs) -> Result<(), String> {
+    let findings = || o.summary.certificate.iter().flat_map(|c| &c.certificate.findings);
+    let count = |text: &str| text.replace(',', "").parse::<u64>().ok();
+    let texts = [Some(&o.terminal), o.page.as_ref(), o.card.as_ref()];
+    for text in texts.into_iter().flatten() {
+        let text = unwrapped(text);
+        for (before, after) in text.match_indices(" in all)").map(|(at, _)| text.split_at(at)) {
+            let Some((start, all)) = before.rsplit_once('(') else { continue };
+            let Some((_, start)) = start.rsplit_once("about ") else { continue };
+            let more = start.split(' ').next().and_then(count);
+            let (Some(more), Some(all)) = (more, count(all)) else { continue };
+            let sum = findings().any(|f| f.rows + more == all);
+            unless(!sum, || format!("{more} more, {all} in all: {}", &after[..8]))?;
+        }
+        // A clause has one number of rows.
+        for f in findings().filter(|f| f.verdict == Verdict::Met && f.rows_needed.is_some()) {
+            let doubts = o.summary.doubts.iter().filter(|doubt| doubt.requirement == f.name);
+            let others: Vec<_> = doubts.filter(|doubt| doubt.rows_needed.is_some()).collect();
+            unless(!others.is_empty(), || format!("{others:?} beside {:?}", f.rows_needed))?;
+        }
+    }
+    Ok(())
+}
+
+fn useless_said(o: &Outputs) -> Result<(), String> {
+    let (_, judged) = o.summary.judged();
+    let Some(constant) = &judged.constant else { return Ok(()) };
+    let worse = match judged.accuracy {
+        Some(accuracy) => accuracy < constant.value - 5e-5,
+        None => judged.objective > constant.value * 1.001,
+    };
+    let close = match judged.accuracy {
+        Some(accuracy) => (accuracy - constant.value).abs() < 1e-4,
+        None => (judged.objective / constant.value - 1.0).abs() < 2e-3,
+    };
+    if close || !judged.objective.is_finite() {
+        return Ok(());
+    }
+    let top: String = o.terminal.lines().take(3).collect::<Vec<_>>().join(" ");
+    let texts = [Some(&top), o.page.as_ref(), o.card.as_ref()];
+    for text in texts.into_iter().flatten() {
+        let said = text.contains(" than always predicting ");
+        unless(said != worse, || format!("{judged:?}: {}", &text[..text.len().min(400)]))?;
+    }
+    Ok(())
+}
+
+fn worst_first(o: &Outputs) -> Result<(), String> {
+    let verdict = o.summary.verdict();
+    let place = |what: &str| verdict.find(what);
+    if let (Some(good), Some(bad)) = (place("every other requirement is met"), place("not met")) {
+        unless(good < bad, || verdict.clone())?;
+    }
+    if let (Some(open), Some(violated)) = (place("not certified"), place("violated")) {
+        unless(open < violated, || verdict.clone())?;
+    }
+    Ok(())
 }
