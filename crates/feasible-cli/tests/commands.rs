@@ -198,6 +198,70 @@ fn audit_ends_with_what_the_requirements_come_to() {
 }
 
 #[test]
+fn an_audit_of_rows_that_were_trained_on_begins_with_that() {
+    let scratch = Scratch::new();
+    scratch.write("numbered.csv", &support::numbered(400, 0));
+    scratch.write("short.toml", support::SHORT);
+    scratch.run(&["fit", "short.toml", "-q", "-o", "run"]);
+    let opening = |arguments: &[&str]| {
+        let ran = scratch.run(&[&["audit", "run"], arguments].concat());
+        assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
+        ran.out.lines().next().unwrap().to_string()
+    };
+    // A quarter was kept for the test.
+    let trained = "These are rows the model was trained on: 300 of the 400 rows of";
+    let first = opening(&["numbered.csv"]);
+    assert!(first.starts_with(trained), "{first}");
+    let json = scratch.run(&["audit", "run", "numbered.csv", "--json"]).json();
+    assert_eq!(json["trained_on"], 300);
+    // In another order, and in a file of another name.
+    let text = support::numbered(400, 0);
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines[1..].reverse();
+    scratch.write("again.csv", &(lines.join("\n") + "\n"));
+    let first = opening(&["again.csv"]);
+    assert!(first.starts_with(trained), "{first}");
+    scratch.write("fresh.csv", &support::numbered(200, 400));
+    let first = opening(&["fresh.csv"]);
+    assert!(!first.contains("trained"), "{first}");
+    assert!(scratch.run(&["audit", "run", "fresh.csv", "--json"]).json()["trained_on"].is_null());
+}
+
+#[test]
+fn a_model_that_is_worse_than_a_constant_is_called_so_at_the_top_whatever_it_meets() {
+    let scratch = Scratch::new();
+    let most = "\n[[requirement]]\nname = \"most\"\nrate = \"selection\"\nat_least = 0.97\n";
+    let problem = PROBLEM.replace("hidden = [8]", "kind = \"linear\"");
+    let (head, rest) = problem.split_once("[[requirement]]").unwrap();
+    let (_, training) = rest.split_once("[training]").unwrap();
+    // Three of four are low.
+    let rare = |(at, line): (usize, &str)| match at % 2 {
+        0 => format!("{}\n", line.replace(",high", ",low")),
+        _ => format!("{line}\n"),
+    };
+    let people: String = support::people(400).lines().enumerate().map(rare).collect();
+    scratch.write("people.csv", &people);
+    scratch.write("most.toml", &format!("{head}{most}\n[training]{training}"));
+    let ran = scratch.run(&["fit", "most.toml", "-o", "run"]);
+    let useless = "The model is less accurate than always predicting 'low': ";
+    assert!(ran.out.lines().nth(1).unwrap().starts_with(useless), "{}", ran.out);
+    let json: serde_json::Value = serde_json::from_str(&scratch.read("run/summary.json")).unwrap();
+    let (accuracy, constant) = (&json["test"]["accuracy"], &json["test"]["constant"]["value"]);
+    assert!(accuracy.as_f64() < constant.as_f64(), "{accuracy} {constant}");
+    // Beside the model without the requirements.
+    let without = ran.out.lines().take(3).collect::<Vec<_>>().join(" ");
+    assert!(without.contains("(without the requirements: "), "{without}");
+    for file in ["run/report.html", "run/model-card.md"] {
+        assert!(scratch.read(file).contains("is less accurate than always predicting"), "{file}");
+    }
+    for command in [&["certify", "run"][..], &["audit", "run", "people.csv"]] {
+        let ran = scratch.run(command);
+        let top = ran.out.lines().take(4).collect::<Vec<_>>().join(" ");
+        assert!(top.contains(useless) && top.contains("(without the requirements: "), "{top}");
+    }
+}
+
+#[test]
 fn check_says_what_the_file_means_and_trains_nothing() {
     let scratch = Scratch::new();
     let ran = scratch.expect(0, &["check", "problem.toml"]);

@@ -336,3 +336,21 @@ fn every_kind_of_requirement_is_watched_and_what_cannot_be_says_so() {
     let drifted = all.iter().filter(|one| one["verdict"] == "DRIFTED").map(|one| &one["name"]);
     assert_eq!(drifted.collect::<Vec<_>>(), ["error", "accuracy", "mean"], "{json:#}");
 }
+
+#[test]
+fn what_was_not_met_when_training_ended_has_not_drifted() {
+    let scratch = Scratch::new();
+    scratch.write("train.csv", &numbered(600, 0, false));
+    scratch.write("problem.toml", &PROBLEM.replace("at_most = 0.4", "at_most = 0.05"));
+    scratch.expect(1, &["fit", "problem.toml", "-q", "-o", "run"]);
+    scratch.write("fresh.csv", &numbered(1500, 600, false));
+    let ran = scratch.expect(1, &["monitor", "run", "fresh.csv"]);
+    assert!(ran.out.starts_with("'error' has been violated since training.\n"), "{}", ran.out);
+    assert!(ran.out.contains("; it was not met when training ended either."), "{}", ran.out);
+    assert!(!ran.out.contains("has drifted") && ran.out.contains("  VIOLATED\n"), "{}", ran.out);
+    let json = scratch.expect(1, &["monitor", "run", "--json"]).json();
+    assert_eq!(json["requirements"][0]["verdict"], "VIOLATED");
+    assert_eq!((&json["drifted"], &json["violated"]), (&false.into(), &true.into()));
+    scratch.expect(0, &["report", "run", "-q"]);
+    assert!(scratch.read("run/report.html").contains("violated since training"));
+}

@@ -330,8 +330,13 @@ pub fn grouped(n: usize) -> String {
 /// assert_eq!([7, 691, 4_100, 915_144].map(roughly), ["7", "700", "4,100", "920,000"]);
 /// ```
 pub fn roughly(n: u64) -> String {
+    grouped(round_up(n) as usize)
+}
+
+/// A number that is only known roughly, rounded up to two digits.
+pub fn round_up(n: u64) -> u64 {
     let unit = 10_u64.pow(n.max(1).ilog10().saturating_sub(1));
-    grouped(n.div_ceil(unit).saturating_mul(unit) as usize)
+    n.div_ceil(unit).saturating_mul(unit)
 }
 
 /// `3.1 MB`.

@@ -46,6 +46,9 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
     if let Some(accuracy) = judged.accuracy {
         text += &format!("- accuracy: {}\n", percent(accuracy));
     }
+    if let Some(comparison) = summary.comparison() {
+        text += &format!("- {}\n", inline(&comparison.sentence(&format!("the {part} rows"))));
+    }
     if let Some(rmse) = judged.rmse {
         text += &format!("- {}: {}\n", judged.rmse_name(), number(rmse));
     }

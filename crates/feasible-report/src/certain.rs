@@ -1,11 +1,10 @@
 //! What held-out rows certify: one line for each requirement, the method in small print.
 //!
-//! Verdicts and bounds may come from different methods: Holm's, which certifies more, gives no bounds, so that those
-//! shown are Bonferroni's. Both hold with the confidence that is stated, for all requirements together; the page says
-//! which is which.
+//! A bound is within the limit if and only if the requirement is certified. Bounds inside certified limits are a
+//! statement of their own, with the same confidence for all of them together; the page says so.
 
 use feasible::certificate::{Certificate, Finding, RowsNeeded, Simultaneous, Verdict};
-use feasible_problem::text::{precise_percent, roughly};
+use feasible_problem::text::precise_percent;
 use feasible_run::certify::{self, Certification};
 use serde::Serialize;
 
@@ -74,10 +73,10 @@ pub(crate) fn of(certification: &Certification) -> Option<Certain> {
             limit: certify::limit(f),
             rows: grouped(&f.rows.to_string()),
             sample: certify::estimate(f).unwrap_or_else(|| "no rows".into()),
-            bound: certify::bound(f).filter(|_| !certification.chosen).unwrap_or_default(),
+            bound: certify::bound(certificate, f).unwrap_or_default(),
             next: match class {
                 "yes" => String::new(),
-                _ => next_step(f, noun, certification.chosen),
+                _ => next_step(certificate, f, noun),
             },
         }
     };
@@ -115,8 +114,8 @@ pub(crate) fn of(certification: &Certification) -> Option<Certain> {
 }
 
 /// What it takes to certify what is not.
-fn next_step(f: &Finding, noun: &str, chosen: bool) -> String {
-    let proven = match certify::bound(f).filter(|_| !chosen) {
+fn next_step(certificate: &Certificate, f: &Finding, noun: &str) -> String {
+    let proven = match certify::bound(certificate, f) {
         Some(bound) => format!(" These {noun} certify a limit of {bound}."),
         None => String::new(),
     };
@@ -133,18 +132,19 @@ fn next_step(f: &Finding, noun: &str, chosen: bool) -> String {
             "No number of {noun} certifies the mean of a loss that has no upper bound.{of}"
         );
     }
-    let rows = match (f.verdict, f.rows_needed) {
-        (Verdict::Met, Some(RowsNeeded::About(n))) => format!(
-            "Certifying {limit} takes about {} more {noun} that it applies to, at the present proportions.",
-            roughly(n.saturating_sub(f.rows).max(1))
+    let rows = match (f.verdict, certify::rows_to_certify(f), f.rows_needed) {
+        (Verdict::Met, Some((more, all)), _) => format!(
+            "Certifying {limit} takes about {} more {noun} that it applies to ({} in all), at the present proportions.",
+            grouped(&more.to_string()),
+            grouped(&all.to_string())
         ),
-        (Verdict::Met, Some(RowsNeeded::MoreThan(n))) => {
+        (Verdict::Met, _, Some(RowsNeeded::MoreThan(n))) => {
             format!("Certifying {limit} takes more than {} {noun}.", grouped(&n.to_string()))
         }
-        (Verdict::Met, _) => {
+        (Verdict::Met, ..) => {
             format!("The {noun} are at the limit itself: no number of them certifies {limit}.")
         }
-        (Verdict::Violated, _) => {
+        (Verdict::Violated, ..) => {
             "More rows do not help: the model or the limit has to change.".into()
         }
         _ if f.estimate.is_none() => format!("It applies to none of these {noun}."),
@@ -205,10 +205,10 @@ fn methods(of: &Certification, several: bool, together: bool) -> Vec<String> {
     if several {
         all.push(match certificate.simultaneous {
             Simultaneous::Holm => format!(
-                "Several requirements share the {delta} that may go wrong. Verdicts are by Holm's method. It gives no \
-                 bounds, so the bounds shown are Bonferroni's, at {each} each, a little wider: a bound may lie just \
-                 beyond a limit that is certified. The verdict is what counts. What is marked “violated” is judged in \
-                 the same way, on its own."
+                "Several requirements share the {delta} that may go wrong, by Holm's method: it proves the limits of \
+                 those that are certified, and the bounds of the others. Bounds inside certified limits are \
+                 Bonferroni's, at {each} each, a statement of their own. What is marked “violated” is judged by Holm's method, on \
+                 its own."
             ),
             Simultaneous::Bonferroni => format!(
                 "Several requirements share the {delta} that may go wrong: verdicts and bounds are Bonferroni's, at \

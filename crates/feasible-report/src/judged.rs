@@ -67,12 +67,14 @@ fn page_verdict(judged: &Judgement) -> PageVerdict {
         (_, true) => "met",
         (_, false) => "missed",
     };
-    let more = match certified && !none {
-        true => "All are certified, if none of the rows was used in training.",
-        false => "",
-    };
+    let comparison = judged.evaluation.comparison(None).filter(|one| one.is_worse());
+    let mut more: Vec<String> =
+        comparison.iter().map(|one| one.sentence(&format!("the {rows}"))).collect();
+    if certified && !none {
+        more.push("All are certified, if none of the rows was used in training.".into());
+    }
     let sentence = bounded(&judged.evaluation.verdict_on(&format!("the {rows}")), 600);
-    PageVerdict { state, sentence, more: more.into() }
+    PageVerdict { state, sentence, more: bounded(&more.join(" "), 1_200) }
 }
 
 fn tiles(judged: &Judgement) -> Vec<Tile> {

@@ -40,11 +40,10 @@ struct TableRow {
     target: String,
 }
 
-/// Which requirements have drifted in use, in a sentence; `None` if none has.
+/// Which requirements are violated in use, in a sentence; `None` if none is.
 pub(crate) fn drifted(run: &Run) -> Option<String> {
     let standing = run.monitored.as_ref()?;
-    let drifted = |one: &WatchedRequirement| one.verdict == MonitorVerdict::Drifted;
-    standing.requirements.iter().any(drifted).then(|| format!("In use: {}", standing.verdict()))
+    (standing.drifted || standing.violated).then(|| format!("In use: {}", standing.verdict()))
 }
 
 /// What the page says of a model that is monitored.
@@ -55,7 +54,7 @@ pub(crate) fn section(run: &Run) -> Option<Section> {
         verdict: one.verdict.to_string().to_lowercase(),
         class: match one.verdict {
             MonitorVerdict::Certified => "yes",
-            MonitorVerdict::Drifted => "no",
+            MonitorVerdict::Drifted | MonitorVerdict::Violated => "no",
             MonitorVerdict::Open => "open",
         },
         limit: format!("{} {}", one.symbol(), one.shown(one.limit)),
@@ -96,7 +95,7 @@ fn capitalised(text: &str) -> String {
 pub(crate) fn figures(run: &Run) -> Vec<Figure> {
     let all = run.monitored.iter().flat_map(|standing| &standing.requirements);
     let mut all: Vec<&WatchedRequirement> = all.filter(|one| !one.looks.is_empty()).collect();
-    all.sort_by_key(|one| one.verdict != MonitorVerdict::Drifted);
+    all.sort_by_key(|one| !one.verdict.is_violation());
     all.into_iter().take(DRAWN).enumerate().map(|(at, one)| figure(at, one)).collect()
 }
 
@@ -141,7 +140,7 @@ fn figure(at: usize, one: &WatchedRequirement) -> Figure {
                 .with_band(band(&|look| look.interval)),
         );
     let first = |verdict| one.looks.iter().find(|look| look.verdict == verdict);
-    for verdict in [MonitorVerdict::Certified, MonitorVerdict::Drifted] {
+    for verdict in [MonitorVerdict::Certified, MonitorVerdict::Drifted, MonitorVerdict::Violated] {
         if let Some(look) = first(verdict) {
             chart = chart.rule(look.table as f64, &format!("{verdict} {}", name(&look.label)));
         }

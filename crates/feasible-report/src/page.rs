@@ -186,9 +186,13 @@ fn lines(run: &Run) -> Vec<Line> {
             values: values.into_iter().map(Option::unwrap_or_default).collect(),
         })
     };
+    let constant = &run.summary.train.constant;
     let lines = [
         line("rows", &|e| Some(grouped(&e.rows.to_string()))),
         line("accuracy", &|e| e.accuracy.map(percent)),
+        constant.as_ref().and_then(|first| {
+            line(&name(&first.label()), &|e| Some(first.measure.shown(e.constant.as_ref()?.value)))
+        }),
         line(run.summary.train.rmse_name(), &|e| e.rmse.map(number)),
         line("objective", &|e| Some(number(e.objective))),
     ];

@@ -1,6 +1,5 @@
 //! The verdict, the requirements with what to do about them, and what they cost.
 
-use feasible::certificate::Verdict as Certified;
 use feasible_problem::spec::RequirementKind;
 use feasible_run::RequirementResult;
 use minijinja::context;
@@ -10,7 +9,7 @@ use serde::Serialize;
 use crate::certain;
 use crate::chart::{grouped, number};
 use crate::figures::common_prefix;
-use crate::format::{counted, duration, kind, limit_met, listed, percent};
+use crate::format::{counted, duration, kind, limit_met, percent};
 use crate::hard::is_settled;
 use crate::layout::PageVerdict;
 use crate::layout::{bounded, name};
@@ -111,13 +110,8 @@ pub(crate) fn verdict(run: &Run) -> PageVerdict {
         }
         None => (state, sentence),
     };
+    more.extend(summary.worse_than_constant());
     if summary.certify && !all.is_empty() && !summary.met() {
-        let findings = summary.certificate.iter().flat_map(|c| &c.certificate.findings);
-        let open = findings.filter(|f| f.verdict != Certified::Certified);
-        let open: Vec<&str> = open.map(|f| f.name.as_str()).collect();
-        if !open.is_empty() {
-            more.push(format!("Not certified: {}.", listed(&open)));
-        }
         more.push(judged.verdict_on(&format!("the {rows} rows")));
     } else if let met = all.iter().filter(|r| r.met && r.is_known()).count()
         && met > 0

@@ -199,11 +199,12 @@ fn what_held_out_rows_certify_stands_beside_the_requirement() {
     let html = report.html();
     assert!(html.contains("<th scope=\"col\">certificate</th>"));
     let summary = Run::open(run.path()).unwrap().summary;
-    let finding = &summary.certificate.as_ref().unwrap().certificate.findings[0];
+    let certificate = &summary.certificate.as_ref().unwrap().certificate;
+    let finding = &certificate.findings[0];
     let verdict = finding.verdict.to_string().to_lowercase();
     assert!(html.contains(&format!("</span>{verdict}</span></td>")), "{verdict}");
     assert!(html.contains("With a confidence of 95\u{a0}%, the requirement holds for the population that the 16,281 test rows"));
-    let bound = feasible_run::certify::bound(finding).unwrap();
+    let bound = feasible_run::certify::bound(certificate, finding).unwrap();
     assert!(html.contains(&format!("<td data-label=\"bound\">{bound}</td>")), "{bound}");
     // Of one requirement, nothing is shared.
     assert!(!html.contains("Holm's method") && !html.contains("Bonferroni"));
@@ -379,10 +380,7 @@ fn what_is_not_met_is_named_first_and_has_a_next_step() {
     let certain = html.split("id=\"certain\"").nth(1).unwrap();
     let certain = &certain[..certain.find("</section>").unwrap()];
     assert_eq!(certain.matches("<tbody class=\"entry\">").count(), 3);
-    assert!(
-        certain.contains("Verdicts are by Holm")
-            && certain.contains("the bounds shown are Bonferroni")
-    );
+    assert!(certain.contains("that may go wrong, by Holm") && certain.contains("are Bonferroni"));
     let card = report.card().unwrap();
     assert!(
         card.contains(" not met on the test rows.**") && card.contains("| **not met** |"),

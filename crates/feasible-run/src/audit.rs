@@ -1,5 +1,6 @@
 //! A saved model evaluated on any table: requirements, flip rates, accuracy.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use feasible::Samples;
@@ -9,7 +10,10 @@ use feasible_problem::sampled_table::SampledTable;
 use feasible_problem::text::{Align, BAD, GOOD, Grid, Page, grouped, percent};
 use serde::Serialize;
 
+use crate::baseline::Unconstrained;
+use crate::certify::RunRecord;
 use crate::conclusion::RunVerdict;
+use crate::constant::Comparison;
 use crate::error::Result;
 use crate::evaluate::Evaluation;
 use crate::saved_model::{Manifest, SavedModel};
@@ -27,6 +31,12 @@ pub struct Audit {
     pub evaluation: Evaluation,
     /// The classes, in the order of the confusion matrix.
     pub classes: Vec<String>,
+    /// The model beside the best constant prediction and the model without the requirements, on these rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
+    /// Rows of the table that the model was trained on, if any are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trained_on: Option<usize>,
 }
 
 impl SavedModel {
@@ -35,6 +45,15 @@ impl SavedModel {
     /// # Errors
     /// Columns that are missing, cells that cannot be encoded.
     pub fn audit(&self, table: &Table, unseen: Option<Unseen>) -> Result<Audit> {
+        self.audit_beside(table, unseen, None)
+    }
+
+    fn audit_beside(
+        &self,
+        table: &Table,
+        unseen: Option<Unseen>,
+        other: Option<&Unconstrained>,
+    ) -> Result<Audit> {
         self.check_table(table)?;
         let rows = table.all_rows();
         let encoder = self.encoder(unseen);
@@ -43,7 +62,7 @@ impl SavedModel {
         if let Some(weights) = weights {
             samples = weights.weigh_rows(samples, table, &rows)?;
         }
-        self.audit_samples(table, &rows, &Arc::new(samples), &encoder)
+        self.audit_samples(table, &rows, &Arc::new(samples), &encoder, other)
     }
 
     /// Evaluates the model on some images, on `count` threads.
@@ -59,7 +78,7 @@ impl SavedModel {
         }
         let samples = Arc::new(samples);
         let encoder = &self.manifest().inputs;
-        threads::on(count, || self.audit_samples(gallery.table(), rows, &samples, encoder))
+        threads::on(count, || self.audit_samples(gallery.table(), rows, &samples, encoder, None))
     }
 
     fn audit_samples(
@@ -68,16 +87,44 @@ impl SavedModel {
         rows: &[u32],
         samples: &Arc<Samples>,
         encoder: &Encoder,
+        other: Option<&Unconstrained>,
     ) -> Result<Audit> {
         let manifest = self.manifest();
         let mut sampled =
             SampledTable::new(table, rows, samples, encoder, UnknownCategories::MatchNothing);
+        let evaluation = self.subject().on("evaluation", &mut sampled)?.evaluation()?;
+        let mut comparison = evaluation.comparison(None);
+        if let (Some(comparison), Some(other)) = (&mut comparison, other) {
+            comparison.without = other.value_on(self, &mut sampled)?;
+        }
         Ok(Audit {
             problem: manifest.problem.clone(),
             table: table.name().to_string(),
-            evaluation: self.subject().on("evaluation", &mut sampled)?.evaluation()?,
+            evaluation,
             classes: manifest.target.classes().unwrap_or_default().to_vec(),
+            comparison,
+            trained_on: None,
         })
+    }
+}
+
+impl RunRecord {
+    /// Evaluates the model of the run on every row of a table, which lies at `path` if it is a file, beside the model without the
+    /// requirements, and says how many of the rows it was trained on.
+    ///
+    /// # Errors
+    /// As [`SavedModel::audit`].
+    pub fn audit(
+        &self,
+        table: &Table,
+        path: Option<&Path>,
+        unseen: Option<Unseen>,
+    ) -> Result<Audit> {
+        let other = Unconstrained::beside(self.model(), self.directory());
+        let audit = self.model().audit_beside(table, unseen, other.as_ref())?;
+        // What is not on record, its certificate says.
+        let trained = self.trained_rows(table, path).unwrap_or(0);
+        Ok(Audit { trained_on: (trained > 0).then_some(trained), ..audit })
     }
 }
 
@@ -110,7 +157,25 @@ impl Audit {
             _ => page.paint(color, &self.verdict()),
         };
         let (problem, table) = (visible(&self.problem), visible(&self.table));
-        let mut text = format!("{verdict}\n{problem} on {table}\n\n");
+        let mut text = String::new();
+        if let Some(trained) = self.trained_on {
+            let opening = format!(
+                "These are rows the model was trained on: {} of the {} rows of {table} are among its training and validation rows.",
+                grouped(trained),
+                grouped(self.evaluation.rows)
+            );
+            text += &format!("{}\n", page.paint(BAD, &opening));
+        }
+        text += &format!("{verdict}\n");
+        if let Some(comparison) = &self.comparison {
+            let sentence = comparison.sentence("these rows");
+            text += &match comparison.is_worse() {
+                true => page.paint(BAD, &sentence),
+                false => sentence,
+            };
+            text += "\n";
+        }
+        text += &format!("{problem} on {table}\n\n");
         text += &evaluations_text(&[("table", &self.evaluation)], page);
         if let Some(rates) = &self.evaluation.by_class {
             let mut grid = Grid::new();

@@ -9,10 +9,12 @@
 //! changes anything about the run. Resuming a run trains it again if it is missing.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use feasible::{Model, Outcome};
 use feasible_data::disk;
 use feasible_problem::plan::Plan;
+use feasible_problem::sampled_table::SampledTable;
 use feasible_problem::text::{percent, short};
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
@@ -20,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::decision::Decision;
+use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluation;
 use crate::files::{BASELINE, BASELINE_MODEL, FORMAT, PartRows, SUMMARY, json};
@@ -27,7 +30,9 @@ use crate::fit::solve;
 use crate::groups::GroupTables;
 use crate::interrupt::Interrupt;
 use crate::parts::PartResults;
+use crate::saved_model::SavedModel;
 use crate::storage::{Storage, failed, read};
+use crate::subject::Subject;
 use crate::summary::{SeedsSummary, Summary};
 use crate::threads;
 
@@ -183,6 +188,36 @@ pub(crate) fn seeds_cost_text(seeds: &SeedsSummary) -> String {
     match lines.is_empty() {
         true => lines,
         false => format!("\nThe cost of the requirements, {part} rows (with − without):\n{lines}"),
+    }
+}
+
+/// The model without the requirements that a run directory holds.
+pub(crate) struct Unconstrained {
+    theta: Vec<f32>,
+    decision: Option<Arc<Decision>>,
+}
+
+impl Unconstrained {
+    /// `None` without one, or where its network is another than that of the model.
+    pub(crate) fn beside(model: &SavedModel, directory: &RunDirectory) -> Option<Self> {
+        let baseline = directory.baseline().ok()??;
+        let bytes = directory.read(BASELINE_MODEL).ok()??;
+        let count = model.network().parameter_count();
+        let Parameters { theta, .. } = Parameters::from_bytes(&bytes, count)?;
+        Some(Self { theta, decision: baseline.decision.map(Arc::new) })
+    }
+
+    /// What it reaches of what a model and a constant are compared by.
+    pub(crate) fn value_on(
+        &self,
+        model: &SavedModel,
+        sampled: &mut SampledTable<'_>,
+    ) -> Result<Option<f64>> {
+        let (theta, decision) = (&self.theta[..], self.decision.clone());
+        let subject = model.subject();
+        let subject = Subject { theta, decision, clauses: &[], changes: &[], ..subject };
+        let comparison = subject.on("evaluation", sampled)?.comparison()?;
+        Ok(comparison.map(|comparison| comparison.model))
     }
 }
 

@@ -232,25 +232,15 @@ impl Summary {
         }
         let here = missed(judged);
         let known = judged.requirements.iter().any(RequirementResult::is_known);
-        let mut parts = Vec::new();
-        match (&here[..], &missed_before[..]) {
-            ([_, ..], _) => parts.push(format!("{} on {rows}", not_met(&here))),
-            ([], [_, ..]) => parts.push(format!(
-                "{rows} show no violation, but {} on the training rows",
-                not_met(&missed_before)
-            )),
-            ([], []) if known => parts.push(format!("every other requirement is met on {rows}")),
-            ([], []) => {}
-        }
         let none = |names: &[&str], rows: &str| format!("none of {rows} counts for {}", it(names));
+        // What is not met first.
+        let mut parts = Vec::new();
+        if !here.is_empty() {
+            parts.push(format!("{} on {rows}", not_met(&here)));
+        }
         if !failed.is_empty() {
             let on = rows_of_parts(&failed_on);
             parts.push(format!("{} on {on}, and {}", not_met(&failed), none(&failed, &rows)));
-        }
-        if !shown.is_empty() {
-            let (on, are) = (rows_of_parts(&shown_on), if shown.len() == 1 { "is" } else { "are" });
-            let shown_names = named(&shown);
-            parts.push(format!("{shown_names} {are} met on {on}, and {}", none(&shown, &rows)));
         }
         if !unknown.is_empty() {
             let none = match part {
@@ -259,24 +249,31 @@ impl Summary {
             };
             parts.push(format!("nothing is known of {}: {none}", named(&unknown)));
         }
+        if !shown.is_empty() {
+            let (on, are) = (rows_of_parts(&shown_on), if shown.len() == 1 { "is" } else { "are" });
+            let shown_names = named(&shown);
+            parts.push(format!("{shown_names} {are} met on {on}, and {}", none(&shown, &rows)));
+        }
+        if here.is_empty() && !missed_before.is_empty() {
+            parts.push(format!(
+                "{rows} show no violation, but {} on the training rows",
+                not_met(&missed_before)
+            ));
+        } else if here.is_empty() && known {
+            parts.push(format!("every other requirement is met on {rows}"));
+        }
         sentence(&parts)
     }
 
     fn certified(&self) -> String {
-        let all = self.judged().1.requirements.len();
-        let findings = self.certificate.as_ref().map(|c| c.certificate.findings.as_slice());
-        let certified = |f: &&feasible::certificate::Finding| {
-            f.verdict == feasible::certificate::Verdict::Certified
-        };
-        let count = findings.map_or(0, |all| all.iter().filter(certified).count());
-        match (self.met(), all - count.min(all)) {
-            (true, 0) => "Every requirement is certified.".into(),
-            // As one claim, where not each by itself.
-            (true, _) => "All requirements together are certified.".into(),
-            (false, 0) => "No model of the ladder is certified.".into(),
-            (false, _) if all == 1 => "The requirement is not certified.".into(),
-            (false, 1) => format!("1 of {all} requirements is not certified."),
-            (false, left) => format!("{left} of {all} requirements are not certified."),
+        let taken = self.ladder.as_ref().is_none_or(|rungs| rungs.iter().any(|rung| rung.taken));
+        match &self.certificate {
+            Some(certificate) if taken || !certificate.all_certified() => certificate.verdict(),
+            _ if !taken => "No model of the ladder is certified.".into(),
+            None if self.judged().1.requirements.len() == 1 => {
+                "The requirement is not certified.".into()
+            }
+            _ => "The requirements are not certified.".into(),
         }
     }
 }
@@ -292,13 +289,14 @@ impl Evaluation {
                 let mut parts = Vec::new();
                 if !here.is_empty() {
                     parts.push(format!("{} on {rows}", not_met(&here)));
-                } else if unknown.len() < self.requirements.len() {
-                    parts.push(format!("every other requirement is met on {rows}"));
                 }
                 if !unknown.is_empty() {
                     let (names, it) = (named(&unknown), it(&unknown));
                     let none = format!("none of {rows} counts for {it}");
                     parts.push(format!("nothing is known of {names}: {none}"));
+                }
+                if here.is_empty() && unknown.len() < self.requirements.len() {
+                    parts.push(format!("every other requirement is met on {rows}"));
                 }
                 sentence(&parts)
             }
@@ -307,7 +305,7 @@ impl Evaluation {
 }
 
 /// `the training rows`.
-fn rows_of(part: &str) -> String {
+pub(crate) fn rows_of(part: &str) -> String {
     format!("the {} rows", if part == "train" { "training" } else { part })
 }
 

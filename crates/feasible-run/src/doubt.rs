@@ -26,7 +26,7 @@
 //!
 //! Without validation rows nothing is known of how much training rows flatter, and every requirement is doubted. Test and reserved rows take no part. A pointwise requirement that allows no violation is taken as certificates take it: for all but 1 % of the rows.
 
-use feasible::certificate::{Count, Delta, RowsNeeded, rows_for_rate};
+use feasible::certificate::{Certificate, Count, Delta, RowsNeeded, Verdict, rows_for_rate};
 use feasible::requirement::Sense;
 use feasible::{Kind, Loss, Requirement, View};
 use feasible_data::visible;
@@ -321,6 +321,29 @@ impl Answers<'_> {
     }
 }
 
+impl Doubt {
+    /// What is left of it beside what held-out rows prove: nothing where they certify or refute the requirement. How many rows would
+    /// be enough is then told by them alone.
+    pub(crate) fn beside(mut self, certificate: &Certificate) -> Option<Self> {
+        let mut findings = certificate.findings.iter();
+        let Some(finding) = findings.find(|f| f.name == self.requirement && f.estimate.is_some())
+        else {
+            return Some(self);
+        };
+        if matches!(finding.verdict, Verdict::Certified | Verdict::Violated)
+            || certificate.all_hold()
+        {
+            return None;
+        }
+        let rows = would_do(self.rows_needed.take(), "");
+        if let Some(at) = self.text.rfind(&rows).filter(|_| !rows.is_empty()) {
+            self.text.truncate(at);
+            self.text.push('.');
+        }
+        Some(self)
+    }
+}
+
 /// A model's answers to some rows, and its evaluation on them.
 pub(crate) type Evaluated<'a> = (&'a Answers<'a>, &'a Evaluation);
 
@@ -347,7 +370,7 @@ pub(crate) fn doubts_unvalidated(train: Evaluated<'_>, all_but: f64) -> Result<V
 fn unvalidated(train: &RequirementResult, trained: Option<Sample>, all: usize) -> Doubt {
     let name = visible(&train.name);
     let trained = trained.filter(|trained| trained.violation.is_finite());
-    let (needed, text) = match trained.map_or(train.met, Sample::is_met) {
+    let (needed, text) = match train.met {
         false => (None, not_on_training(&name)),
         true => {
             let needed = trained.and_then(Sample::rows_needed);
@@ -382,8 +405,15 @@ fn doubt(
         Some(Doubt { requirement: train.name.clone(), rows, rows_needed, text })
     };
     let trained = trained.filter(|trained| trained.violation.is_finite());
-    if trained.map_or(!train.met, |trained| !trained.is_met()) {
+    if !train.met {
         return make(None, not_on_training(&name));
+    }
+    if trained.is_some_and(|trained| !trained.is_met()) {
+        let text = format!(
+            "'{name}' is at its limit on the training rows ({}), so do not expect it on new ones.",
+            standing(train)
+        );
+        return make(None, text);
     }
     let Some(held) = held.filter(|held| held.violation.is_finite()) else {
         // An average under attack, whose spread is not known.
@@ -410,7 +440,14 @@ fn doubt(
         1 => "its 1 validation row".into(),
         rows => format!("its {} validation rows", grouped(rows as usize)),
     };
-    if held.is_met() {
+    if validation.met && !held.is_met() {
+        let limit = limit(validation, held);
+        let text = format!(
+            "'{name}' is at its limit on {count} ({here}, {limit}), so do not expect it on new ones."
+        );
+        return make(None, text);
+    }
+    if validation.met {
         let needed = held.rows_needed();
         let would = would_do(needed, " would do");
         let limit = limit(validation, held);
@@ -537,6 +574,58 @@ mod tests {
         let unlucky = text((0.83, 400), (0.77, 60));
         assert!(unlucky.contains("is not met on its 60 validation rows"), "{unlucky}");
         assert!(unlucky.contains("would do if it is on new rows what"), "{unlucky}");
+    }
+
+    #[test]
+    fn what_counts_as_met_is_called_met() {
+        // Within a tolerance, or by the share of points where the sample counts rows.
+        let ((train, trained), (validation, held)) = (recall(0.79, 400), recall(0.79, 400));
+        let met = |result: &RequirementResult| RequirementResult { met: true, ..result.clone() };
+        let of = |train: &RequirementResult, validation: &RequirementResult| {
+            doubt((train, validation), (trained, held)).unwrap().text
+        };
+        assert!(of(&train, &met(&validation)).contains("is not met on the training rows"));
+        let text = of(&met(&train), &met(&validation));
+        assert!(
+            text.contains("at its limit on the training rows") && !text.contains("not met"),
+            "{text}"
+        );
+        assert!(!unvalidated(&met(&train), trained, 400).text.contains("not met"));
+        let (train, trained) = recall(0.86, 400);
+        let of = |validation: &RequirementResult, held| {
+            doubt((&train, validation), (trained, held)).unwrap().text
+        };
+        let (validation, held) = recall(0.79, 60);
+        let text = of(&met(&validation), held);
+        assert!(text.contains("at its limit on its 60 validation rows"), "{text}");
+        let (validation, held) = recall(0.82, 60);
+        let missed = RequirementResult { met: false, ..validation };
+        assert!(of(&missed, held).contains("is not met on its 60 validation rows"));
+    }
+
+    #[test]
+    fn beside_a_certificate_a_doubt_does_not_count_rows_of_its_own() {
+        use feasible::certificate::{Claim, Evidence, Simultaneous};
+        use feasible::requirement::Sense;
+        let certificate = |hits, rows| {
+            let claim = Claim {
+                name: "older".into(),
+                subject: "the recall".into(),
+                sense: Sense::AtLeast,
+                limit: 0.8,
+                evidence: Some(Evidence::Share(Count::new(hits, rows).unwrap())),
+            };
+            Certificate::new(&[claim], Delta::new(DELTA).unwrap(), Simultaneous::Holm)
+        };
+        let doubt = of((0.83, 100), (0.8361, 61)).unwrap();
+        let left = doubt.clone().beside(&certificate(164, 200)).unwrap();
+        assert!(
+            left.rows_needed.is_none() && left.text.ends_with("too few to expect it on new ones."),
+            "{}",
+            left.text
+        );
+        assert_eq!(doubt.clone().beside(&certificate(190, 200)), None);
+        assert_eq!(doubt.beside(&certificate(60, 200)), None);
     }
 
     #[test]

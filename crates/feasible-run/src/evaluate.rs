@@ -6,6 +6,7 @@ use feasible_problem::describe::adversary;
 use feasible_problem::spec::RequirementKind;
 use serde::{Deserialize, Serialize};
 
+use crate::constant::Constant;
 use crate::error::Result;
 use crate::rates::{Calibration, ClassRates, TopAccuracy};
 use crate::subject::{Answers, Subject};
@@ -44,6 +45,9 @@ pub struct Evaluation {
     /// The root mean squared error of each of several numbers, in its own units.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_target: Vec<TargetError>,
+    /// The best constant prediction of the training rows, on these rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constant: Option<Constant>,
     /// The requirements.
     pub requirements: Vec<RequirementResult>,
     /// The share of predictions that change under each counterfactual.
@@ -174,6 +178,7 @@ impl Answers<'_> {
             calibration: Vec::new(),
             rmse: None,
             by_target: Vec::new(),
+            constant: self.constant()?,
             met: requirements.iter().all(|r| r.met),
             requirements,
             flip_rates: Vec::new(),

@@ -115,6 +115,7 @@ impl GivenOutputs {
             keeps_views: true,
             given: Some(self),
             clips: Arc::default(),
+            constant: None,
         };
         let unknown = UnknownCategories::MatchNothing;
         let (table, split) = (&data.table, &data.split.train);

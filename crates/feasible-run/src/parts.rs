@@ -55,6 +55,7 @@ pub(crate) fn subject<'a>(
         keeps_views: false,
         given: None,
         clips: Arc::default(),
+        constant: None,
     }
 }
 
@@ -88,9 +89,12 @@ impl<'a> PartResults<'a> {
             answers.evaluation()
         };
         let split = &data.split;
+        let constant;
         let (train, validation, doubts, clips) = {
             let on_train = on(plan, &trained, &data.train, &split.train, Some(plan.train()))?;
             let train = evaluated("train", &split.train, &on_train)?;
+            constant = train.constant.clone().map(Arc::new);
+            let subject = Subject { constant: constant.clone(), ..subject.clone() };
             match &data.validation {
                 Some(samples) => {
                     let rows = &split.validation;
@@ -115,7 +119,7 @@ impl<'a> PartResults<'a> {
                 }
             }
         };
-        let subject = Subject { clips: Arc::new(clips.clone()), ..subject };
+        let subject = Subject { clips: Arc::new(clips.clone()), constant, ..subject };
         let answers = match &data.test {
             Some(samples) => Some(on(plan, &subject, samples, &split.test, None)?),
             None => None,

@@ -335,6 +335,7 @@ impl SavedModel {
             keeps_views: false,
             given: None,
             clips: Arc::new(manifest.training.clips.clone()),
+            constant: manifest.training.train.constant.clone().map(Arc::new),
         }
     }
 

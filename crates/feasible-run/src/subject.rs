@@ -15,6 +15,7 @@ use feasible_problem::clause::Clause;
 use feasible_problem::network::Network;
 use feasible_problem::sampled_table::SampledTable;
 
+use crate::constant::Constant;
 use crate::decision::{Decision, decided};
 use crate::error::{Error, Result};
 use crate::given::GivenOutputs;
@@ -48,6 +49,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) given: Option<&'a GivenOutputs>,
     /// Where the losses of requirements are clipped if they have no upper bound, by name.
     pub(crate) clips: Arc<BTreeMap<String, f64>>,
+    /// The best constant prediction of the training rows, if they are others.
+    pub(crate) constant: Option<Arc<Constant>>,
 }
 
 /// What a model makes of some rows.
@@ -224,6 +227,13 @@ impl<'a> Recorded<'a> {
             shifts.clear();
         }
         (Self { model, samples: samples.clone(), shifts, views }, changed)
+    }
+
+    /// The same outputs for every row.
+    pub(crate) fn answering(&self, outputs: &[f64]) -> Self {
+        let row: Vec<f32> = outputs.iter().map(|x| *x as f32).collect();
+        let (samples, shifts) = (self.samples.clone(), Vec::new());
+        Self { model: self.model, views: vec![row.repeat(samples.len())], samples, shifts }
     }
 
     /// The same answers, as decisions.

@@ -76,7 +76,11 @@ pub(crate) fn certified(
         Ok(certificate) => (Some(certificate), None),
         Err(error) => (None, Some(error.to_string())),
     };
-    Summary { certificate, no_certificate, ..summary }
+    let mut doubts = summary.doubts.clone();
+    if let Some(of) = &certificate {
+        doubts = doubts.into_iter().filter_map(|doubt| doubt.beside(&of.certificate)).collect();
+    }
+    Summary { certificate, no_certificate, doubts, ..summary }
 }
 
 /// What the reserve, or else the test rows, certify; an error says why nothing does.
@@ -90,7 +94,8 @@ fn certificate(
     let decision = summary.decision.clone().map(Arc::new);
     let cut = decision.is_some();
     let clips = Arc::new(summary.clips.clone());
-    let subject = Subject { clips, ..subject(plan, &solution.theta, decision) };
+    let constant = summary.train.constant.clone().map(Arc::new);
+    let subject = Subject { clips, constant, ..subject(plan, &solution.theta, decision) };
     let mut certification = subject.certify_own(&design, plan, plan.unit(), test)?;
     // The paper's bounds are of the class of models that are cut at 1/2.
     certification.theory = (!cut).then(|| Theory::of(plan, solution, design.delta));

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::baseline::{Difference, cost_text, seeds_cost_text};
 use crate::certify::Certification;
-use crate::conclusion::named;
+use crate::conclusion::{named, rows_of};
+use crate::constant::{Comparison, Constant, Measure};
 use crate::decision::Decision;
 use crate::doubt::{Doubt, without_validation};
 use crate::evaluate::{Evaluation, RequirementResult};
@@ -128,6 +129,27 @@ impl Summary {
         standings.find(|(_, standing)| standing.is_known())
     }
 
+    /// The model beside the best constant prediction and the model without the requirements, on the rows that it is judged by.
+    pub fn comparison(&self) -> Option<Comparison> {
+        let (part, judged) = self.judged();
+        let one = judged.comparison(None)?;
+        let name = if one.measure == Measure::Accuracy { "accuracy" } else { "objective" };
+        let cost = self.cost.iter().find(|cost| cost.part == part && cost.measure == name);
+        Some(Comparison { without: cost.map(|cost| cost.without), ..one })
+    }
+
+    /// That the model is worse than the best constant prediction, if it is.
+    pub fn worse_than_constant(&self) -> Option<String> {
+        let comparison = self.comparison().filter(Comparison::is_worse)?;
+        Some(comparison.sentence(&rows_of(self.judged().0)))
+    }
+
+    /// Whether a requirement was met when training ended, on the rows that decide on it.
+    pub(crate) fn is_met(&self, requirement: &str) -> Option<bool> {
+        let at = self.train.requirements.iter().position(|one| one.name == requirement)?;
+        self.deciding(at).map(|(_, standing)| standing.met)
+    }
+
     /// Whether all parts are about the same requirements; what is wrong is a sentence.
     pub(crate) fn check(&self) -> Result<(), String> {
         fn names(evaluation: &Evaluation) -> impl Iterator<Item = &str> {
@@ -208,8 +230,10 @@ impl Summary {
             true => self.verdict(),
             false => page.paint(color, &self.verdict()),
         };
+        let useless = self.worse_than_constant();
+        let useless = useless.map_or(String::new(), |text| page.paint(BAD, &text) + "\n");
         let mut text = format!(
-            "{verdict}\n{}, seed {}: {} (best epoch: {} of {})\n",
+            "{verdict}\n{useless}{}, seed {}: {} (best epoch: {} of {})\n",
             self.problem,
             self.seed,
             self.headline(),
@@ -259,8 +283,16 @@ pub(crate) fn evaluations_text(parts: &[(&'static str, &Evaluation)], page: &Pag
     let mut grid = Grid::new();
     grid.row(std::iter::once("".to_string()).chain(parts.iter().map(|(name, _)| name.to_string())));
     grid.row(cells("rows", parts, |e| grouped(e.rows)));
+    let constant = parts.first().and_then(|(_, e)| e.constant.as_ref());
+    let of_constant = |first: &Constant| {
+        let value = |e: &Evaluation| Some(first.measure.shown(e.constant.as_ref()?.value));
+        cells(&format!("  {}", first.label()), parts, |e| value(e).unwrap_or_default())
+    };
     if parts.iter().any(|(_, e)| e.accuracy.is_some()) {
         grid.row(cells("accuracy", parts, |e| e.accuracy.map_or("".into(), percent)));
+    }
+    if let Some(constant) = constant.filter(|c| c.measure == Measure::Accuracy) {
+        grid.row(of_constant(constant));
     }
     if parts.iter().any(|(_, e)| e.rmse.is_some()) {
         let name = parts.first().map_or("", |(_, e)| e.rmse_name());
@@ -274,6 +306,9 @@ pub(crate) fn evaluations_text(parts: &[(&'static str, &Evaluation)], page: &Pag
         }));
     }
     grid.row(cells("objective", parts, |e| short(e.objective)));
+    if let Some(constant) = constant.filter(|c| c.measure == Measure::Objective) {
+        grid.row(of_constant(constant));
+    }
     let flip_rates = parts.first().map_or(&[][..], |(_, e)| &e.flip_rates);
     for (at, flip) in flip_rates.iter().enumerate() {
         let label = format!("flip rate, {}", flip.counterfactual);
@@ -505,6 +540,11 @@ impl SeedsSummary {
             };
         if first.train.accuracy.is_some() {
             line("accuracy".into(), &|e| e.accuracy, true);
+        }
+        if let Some(constant) = &first.train.constant {
+            let share = constant.measure == Measure::Accuracy;
+            let label = format!("  {}", constant.label());
+            line(label, &|e| e.constant.as_ref().map(|c| c.value), share);
         }
         if first.train.rmse.is_some() {
             line(first.train.rmse_name().into(), &|e| e.rmse, false);

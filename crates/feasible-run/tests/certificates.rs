@@ -264,8 +264,8 @@ fn what_no_row_shows_is_not_called_met() {
     assert!(some.met(), "{}", some.to_text());
     assert_eq!(
         some.verdict(),
-        "Every other requirement is met on the test rows; 'recall' is met on the validation rows, and none of the test \
-         rows counts for it."
+        "'recall' is met on the validation rows, and none of the test rows counts for it; every other requirement is met \
+         on the test rows."
     );
     assert!(some.to_text().contains("no rows  unknown"), "{}", some.to_text());
     // The test rows alone tell nothing.
@@ -273,7 +273,7 @@ fn what_no_row_shows_is_not_called_met() {
     assert!(test.met && !test.shows_met());
     assert_eq!(
         test.verdict_on("these rows"),
-        "Every other requirement is met on these rows; nothing is known of 'recall': none of these rows counts for it."
+        "Nothing is known of 'recall': none of these rows counts for it; every other requirement is met on these rows."
     );
     // The validation rows decide where no test row counts, and do not show it.
     let women = "where = \"gender == 'Female' and age < 25\"";
@@ -282,8 +282,8 @@ fn what_no_row_shows_is_not_called_met() {
     assert!(!young.met());
     assert_eq!(
         young.verdict(),
-        "Every other requirement is met on the test rows; 'precise' is not met on the validation rows, and none of the \
-         test rows counts for it."
+        "'precise' is not met on the validation rows, and none of the test rows counts for it; every other requirement \
+         is met on the test rows."
     );
     // Nobody at all is predicted as one of these.
     for part in [Some(&mut young.train), young.validation.as_mut()].into_iter().flatten() {
@@ -292,6 +292,6 @@ fn what_no_row_shows_is_not_called_met() {
     assert!(!young.met());
     assert_eq!(
         young.verdict(),
-        "Every other requirement is met on the test rows; nothing is known of 'precise': no row counts for it."
+        "Nothing is known of 'precise': no row counts for it; every other requirement is met on the test rows."
     );
 }

@@ -283,9 +283,18 @@ fn without_validation_rows_new_rows_are_spoken_of_once() {
     let required = |name: &str, rate: &str| {
         format!("[[requirement]]\nname = \"{name}\"\nrate = \"{rate}\"\nat_least = 0.01\n")
     };
-    let data = "[data]\ntarget = \"ill\"\npositive = \"yes\"\nsplit = { test = 0.3, seed = 1 }\n";
-    let of =
-        |requirements: &str| summary(&plan(few_overlapping(90), &format!("{data}{requirements}")));
+    let split = |test: f64, requirements: &str| {
+        let data = format!(
+            "[data]\ntarget = \"ill\"\npositive = \"yes\"\nsplit = {{ test = {test}, seed = 1 }}\n"
+        );
+        summary(&plan(few_overlapping(90), &format!("{data}{requirements}")))
+    };
+    // What test rows certify is not doubted.
+    let certified = split(0.3, &required("found", "recall"));
+    assert!(
+        certified.certificate.is_some_and(|c| c.all_certified()) && certified.doubts.is_empty()
+    );
+    let of = |requirements: &str| split(0.0, requirements);
     let one = of(&required("found", "recall"));
     assert!(one.validation.is_none() && one.met(), "{}", one.to_text());
     let [doubt] = &one.doubts[..] else { panic!("{:?}", one.doubts) };
@@ -294,7 +303,7 @@ fn without_validation_rows_new_rows_are_spoken_of_once() {
     let two = of(&[required("found", "recall"), required("right", "accuracy")].concat());
     assert_eq!(two.doubts.len(), 2);
     let [line] = &two.doubt_lines()[..] else { panic!("{:?}", two.doubt_lines()) };
-    let start = "With 63 training rows and none for validation, nothing can be said of whether 'found' and 'right' hold on \
+    let start = "With 90 training rows and none for validation, nothing can be said of whether 'found' and 'right' hold on \
                  new rows: about ";
     assert!(line.starts_with(start) && line.ends_with(" validation rows would tell."), "{line}");
     // Nothing is required of it.

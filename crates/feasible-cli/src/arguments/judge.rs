@@ -290,7 +290,7 @@ pub struct CertifyArguments {
 /// What must hold to exit with status 0.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Watch {
-    /// No requirement has drifted.
+    /// No requirement has drifted or been violated since training.
     NotDrifted,
     /// Every requirement is certified.
     Certified,

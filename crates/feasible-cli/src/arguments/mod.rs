@@ -174,11 +174,11 @@ pub enum Command {
     ///
     /// Adds tables of new rows to a ledger in the run directory and judges every requirement on all tables so
     /// far: CERTIFIED (the average over all tables meets the limit), DRIFTED (the average over some tables in a
-    /// row violates it) or OPEN. However often you look and however many tables follow, all verdicts together
+    /// row violates it), VIOLATED (it does, and did when training ended) or OPEN. However often you look and however many tables follow, all verdicts together
     /// are right with the chosen confidence. A table counts once: called again with the same one, the
     /// command only shows the verdicts. Tables without the target count for requirements that do not need it, and
     /// for the others once they are given with it. Rows that were trained on, or that are in an earlier table,
-    /// are refused. Exits with status 1 if a requirement has drifted.
+    /// are refused. Exits with status 1 if a requirement is DRIFTED or VIOLATED.
     #[command(after_help = "Example:\n  feasible monitor runs/adult january.csv --at 2026-01\n  \
         feasible monitor runs/adult")]
     Monitor(MonitorArguments),

@@ -39,8 +39,16 @@ pub fn audit(arguments: &AuditArguments, terminal: &Terminal) -> Result<Exit> {
         )
     } else {
         let table = table(&arguments.table, &model.audit_format(), &arguments.limits)?;
-        let audit = model.audit(&table, arguments.unseen.map(Into::into))?;
-        (audit, certificate(arguments, &table).map_err(|error| error.to_string()))
+        let unseen = arguments.unseen.map(Into::into);
+        let path = Some(arguments.table.as_path()).filter(|path| *path != Path::new("-"));
+        match RunRecord::open(&arguments.model) {
+            Ok(record) => {
+                let audit = record.audit(&table, path, unseen)?;
+                let certified = certificate(&record, arguments, &table);
+                (audit, certified.map_err(|error| error.to_string()))
+            }
+            Err(error) => (model.audit(&table, unseen)?, Err(error.to_string())),
+        }
     };
     let report = AuditReport {
         met: audit.met(),
@@ -61,8 +69,11 @@ pub fn audit(arguments: &AuditArguments, terminal: &Terminal) -> Result<Exit> {
 }
 
 /// What the table certifies, or why it does not.
-fn certificate(arguments: &AuditArguments, table: &Table) -> feasible_run::Result<Certification> {
-    let record = RunRecord::open(&arguments.model)?;
+fn certificate(
+    record: &RunRecord,
+    arguments: &AuditArguments,
+    table: &Table,
+) -> feasible_run::Result<Certification> {
     let (settings, unseen) = (record.settings(), arguments.unseen.map(Into::into));
     match arguments.table == Path::new("-") {
         true => record.certify(table, &settings, unseen),

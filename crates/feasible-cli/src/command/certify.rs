@@ -59,7 +59,12 @@ pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit
         }
         let color = if certified { GOOD } else { BAD };
         let sentence = page.paint(color, &certification.verdict());
-        format!("{sentence}\n{}", certification.text_on(page))
+        let comparison = certification.comparison.as_ref().map_or(String::new(), |comparison| {
+            let text = comparison.sentence("these rows");
+            let text = if comparison.is_worse() { page.paint(BAD, &text) } else { text };
+            format!("{text}\n")
+        });
+        format!("{sentence}\n{comparison}{}", certification.text_on(page))
     })?;
     Ok(Exit::met(match arguments.require {
         Require::Certified => certified,

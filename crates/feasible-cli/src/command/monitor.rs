@@ -67,7 +67,7 @@ pub fn monitor(arguments: &MonitorArguments, terminal: &Terminal) -> Result<Exit
     };
     terminal.result(&standing, |page| standing.text_on(page))?;
     Ok(Exit::met(match arguments.require {
-        Watch::NotDrifted => !standing.drifted,
+        Watch::NotDrifted => !standing.drifted && !standing.violated,
         Watch::Certified => standing.certified,
     }))
 }

@@ -219,6 +219,22 @@ impl Fingerprints {
         }
     }
 
+    /// Rows of a table that equal rows that were used, if they are more than chance explains.
+    pub fn count_used(&self, table: &Table) -> usize {
+        if self.compare(table).is_ok() {
+            return 0;
+        }
+        let all = table.all_rows();
+        let whole: Vec<String> = self.columns.iter().chain(&self.names).cloned().collect();
+        let known = |row: &&u64| self.whole.binary_search(row).is_ok();
+        let named = of_rows(table, &all, &whole);
+        let named = named.map_or(0, |rows| rows.iter().filter(known).count());
+        match (named, self.views(table, &all).first()) {
+            (0, Some(view)) => view.pool().equal(),
+            (named, _) => named,
+        }
+    }
+
     /// Which of these rows of a table to count: all, unless the table repeats every row.
     pub fn once(&self, table: &Table, rows: &[u32]) -> Once {
         let views = self.views(table, rows);

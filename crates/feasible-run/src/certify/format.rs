@@ -4,11 +4,11 @@ use feasible::certificate::{Certificate, Finding, RowsNeeded, Simultaneous, Verd
 use feasible::requirement::Sense;
 use feasible_problem::held_out::Repetition;
 use feasible_problem::text::{
-    Align, Grid, Page, grouped, precise_percent as percent, roughly, short,
+    Align, Grid, Page, grouped, precise_percent as percent, round_up, short,
 };
 
 use super::Certification;
-use crate::conclusion::{NO_REQUIREMENTS, RunVerdict};
+use crate::conclusion::{NO_REQUIREMENTS, RunVerdict, named};
 use crate::summary::MOST_LISTED;
 
 impl Certification {
@@ -25,14 +25,8 @@ impl Certification {
         let mut grid = Grid::new().ranked(&[0, 0, 2, 1, 0, 0]);
         let short_list = !page.whole && findings.len() > MOST_LISTED;
         let is_listed = |f: &&Finding| !short_list || f.verdict != Verdict::Certified;
-        // What failed comes first.
         let mut listed: Vec<&Finding> = findings.iter().filter(is_listed).collect();
-        listed.sort_by_key(|f| match f.verdict {
-            Verdict::Violated => 0,
-            Verdict::Open => 1,
-            Verdict::Met => 2,
-            Verdict::Certified => 3,
-        });
+        listed.sort_by_key(|f| severity(f));
         let noun = self.noun();
         grid.row(["requirement", "limit", noun, "sample", "bound", ""].map(String::from));
         for f in &listed {
@@ -42,7 +36,7 @@ impl Certification {
                 format!("{symbol} {}", shown(f, f.limit)),
                 grouped(f.rows as usize),
                 f.estimate.map_or("".into(), |x| shown(f, x)),
-                f.bound.map_or("".into(), |x| format!("{symbol} {}", shown(f, x))),
+                bound(&self.certificate, f).unwrap_or_default(),
                 verdict(&self.certificate, f),
             ]);
         }
@@ -69,19 +63,28 @@ impl Certification {
 
     /// One line: is every requirement certified?
     pub fn verdict(&self) -> String {
-        let findings = &self.certificate.findings;
-        let is_open = |f: &&Finding| f.verdict != Verdict::Certified;
-        let open: Vec<&str> = findings.iter().filter(is_open).map(|f| f.name.as_str()).collect();
-        match (self.verdict_state(), &open[..]) {
-            (RunVerdict::NoRequirements, _) => NO_REQUIREMENTS.into(),
-            (RunVerdict::Certified, []) => "Every requirement is certified.".into(),
+        let mut failed: Vec<&Finding> = self.certificate.findings.iter().collect();
+        failed.retain(|f| f.verdict != Verdict::Certified);
+        failed.sort_by_key(|f| severity(f));
+        let violated = failed.iter().take_while(|f| f.verdict == Verdict::Violated).count();
+        let names: Vec<&str> = failed.iter().map(|f| f.name.as_str()).collect();
+        let (violated, rest) = names.split_at(violated);
+        let are = |names: &[&str]| if names.len() == 1 { "is" } else { "are" };
+        match (self.verdict_state(), violated, rest) {
+            (RunVerdict::NoRequirements, ..) => NO_REQUIREMENTS.into(),
+            (RunVerdict::Certified, [], []) => "Every requirement is certified.".into(),
             // As one claim, where not each by itself.
-            (RunVerdict::Certified, _) => "All requirements together are certified.".into(),
-            (_, [one]) => format!("'{one}' is not certified."),
-            (_, [one, rest @ ..]) => {
-                format!("'{one}' and {} more are not certified.", grouped(rest.len()))
-            }
-            (_, []) => "The requirements are not certified.".into(),
+            (RunVerdict::Certified, ..) => "All requirements together are certified.".into(),
+            (_, [], []) => "The requirements are not certified.".into(),
+            (_, [], rest) => format!("{} {} not certified.", named(rest), are(rest)),
+            (_, violated, []) => format!("{} {} violated.", named(violated), are(violated)),
+            (_, violated, rest) => format!(
+                "{} {} violated; {} {} not certified.",
+                named(violated),
+                are(violated),
+                named(rest),
+                are(rest)
+            ),
         }
     }
 
@@ -156,7 +159,10 @@ impl Certification {
                          bound beyond.\n";
             }
             [] => {}
-            [f] if !several => text += &format!("{draw}, {}.\n", f.claim()),
+            [f] if !several => {
+                let bound = bound_shown(&self.certificate, f).unwrap_or_else(|| shown(f, f.limit));
+                text += &format!("{draw}, {} is {} {bound}.\n", f.subject, f.side());
+            }
             _ if !page.whole && findings.len() > MOST_LISTED => {
                 text += &format!(
                     "{draw}{jointly}, {} of the {} requirements hold in the population they are drawn from; -v lists \
@@ -180,36 +186,36 @@ impl Certification {
                 short(self.certificate.largest_p())
             );
         }
-        if !self.chosen && certified.iter().any(|f| !f.bound_reaches_limit()) {
-            text += "Bounds are at an equal part of δ each; Holm's order certifies limits a little inside them.\n";
+        let inside = |f: &&&Finding| f.bound.is_some_and(|bound| bound != f.limit);
+        let inside = certified.iter().filter(inside).count();
+        if !self.chosen && several && inside > 0 {
+            text += &format!(
+                "On their own, with the same probability, the bounds inside certified limits hold: at {} each.\n",
+                percent(self.certificate.delta.value() / findings.len() as f64)
+            );
         }
         let not_certified = if together { "not certified by itself" } else { "not certified" };
         for f in of(Verdict::Met).filter(|f| !f.has_no_bound()) {
-            let more = match f.rows_needed {
-                Some(RowsNeeded::About(n)) if n > f.rows => format!(
+            let more = match (rows_to_certify(f), f.rows_needed) {
+                (Some((more, all)), _) => format!(
                     "at this margin, certifying it takes about {} more {} ({} in all)",
-                    roughly(n - f.rows),
+                    grouped(more as usize),
                     self.noun(),
-                    roughly(n)
+                    grouped(all as usize)
                 ),
-                Some(RowsNeeded::About(_)) => {
-                    format!("a few more {} would certify it", self.noun())
-                }
-                Some(RowsNeeded::MoreThan(n)) => format!(
+                (None, Some(RowsNeeded::MoreThan(n))) => format!(
                     "at this margin, certifying it takes more than {} {}",
                     grouped(n as usize),
                     self.noun()
                 ),
-                Some(RowsNeeded::Never) | None => {
-                    "the sample is at the limit, and no number of rows would certify it".into()
-                }
+                _ => "the sample is at the limit, and no number of rows would certify it".into(),
             };
+            let sample = f.estimate.map_or("unknown".into(), |x| shown(f, x));
+            let bound = f.bound.filter(|_| !together).map(|x| outward(f, x));
+            let bound = bound.map_or(String::new(), |bound| format!(", with the bound at {bound}"));
             text += &format!(
-                "{} is met in the sample, {not_certified}: {} is {}, with the bound at {}; {more}.\n",
-                f.name,
-                f.subject,
-                f.estimate.map_or("unknown".into(), |x| shown(f, x)),
-                f.bound.map_or("nothing".into(), |x| shown(f, x)),
+                "{} is met in the sample, {not_certified}: {} is {sample}{bound}; {more}.\n",
+                f.name, f.subject,
             );
         }
         text += &self.without_bound(&format!("{draw}{jointly}"), page);
@@ -275,8 +281,7 @@ impl Certification {
 
 trait Words {
     fn is_pointwise(&self) -> bool;
-    fn bound_reaches_limit(&self) -> bool;
-    fn claim(&self) -> String;
+    fn side(&self) -> &'static str;
     fn claim_at_limit(&self) -> String;
     fn has_no_bound(&self) -> bool;
 }
@@ -287,25 +292,12 @@ impl Words for Finding {
         self.subject.starts_with("the share of the population")
     }
 
-    /// Whether Bonferroni's bound would certify it too.
-    fn bound_reaches_limit(&self) -> bool {
-        self.bound.is_some_and(|bound| match self.sense {
-            Sense::AtMost => bound <= self.limit,
-            Sense::AtLeast => bound >= self.limit,
-        })
+    fn side(&self) -> &'static str {
+        if self.sense == Sense::AtMost { "at most" } else { "at least" }
     }
 
-    /// With the bound, which is stronger than the limit.
-    fn claim(&self) -> String {
-        let side = if self.sense == Sense::AtMost { "at most" } else { "at least" };
-        let bound = self.bound.unwrap_or(self.limit);
-        format!("{} is {side} {}", self.subject, shown(self, bound))
-    }
-
-    /// With the limit: all that Holm certifies.
     fn claim_at_limit(&self) -> String {
-        let side = if self.sense == Sense::AtMost { "at most" } else { "at least" };
-        format!("{} is {side} {}", self.subject, shown(self, self.limit))
+        format!("{} is {} {}", self.subject, self.side(), shown(self, self.limit))
     }
 
     /// It is measured, but no number of rows could certify it.
@@ -341,9 +333,64 @@ pub fn verdict(certificate: &Certificate, finding: &Finding) -> String {
     }
 }
 
-/// The bound on the certifying side, as people read it: `all but 0.0184 %`, `≤ 0.12`.
-pub fn bound(finding: &Finding) -> Option<String> {
-    Some(format!("{} {}", symbol(finding), shown(finding, finding.bound?)))
+/// The bound behind the verdict, as people read it: `all but 0.0184 %`, `≤ 0.12`.
+pub fn bound(certificate: &Certificate, finding: &Finding) -> Option<String> {
+    Some(format!("{} {}", symbol(finding), bound_shown(certificate, finding)?))
+}
+
+/// The bound rounded outwards, but not beyond a limit that is certified.
+fn bound_shown(certificate: &Certificate, finding: &Finding) -> Option<String> {
+    let bound = finding.bound?;
+    let certified = match finding.verdict {
+        Verdict::Certified => true,
+        Verdict::Met => certificate.all_hold(),
+        _ => false,
+    };
+    let text = outward(finding, bound);
+    let beyond = |x: f64| match finding.sense {
+        Sense::AtMost => x > finding.limit,
+        Sense::AtLeast => x < finding.limit,
+    };
+    let limit_counts = certified && (beyond(bound) || beyond(as_number(&text)));
+    Some(if limit_counts { shown(finding, finding.limit) } else { text })
+}
+
+/// A number as it is shown, rounded to the side on which a bound remains one.
+fn outward(finding: &Finding, x: f64) -> String {
+    let away = if finding.sense == Sense::AtMost { 1.0 } else { -1.0 };
+    let rounded = |by: f64| shown(finding, x + away * by * x.abs());
+    let holds = |text: &String| away * as_number(text) >= away * x - 1e-12 * x.abs();
+    let mut nudged = [0.0, 5e-5, 2e-4, 5e-4, 5e-3, 5e-2].into_iter().map(rounded);
+    nudged.find(holds).unwrap_or_else(|| shown(finding, x))
+}
+
+/// The number that a text shows.
+fn as_number(text: &str) -> f64 {
+    match text.strip_suffix(" %") {
+        Some(points) => points.parse().unwrap_or(f64::NAN) / 100.0,
+        None => text.parse().unwrap_or(f64::NAN),
+    }
+}
+
+/// Rows that are missing to certify what is met, rounded, and how many there would be then.
+pub fn rows_to_certify(finding: &Finding) -> Option<(u64, u64)> {
+    match finding.rows_needed {
+        Some(RowsNeeded::About(needed)) => {
+            let more = round_up(needed.saturating_sub(finding.rows).max(1));
+            Some((more, finding.rows.saturating_add(more)))
+        }
+        _ => None,
+    }
+}
+
+/// How bad a verdict is: the worst first.
+pub(crate) fn severity(finding: &Finding) -> u8 {
+    match finding.verdict {
+        Verdict::Violated => 0,
+        Verdict::Open => 1,
+        Verdict::Met => 2,
+        Verdict::Certified => 3,
+    }
 }
 
 /// The limit in the units of the bound: `all but 1 %`, `≤ 0.12`.

@@ -28,10 +28,11 @@ use feasible_problem::spec::RequirementKind;
 use feasible_problem::text::precise_percent as percent;
 use serde::{Deserialize, Serialize};
 
+use crate::constant::Comparison;
 use crate::error::Result;
 use crate::subject::{Answers, Recorded};
 
-pub use format::{bound, clipped, estimate, limit, verdict};
+pub use format::{bound, clipped, estimate, limit, rows_to_certify, verdict};
 pub use record::RunRecord;
 pub use theory::{Approximation, SetClass, Theory, UniformBound, dimension_of};
 
@@ -67,6 +68,9 @@ pub struct Certification {
     /// What counts as one, if not the row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
+    /// The model beside the best constant prediction, on these rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
     /// What else the reader must know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -119,6 +123,7 @@ impl Answers<'_> {
                 column: column.to_string(),
                 count: units.iter().max().map_or(0, |last| *last as usize + 1),
             }),
+            comparison: self.comparison()?,
             notes: Vec::new(),
         })
     }

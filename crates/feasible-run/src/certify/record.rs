@@ -15,6 +15,8 @@ use feasible_problem::spec::CertifySpec;
 use feasible_problem::text::grouped;
 
 use super::{Certification, chosen, units_of};
+use crate::baseline::Unconstrained;
+use crate::constant::Comparison;
 use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
 use crate::files::{FINGERPRINTS, RUN, RunInfo};
@@ -145,6 +147,11 @@ impl RunRecord {
         let which = format!("the {} rows of {}", grouped(rows.len()), table.name());
         let answers = self.model.subject().on("certificate", &mut sampled)?;
         let mut certification = answers.certify(&design, which, units_of(&sampled, unit)?)?;
+        if let Some(comparison) = &mut certification.comparison
+            && let Some(other) = Unconstrained::beside(&self.model, &self.directory)
+        {
+            comparison.without = other.value_on(&self.model, &mut sampled)?;
+        }
         (certification.held_out, certification.repetition) = (held_out, once.repetition);
         certification.notes.extend(note);
         Ok(self.with_theory(certification))
@@ -257,9 +264,41 @@ impl RunRecord {
         Ok(())
     }
 
+    /// That of the run's test rows, if they are this many.
+    fn own_comparison(&self, rows: usize) -> Option<Comparison> {
+        let summary = self.directory.summary().ok()??;
+        let test = summary.test.as_ref().is_some_and(|test| test.rows == rows);
+        summary.comparison().filter(|_| test)
+    }
+
+    /// How many rows of a table were used in training the model: of a table that the run has read by its record, of any other
+    /// those that equal such rows, if they are more than chance explains.
+    ///
+    /// # Errors
+    /// Files that cannot be read.
+    pub fn trained_rows(&self, table: &Table, path: Option<&Path>) -> Result<usize> {
+        let files = path.map(sha256_of_files).transpose()?.unwrap_or_default();
+        let own = |of: &&TableHash| files.iter().any(|file| file.sha256 == of.sha256);
+        let own: Vec<&str> =
+            self.info.tables.iter().filter(own).map(|of| of.table.as_str()).collect();
+        if own.is_empty() {
+            return Ok(self.fingerprints.count_used(table));
+        }
+        let (plan, _) = self.reopen()?;
+        let data = plan.data();
+        let used = data.split.train.iter().chain(&data.split.validation);
+        Ok(used.filter(|row| own.contains(&data.table.origin(**row as usize).0)).count())
+    }
+
     /// The paper's bounds are about the training: they were computed when it ended.
     fn with_theory(&self, mut certification: Certification) -> Certification {
         let manifest = self.model.manifest();
+        if let (Some(comparison), Some(own)) =
+            (&mut certification.comparison, self.own_comparison(certification.count))
+            && own.model == comparison.model
+        {
+            comparison.without = comparison.without.or(own.without);
+        }
         let ended = &manifest.training.certificate;
         certification.theory = ended.as_ref().and_then(|ended| ended.theory.clone());
         certification.notes.extend(Certification::about_tolerance(manifest.tolerance));

@@ -6,7 +6,7 @@ use feasible_problem::text::precise_percent as percent;
 use feasible_problem::text::{Align, BAD, GOOD, Grid, Page, grouped, short};
 
 use super::report::{MonitorReport, WatchedRequirement};
-use crate::conclusion::NO_REQUIREMENTS;
+use crate::conclusion::{NO_REQUIREMENTS, named};
 
 impl MonitorReport {
     /// As a table and sentences for people.
@@ -16,7 +16,7 @@ impl MonitorReport {
 
     /// The same, laid out for a page.
     pub fn text_on(&self, page: &Page) -> String {
-        let color = if self.drifted { BAD } else { GOOD };
+        let color = if self.drifted || self.violated { BAD } else { GOOD };
         let mut text = page.paint(color, &self.verdict());
         text += &format!(
             "\n{}: {} monitored, {} rows\n\n",
@@ -27,7 +27,9 @@ impl MonitorReport {
         let mut grid = Grid::new().ranked(&[0, 0, 3, 2, 1, 0, 0]);
         let head = ["requirement", "limit", "rows", "last table", "average", "bound", ""];
         grid.row(head.map(String::from));
-        for one in &self.requirements {
+        let mut listed: Vec<&WatchedRequirement> = self.requirements.iter().collect();
+        listed.sort_by_key(|one| !one.verdict.is_violation());
+        for &one in &listed {
             let last = one.looks.last();
             grid.row([
                 one.name.clone(),
@@ -44,34 +46,41 @@ impl MonitorReport {
         let right = Align::Right;
         text += &grid.on(page, &[Align::Left, right, right, right, right, right, Align::Left]);
         text += "\n";
-        for one in &self.requirements {
+        for one in listed {
             text += &format!("{}: {}\n", one.name, one.sentence());
         }
         text + &self.guarantee() + "\n"
     }
 
-    /// One line: has a requirement drifted?
+    /// One line: has a requirement drifted, or been violated since training?
     pub fn verdict(&self) -> String {
-        let drifted = |one: &&WatchedRequirement| one.verdict == MonitorVerdict::Drifted;
-        let drifted: Vec<&str> =
-            self.requirements.iter().filter(drifted).map(|one| one.name.as_str()).collect();
-        match &drifted[..] {
-            [] if self.requirements.is_empty() => NO_REQUIREMENTS.into(),
-            [] if self.certified => "Every requirement is certified.".into(),
-            [] => "No requirement has drifted.".into(),
-            [one] => format!("'{one}' has drifted."),
-            [one, rest @ ..] => {
-                format!("'{one}' and {} more have drifted.", grouped(rest.len()))
-            }
+        let of = |verdict: MonitorVerdict| -> Vec<&str> {
+            let some = self.requirements.iter().filter(|one| one.verdict == verdict);
+            some.map(|one| one.name.as_str()).collect()
+        };
+        let (drifted, violated) = (of(MonitorVerdict::Drifted), of(MonitorVerdict::Violated));
+        let have = |names: &[&str]| if names.len() == 1 { "has" } else { "have" };
+        let drifted = (!drifted.is_empty())
+            .then(|| format!("{} {} drifted", named(&drifted), have(&drifted)));
+        let violated = (!violated.is_empty()).then(|| {
+            format!("{} {} been violated since training", named(&violated), have(&violated))
+        });
+        match (drifted, violated) {
+            (None, None) if self.requirements.is_empty() => NO_REQUIREMENTS.into(),
+            (None, None) if self.certified => "Every requirement is certified.".into(),
+            (None, None) => "No requirement has drifted.".into(),
+            (Some(one), None) | (None, Some(one)) => format!("{one}."),
+            (Some(drifted), Some(violated)) => format!("{drifted}; {violated}."),
         }
     }
 
     /// What the confidence is about.
     pub fn guarantee(&self) -> String {
         format!(
-            "With probability at least {}, every CERTIFIED and DRIFTED that this ledger has given or will give is right, \
+            "With probability at least {}, every CERTIFIED{} and DRIFTED that this ledger has given or will give is right, \
              however many tables follow.",
-            percent(self.confidence)
+            percent(self.confidence),
+            if self.violated { ", VIOLATED" } else { "" }
         )
     }
 }
@@ -94,7 +103,11 @@ impl WatchedRequirement {
             } else {
                 format!("from '{first}' to '{last}'")
             };
-            return format!("{subject} was on average {wrong} than {limit} {over}.");
+            let since = match self.verdict {
+                MonitorVerdict::Violated => "; it was not met when training ended either",
+                _ => "",
+            };
+            return format!("{subject} was on average {wrong} than {limit} {over}{since}.");
         }
         let so_far = format!("on average over the {} so far", counted(self.looks.len()));
         let bound = self.bound().map_or(limit.clone(), |bound| self.shown(bound));

@@ -16,8 +16,10 @@ use crate::error::Result;
 pub struct MonitorReport {
     /// What the problem is called.
     pub problem: String,
-    /// Whether a violation is proven of some requirement.
+    /// Whether a violation is proven of some requirement that was met when training ended.
     pub drifted: bool,
+    /// Whether one is proven of some requirement that was not.
+    pub violated: bool,
     /// Whether every requirement is certified.
     pub certified: bool,
     /// 1 − δ, of all verdicts of the life together.
@@ -107,7 +109,11 @@ impl MonitorReport {
         let delta = Delta::confidence(header.confidence)?;
         let bounded = header.requirements.iter().filter(|one| one.wager.is_some()).count();
         let plan = MonitorPlan::new(delta, bounded);
-        let one = |(at, watched)| requirement(&plan, at, watched, &entries);
+        let summary = RunDirectory::new(directory).summary()?;
+        let met = |name: &str| summary.as_ref().and_then(|of| of.is_met(name)).unwrap_or(true);
+        let one = |(at, watched): (usize, &Watched)| {
+            requirement(&plan, at, watched, met(&watched.name), &entries)
+        };
         let requirements: Vec<_> = header.requirements.iter().enumerate().map(one).collect();
         let is = |verdict| move |one: &WatchedRequirement| one.verdict == verdict;
         let table = |entry: &Entry| WatchedTable {
@@ -120,6 +126,7 @@ impl MonitorReport {
         Ok(Some(Self {
             problem,
             drifted: requirements.iter().any(is(MonitorVerdict::Drifted)),
+            violated: requirements.iter().any(is(MonitorVerdict::Violated)),
             certified: requirements.iter().all(is(MonitorVerdict::Certified)),
             confidence,
             tables: entries.iter().map(table).collect(),
@@ -137,6 +144,7 @@ fn requirement(
     plan: &MonitorPlan,
     at: usize,
     watched: &Watched,
+    met: bool,
     entries: &[Entry],
 ) -> WatchedRequirement {
     let seen: Vec<Option<&TableEvidence>> =
@@ -161,7 +169,7 @@ fn requirement(
             interval: look.alone.unwrap_or(look.so_far),
             average: sum / units,
             bounds: look.so_far,
-            verdict: look.verdict,
+            verdict: look.verdict.since_training(met),
         });
     }
     let some = track.as_ref().filter(|_| !looks.is_empty());
@@ -171,7 +179,9 @@ fn requirement(
         sense: watched.sense,
         limit: watched.limit,
         watched: watched.wager.is_some(),
-        verdict: track.as_ref().map_or(MonitorVerdict::Open, |track| track.verdict),
+        verdict: track
+            .as_ref()
+            .map_or(MonitorVerdict::Open, |track| track.verdict.since_training(met)),
         drift: some.and_then(|track| track.drift).map(|(first, last)| (label(first), label(last))),
         suspended: some.and_then(|track| track.suspended).map(label),
         rows: seen.iter().flatten().map(|seen| seen.rows).sum(),
