@@ -24,6 +24,7 @@ mod json;
 mod links;
 mod mistakes;
 mod monitor;
+mod new_tables;
 mod outputs;
 mod ranks;
 mod report;

@@ -154,6 +154,34 @@ impl Expression {
         Self::of(Node::And(parts))
     }
 
+    /// The expressions that must all hold: `a > 1 and b < 2` has two.
+    pub fn parts(&self) -> Vec<Self> {
+        match &self.root {
+            Node::And(parts) => parts.iter().cloned().map(Self::of).collect(),
+            _ => vec![self.clone()],
+        }
+    }
+
+    /// Whether it only asks which cells are missing.
+    ///
+    /// ```
+    /// use feasible_data::Expression;
+    /// assert!(Expression::parse("not (x is missing or y is missing)")?.is_of_missing_cells());
+    /// assert!(!Expression::parse("x is missing or y > 2")?.is_of_missing_cells());
+    /// # Ok::<(), feasible_data::ExpressionError>(())
+    /// ```
+    pub fn is_of_missing_cells(&self) -> bool {
+        fn walk(node: &Node) -> bool {
+            match node {
+                Node::Or(parts) | Node::And(parts) => parts.iter().all(walk),
+                Node::Not(inner) => walk(inner),
+                Node::Missing { .. } => true,
+                Node::Compare { .. } | Node::In { .. } => false,
+            }
+        }
+        walk(&self.root)
+    }
+
     /// Of its root; the text is what is printed.
     fn of(root: Node) -> Self {
         Self { text: root.to_string(), root }

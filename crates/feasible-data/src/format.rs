@@ -85,6 +85,9 @@ pub struct Format {
     pub columns: Option<Vec<String>>,
     /// Kinds of columns, where they should not be inferred.
     pub kinds: BTreeMap<String, ColumnKind>,
+    /// Kinds of columns that a file may lack.
+    #[serde(skip)]
+    pub kinds_if_there: BTreeMap<String, ColumnKind>,
     /// How large a file may be. In a problem file they have a table of their own, `[data.limits]`.
     #[serde(skip_serializing_if = "Limits::is_default")]
     pub limits: Limits,
@@ -106,6 +109,7 @@ impl Default for Format {
             duplicates: Duplicates::Reject,
             columns: None,
             kinds: BTreeMap::new(),
+            kinds_if_there: BTreeMap::new(),
             limits: Limits::default(),
         }
     }
@@ -134,6 +138,11 @@ impl Format {
                 ),
             }),
         }
+    }
+
+    /// The kind that a column is declared to be of.
+    pub(crate) fn kind_of(&self, column: &str) -> Option<ColumnKind> {
+        self.kinds.get(column).or_else(|| self.kinds_if_there.get(column)).copied()
     }
 
     pub(crate) fn is_missing(&self, cell: &[u8]) -> bool {

@@ -376,7 +376,7 @@ impl<'a> Filler<'a> {
     ) -> Self {
         let cells = match kind {
             Kind::Text => {
-                let declared = format.kinds.get(name).copied();
+                let declared = format.kind_of(name);
                 let declared = declared.unwrap_or(ColumnKind::Categorical);
                 Growing::Text(ColumnBuilder::new(name, true, Some(declared)), 1)
             }
@@ -601,7 +601,7 @@ impl<'a> Filler<'a> {
     }
 
     fn finish(self) -> Result<Column> {
-        let categorical = self.format.kinds.get(self.name) == Some(&ColumnKind::Categorical);
+        let categorical = self.format.kind_of(self.name) == Some(ColumnKind::Categorical);
         let name = self.name.to_string();
         match self.cells {
             Growing::Numbers(x) if categorical => {

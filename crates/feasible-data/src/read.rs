@@ -59,7 +59,8 @@ pub(crate) fn read(
             let table = crate::parquet_file::read(source, format)?;
             match lines {
                 Some(lines) => {
-                    table.chosen(lines.iter().map(|&line| line.saturating_sub(1) as usize))
+                    let row = |&line: &u64| line.saturating_sub(1) as u32;
+                    table.chosen(&lines.iter().map(row).collect::<Vec<_>>())
                 }
                 None => Ok(table),
             }

@@ -14,9 +14,7 @@
 
 use hashbrown::HashMap;
 
-#[cfg(feature = "parquet")]
-use crate::column::Categories;
-use crate::column::{Cells, Column, ColumnKind};
+use crate::column::{Categories, Cells, Column, ColumnKind};
 use crate::error::{CellPlace, Error, Result};
 use crate::nearest::nearest;
 use crate::origin::Origin;
@@ -147,25 +145,47 @@ impl Table {
         self.columns.iter().map(bytes).sum()
     }
 
-    /// A table of some of the rows.
-    #[cfg(feature = "parquet")]
-    pub(crate) fn chosen(&self, rows: impl Iterator<Item = usize> + Clone) -> Result<Self> {
-        let mut origin = Origin::new(&self.name);
-        rows.clone().for_each(|row| origin.push(self.origin(row).1));
+    /// A table of some of the rows, in this order. They keep their files and lines.
+    ///
+    /// ```
+    /// use feasible_data::{Format, Table};
+    /// let table = Table::from_bytes("people.csv", b"age\n41\n38\n50\n", &Format::default())?;
+    /// let some = table.chosen(&[0, 2])?;
+    /// assert_eq!((some.rows(), some.origin(1)), (2, ("people.csv", 4)));
+    /// # Ok::<(), feasible_data::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// No rows.
+    pub fn chosen(&self, rows: &[u32]) -> Result<Self> {
+        let mut origins: Vec<Origin> = Vec::new();
+        for &row in rows {
+            let (file, line) = self.origin(row as usize);
+            match origins.last_mut().filter(|last| last.file == file) {
+                Some(last) => last.push(line),
+                None => {
+                    let mut origin = Origin::new(file);
+                    origin.push(line);
+                    origins.push(origin);
+                }
+            }
+        }
+        let places = || rows.iter().map(|&row| row as usize);
         let column = |column: &Column| Column {
             name: column.name.clone(),
             cells: match &column.cells {
                 Cells::Numbers(x) => {
-                    Cells::Numbers(rows.clone().map(|row| x.get(row)).collect::<Vec<_>>().into())
+                    Cells::Numbers(places().map(|row| x.get(row)).collect::<Vec<_>>().into())
                 }
                 Cells::Categories(categories) => Cells::Categories(Categories {
-                    codes: rows.clone().map(|row| categories.codes.get(row)).collect(),
+                    codes: places().map(|row| categories.codes.get(row)).collect(),
                     ..categories.clone()
                 }),
             },
         };
         let columns = self.columns.iter().map(column).collect();
-        Ok(Self { unread: self.unread.clone(), ..Self::with_origin(&self.name, columns, origin)? })
+        let all = Self::with_origin(&self.name, columns, Origin::numbered(&self.name, rows.len()))?;
+        Ok(Self { origins, unread: self.unread.clone(), ..all })
     }
 
     /// Takes columns out.

@@ -58,9 +58,8 @@ fn read_in_blocks(
     let file = source.name();
     let text = TextFile::open(source, format, target)?;
     let (names, wanted) = format.settle(&file, text.names.clone())?;
-    let builder = |(name, &wanted): (&String, &bool)| {
-        ColumnBuilder::new(name, wanted, format.kinds.get(name).copied())
-    };
+    let builder =
+        |(name, &wanted): (&String, &bool)| ColumnBuilder::new(name, wanted, format.kind_of(name));
     let mut builders: Vec<_> = names.iter().zip(&wanted).map(builder).collect();
     let width = wanted.iter().filter(|&&wanted| wanted).count();
     let origin = text.fill(&mut builders, format, lines, width)?;

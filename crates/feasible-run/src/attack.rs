@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::attacked::{AttackedExamples, Target, first_of_each, labels};
 use crate::error::{Error, Result};
 use crate::saved_model::SavedModel;
+use crate::selected::Selected;
 
 /// How to attack; the defaults are the paper's test attack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,6 +90,9 @@ pub struct Curve {
     pub problem: String,
     /// What was attacked.
     pub data: String,
+    /// Which rows of a table, where the problem file selects some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selected: Option<Selected>,
     /// How.
     pub attack: AttackOptions,
     /// One for each ε, ascending.
@@ -155,10 +159,13 @@ impl SavedModel {
             target: &self.manifest().target,
             threads,
         };
+        let (rows, selected) = self.select_among(gallery.table(), rows)?;
+        let rows = &rows[..];
         let samples = target.samples(rows)?;
         let data = gallery.table().name();
         let (mut curve, found, attack) =
             self.attack(samples.clone(), data, Bounds::Unit, None, options, threads, progress)?;
+        curve.selected = selected;
         curve.by_class = by_class(target.target.classes().unwrap_or_default(), &samples, &found);
         let mut made = Vec::new();
         for at in first_of_each(&samples, &target.recognised(&samples)) {
@@ -186,6 +193,8 @@ impl SavedModel {
         progress: AttackProgress<'_>,
     ) -> Result<Curve> {
         self.check_table(table)?;
+        let (table, selected) = self.select(table)?;
+        let table = &*table;
         let manifest = self.manifest();
         let columns = manifest.inputs.standardised();
         if columns.is_empty() {
@@ -200,7 +209,8 @@ impl SavedModel {
         let samples = feasible_data::samples(table, &rows, &manifest.inputs, &manifest.target)?;
         let (name, samples) = (table.name(), Arc::new(samples));
         let (bounds, columns) = (Bounds::None, Some(columns));
-        Ok(self.attack(samples, name, bounds, columns, options, threads, progress)?.0)
+        let curve = self.attack(samples, name, bounds, columns, options, threads, progress)?.0;
+        Ok(Curve { selected, ..curve })
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -264,7 +274,8 @@ impl SavedModel {
         let points = found.iter().map(point).collect::<Result<_>>()?;
         let problem = self.manifest().problem.clone();
         let (data, by_class) = (data.to_string(), Vec::new());
-        let curve = Curve { problem, data, attack: options, points, by_class, examples: None };
+        let (selected, examples) = (None, None);
+        let curve = Curve { problem, data, selected, attack: options, points, by_class, examples };
         Ok((curve, found, attack))
     }
 }
@@ -310,12 +321,16 @@ impl Curve {
     /// The same, laid out for a page.
     pub fn text_on(&self, page: &Page) -> String {
         let mut text = format!(
-            "{} on {} samples of {}\n{}\n\n",
+            "{} on {} samples of {}\n{}\n",
             self.problem,
             grouped(self.total()),
             self.data,
             self.attack.method()
         );
+        if let Some(sentence) = self.selected.as_ref().and_then(Selected::sentence) {
+            text += &format!("{sentence}\n");
+        }
+        text.push('\n');
         let mut grid = Grid::new().ranked(&[0, 0, 0, 1]);
         let interval = format!("{} % interval", short(100.0 * self.attack.confidence));
         grid.row(["ε".to_string(), "accuracy".into(), interval, "still correct".into()]);

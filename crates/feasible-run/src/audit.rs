@@ -17,6 +17,7 @@ use crate::constant::Comparison;
 use crate::error::Result;
 use crate::evaluate::Evaluation;
 use crate::saved_model::{Manifest, SavedModel};
+use crate::selected::Selected;
 use crate::summary::evaluations_text;
 use crate::threads;
 
@@ -27,6 +28,9 @@ pub struct Audit {
     pub problem: String,
     /// The table.
     pub table: String,
+    /// Which of its rows were judged, where the problem file selects some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selected: Option<Selected>,
     /// How it does.
     pub evaluation: Evaluation,
     /// The classes, in the order of the confusion matrix.
@@ -40,7 +44,7 @@ pub struct Audit {
 }
 
 impl SavedModel {
-    /// Evaluates the model on every row of a table.
+    /// Evaluates the model on every row of a table that it is for.
     ///
     /// # Errors
     /// Columns that are missing, cells that cannot be encoded.
@@ -55,6 +59,8 @@ impl SavedModel {
         other: Option<&Unconstrained>,
     ) -> Result<Audit> {
         self.check_table(table)?;
+        let (table, selected) = self.select(table)?;
+        let table = &*table;
         let rows = table.all_rows();
         let encoder = self.encoder(unseen);
         let Manifest { target, weights, .. } = self.manifest();
@@ -62,7 +68,8 @@ impl SavedModel {
         if let Some(weights) = weights {
             samples = weights.weigh_rows(samples, table, &rows)?;
         }
-        self.audit_samples(table, &rows, &Arc::new(samples), &encoder, other)
+        let audit = self.audit_samples(table, &rows, &Arc::new(samples), &encoder, other)?;
+        Ok(Audit { selected, ..audit })
     }
 
     /// Evaluates the model on some images, on `count` threads.
@@ -71,6 +78,8 @@ impl SavedModel {
     /// Images of another size, or of classes that the model does not know.
     pub fn audit_images(&self, gallery: &Gallery, rows: &[u32], count: usize) -> Result<Audit> {
         self.check_images(gallery)?;
+        let (rows, selected) = self.select_among(gallery.table(), rows)?;
+        let rows = &rows[..];
         let Manifest { target, weights, .. } = self.manifest();
         let mut samples = gallery.samples(rows, target)?;
         if let Some(weights) = weights {
@@ -78,7 +87,10 @@ impl SavedModel {
         }
         let samples = Arc::new(samples);
         let encoder = &self.manifest().inputs;
-        threads::on(count, || self.audit_samples(gallery.table(), rows, &samples, encoder, None))
+        let audit = threads::on(count, || {
+            self.audit_samples(gallery.table(), rows, &samples, encoder, None)
+        })?;
+        Ok(Audit { selected, ..audit })
     }
 
     fn audit_samples(
@@ -100,6 +112,7 @@ impl SavedModel {
         Ok(Audit {
             problem: manifest.problem.clone(),
             table: table.name().to_string(),
+            selected: None,
             evaluation,
             classes: manifest.target.classes().unwrap_or_default().to_vec(),
             comparison,
@@ -175,7 +188,11 @@ impl Audit {
             };
             text += "\n";
         }
-        text += &format!("{problem} on {table}\n\n");
+        text += &format!("{problem} on {table}\n");
+        if let Some(sentence) = self.selected.as_ref().and_then(Selected::sentence) {
+            text += &format!("{}\n", visible(&sentence));
+        }
+        text.push('\n');
         text += &evaluations_text(&[("table", &self.evaluation)], page);
         if let Some(rates) = &self.evaluation.by_class {
             let mut grid = Grid::new();

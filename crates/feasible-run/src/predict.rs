@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::saved_model::SavedModel;
 use crate::scores::Scores;
+use crate::selected::Selected;
 use crate::subject::{outputs, probabilities};
 use crate::threads;
 
@@ -23,6 +24,9 @@ pub struct Predictions {
     pub targets: Vec<String>,
     /// One per row of the table.
     pub rows: Vec<Prediction>,
+    /// How many of them the model is for, where the problem file selects some and the table tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selected: Option<Selected>,
 }
 
 /// The prediction for a row.
@@ -62,7 +66,9 @@ impl SavedModel {
     /// Columns that are missing, cells that cannot be encoded.
     pub fn predict(&self, table: &Table, unseen: Option<Unseen>) -> Result<Predictions> {
         let rows = table.all_rows();
-        Ok(self.in_words(&self.scores(table, unseen, 1)?, &rows))
+        let predictions = self.in_words(&self.scores(table, unseen, 1)?, &rows);
+        let selected = self.selection(table).ok().flatten();
+        Ok(Predictions { selected, ..predictions })
     }
 
     /// Predicts some images, on `count` threads.
@@ -79,7 +85,9 @@ impl SavedModel {
         let inputs = gallery.images().inputs(rows)?;
         let cuts = self.cuts(gallery.table(), rows)?;
         let outputs = threads::on(count, || outputs(self.network(), self.theta(), &inputs));
-        Ok(self.in_words(&self.scores_of(outputs, cuts), rows))
+        let predictions = self.in_words(&self.scores_of(outputs, cuts), rows);
+        let selected = self.select_among(gallery.table(), rows).ok().and_then(|of| of.1);
+        Ok(Predictions { selected, ..predictions })
     }
 
     fn in_words(&self, scores: &Scores, rows: &[u32]) -> Predictions {
@@ -104,7 +112,8 @@ impl SavedModel {
             }
             prediction
         };
-        Predictions { rows: rows.iter().enumerate().map(one).collect(), classes, targets }
+        let rows = rows.iter().enumerate().map(one).collect();
+        Predictions { rows, classes, targets, selected: None }
     }
 
     /// The encoder with another policy for unseen categories.

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use feasible::{Loss, Model};
 use feasible_data::image::ImageShape;
 use feasible_data::{
-    ColumnKind, Counterfactual, Encoder, Format, SampleWeights, Table, TargetEncoder, disk,
+    Column, ColumnKind, Counterfactual, Encoder, Expression, Format, SampleWeights, Table,
+    TargetEncoder, disk,
 };
 use feasible_problem::OutputUnits;
 use feasible_problem::clause::Clause;
@@ -31,7 +32,7 @@ use crate::summary::Summary;
 const ENTRY: &str = "feasible";
 const CENTRES: &str = "centres";
 /// The manifest version this program writes and reads.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The manifest of a saved model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,9 +57,12 @@ pub struct Manifest {
     /// The size of the images it sees instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageShape>,
+    /// The expression of the rows that it is for, if not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<String>,
     /// Options for reading text tables like those it was trained on.
     pub format: Format,
-    /// Kinds of the columns that expressions of requirements speak of.
+    /// Kinds of the columns that expressions speak of, those of requirements and of `rows`.
     pub expression_columns: BTreeMap<String, ColumnKind>,
     /// The loss of the objective.
     pub objective: LossName,
@@ -224,6 +228,21 @@ pub(crate) fn check_offsets(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
+/// The expression of the rows that a model is for.
+fn parse_rows(path: &str, text: &str) -> Result<Expression> {
+    let wrong = |error: feasible_data::ExpressionError| Error::Model {
+        path: path.into(),
+        reason: format!("its rows: {error}"),
+    };
+    Expression::parse(text).map_err(wrong)
+}
+
+/// The kind of a column, also of one that was freed.
+fn kind_of(table: &Table, name: &str) -> Option<ColumnKind> {
+    let taken = || table.taken().iter().find(|(taken, _)| taken == name).map(|(_, kind)| *kind);
+    table.column(name).ok().map(Column::kind).or_else(taken)
+}
+
 /// The numbers of a tensor, all of them finite.
 fn finite(name: &str, bytes: &[u8]) -> Result<Vec<f32>, String> {
     let number = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
@@ -246,6 +265,7 @@ pub struct SavedModel {
     objective: Loss,
     clauses: Vec<Clause>,
     changes: Vec<feasible_data::Change>,
+    rows: Option<Expression>,
 }
 
 impl SavedModel {
@@ -267,16 +287,22 @@ impl SavedModel {
             }
         };
         let groups = spec.decision.as_ref().and_then(|decision| decision.per.as_deref());
-        let mentioned = plan.clauses().iter().flat_map(Clause::columns).chain(groups);
+        // As it is printed, in one line.
+        let parsed = spec.data.rows.as_deref().map(|text| parse_rows("the plan", text));
+        let rows = parsed.transpose()?;
+        let selecting = rows.iter().flat_map(Expression::columns);
+        let mentioned = plan.clauses().iter().flat_map(Clause::columns);
         let expression_columns = mentioned
-            .filter_map(|name| Some((name.to_string(), data.table.column(name).ok()?.kind())))
+            .chain(groups)
+            .chain(selecting)
+            .filter_map(|name| Some((name.to_string(), kind_of(&data.table, name)?)))
             .collect();
-        let format = Format {
-            names: Vec::new(),
-            columns: None,
-            kinds: BTreeMap::new(),
-            ..data.format.clone()
+        // A file with a header has its own names.
+        let names = match data.format.header {
+            true => Vec::new(),
+            false => data.format.names.clone(),
         };
+        let format = Format { names, columns: None, kinds: BTreeMap::new(), ..data.format.clone() };
         let manifest = Manifest {
             version: VERSION,
             written_by: format!("feasible {}", env!("CARGO_PKG_VERSION")),
@@ -287,6 +313,7 @@ impl SavedModel {
             inputs: data.encoder.clone(),
             columns: data.encoder.names(),
             image: data.image_shape(),
+            rows: rows.map(|rows| rows.to_string()),
             format,
             expression_columns,
             objective: plan.settings().objective,
@@ -315,7 +342,8 @@ impl SavedModel {
                 .map_err(|error| wrong(error.to_string()))?;
         let objective = manifest.objective.losses_of(&manifest.target, None);
         let (objective, _) = objective.map_err(|(_, reason)| wrong(reason))?;
-        Ok(Self { manifest, network, theta, objective, clauses, changes })
+        let rows = manifest.rows.as_deref().map(|text| parse_rows(path, text)).transpose()?;
+        Ok(Self { manifest, network, theta, objective, clauses, changes, rows })
     }
 
     /// The model, and what is asked of it.
@@ -458,6 +486,11 @@ impl SavedModel {
         &self.clauses
     }
 
+    /// Which rows it is for, if not all.
+    pub(crate) fn rows(&self) -> Option<&Expression> {
+        self.rows.as_ref()
+    }
+
     /// The changes whose flip rates are reported.
     pub fn changes(&self) -> &[feasible_data::Change] {
         &self.changes
@@ -498,13 +531,23 @@ impl SavedModel {
         if let Some(groups) = decision.and_then(|decision| decision.groups.as_ref()) {
             kinds.insert(groups.column.clone(), ColumnKind::Categorical);
         }
-        Format { kinds, ..self.manifest.format.clone() }
+        let selecting = self.rows.iter().flat_map(Expression::columns);
+        let kind = |column: &str| {
+            let kind = self.manifest.expression_columns.get(column)?;
+            Some((column.to_string(), *kind))
+        };
+        let kinds_if_there = selecting.filter_map(kind).collect();
+        Format { kinds, kinds_if_there, ..self.manifest.format.clone() }
     }
 
     /// How to read a table to audit: also the columns that requirements speak of.
     pub fn audit_format(&self) -> Format {
         let mut format = self.input_format();
-        format.kinds.extend(self.manifest.expression_columns.clone());
+        let required = |column: &String| {
+            self.clauses.iter().any(|clause| clause.columns().contains(&column.as_str()))
+        };
+        let spoken = self.manifest.expression_columns.iter().filter(|(column, _)| required(column));
+        format.kinds.extend(spoken.map(|(column, kind)| (column.clone(), *kind)));
         let weights = self.manifest.weights.as_ref();
         if let Some(column) = weights.and_then(|weights| weights.column.clone()) {
             format.kinds.insert(column, ColumnKind::Numeric);

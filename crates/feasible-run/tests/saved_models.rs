@@ -84,10 +84,10 @@ fn a_file_that_is_no_model_is_refused_with_a_reason() {
         |bytes: &[u8]| SavedModel::from_bytes("m", bytes).map(|_| ()).unwrap_err().to_string();
     assert!(refuse(b"age\n").starts_with("m is not a model that can be used"));
     assert!(refuse(&bytes[..bytes.len() - 4]).contains("m is not a model"));
-    let newer = String::from_utf8_lossy(&bytes[..200]).contains("version\\\":2,");
+    let newer = String::from_utf8_lossy(&bytes[..200]).contains("version\\\":3,");
     assert!(newer, "the manifest is readable");
     let mut changed = bytes.clone();
-    let at = changed.windows(12).position(|w| w == b"version\\\":2,").unwrap();
+    let at = changed.windows(12).position(|w| w == b"version\\\":3,").unwrap();
     changed[at + 10] = b'9';
     assert!(refuse(&changed).contains("use the program that wrote it"), "{}", refuse(&changed));
 }

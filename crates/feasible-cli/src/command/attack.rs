@@ -58,7 +58,7 @@ pub fn attack(arguments: &AttackArguments, terminal: &Terminal) -> Result<Exit> 
         Attacked::Images(gallery, rows) => {
             model.attack_images(gallery, rows, &options, threads, &mut watch)
         }
-        Attacked::Table(table) => model.attack_table(table, &options, threads, &mut watch),
+        Attacked::Table(table, _) => model.attack_table(table, &options, threads, &mut watch),
     };
     line.clear();
     if interrupt.is_raised() {
@@ -84,21 +84,22 @@ pub fn attack(arguments: &AttackArguments, terminal: &Terminal) -> Result<Exit> 
 /// What is attacked.
 enum Attacked {
     Images(Gallery, Vec<u32>),
-    Table(Table),
+    /// With how many of its rows are attacked.
+    Table(Table, usize),
 }
 
 impl Attacked {
     fn count(&self) -> usize {
         match self {
             Self::Images(_, rows) => rows.len(),
-            Self::Table(table) => table.rows(),
+            Self::Table(_, rows) => *rows,
         }
     }
 
     fn name(&self) -> &str {
         match self {
             Self::Images(gallery, _) => gallery.table().name(),
-            Self::Table(table) => table.name(),
+            Self::Table(table, _) => table.name(),
         }
     }
 }
@@ -112,7 +113,9 @@ fn subject(model: &SavedModel, arguments: &AttackArguments) -> Result<Attacked> 
     let path = arguments.data.as_deref().ok_or_else(|| {
         Failure::input("the model is for tables: name a table with the target to attack")
     })?;
-    Ok(Attacked::Table(table(Path::new(path), &model.audit_format(), &arguments.limits)?))
+    let table = table(Path::new(path), &model.audit_format(), &arguments.limits)?;
+    let rows = model.selection(&table)?.map_or(table.rows(), |selected| selected.rows);
+    Ok(Attacked::Table(table, rows))
 }
 
 /// An attack whose files are where the new ones go.

@@ -39,6 +39,11 @@ pub fn export(arguments: &ExportArguments, terminal: &Terminal) -> Result<Exit> 
     let (file, bytes) = (output, bytes.len());
     let written = Written { file, file_format: "onnx", bytes, opset, inputs, outputs };
     terminal.result(&written, |page| lines(&written, page))?;
+    if let Some(rows) = &model.manifest().rows {
+        terminal.note(&format!(
+            "The file gives outputs for every row: leave out those that the model is not for, and keep those where {rows}"
+        ));
+    }
     Ok(Exit::Met)
 }
 

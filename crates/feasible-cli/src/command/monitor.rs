@@ -46,8 +46,13 @@ pub fn monitor(arguments: &MonitorArguments, terminal: &Terminal) -> Result<Exit
             Inputs::new().file(path, "the table that is read").refuse(&run.join(files::MONITOR))?;
             let read = table(path, &format, &arguments.limits)?;
             let shown = read.name().to_string();
+            let selected = monitor.selection(&read)?;
             match monitor.add(&read, file, label)? {
-                Counted::New => {}
+                Counted::New => {
+                    if let Some(sentence) = selected.and_then(|selected| selected.sentence()) {
+                        terminal.note(&format!("{shown}: {sentence}"));
+                    }
+                }
                 Counted::Already(label) => {
                     terminal.note(&format!("{shown} is counted already, as '{label}'"));
                 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use feasible_run::write_whole;
+use feasible_run::{Selected, write_whole};
 
 use super::fit::workers;
 use super::{data_dir, gallery, model, table};
@@ -17,12 +17,15 @@ pub fn predict(arguments: &PredictArguments, terminal: &Terminal) -> Result<Exit
         Inputs::new().model(&arguments.model).data(&arguments.table).refuse(output)?;
     }
     let model = model(&arguments.model)?;
+    let mut outside = None;
     let predictions = if model.manifest().image.is_some() {
         let data = arguments.table.display().to_string();
         let gallery = gallery(&data, data_dir(&None).as_deref(), &arguments.limits)?;
         model.predict_images(&gallery, &gallery.test_rows(), workers(None))?
     } else {
         let table = table(&arguments.table, &model.input_format(), &arguments.limits)?;
+        let lacking = |error| format!("Every row is predicted: {error}");
+        outside = model.selection(&table).err().map(lacking);
         model.predict(&table, arguments.unseen.map(Into::into))?
     };
     let write = |out: &mut dyn Write| {
@@ -40,6 +43,10 @@ pub fn predict(arguments: &PredictArguments, terminal: &Terminal) -> Result<Exit
             write_whole(path, &write).map_err(|error| Failure::file("write", path, &error))?;
             terminal.note(&format!("Wrote {} rows to {}", predictions.rows.len(), path.display()));
         }
+    }
+    let selected = predictions.selected.as_ref();
+    if let Some(outside) = outside.or_else(|| selected.and_then(Selected::outside)) {
+        terminal.note(&outside);
     }
     Ok(Exit::Met)
 }

@@ -33,9 +33,8 @@ pub(crate) fn read(
     let mut rows = TextRows::open(source, format)?;
     let (names, first) = rows.names()?;
     let (names, wanted) = format.settle(&file, names)?;
-    let builder = |(name, &wanted): (&String, &bool)| {
-        ColumnBuilder::new(name, wanted, format.kinds.get(name).copied())
-    };
+    let builder =
+        |(name, &wanted): (&String, &bool)| ColumnBuilder::new(name, wanted, format.kind_of(name));
     let mut builders: Vec<_> = names.iter().zip(&wanted).map(builder).collect();
     let mut origin = Origin::new(&file);
     let width = wanted.iter().filter(|&&wanted| wanted).count();

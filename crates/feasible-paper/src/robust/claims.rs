@@ -87,7 +87,15 @@ mod tests {
         let (problem, data) = ("problem".into(), "data".into());
         let attack = AttackOptions::default();
         let points = points.iter().map(point).collect();
-        Curve { problem, data, attack, points, by_class: Vec::new(), examples: None }
+        Curve {
+            problem,
+            data,
+            selected: None,
+            attack,
+            points,
+            by_class: Vec::new(),
+            examples: None,
+        }
     }
 
     #[test]

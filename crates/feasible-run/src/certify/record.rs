@@ -119,7 +119,8 @@ impl RunRecord {
         Ok(self.certify(read()?.borrow(), settings, unseen)?)
     }
 
-    /// Certifies on all rows of a table that is no file of the run, if they are not those of the training.
+    /// Certifies on all rows of a table that the model is for, if they are not those of the training. The table is no file
+    /// of the run.
     ///
     /// # Errors
     /// Rows that were used; a loss without a bound.
@@ -131,6 +132,8 @@ impl RunRecord {
     ) -> Result<Certification> {
         let design = settings.design()?;
         self.model.check_table(table)?;
+        let (table, selected) = self.model.select(table)?;
+        let table = &*table;
         let unit = settings.unit.as_deref();
         let all = table.all_rows();
         let (once, note) = match unit {
@@ -153,6 +156,7 @@ impl RunRecord {
             comparison.without = other.value_on(&self.model, &mut sampled)?;
         }
         (certification.held_out, certification.repetition) = (held_out, once.repetition);
+        certification.notes.extend(selected.and_then(|selected| selected.sentence()));
         certification.notes.extend(note);
         Ok(self.with_theory(certification))
     }

@@ -26,6 +26,7 @@ use crate::certify::RunRecord;
 use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
 use crate::files::{MODEL, MONITOR};
+use crate::selected::Selected;
 use crate::storage::Directory;
 use feasible_problem::data::sha256_of_file;
 use feasible_problem::spec::CertifySpec;
@@ -115,7 +116,16 @@ impl Monitor {
         self.record.model().audit_format()
     }
 
-    /// Adds a table, from `path` if it is a file. Nothing is written before [`Monitor::commit`].
+    /// How many rows of a table the model is for, where the problem file selects some.
+    ///
+    /// # Errors
+    /// A table that lacks a column which tells.
+    pub fn selection(&self, table: &Table) -> Result<Option<Selected>> {
+        self.record.model().selection(table)
+    }
+
+    /// Adds the rows of a table that the model is for, from `path` if it is a file. Nothing is written before
+    /// [`Monitor::commit`].
     ///
     /// # Errors
     /// Rows that were used in training, or counted before in another table; cells that cannot be encoded.
@@ -123,6 +133,8 @@ impl Monitor {
         if table.rows() == 0 {
             return Err(Error::unfit(table.name(), "it has no rows"));
         }
+        let selected = self.record.model().select(table)?.0.into_owned();
+        let table = &selected;
         let target = self.record.model().manifest().target.clone();
         let columns = target.columns();
         let has = |name: &str| table.columns().iter().any(|column| column.name == name);
