@@ -416,3 +416,41 @@ fn the_sweep_that_is_advised_can_be_run() {
     let swept = scratch.run(&arguments);
     assert!(matches!(swept.code, Some(0 | 1)), "{arguments:?}: {}", swept.err);
 }
+
+#[test]
+fn the_limits_that_are_advised_include_one_that_the_model_meets() {
+    let scratch = Scratch::new();
+    for (key, limit, extra) in [
+        // Four times the limit is still out of reach, as is half of it.
+        ("at_most", 0.01, "rate = \"error\"\n"),
+        ("at_least", 0.99, "rate = \"specificity\"\n"),
+        ("within", 0.01, "rate = \"error\"\nwhere = \"age > 60\"\nagainst = \"age < 40\"\n"),
+    ] {
+        let requirement = format!("[[requirement]]\nname = \"r\"\n{extra}{key} = {limit}\n");
+        let (data, training) = PROBLEM.split_once("[[requirement]]").unwrap();
+        let training = training.split_once("[training]").unwrap().1;
+        let cut = "[decision]\nthreshold = 0.5\n";
+        let kept = "\n[training]\nkeep = \"last\"\nmargins = \"stated\"\n";
+        scratch.write("r.toml", &format!("{data}{requirement}{cut}{kept}{training}"));
+        // So few epochs that it is nowhere near.
+        let fit = ["fit", "r.toml", "-o", key, "--set", "training.epochs=1", "--no-report"];
+        let ran = scratch.expect(1, &fit);
+        let advised = ran.out.split("--limits ").nth(1).expect(&ran.out).split('`').next().unwrap();
+        let (low, high) = advised.split_once("..").unwrap();
+        let (low, high): (f64, f64) = (low.parse().unwrap(), high.parse().unwrap());
+        let summary: serde_json::Value =
+            serde_json::from_str(&scratch.read(&format!("{key}/summary.json"))).unwrap();
+        for part in ["train", "test"] {
+            for result in summary[part]["requirements"].as_array().unwrap() {
+                let value = result["value"].as_f64().unwrap();
+                let met = match key {
+                    "at_most" => high >= value,
+                    "at_least" => low <= value,
+                    _ => high >= value.abs(),
+                };
+                assert!(met, "{key} {advised}: {value}");
+            }
+        }
+        assert!(low <= limit && limit <= high, "{key} {advised}");
+    }
+}

@@ -504,23 +504,52 @@ fn next_steps(plan: &Plan, summary: &Summary) -> String {
         let from = plan.clauses().iter().find(|clause| clause.name == name)?.from;
         let requirement = spec.requirements.get(from)?;
         let limit = requirement.at_most.or(requirement.within).or(requirement.at_least)?;
+        if limit <= 0.0 {
+            return None;
+        }
+        let met = met_limits(plan, summary, from);
         let (low, high) = match requirement.at_least {
-            Some(_) => (limit / 2.0, limit),
-            // Every model meets a rate of at most 1.
-            None if requirement.rate.is_some() => (limit, (4.0 * limit).min(0.1 * limit + 0.9)),
-            None => (limit, 4.0 * limit),
+            Some(_) => (met.fold(limit / 2.0, f64::min), limit),
+            None => {
+                // Every model meets a rate of at most 1.
+                let most = if requirement.rate.is_some() { 0.1 * limit + 0.9 } else { f64::MAX };
+                (limit, met.fold((4.0 * limit).min(most), f64::max))
+            }
         };
-        (limit > 0.0).then_some((requirement.name.as_str(), low, high))
+        Some((requirement.name.as_str(), outward(low, false), outward(high, true)))
     });
     if let Some((name, low, high)) = swept {
         text += &format!(
-            " `feasible sweep {} --requirement '{name}' --limits {}..{}` shows what each limit costs.",
-            plan.name(),
-            short(low),
-            short(high)
+            " `feasible sweep {} --requirement '{name}' --limits {low}..{high}` shows what each limit costs.",
+            plan.name()
         );
     }
     text
+}
+
+/// Limits that this model meets, of the clauses of a requirement on all rows it is judged by.
+fn met_limits<'a>(
+    plan: &'a Plan,
+    summary: &'a Summary,
+    from: usize,
+) -> impl Iterator<Item = f64> + 'a {
+    let parts = [&summary.train, summary.judged().1];
+    let results = parts.into_iter().flat_map(|part| &part.requirements);
+    let clauses = plan.clauses().iter().cycle();
+    results.zip(clauses).filter(move |(_, clause)| clause.from == from).filter_map(
+        move |(result, _)| {
+            let up = result.sense != ">=";
+            let reached = match result.kind {
+                RequirementKind::Average => result.value?,
+                RequirementKind::Pointwise if up => result.limit + result.worst_violation?,
+                RequirementKind::Pointwise => result.limit - result.worst_violation?,
+            };
+            // Both sides of a difference have one limit.
+            let within = plan.spec().requirements.get(from)?.within.is_some();
+            let reached = if within { reached.abs() } else { reached };
+            reached.is_finite().then_some(reached)
+        },
+    )
 }
 
 #[cfg(test)]
