@@ -62,7 +62,9 @@ class FeasibleClassifier(ClassifierMixin, FeasibleEstimator):  # type: ignore[mi
     """A classifier that meets requirements.
     {parameters}
     class_weight : "balanced", or a weight for each class
-    positive : the class that rates are about, of two; by default the second of ``classes_``
+    positive : the class that rates are about, of two
+        Needed by requirements on recall, precision, selection and the like, unless the labels are 0 (or -1) and 1, False
+        and True, or no and yes: then it is the second of ``classes_``.
     decision : "accuracy", "balanced-accuracy" or "f1"
         Chooses the threshold, of two classes, that maximises this on the validation rows under the requirements.
 

@@ -48,7 +48,8 @@ def certify(
     """What rows that a predictor has not seen prove about requirements on it.
 
     ``predictions`` are classes, probabilities (one column for each of ``classes``, the sorted labels by default; one
-    number a row is that of the positive one), or numbers. ``data`` has the columns that requirements speak of. ``under``
+    number a row is that of ``positive``), or numbers. ``positive`` is the class that rates are about, of two: 1, True or
+    yes beside 0 (or -1), False or no, and any other must be given. ``data`` has the columns that requirements speak of. ``under``
     has, for each requirement under a counterfactual by name, the predictions for the rows as it changes them;
     :func:`audit` computes them. ``title`` is that of the page, ``report``.
     """
@@ -60,16 +61,17 @@ def certify(
         check_numbers("y", y)
     of_classes = classes is not None or type_of_target(y) in ("binary", "multiclass")
     known = np.asarray(list(classes)) if classes is not None else np.unique(y) if of_classes else None
-    if known is not None and positive is not None and len(known) == 2 and label(known[0]) == label(positive):
-        known = known[::-1]
+    about = _positive(known, positive)
     wanted = as_dicts(requirements)
-    problem = _problem(wanted, known)
+    problem = _problem(wanted, known, about)
     asked = {"confidence": float(confidence), "unit": unit, "all_but": all_but}
     settings = json.dumps({key: value for key, value in asked.items() if value is not None})
-    outputs = _outputs("predictions", predictions, y, known)
+    outputs = _outputs("predictions", predictions, y, known, about)
     names = {change: _table_names(problem, change, data, y, known) for change in under or {}}
     changed = [
-        (name, _outputs(f"under[{of!r}]", (under or {})[of], y, known)) for of, found in names.items() for name in found
+        (name, _outputs(f"under[{of!r}]", (under or {})[of], y, known, about))
+        for of, found in names.items()
+        for name in found
     ]
     table = _table(data, y, known)
     content, text, certified, page = _feasible.judge(json.dumps(problem), settings, title, table, outputs, changed)
@@ -100,15 +102,41 @@ def audit(
     return certify(predict(X), y, wanted, table, under=under, **options)
 
 
-def _problem(wanted: list[dict[str, Any]], known: np.ndarray | None) -> dict[str, Any]:
+def _positive(known: np.ndarray | None, given: Any) -> str | None:
+    """The class that rates are about, of two, if it is given or its name implies it."""
+    if known is None or len(known) != 2:
+        return None
+    labels = [label(one) for one in known]
+    if given is not None:
+        if label(given) not in labels:
+            raise FeasibleError(f"positive: there is no class {label(given)!r}: {', '.join(map(repr, labels))}")
+        return label(given)
+    implied = {("0", "1"): "1", ("-1", "1"): "1", ("false", "true"): "true", ("no", "yes"): "yes"}
+    sides = {one.lower(): one for one in labels}
+    found = implied.get(tuple(sorted(sides)))  # type: ignore[call-overload]
+    return None if found is None else sides[found]
+
+
+def _in_order(known: np.ndarray, positive: str | None) -> np.ndarray:
+    """The places of the classes in the core's order: the positive one last, or sorted, as numbers if all are numbers."""
+    labels = [label(one) for one in known]
+    if positive is not None:
+        return np.argsort([one == positive for one in labels], kind="stable")
+    try:
+        return np.argsort([float(one) for one in labels], kind="stable")
+    except ValueError:
+        return np.argsort(np.array(labels), kind="stable")
+
+
+def _problem(wanted: list[dict[str, Any]], known: np.ndarray | None, positive: str | None) -> dict[str, Any]:
     data: dict[str, Any] = {
         "target": "y",
         "task": "regress" if known is None else "classify",
         "split": {"test": 0.0, "validation": 0.0},
         "missing": "category",
     }
-    if known is not None and len(known) == 2:
-        data["positive"] = label(known[1])
+    if positive is not None:
+        data["positive"] = positive
     return {"data": data, "model": {"kind": "linear"}, "requirement": wanted}
 
 
@@ -152,7 +180,7 @@ def _places(what: str, labels: np.ndarray, known: np.ndarray) -> np.ndarray:
     return of_label[inverse]
 
 
-def _outputs(what: str, predictions: Any, y: np.ndarray, known: np.ndarray | None) -> np.ndarray:
+def _outputs(what: str, predictions: Any, y: np.ndarray, known: np.ndarray | None, positive: str | None) -> np.ndarray:
     """Log-probabilities of the classes in the core's order, or numbers."""
     found = np.asarray(predictions)
     if len(found) != len(y):
@@ -169,7 +197,10 @@ def _outputs(what: str, predictions: Any, y: np.ndarray, known: np.ndarray | Non
         one = found.reshape(-1).astype(np.float64)
         if len(known) != 2:
             raise FeasibleError(f"{what}: one probability a row is for two classes: give a column for each")
-        chances = np.column_stack([1 - one, one])
+        if positive is None:
+            names = " or ".join(repr(label(of)) for of in known)
+            raise FeasibleError(f"{what}: one probability a row is that of the positive class: give positive, {names}")
+        chances = np.column_stack([one if label(of) == positive else 1 - one for of in known])
     else:
         check_labels(what, found)
         chances = np.zeros((len(y), len(known)))
@@ -182,9 +213,8 @@ def _outputs(what: str, predictions: Any, y: np.ndarray, known: np.ndarray | Non
     if len(wrong):
         row = chances[wrong[0]]
         raise FeasibleError(f"{what}, row {wrong[0]}: {row.tolist()} add up to {row.sum():g}, and probabilities of all classes to 1")
-    # The core's order is that of the table; two classes have the positive one second in both.
-    order = np.arange(len(known)) if len(known) == 2 else np.argsort(known, kind="stable")
-    return np.ascontiguousarray(np.log(np.maximum(chances[:, order], 1e-12)), dtype=np.float32)
+    ordered = chances[:, _in_order(known, positive)]
+    return np.ascontiguousarray(np.log(np.maximum(ordered, 1e-12)), dtype=np.float32)
 
 
 def _table_names(problem: dict[str, Any], of: str, data: Any, y: np.ndarray, known: np.ndarray | None) -> list[str]:

@@ -33,7 +33,7 @@ _SPOKEN = {
 _RATES = {
     "selection": "selection rate",
     "positive-rate": "selection rate",
-    "tpr": "true positive rate",
+    "tpr": "recall",
     "fpr": "false positive rate",
     "fnr": "false negative rate",
     "npv": "negative predictive value",
@@ -42,8 +42,8 @@ _RATES = {
 }
 _FAIRNESS = {
     "demographic-parity": "selection rate",
-    "equal-opportunity": "true positive rate",
-    "equalised-odds": "true and false positive rates",
+    "equal-opportunity": "recall",
+    "equalised-odds": "recall and false positive rate",
 }
 Number = float
 
@@ -175,30 +175,53 @@ def rate(
     )
 
 
-def parity(rate: str = "selection", *, groups: str, within: Number, name: str | None = None, **keys: Any) -> Requirement:
-    """A rate of each group is within so much of everyone's; ``"odds"`` stands for true and false positive rates.
+def parity(
+    rate: str = "selection", *, groups: str, within: Number | None = None, name: str | None = None, **keys: Any
+) -> Requirement:
+    """A rate of each group is within so much of everyone's; ``"odds"`` stands for recall and the false positive rate.
 
     >>> print(parity("odds", groups="sex", within=0.1))
-    the true and false positive rates of each sex are within 0.1 of everyone's
+    the recall and false positive rate of each sex are within 0.1 of everyone's
     """
+    within = _within(within, keys)
     if rate in ("odds", "equalised-odds", "equalized-odds"):
         return Requirement(name=name, fairness="equalised-odds", groups=groups, within=within, **keys)
     return Requirement(name=name, rate=rate, groups=groups, within=within, **keys)
 
 
-def demographic_parity(groups: str, *, within: Number, name: str | None = None, **keys: Any) -> Requirement:
+def demographic_parity(
+    groups: str, *, within: Number | None = None, name: str | None = None, **keys: Any
+) -> Requirement:
     """Equal selection rates between the groups of a column."""
+    within = _within(within, keys)
     return Requirement(name=name, fairness="demographic-parity", groups=groups, within=within, **keys)
 
 
-def equal_opportunity(groups: str, *, within: Number, name: str | None = None, **keys: Any) -> Requirement:
-    """Equal true positive rates between the groups of a column."""
+def equal_opportunity(
+    groups: str, *, within: Number | None = None, name: str | None = None, **keys: Any
+) -> Requirement:
+    """Equal recall between the groups of a column."""
+    within = _within(within, keys)
     return Requirement(name=name, fairness="equal-opportunity", groups=groups, within=within, **keys)
 
 
-def equalised_odds(groups: str, *, within: Number, name: str | None = None, **keys: Any) -> Requirement:
-    """Equal true and false positive rates between the groups of a column."""
+def equalised_odds(groups: str, *, within: Number | None = None, name: str | None = None, **keys: Any) -> Requirement:
+    """Equal recall and false positive rates between the groups of a column."""
+    within = _within(within, keys)
     return Requirement(name=name, fairness="equalised-odds", groups=groups, within=within, **keys)
+
+
+def _within(within: Number | None, keys: Mapping[str, Any]) -> Number:
+    """How far apart the rates of groups may be, the one limit of these requirements."""
+    for key in ("at_most", "at_least"):
+        if key in keys:
+            raise _refused(
+                f"{key} limits a rate itself, and this requirement how far the rates of groups are apart: did you mean "
+                f"within={_number(keys[key])}?"
+            )
+    if within is None:
+        raise _refused("this requirement needs a limit: how far the rates of groups may be apart, such as within=0.05")
+    return within
 
 
 def loss(
@@ -342,7 +365,7 @@ def _sentence(keys: Mapping[str, Any]) -> str:
         what = _FAIRNESS.get(keys["fairness"], keys["fairness"])
     elif "rate" in keys:
         what = _RATES.get(keys["rate"], keys["rate"])
-        what += f" of class {keys['class']}" if "class" in keys else ""
+        what += f" of '{keys['class']}'" if "class" in keys else ""
     else:
         what = str(keys.get("loss", "it"))
     if "adversary" in keys:

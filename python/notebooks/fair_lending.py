@@ -27,7 +27,7 @@ requirements = [
 for requirement in requirements:
     print("-", requirement)
 # %%
-model = FeasibleClassifier(requirements, missing="category").fit(X, y)
+model = FeasibleClassifier(requirements, positive=">50K", missing="category").fit(X, y)
 model.requirements_
 # %%
 changed = (model.predict(X_test) != model.predict(other)).mean()
@@ -56,4 +56,4 @@ encode = make_column_transformer(
     (StandardScaler(), make_column_selector(dtype_include="number")),
 )
 theirs = make_pipeline(encode, LogisticRegression(max_iter=1000)).fit(X, y)
-feasible.audit(theirs.predict_proba, X_test, y_test, requirements).requirements
+feasible.audit(theirs.predict_proba, X_test, y_test, requirements, positive=">50K").requirements

@@ -17,7 +17,7 @@ limits = [0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2]
 rows = []
 for limit in limits:
     requirement = parity("selection", groups="gender", within=limit)
-    model = FeasibleClassifier([requirement], missing="category", epochs=20).fit(X, y)
+    model = FeasibleClassifier([requirement], positive=">50K", missing="category", epochs=20).fit(X, y)
     judged = model.audit(X_test, y_test)
     rows.append(
         {

@@ -265,3 +265,17 @@ def test_frames_of_pandas_keep_integers_and_categories(train: Rows) -> None:
     one, other = (FeasibleClassifier([SEX], epochs=3).fit(frame, y) for frame in (X, coded))
     assert (one.predict_proba(X) == other.predict_proba(coded)).all()
     assert isinstance(one.multipliers_, pd.DataFrame)
+
+
+def test_rates_need_the_positive_class_unless_the_labels_say_it(train: Rows, test: Rows) -> None:
+    (X, y), (later, labels_of_later) = train, test
+    recall = [rate("recall", at_least=0.5)]
+    named = y.map({"no": "control", "yes": "case"})
+    with pytest.raises(feasible.FeasibleError, match=r"'case' \(\d[\d,]* rows\) or 'control' \(\d[\d,]* rows\)"):
+        FeasibleClassifier(recall, epochs=1).fit(X, named)
+    model = FeasibleClassifier(recall, positive="case", epochs=1).fit(X, named)
+    certificate = model.certify(later, labels_of_later.map({"no": "control", "yes": "case"}))
+    assert "recall of 'case'" in str(certificate)
+    FeasibleClassifier([rate("error", at_most=0.9)], epochs=1).fit(X, named)
+    for labels in ({"no": 0, "yes": 1}, {"no": False, "yes": True}, {"no": "no", "yes": "yes"}):
+        FeasibleClassifier(recall, epochs=1).fit(X, y.map(labels))

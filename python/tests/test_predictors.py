@@ -85,3 +85,27 @@ def test_what_does_not_fit_is_refused() -> None:
         feasible.certify(y, y, [rate("recall", groups="sex", at_least=0.5)])
     with pytest.raises(FeasibleError, match="there are no predictions for the changed rows"):
         feasible.certify(y, y, [invariant("sex", swap=("f", "m"), at_most=0.1)], {"sex": ["f", "m"] * 20})
+
+
+def test_the_positive_class_is_named_by_its_label_or_by_the_caller() -> None:
+    rng = np.random.default_rng(5)
+    y = rng.choice(["case", "control"], p=[0.2, 0.8], size=400)
+    right = rng.random(400) < np.where(y == "case", 0.5, 0.9)
+    predicted = np.where(right, y, np.where(y == "case", "control", "case"))
+    recall = rate("recall", at_least=0.1)
+    with pytest.raises(FeasibleError, match=r"'case' \(\d+ rows\) or 'control' \(\d+ rows\)"):
+        feasible.certify(predicted, y, [recall])
+    whole = np.column_stack([predicted == "case", predicted == "control"]).astype(float)
+    for positive, at in (("case", 0), ("control", 1)):
+        found = (predicted == positive)[y == positive].mean()
+        # One number a row is that of the positive class, columns are in the order of the labels.
+        for predictions in (predicted, whole, whole[:, at] * 0.8 + 0.1):
+            judged = feasible.certify(predictions, y, [recall], positive=positive)
+            assert judged.requirements[0].value == pytest.approx(found)
+        assert f"recall of '{positive}'" in str(judged.certificate)
+    with pytest.raises(FeasibleError, match="give positive, 'case' or 'control'"):
+        feasible.certify(whole[:, 0] * 0.8 + 0.1, y, [rate("error", at_most=0.9)])
+    judged = feasible.certify(whole, y, [rate("error", at_most=0.9)])
+    assert judged.requirements[0].value == pytest.approx((predicted != y).mean())
+    with pytest.raises(FeasibleError, match="there is no class 'cases'"):
+        feasible.certify(predicted, y, [recall], positive="cases")

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import pytest
 
 import feasible
-from feasible import Requirement, equalised_odds, invariant, loss, parity, rate, robust
+from feasible import (
+    Requirement, demographic_parity, equal_opportunity, equalised_odds, invariant, loss, parity, rate, robust,
+)  # fmt: skip
 from feasible.requirements import as_dicts
 
 
@@ -27,7 +30,7 @@ def test_a_requirement_is_the_table_of_a_problem_file() -> None:
     [
         (rate("recall", where="age > 60", at_least=0.8), "recall where age > 60 is at least 0.8"),
         (rate("error", groups="city", at_most=0.2), "error rate of each city is at most 0.2"),
-        (equalised_odds("race", within=0.1), "the true and false positive rates of each race are within 0.1 of everyone's"),
+        (equalised_odds("race", within=0.1), "the recall and false positive rate of each race are within 0.1 of everyone's"),
         (parity("recall", groups="race", within=0.1), "the recall of each race is within 0.1 of everyone's"),
         (loss("squared", at_most=2), "the squared is at most 2"),
         (
@@ -65,3 +68,12 @@ def test_what_is_no_requirement_is_refused() -> None:
         as_dicts(rate("recall", at_least=0.8))  # type: ignore[arg-type]
     with pytest.raises(feasible.FeasibleError, match="every"):
         invariant("race", at_most=0.1, every="column")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("key", ["at_most", "at_least"])
+@pytest.mark.parametrize("function", [parity, demographic_parity, equal_opportunity, equalised_odds])
+def test_a_difference_of_groups_is_limited_by_within_alone(function: Any, key: str) -> None:
+    with pytest.raises(feasible.FeasibleError, match=r"did you mean within=0.05\?"):
+        function(groups="race", **{key: 0.05})
+    with pytest.raises(feasible.FeasibleError, match="needs a limit"):
+        function(groups="race")

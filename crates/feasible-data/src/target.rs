@@ -1,6 +1,6 @@
 //! What is to be predicted: a class or a number, from a column of the table; or several numbers, from as many columns.
 //!
-//! Two classes are numbered so that the positive category is class 1; without a positive category,
+//! Two classes are numbered so that the positive category is class 1; without one,
 //! and with more classes, categories are numbered in sorted order (as numbers if all are numbers). A
 //! numeric column is a number to predict unless it has a positive category, `task = "classify"`, only two
 //! values, or labels for values: at most [`MOST_LABELS`] different whole numbers, each in at least
@@ -421,34 +421,28 @@ impl TargetEncoder {
         self.classes.as_deref()
     }
 
-    /// Which of two classes is the positive one, where nobody chose it: a sentence. None of 0 and 1, or −1 and 1.
+    /// Whether the second of two classes is the positive one by its name: 1 beside 0 or −1, true beside false, yes
+    /// beside no.
     ///
     /// ```
     /// use feasible_data::{Format, Table, TargetEncoder, TargetSpec};
-    /// let table = Table::from_bytes("t.csv", b"y\ndenied\napproved\n", &Format::default())?;
-    /// let target = TargetEncoder::fit(&table, &[0, 1], &TargetSpec::new("y"))?;
-    /// assert_eq!(
-    ///     target.positive_by_order().unwrap(),
-    ///     "target 'y': the positive class is 'denied', because it is after 'approved' in the alphabet; \
-    ///      positive = \"approved\" under [data] chooses the other"
-    /// );
+    /// let of = |csv: &[u8]| -> Result<bool, feasible_data::Error> {
+    ///     let table = Table::from_bytes("t.csv", csv, &Format::default())?;
+    ///     Ok(TargetEncoder::fit(&table, &[0, 1], &TargetSpec::new("y"))?.implies_positive())
+    /// };
+    /// assert!(of(b"y\n0\n1\n")? && of(b"y\nNo\nYes\n")?);
+    /// assert!(!of(b"y\ncase\ncontrol\n")?);
     /// # Ok::<(), feasible_data::Error>(())
     /// ```
-    pub fn positive_by_order(&self) -> Option<String> {
-        let [negative, positive] = self.classes()? else { return None };
-        let numbers = negative.parse::<f64>().ok().zip(positive.parse::<f64>().ok());
-        let why = match numbers {
-            Some((low, high)) if high == 1.0 && (low == 0.0 || low == -1.0) => return None,
-            Some(_) => format!("is larger than {}", shown(negative)),
-            None => format!("is after '{}' in the alphabet", shown(negative)),
-        };
-        Some(format!(
-            "target '{}': the positive class is '{}', because it {why}; positive = {:?} under [data] chooses the \
-             other",
-            shown(&self.column),
-            shown(positive),
-            shown(negative)
-        ))
+    pub fn implies_positive(&self) -> bool {
+        let Some([negative, positive]) = self.classes() else { return false };
+        match negative.parse::<f64>().ok().zip(positive.parse::<f64>().ok()) {
+            Some((low, high)) => high == 1.0 && (low == 0.0 || low == -1.0),
+            None => {
+                let pair = (negative.to_lowercase(), positive.to_lowercase());
+                matches!((&pair.0[..], &pair.1[..]), ("false", "true") | ("no", "yes"))
+            }
+        }
     }
 
     /// The categories of the column that stand for classes, groups written out; `None` if a number is predicted.

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use feasible::adversary::{Attack, Judge};
-use feasible::limit::suggestion;
+use feasible::limit::{suggestion, written};
 use feasible::requirement::Sense;
 use feasible::{Loss, Population, Requirement};
 use feasible_data::{Change, Counterfactual, Encoder, Expression, Table, TargetEncoder, visible};
@@ -20,7 +20,8 @@ use crate::rate::{Among, RateLosses, share_of};
 use crate::recipe::MULTIPLIERS_START;
 use crate::sampled_table::SampledTable;
 use crate::spec::{
-    Counterfactuals, EvaluationAttackSpec, ProblemSource, Rate, RequirementKind, RequirementSpec,
+    Counterfactuals, EvaluationAttackSpec, LimitKey, ProblemSource, Rate, RequirementKind,
+    RequirementSpec,
 };
 use crate::threshold::ThresholdRoom;
 
@@ -43,7 +44,7 @@ pub struct Clause {
     pub class: Option<Among>,
     /// The rate it speaks of, in words; `None` for a loss.
     pub rate: Option<String>,
-    /// The class that the rate counts as positive, if the file names it.
+    /// The class that the rate counts as positive, if it depends on one.
     pub positive: Option<String>,
     /// The difference to the loss of these.
     pub against: Option<Against>,
@@ -120,6 +121,16 @@ pub fn expand(
         if spec.fairness.is_some() && spec.groups.is_none() {
             let message = "fairness compares groups: name their column with groups = \"…\"";
             return Err(source.at(&key("fairness"), message));
+        }
+        if let (Some(_), Some(given)) = (spec.fairness, LimitKey::of(spec))
+            && given != LimitKey::Within
+        {
+            let c = written(spec.at_most.or(spec.at_least).unwrap_or_default());
+            let message = format!(
+                "limits a rate itself, and fairness limits how far the rates of the groups are apart: did you mean \
+                 within = {c}?"
+            );
+            return Err(source.at(&key(given.name()), message));
         }
         let rates: Vec<Option<Rate>> = match spec.fairness {
             Some(fairness) => fairness.rates().iter().copied().map(Some).collect(),
@@ -367,9 +378,8 @@ impl Clause {
                 Some(_) => (format!("a difference of {what}"), -most),
                 None => (what, 0.0),
             };
-            feasible::limit::check(&what, sense, c, (least, most)).map_err(|reason| {
-                source.at(&key(name), format!("{} {reason}", feasible::limit::written(c)))
-            })?;
+            feasible::limit::check(&what, sense, c, (least, most))
+                .map_err(|reason| source.at(&key(name), format!("{} {reason}", written(c))))?;
         }
         // Accuracy is 1 − error: the direction turns with it.
         let accuracy = complement;
@@ -386,8 +396,11 @@ impl Clause {
             }
             _ => return wrong("at_most", "give only one of at_most, at_least and within"),
         };
-        let rate = spec.rate.map(|rate| match &spec.class {
-            Some(class) => format!("{} of class '{}'", rate.name(), visible(class)),
+        let of_class = spec.rate.is_some_and(Rate::is_of_class);
+        let second = target.classes().and_then(|classes| classes.get(1));
+        let positive = spec.class.as_ref().or(second.filter(|_| of_class)).cloned();
+        let rate = spec.rate.map(|rate| match &positive {
+            Some(class) => format!("{} of '{}'", rate.name(), visible(class)),
             None => rate.name().to_string(),
         });
         let several = changes.len() > 1;
@@ -411,7 +424,7 @@ impl Clause {
                     filter: filter.clone(),
                     class,
                     rate: rate.clone(),
-                    positive: spec.class.clone(),
+                    positive: positive.clone(),
                     against: against.clone(),
                     change: change.clone(),
                     adversary: judging.clone(),

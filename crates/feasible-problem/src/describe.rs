@@ -9,7 +9,6 @@ use feasible_data::{Encoding, Limits, Split, visible};
 use crate::clause::{Against, Bound, Clause};
 use crate::loss::LossName;
 use crate::plan::Plan;
-use crate::rate::Among;
 use crate::spec::{DataSpec, LearnerName, Margins, RequirementKind};
 use crate::store::Store;
 use crate::text::{Page, bytes, grouped, short};
@@ -98,9 +97,12 @@ impl Plan {
                 Some(column) => format!(", one for each {}", visible(column)),
                 None => String::new(),
             };
+            let classes = self.data().target.classes().unwrap_or_default();
+            let positive = classes.get(1).map_or("positive".into(), |class| format!("'{class}'"));
+            let positive = visible(&positive);
             writeln!(
                 out,
-                "predict           positive above a threshold{each}, which maximises the {} of the {rows} validation \
+                "predict           {positive} above a threshold{each}, which maximises the {} of the {rows} validation \
                  rows under the rates required",
                 decision.maximise.name()
             )?;
@@ -365,20 +367,9 @@ fn sentence(clause: &Clause) -> String {
         }
         (None, None) => String::new(),
     };
-    let whose = |filter: Option<String>| {
-        let class = match clause.class {
-            // The rate has it in its name.
-            _ if clause.positive.is_some() => None,
-            Some(Among::Class(1)) => Some("y positive".to_string()),
-            Some(_) => Some("y negative".to_string()),
-            None => None,
-        };
-        let parts: Vec<String> = filter.into_iter().chain(class).collect();
-        if parts.is_empty() { String::new() } else { format!(" | {}", parts.join(", ")) }
-    };
+    let whose =
+        |filter: Option<String>| filter.map_or(String::new(), |filter| format!(" | {filter}"));
     let loss = match (&clause.loss, &clause.measure) {
-        (Loss::Probability { class: 0 }, Some(_)) => "predicted negative".to_string(),
-        (Loss::Probability { .. }, Some(_)) => "predicted positive".to_string(),
         _ if clause.complement_of.is_some() => "right prediction".to_string(),
         (loss, Some(measure)) => format!("{measure} (by way of {loss})"),
         (loss, None) => loss.to_string(),

@@ -27,6 +27,7 @@ mod blame;
 pub mod clause;
 mod combination;
 mod conditioning;
+mod contradiction;
 pub mod data;
 pub mod describe;
 pub mod embedded;

@@ -11,10 +11,11 @@
 //! | npv | the precision of the other class |
 
 use feasible::{Loss, Population, Targets};
-use feasible_data::TargetEncoder;
+use feasible_data::{TargetEncoder, visible};
 
 use crate::error::Result;
-use crate::spec::{ProblemSource, Rate, RequirementSpec};
+use crate::spec::{DecisionSpec, ProblemSource, Rate, RequirementSpec, Spec};
+use crate::text::grouped;
 
 /// The samples of a class, or all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,50 @@ impl Among {
             Self::Others(class) => y != class,
         }
     }
+}
+
+/// Refuses what depends on which of two classes is positive where neither the file nor the names of the classes say.
+///
+/// # Errors
+/// The first such key, with both classes.
+pub(crate) fn check_positive(
+    source: &ProblemSource,
+    spec: &Spec,
+    expanded: &[(usize, RequirementSpec)],
+    target: &TargetEncoder,
+    targets: &Targets,
+) -> Result<()> {
+    let (Some([first, second]), Targets::Classes(y)) = (target.classes(), targets) else {
+        return Ok(());
+    };
+    if spec.data.positive.is_some() || target.implies_positive() {
+        return Ok(());
+    }
+    let depends =
+        |one: &RequirementSpec| one.class.is_none() && one.rate.is_some_and(Rate::is_of_class);
+    let key = match expanded.iter().find(|(_, one)| depends(one)) {
+        Some((from, _)) => {
+            let of_rate = spec.requirements.get(*from).is_some_and(|one| one.rate.is_some());
+            format!("requirement[{from}].{}", if of_rate { "rate" } else { "fairness" })
+        }
+        None if spec.decision.as_ref().is_some_and(DecisionSpec::chooses) => "decision".into(),
+        None => return Ok(()),
+    };
+    let seconds = y.iter().filter(|&&class| class == 1).count();
+    let counted = [(first, y.len() - seconds), (second, seconds)];
+    let rarer = if seconds < y.len() - seconds { second } else { first };
+    let [a, b] =
+        counted.map(|(class, rows)| format!("'{}' ({} rows)", visible(class), grouped(rows)));
+    // Of images, classes are only named by what is required of them.
+    let line = match (spec.data.is_images(), key == "decision") {
+        (true, false) => format!("class = {:?} in the requirement", visible(rarer)),
+        (true, true) => return Ok(()),
+        (false, _) => format!("positive = {:?} under [data]", visible(rarer)),
+    };
+    let message = format!(
+        "depends on which class is positive, {a} or {b}, and the file does not say: write {line}, or the other class"
+    );
+    Err(source.at(&key, message))
 }
 
 /// The share of a class in a population, but never 0.

@@ -124,12 +124,11 @@ fn a_rate_is_of_the_class_that_is_named() {
     let text = Plan::check(&of("rate = \"precision\"\nwhere = \"age > 30\"\nat_least = 0.8"))
         .unwrap()
         .describe();
-    let sentence =
-        "precision | age > 30 ≥ 0.8, as E[ 1{predicted 1} (1{y ≠ 1} − 0.2) | age > 30 ] ≤ 0";
+    let sentence = "precision of 'high' | age > 30 ≥ 0.8, as E[ 1{predicted 1} (1{y ≠ 1} − 0.2) | age > 30 ] ≤ 0";
     assert!(text.contains(sentence), "{text}");
     let text =
         Plan::check(&of("rate = \"recall\"\nclass = \"low\"\nat_least = 0.8")).unwrap().describe();
-    assert!(text.contains("true positive rate of class 'low' ≥ 0.8"), "{text}");
+    assert!(text.contains("recall of 'low' ≥ 0.8"), "{text}");
 
     // Three classes.
     let three = |rest: &str| {
@@ -162,7 +161,7 @@ fn a_threshold_needs_two_classes_and_validation_rows() {
     };
     let accuracy = decision("maximise = \"accuracy\"", "");
     let text = Plan::check(&accuracy).unwrap().describe();
-    assert!(text.contains("predict           positive above a threshold, which maximises the accuracy of the 60 validation rows"), "{text}");
+    assert!(text.contains("predict           'high' above a threshold, which maximises the accuracy of the 60 validation rows"), "{text}");
     let none = accuracy.clone().with_overrides(&["data.split.validation=0.0".into()]);
     says(&none, "decision: the threshold is chosen on validation rows, but there are none");
     says(&decision("maximise = \"auc\"", ""), "decision.maximise");

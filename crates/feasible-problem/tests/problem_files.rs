@@ -372,7 +372,7 @@ fn a_description_says_the_problem_in_mathematical_words() {
     for expected in [
         "minimise over θ   E[ cross-entropy ]",
         "KL divergence between x and ρ(x), ρ: Male ↔ Female ≤ 0.01 for every row",
-        "E[ predicted positive | encoded(gender) == 'Female' ] − E[ predicted positive ] ≤ 0.1",
+        "selection rate of 'high' | encoded(gender) == 'Female' − selection rate of 'high' ≤ 0.1",
         "'parity: Female (not above)'",
         "gender = Male",
         "rows              180 train, 60 validation, 60 test",
@@ -405,7 +405,7 @@ fn limits_that_make_no_sense_are_placed_and_say_what_was_meant() {
         ),
         (
             "rate = \"tpr\"\nat_least = -0.1",
-            "requirement[0].at_least: -0.1 is one that every model meets: the true positive rate is never below 0",
+            "requirement[0].at_least: -0.1 is one that every model meets: the recall is never below 0",
         ),
         (
             "loss = \"cross-entropy\"\nat_most = -0.5",
@@ -602,10 +602,12 @@ fn keys_of_the_model_that_an_override_replaces_are_left_out_and_what_is_recorded
     assert!(error.to_string().contains("model.hidden"), "{error}");
 }
 
-/// A problem on a table of some rows: a number `x` and the target `y`.
+/// A problem on a table of some rows: a number `x`, a group `g` and the target `y`.
 fn on(rows: usize, y: impl Fn(usize) -> String, text: &str) -> feasible_problem::Result<Plan> {
-    let rows: String = (0..rows).map(|i| format!("{}.5,{}\n", i * 37 % 101, y(i))).collect();
-    let csv = format!("x,y\n{rows}");
+    let group = |i: usize| if i % 5 < 2 { "a" } else { "b" };
+    let row = |i| format!("{}.5,{},{}\n", i * 37 % 101, group(i), y(i));
+    let rows: String = (0..rows).map(row).collect();
+    let csv = format!("x,g,y\n{rows}");
     let table = feasible_data::Table::from_bytes("t", csv.as_bytes(), &Default::default())?;
     Plan::check(&ProblemSource::new("t.toml", text).with_table(table))
 }
@@ -621,16 +623,136 @@ fn a_target_that_cannot_be_learned_is_placed_at_the_key_that_names_it() {
 }
 
 #[test]
-fn the_positive_class_is_named_where_nobody_chose_it() {
-    let y = |i: usize| String::from(if i.is_multiple_of(3) { "denied" } else { "approved" });
-    let plan = on(200, y, "[data]\ntarget = \"y\"\n").unwrap();
-    let said = "the positive class is 'denied', because it is after 'approved' in the alphabet; positive = \"approved\"";
-    assert!(plan.notes().any(|note| note.contains(said)), "{:?}", plan.notes().collect::<Vec<_>>());
-    assert!(plan.describe().contains(said));
-    let chosen = on(200, y, "[data]\ntarget = \"y\"\npositive = \"approved\"\n").unwrap();
-    assert_eq!(chosen.notes().count(), 0);
-    let binary = on(200, |i| (i % 2).to_string(), "[data]\ntarget = \"y\"\n").unwrap();
-    assert_eq!(binary.notes().count(), 0);
+fn what_depends_on_the_positive_class_is_refused_where_nothing_says_which_it_is() {
+    let y = |i: usize| String::from(if i.is_multiple_of(4) { "case" } else { "control" });
+    let problem = |keys: &str, rest: &str| {
+        format!("[data]\ntarget = \"y\"\nsplit = {{ test = 0 }}\n{keys}{rest}")
+    };
+    let required = |what: &str| format!("[[requirement]]\nname = \"r\"\n{what}\n");
+    let fair = |notion: &str| format!("fairness = \"{notion}\"\ngroups = \"g\"\nwithin = 0.9");
+    let rate = |rate: &str| format!("rate = \"{rate}\"\nat_least = 0.1");
+    let rates = ["recall", "selection", "fpr", "fnr", "specificity", "precision", "npv"].map(rate);
+    let notions = ["demographic-parity", "equal-opportunity", "equalised-odds"].map(fair);
+    for (key, what) in rates
+        .iter()
+        .map(|what| ("requirement[0].rate", what))
+        .chain(notions.iter().map(|what| ("requirement[0].fairness", what)))
+    {
+        let error = on(200, y, &problem("", &required(what))).unwrap_err();
+        assert!(error.is_input());
+        let said = format!(
+            "{key}: depends on which class is positive, 'case' (40 rows) or 'control' (120 rows), and the file does \
+             not say: write positive = \"case\" under [data]"
+        );
+        let error = error.to_string();
+        assert!(error.contains(&said), "{what}\n{error}");
+        on(200, y, &problem("positive = \"case\"\n", &required(what))).unwrap();
+    }
+    let error = on(200, y, &problem("", "[decision]\n")).unwrap_err().to_string();
+    assert!(error.contains("decision: depends on which class is positive"), "{error}");
+    // What is the same for both, and what names its class.
+    for what in [
+        "rate = \"error\"\nat_most = 0.9",
+        "rate = \"accuracy\"\ngroups = \"g\"\nwithin = 0.9",
+        "loss = \"cross-entropy\"\nat_most = 0.9",
+        "rate = \"recall\"\nclass = \"case\"\nat_least = 0.1",
+    ] {
+        on(200, y, &problem("", &required(what))).unwrap();
+    }
+    // Pairs of names that say it themselves.
+    for [negative, positive] in [["0", "1"], ["-1", "1"], ["False", "True"], ["no", "yes"]] {
+        let y = |i: usize| String::from(if i.is_multiple_of(3) { positive } else { negative });
+        let plan = on(200, y, &problem("", &required(&rates[0]))).unwrap();
+        assert!(plan.describe().contains(&format!("recall of '{positive}'")));
+    }
+}
+
+#[test]
+fn a_notion_of_fairness_limits_a_difference_and_nothing_else() {
+    let y = |i: usize| (i % 2).to_string();
+    for notion in ["demographic-parity", "equal-opportunity", "equalised-odds"] {
+        for key in ["at_most", "at_least"] {
+            let text = format!(
+                "[data]\ntarget = \"y\"\n[[requirement]]\nname = \"r\"\nfairness = \"{notion}\"\ngroups = \"g\"\n\
+                 {key} = 0.05\n"
+            );
+            let error = on(200, y, &text).unwrap_err().to_string();
+            let said = format!("requirement[0].{key}: limits a rate itself");
+            assert!(error.contains(&said), "{error}");
+            assert!(error.contains("did you mean within = 0.05?"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn requirements_that_exclude_each_other_are_refused_with_both_names_and_limits() {
+    let y = |i: usize| (i % 2).to_string();
+    let check = |requirements: &[(&str, &str)]| {
+        let each = requirements
+            .iter()
+            .map(|(name, what)| format!("[[requirement]]\nname = \"{name}\"\n{what}\n"));
+        let text = "[data]\ntarget = \"y\"\n".to_string() + &each.collect::<String>();
+        on(200, y, &text).map(|_| ()).map_err(|error| error.to_string())
+    };
+    for (first, second, said) in [
+        (
+            "rate = \"selection\"\nat_least = 0.9",
+            "rate = \"selection\"\nat_most = 0.1",
+            "requirement[1].at_most: 'b' (selection rate of '1' ≤ 0.1) and 'a' (selection rate of '1' ≥ 0.9)",
+        ),
+        (
+            "rate = \"accuracy\"\nat_least = 0.8\nwhere = \"x > 3\"",
+            "rate = \"error\"\nat_least = 0.3\nwhere = \"(x > 3)\"",
+            "'b' (error rate ≥ 0.3) and 'a' (accuracy ≥ 0.8)",
+        ),
+        (
+            "rate = \"recall\"\nat_least = 0.9",
+            "rate = \"fnr\"\nat_least = 0.2",
+            "'b' (false negative rate of '1' ≥ 0.2) and 'a' (recall of '1' ≥ 0.9)",
+        ),
+        (
+            "rate = \"fpr\"\nat_most = 0.1",
+            "rate = \"recall\"\nclass = \"0\"\nat_most = 0.8",
+            "'b' (recall of '0' ≤ 0.8) and 'a' (false positive rate of '1' ≤ 0.1)",
+        ),
+        (
+            "rate = \"precision\"\nat_least = 0.9",
+            "rate = \"precision\"\nat_most = 0.5",
+            "'b' (precision of '1' ≤ 0.5) and 'a' (precision of '1' ≥ 0.9)",
+        ),
+        (
+            "loss = \"cross-entropy\"\nat_most = 0.3",
+            "loss = \"cross-entropy\"\nat_least = 0.4",
+            "'b' (cross-entropy ≥ 0.4) and 'a' (cross-entropy ≤ 0.3)",
+        ),
+        (
+            "rate = \"selection\"\nwhere = \"g == 'a'\"\nagainst = \"g == 'b'\"\nat_least = 0.3",
+            "rate = \"selection\"\nwhere = \"g == 'a'\"\nagainst = \"g == 'b'\"\nwithin = 0.1",
+            "'b (not above)' (selection rate of '1' ≤ 0.1) and 'a' (selection rate of '1' ≥ 0.3)",
+        ),
+    ] {
+        let error = check(&[("a", first), ("b", second)]).unwrap_err();
+        assert!(error.contains(said), "{error}");
+        assert!(error.contains("training rows, and no model meets both"), "{error}");
+        let error = check(&[("b", second), ("a", first)]).unwrap_err();
+        assert!(error.contains("no model meets both"), "{error}");
+    }
+    // Other rows, another quantity, room between the limits, or rows that may be violated.
+    for (first, second) in [
+        (
+            "rate = \"selection\"\nwhere = \"x > 3\"\nat_least = 0.9",
+            "rate = \"selection\"\nwhere = \"x <= 3\"\nat_most = 0.1",
+        ),
+        ("rate = \"recall\"\nat_least = 0.9", "rate = \"fpr\"\nat_most = 0.1"),
+        ("rate = \"selection\"\nat_least = 0.3", "rate = \"selection\"\nat_most = 0.3"),
+        ("rate = \"accuracy\"\nat_least = 0.3", "rate = \"error\"\nat_most = 0.3"),
+        (
+            "loss = \"brier\"\nkind = \"pointwise\"\nall_but = 0.5\nat_most = 0.3",
+            "loss = \"brier\"\nkind = \"pointwise\"\nall_but = 0.5\nat_least = 0.4",
+        ),
+    ] {
+        check(&[("a", first), ("b", second)]).unwrap();
+    }
 }
 
 #[test]

@@ -58,7 +58,11 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
     }
     text += &format!("- objective: {}\n", number(judged.objective));
     if let Some(f1) = judged.f1 {
-        text += &format!("- F1: {}\n", percent(f1));
+        let label = match judged.by_class.as_deref() {
+            Some([_, positive]) => format!("F1 of '{}'", inline(&positive.class)),
+            _ => "F1, mean of classes".into(),
+        };
+        text += &format!("- {label}: {}\n", percent(f1));
     }
     if let Some(folds) = &summary.cross_validation {
         text += &format!("- {}\n", inline(&folds.to_text().replace('\n', " ")));
@@ -161,7 +165,11 @@ fn model(run: &Run) -> Vec<(&'static str, String)> {
     }
     lines.push(("parameters", grouped(&summary.parameters.to_string())));
     let target = setting("data", "target");
-    lines.extend(target.map(|target| ("predicts", inline(&target))));
+    let positive = setting("data", "positive").map(|class| format!(", positive: '{class}'"));
+    let predicts = target.map(|target| target + positive.as_deref().unwrap_or_default());
+    lines.extend(predicts.map(|predicts| ("predicts", inline(&predicts))));
+    let rows = setting("data", "rows");
+    lines.extend(rows.map(|rows| ("for rows where", inline(&rows))));
     let loss = setting("objective", "loss");
     lines.extend(loss.map(|loss| ("minimises", inline(&loss))));
     let epochs = format!("best epoch: {} of {}", summary.kept_epoch, summary.epochs);

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::chart::number;
 use crate::format::percent;
+use crate::groups::is_called;
 use crate::layout::{name, unbroken};
 use crate::requirements::MOST;
 use crate::run::Run;
@@ -162,10 +163,10 @@ fn groups(run: &Run, baseline: &Baseline) -> Vec<GroupCost> {
         let first = table.groups.first()?;
         let measures: Vec<String> = match first.rates.is_empty() {
             true => first.means.iter().skip(1).map(|mean| mean.name.clone()).collect(),
-            false => ["accuracy", "selection rate", "true positive rate", "false positive rate"]
+            false => ["accuracy", "selection rate", "recall", "false positive rate"]
                 .into_iter()
-                .filter(|wanted| first.rates.iter().any(|rate| rate.name == *wanted))
-                .map(String::from)
+                .filter_map(|wanted| first.rates.iter().find(|rate| is_called(&rate.name, wanted)))
+                .map(|rate| rate.name.clone())
                 .collect(),
         };
         let row = |with: &GroupRates| {

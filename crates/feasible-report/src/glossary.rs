@@ -6,7 +6,7 @@
 use crate::chart::escape;
 
 /// Terms, by the alphabet, and what they mean.
-const TERMS: [(&str, &str); 35] = [
+const TERMS: [(&str, &str); 33] = [
     ("accuracy", "The share of predictions that are right."),
     (
         "attack",
@@ -60,7 +60,6 @@ const TERMS: [(&str, &str); 35] = [
         "multiplier",
         "The price of a requirement: how fast the objective would fall if its limit were relaxed. At 0 the requirement does not hold the model back. An average requirement has one multiplier (μ), a pointwise one has one for each row (λ).",
     ),
-    ("negative predictive value", "The share of negative predictions that are right."),
     (
         "objective",
         "What training makes as small as it can: the average loss of the predictions. Smaller is better.",
@@ -71,10 +70,10 @@ const TERMS: [(&str, &str); 35] = [
         "population",
         "Everything that the rows are a sample of, including rows that nobody has seen.",
     ),
-    ("precision", "The share of positive predictions that are right."),
+    ("precision", "Of the rows predicted to be of a class, the share that is of it."),
     (
         "recall",
-        "The share of positive cases that are predicted positive; also called sensitivity or true positive rate.",
+        "Of the rows of a class, the share that is predicted to be of it; also called sensitivity or true positive rate.",
     ),
     (
         "requirement",
@@ -85,10 +84,6 @@ const TERMS: [(&str, &str); 35] = [
         "The typical size of an error, in the units of what is predicted; large errors count more.",
     ),
     ("seed", "The number that fixes all random choices: the same seed gives the same model."),
-    (
-        "specificity",
-        "The share of negative cases that are predicted negative; also called true negative rate.",
-    ),
     ("test rows", "Rows that training never saw; the model is judged by them."),
     (
         "validation rows",
@@ -106,6 +101,8 @@ fn id(term: &str) -> String {
 }
 
 fn definition(term: &str) -> Option<(&'static str, &'static str)> {
+    // `recall of 'yes'`.
+    let term = term.split_once(" of '").map_or(term, |(term, _)| term);
     TERMS.iter().find(|(name, _)| *name == term).copied()
 }
 

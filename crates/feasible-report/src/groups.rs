@@ -81,7 +81,7 @@ pub(crate) fn section(run: &Run) -> Option<GroupSection> {
         measures: measures.take(MOST).collect(),
         tables: all(tables),
         crossed: all(crossed),
-        classes: everyone.rates.iter().filter_map(of_class).take(MOST).collect(),
+        classes: classes(everyone),
         confusion: confusion(run),
     })
 }
@@ -128,11 +128,20 @@ fn row(of: &GroupRates) -> GroupRow {
     }
 }
 
-/// The rows of a class, and the share that is predicted to be of it.
-fn of_class(rate: &CountedRate) -> Option<GroupRow> {
-    let class = rate.name.strip_prefix("recall of ")?;
-    let (group, rows) = (class.to_string(), rate.rows);
-    Some(row(&GroupRates { group, rows, rates: vec![rate.clone()], means: Vec::new() }))
+/// Of more than two classes the rows of each, and the share that is predicted to be of it.
+fn classes(everyone: &GroupRates) -> Vec<GroupRow> {
+    let of_class = |rate: &CountedRate| {
+        let class = rate.name.strip_prefix("recall of '")?.strip_suffix('\'')?;
+        let (group, rows) = (class.to_string(), rate.rows);
+        Some(row(&GroupRates { group, rows, rates: vec![rate.clone()], means: Vec::new() }))
+    };
+    let found: Vec<GroupRow> = everyone.rates.iter().filter_map(of_class).take(MOST).collect();
+    if found.len() > 1 { found } else { Vec::new() }
+}
+
+/// Whether a measure is this one, of whatever class.
+pub(crate) fn is_called(measure: &str, name: &str) -> bool {
+    measure.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(" of '"))
 }
 
 /// `The selection rate goes from 8.1 % (Female) to 26.0 % (Male); the accuracy from …`, of groups that are not small.
@@ -140,7 +149,7 @@ fn range(table: &GroupTable) -> String {
     let large: Vec<&GroupRates> = table.groups.iter().filter(|group| group.rows >= FEW).collect();
     let of = |measure: &str| -> Option<String> {
         let value = |group: &&GroupRates| -> Option<(f64, String)> {
-            let rate = group.rates.iter().find(|rate| rate.name == measure);
+            let rate = group.rates.iter().find(|rate| is_called(&rate.name, measure));
             let value = match rate {
                 Some(rate) => rate.share()?,
                 None => group.means.iter().find(|mean| mean.name == measure)?.value,
@@ -154,6 +163,9 @@ fn range(table: &GroupTable) -> String {
             "bias" => number(x),
             _ => format!("{:.1} %", 100.0 * x),
         };
+        let rates = &large.first()?.rates;
+        let full = rates.iter().find(|rate| is_called(&rate.name, measure));
+        let measure = full.map_or(measure.to_string(), |rate| name(&rate.name));
         (values.len() > 1 && low < high).then(|| {
             format!("{measure} from {} ({first}) to {} ({last})", shown(*low), shown(*high))
         })
@@ -191,7 +203,7 @@ pub(crate) fn figures(run: &Run) -> Vec<Figure> {
     for (at, table) in single.take(MOST_DRAWN).enumerate() {
         figures.extend(by_group(table, at + 1, groups));
     }
-    figures.extend(calibration(groups));
+    figures.extend(calibration(run, groups));
     figures.extend(thresholds(run, groups));
     figures
 }
@@ -205,7 +217,8 @@ fn by_group(table: &GroupTable, at: usize, groups: &GroupTables) -> Option<Figur
     let column = table.columns.first()?;
     let wanted = ["selection rate", "accuracy"];
     let of = |group: &GroupRates| {
-        let rate = |wanted: &&str| group.rates.iter().find(|rate| rate.name == *wanted).cloned();
+        let rate =
+            |wanted: &&str| group.rates.iter().find(|rate| is_called(&rate.name, wanted)).cloned();
         wanted.iter().find_map(rate)
     };
     let measure = of(&groups.everyone)?.name;
@@ -232,10 +245,11 @@ fn by_group(table: &GroupTable, at: usize, groups: &GroupTables) -> Option<Figur
     Some(Figure::bars(&format!("rates-{at}"), Bars::new(&title, &axis, bars)))
 }
 
-fn calibration(groups: &GroupTables) -> Option<Figure> {
+fn calibration(run: &Run, groups: &GroupTables) -> Option<Figure> {
     if groups.calibration.is_empty() {
         return None;
     }
+    let positive = positive(run);
     let x = |predicted: f64| 100.0 * predicted;
     let bins = || groups.calibration.iter().filter(|bin| bin.rows > 0);
     let points =
@@ -252,9 +266,9 @@ fn calibration(groups: &GroupTables) -> Option<Figure> {
     let observed = Series::new("what happened", Mark::LineAndDots, points);
     let observed = observed.with_band(band).with_notes(bins().map(note).collect());
     let chart = Chart::new("Calibration")
-        .note("How often the positive class occurs, against how probable it was predicted to be.")
-        .x(Axis::new("predicted probability, %").including(&[0.0, 100.0]))
-        .y(Axis::new("share that is positive, %").including(&[0.0, 100.0]))
+        .note(&format!("How often {positive} occurs, against how probable it was predicted to be."))
+        .x(Axis::new(&format!("predicted probability of {positive}, %")).including(&[0.0, 100.0]))
+        .y(Axis::new(&format!("share of {positive}, %")).including(&[0.0, 100.0]))
         .series(observed)
         .series(
             Series::line("if probabilities were right", vec![(0.0, 0.0), (100.0, 100.0)]).muted(),
@@ -262,10 +276,19 @@ fn calibration(groups: &GroupTables) -> Option<Figure> {
     Some(Figure::chart("calibration", chart))
 }
 
+/// The positive class of two, quoted.
+fn positive(run: &Run) -> String {
+    match run.summary.judged().1.by_class.as_deref() {
+        Some([_, positive]) => format!("'{}'", name(&positive.class)),
+        _ => "the positive class".into(),
+    }
+}
+
 fn thresholds(run: &Run, groups: &GroupTables) -> Option<Figure> {
     if groups.thresholds.is_empty() {
         return None;
     }
+    let positive = positive(run);
     let line = |name: &str, of: &dyn Fn(&feasible_run::groups::ThresholdRates) -> Option<f64>| {
         let point =
             |at: &feasible_run::groups::ThresholdRates| Some((at.threshold, 100.0 * of(at)?));
@@ -273,12 +296,14 @@ fn thresholds(run: &Run, groups: &GroupTables) -> Option<Figure> {
     };
     let decision = run.summary.decision.as_ref();
     let mut chart = Chart::new("Rates against the threshold")
-        .note("What the rates would be if the positive class were predicted above another probability.")
+        .note(&format!(
+            "What the rates would be if {positive} were predicted above another probability."
+        ))
         .x(Axis::new("threshold").including(&[0.0, 1.0]))
         .y(Axis::new("%").including(&[0.0, 100.0]))
-        .series(line("selection rate", &|at| Some(at.selection_rate)))
-        .series(line("true positive rate", &|at| at.true_positive_rate))
-        .series(line("false positive rate", &|at| at.false_positive_rate))
+        .series(line(&format!("selection rate of {positive}"), &|at| Some(at.selection_rate)))
+        .series(line(&format!("recall of {positive}"), &|at| at.true_positive_rate))
+        .series(line(&format!("false positive rate of {positive}"), &|at| at.false_positive_rate))
         .series(line("accuracy", &|at| Some(at.accuracy)));
     let own = decision.and_then(|decision| decision.groups.as_ref());
     match own {

@@ -214,19 +214,21 @@ fn rates(run: &Run) -> Vec<Line> {
     };
     let mut all: Vec<(String, Rate)> = Vec::new();
     match train.by_class.as_deref().unwrap_or_default() {
-        [_, _] => {
-            all.push(("recall".into(), of(1, |r| r.recall)));
-            all.push(("specificity".into(), of(0, |r| r.recall)));
-            all.push(("precision".into(), of(1, |r| r.precision)));
-            all.push(("negative predictive value".into(), of(0, |r| r.precision)));
+        [negative, positive] => {
+            for (at, class) in [(1, positive), (0, negative)] {
+                let class = name(&class.class);
+                all.push((format!("recall of '{class}'"), of(at, |r| r.recall)));
+                all.push((format!("precision of '{class}'"), of(at, |r| r.precision)));
+            }
             all.push(("balanced accuracy".into(), Box::new(|e| e.balanced_accuracy)));
-            all.push(("F1".into(), Box::new(|e| e.f1)));
+            let label = format!("F1 of '{}'", name(&positive.class));
+            all.push((label, Box::new(|e| e.f1)));
         }
         classes => {
             for (at, rates) in classes.iter().enumerate().take(MOST) {
                 let class = name(&rates.class);
-                all.push((format!("recall of {class}"), of(at, |r| r.recall)));
-                all.push((format!("precision of {class}"), of(at, |r| r.precision)));
+                all.push((format!("recall of '{class}'"), of(at, |r| r.recall)));
+                all.push((format!("precision of '{class}'"), of(at, |r| r.precision)));
             }
             all.push(("balanced accuracy".into(), Box::new(|e| e.balanced_accuracy)));
             all.push(("F1, mean of classes".into(), Box::new(|e| e.f1)));

@@ -161,7 +161,7 @@ fn groups_are_those_that_requirements_name_with_counts_of_the_test_rows() {
     let women = group(&found, &["gender"], "Female");
     assert_eq!(women.rows, count(&|row| row[1] == "Female"));
     let base = &women.rates[0];
-    assert_eq!((base.name.as_str(), base.rows), ("base rate", women.rows));
+    assert_eq!((base.name.as_str(), base.rows), ("base rate of 'high'", women.rows));
     assert_eq!(base.hits, count(&|row| row[1] == "Female" && row[4] == "high"));
     assert_eq!(group(&found, &["age"], "≥ 45").rows, count(&old));
     let both = group(&found, &["gender", "age"], "Female, ≥ 45");
@@ -171,10 +171,10 @@ fn groups_are_those_that_requirements_name_with_counts_of_the_test_rows() {
     let confusion = judged.confusion.unwrap();
     let rate = |name: &str| found.everyone.rates.iter().find(|rate| rate.name == name).unwrap();
     assert_eq!(rate("accuracy").share(), judged.accuracy);
-    assert_eq!(rate("true positive rate").hits, confusion[1][1]);
-    assert_eq!(rate("false positive rate").hits, confusion[0][1]);
-    assert_eq!(rate("selection rate").hits, confusion[0][1] + confusion[1][1]);
-    assert_eq!(rate("precision").rows, confusion[0][1] + confusion[1][1]);
+    assert_eq!(rate("recall of 'high'").hits, confusion[1][1]);
+    assert_eq!(rate("false positive rate of 'high'").hits, confusion[0][1]);
+    assert_eq!(rate("selection rate of 'high'").hits, confusion[0][1] + confusion[1][1]);
+    assert_eq!(rate("precision of 'high'").rows, confusion[0][1] + confusion[1][1]);
     let half = found.thresholds.iter().find(|at| at.threshold == 0.5).unwrap();
     assert_eq!(Some(half.accuracy), judged.accuracy);
     let binned: u64 = found.calibration.iter().map(|bin| bin.rows).sum();
@@ -221,7 +221,7 @@ fn numbers_and_more_than_two_classes_have_tables_of_their_own() {
     let (storage, summary) = fitted(&Plan::check(&source("kind", "y")).unwrap());
     let found = groups(&storage);
     let rates: Vec<&str> = found.everyone.rates.iter().map(|rate| rate.name.as_str()).collect();
-    assert_eq!(rates, ["accuracy", "recall of p", "recall of q", "recall of r"]);
+    assert_eq!(rates, ["accuracy", "recall of 'p'", "recall of 'q'", "recall of 'r'"]);
     let judged = summary.test.unwrap();
     assert_eq!(found.everyone.rates[0].share(), judged.accuracy);
     assert_eq!(found.everyone.rates[2].share(), judged.by_class.unwrap()[1].recall);

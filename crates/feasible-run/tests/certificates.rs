@@ -190,7 +190,7 @@ fn groups_differences_and_accuracies_are_certified_in_the_users_words() {
     );
     assert_eq!(
         parity.subject,
-        "the selection rate where sex == 'Female' minus that where sex == 'Male'"
+        "the selection rate of '1' where sex == 'Female' minus that where sex == 'Male'"
     );
     assert!(parity.bound.unwrap() < parity.estimate.unwrap());
     let equal = find("equal");

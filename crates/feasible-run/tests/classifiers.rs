@@ -105,7 +105,7 @@ fn precision_and_rates_of_classes_are_those_one_counts() {
     // The certificate is exact on what is predicted.
     let certificate = summary.certificate.unwrap().certificate;
     let found = certificate.findings.iter().find(|f| f.name == "precision").unwrap();
-    assert_eq!(found.subject, "the precision");
+    assert_eq!(found.subject, "the precision of 'high'");
     assert_eq!(found.rows as f64, tp + fp);
     close(found.estimate.unwrap(), tp / (tp + fp), 1e-12);
     // Calibration: everyone, and the group that a requirement speaks of.
@@ -272,7 +272,7 @@ fn the_threshold_is_the_best_of_all_that_meet_the_rates() {
     let certificate = &summary.certificate.as_ref().unwrap().certificate;
     let found = certificate.findings.iter().find(|f| f.name == "fpr").unwrap();
     close(found.estimate.unwrap(), fpr, 1e-12);
-    assert!(summary.to_text().contains("Decision: positive where its probability is above 0."));
+    assert!(summary.to_text().contains("Decision: 'high' where its probability is above 0."));
     // The objective does not know it.
     let undecided = DECIDED.split("[decision]").next().unwrap();
     let other = tempfile::tempdir().unwrap();

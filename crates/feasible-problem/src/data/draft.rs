@@ -115,7 +115,6 @@ impl DataDraft {
         let target_spec = TargetSpec { task: Some(decided.0), ..target_spec };
         let mut target = TargetEncoder::fit(&table, &split.train, &target_spec)
             .map_err(|e| about_target(source, e))?;
-        notes.extend(target.positive_by_order().filter(|_| target_spec.positive.is_none()));
         // Inputs are fitted to all rows that the file gives for training, so that taking some of them for validation
         // makes no category unknown.
         let inputs_of = split.train.clone();

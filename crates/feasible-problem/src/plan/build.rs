@@ -12,6 +12,7 @@ use crate::blame::{at_clause, at_core};
 use crate::clause::{Clause, changes, expand};
 use crate::combination;
 use crate::conditioning;
+use crate::contradiction;
 use crate::data::{Data, DataDraft};
 use crate::error::{Error, Result};
 use crate::generalise::{Allowance, Sample, allowance};
@@ -19,7 +20,7 @@ use crate::held_out::rows::Taken;
 use crate::loss::LossName;
 use crate::memory;
 use crate::network::{Network, output_width};
-use crate::rate::Among;
+use crate::rate::{Among, check_positive};
 use crate::recipe::{self, Circumstances};
 use crate::room::leave_room;
 use crate::sampled_table::SampledTable;
@@ -121,6 +122,7 @@ impl Plan {
         spec.training = recipe::fill(&spec.training, &training, images);
         let (table, encoder, target) = loaded.parts();
         let expanded = expand(source, &spec.requirements, table, encoder)?;
+        check_positive(source, &spec, &expanded, target, &targets)?;
         let mut clauses = Vec::new();
         for (from, requirement) in &expanded {
             let attack = spec.evaluation.attack.clone().unwrap_or_default();
@@ -300,6 +302,8 @@ impl Plan {
                 .map_err(|error| at_core(source, &clauses, &mut sampled, &objective, &model, error))
         };
         let train = build(&data.train, &data.split.train, "training")?;
+        let classes = data.target.classes().map_or(0, <[String]>::len);
+        contradiction::check(source, &spec.requirements, &clauses, &train, classes)?;
         let validation = match &data.validation {
             Some(samples) => Some(build(samples, &data.split.validation, "validation")?),
             None => None,

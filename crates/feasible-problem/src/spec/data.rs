@@ -72,7 +72,7 @@ pub struct DataSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::target")]
     pub target: Option<TargetColumns>,
-    /// The category of the target that is class 1.
+    /// The class that recall, precision and other rates are about, of two. They need it, unless the classes are 0 and 1, −1 and 1, false and true, or no and yes.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "labels::one")]
     #[schemars(schema_with = "schema::label")]
     pub positive: Option<String>,

@@ -8,7 +8,7 @@
 //! at_most = 1e-3
 //! counterfactual = { swap = { gender = ["Male", "Female"] } }
 //!
-//! [[requirement]]                     # the true positive rate of each race, against everyone's
+//! [[requirement]]                     # the recall of each race, against everyone's
 //! name = "opportunity"
 //! fairness = "equal-opportunity"
 //! groups = "race"
@@ -29,7 +29,7 @@
 //! | `loss` | a loss; or |
 //! | `rate` | `selection` (`positive-rate`), `tpr` (`recall`, `sensitivity`), `fpr` (`fall-out`), `fnr`, `specificity`, `precision` (`ppv`), `npv`, `error` or `accuracy`: a smooth surrogate moves θ, the true rate the multiplier; or |
 //! | `fairness` | `demographic-parity`, `equal-opportunity` or `equalised-odds`: the rates of each of `groups` |
-//! | `class` | the class that a rate counts as positive: `rate = "recall", class = "setosa"`; with two classes the positive one |
+//! | `class` | the class that a rate counts as positive: `rate = "recall", class = "setosa"`; with two classes that of `data.positive` |
 //! | `at_most`, `at_least` | the limit c; or |
 //! | `within` | the difference to `against` is at most this, either way |
 //! | `where` | an expression: whose samples |
@@ -73,7 +73,7 @@ pub struct RequirementSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::rate")]
     pub rate: Option<Rate>,
-    /// The class that a rate counts as positive. Default the positive one, where there are two.
+    /// The class that a rate counts as positive. Default that of `data.positive`, where there are two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Rates of groups instead of a loss.
@@ -169,9 +169,9 @@ pub enum Rate {
 pub enum Fairness {
     /// Equal selection rates.
     DemographicParity,
-    /// Equal true positive rates.
+    /// Equal recall.
     EqualOpportunity,
-    /// Equal true and false positive rates.
+    /// Equal recall and false positive rates.
     EqualisedOdds,
 }
 
@@ -187,11 +187,16 @@ impl Fairness {
 }
 
 impl Rate {
-    /// What it is called in names and reports.
+    /// Whether it depends on which class counts as positive.
+    pub fn is_of_class(self) -> bool {
+        !matches!(self, Self::Error | Self::Accuracy)
+    }
+
+    /// What it is called in names and reports; with the class where it is of one.
     pub fn name(self) -> &'static str {
         match self {
             Self::Selection => "selection rate",
-            Self::Tpr => "true positive rate",
+            Self::Tpr => "recall",
             Self::Fpr => "false positive rate",
             Self::Fnr => "false negative rate",
             Self::Specificity => "specificity",

@@ -15,6 +15,7 @@ use feasible_data::{
 };
 
 use crate::error::Result;
+use crate::text::grouped;
 use column_plan::{ColumnPlan, Columns};
 pub use read::read_for_starter;
 
@@ -47,12 +48,16 @@ pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>)
         Task::Classify => Some(classes(chosen)),
         Task::Regress => None,
     };
+    let mut fitted = None;
     if targets.len() > 1 {
         // Text, or a column named twice, is no several numbers.
         TargetEncoder::fit(table, &labelled, &spec)?;
     } else if refused.is_none() {
         let spec = TargetSpec { task: Some(task), ..spec };
-        refused = TargetEncoder::fit(table, &labelled, &spec).err();
+        match TargetEncoder::fit(table, &labelled, &spec) {
+            Ok(target) => fitted = Some(target),
+            Err(error) => refused = Some(error),
+        }
     }
     let mut text = format!(
         "# A problem file for {} ({} rows, {} columns).\n\
@@ -75,8 +80,8 @@ pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>)
     if let Some(error) = refused {
         text += &format!("# `feasible fit` refuses it as it is. {}\n", visible(&error.to_string()));
     }
-    if let Some([(_, _), (positive, _)]) = classes.as_deref() {
-        text += &format!("positive = {}   # the category that is class 1\n", quoted(positive));
+    if let Some([first, second]) = classes.as_deref() {
+        text += &positive(first, second, fitted.is_some_and(|of| of.implies_positive()));
     }
     let unlabelled = table.rows() - labelled.len();
     if unlabelled > 0 {
@@ -156,6 +161,23 @@ pub fn starter_name(table: &Path) -> PathBuf {
     let known = [".gz", ".zst", ".csv", ".tsv", ".txt", ".parquet"];
     let stem = known.iter().fold(name.as_str(), |stem, end| stem.strip_suffix(end).unwrap_or(stem));
     PathBuf::from(format!("{stem}.toml"))
+}
+
+/// The class that rates are about: the one that its name implies, or else the rarer.
+fn positive(first: &(String, usize), second: &(String, usize), implied: bool) -> String {
+    let (class, why) = match implied {
+        true => (&second.0, String::new()),
+        false => {
+            let rarer = if first.1 < second.1 { first } else { second };
+            let rows = format!("{} of {} rows", grouped(rarer.1), grouped(first.1 + second.1));
+            let why = if first.1 == second.1 { "" } else { "the rarer one, " };
+            (&rarer.0, format!(": {why}{rows}; check that it is the one you mean"))
+        }
+    };
+    format!(
+        "positive = {}   # the class that recall, precision and selection are about{why}\n",
+        quoted(class)
+    )
 }
 
 /// The classes of a target, with their rows.

@@ -195,8 +195,10 @@ pub(crate) fn choose(
             .collect(),
     });
     let left = answers.subject.clauses.iter().find(|clause| clause.by_threshold.is_some());
+    let positive = answers.subject.classes.and_then(|classes| classes.get(1));
     Decision {
         maximise: spec.maximise,
+        positive: positive.cloned().unwrap_or_default(),
         threshold: probability(common),
         groups: thresholds,
         rows: answers.samples.len(),

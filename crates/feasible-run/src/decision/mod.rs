@@ -25,7 +25,9 @@ pub(crate) const FARTHEST: f64 = 20.0;
 pub struct Decision {
     /// What it maximises.
     pub maximise: Maximise,
-    /// The positive class is predicted where its probability is above this; in groups that have none of their own, too.
+    /// The positive class.
+    pub positive: String,
+    /// That class is predicted where its probability is above this; in groups that have none of their own, too.
     pub threshold: f64,
     /// Thresholds of groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,8 +97,9 @@ impl Decision {
             false => "; no threshold met the required rates there, and this one comes nearest",
         };
         format!(
-            "Decision: positive where its probability is {threshold}. Chosen on the {} validation rows for {} \
+            "Decision: '{}' where its probability is {threshold}. Chosen on the {} validation rows for {} \
              ({}, against {} at 0.5){met}.",
+            visible(&self.positive),
             grouped(self.rows),
             self.maximise.name(),
             percent(self.reached),

@@ -19,8 +19,8 @@ pub(super) struct Measured<'a> {
 }
 
 enum Rows<'a> {
-    /// The class, whether the positive one is predicted, and its probability.
-    Binary { classes: &'a [u32], predicted: Vec<usize>, probabilities: Vec<f64> },
+    /// The name of the positive class; the class, whether the positive one is predicted, and its probability.
+    Binary { positive: &'a str, classes: &'a [u32], predicted: Vec<usize>, probabilities: Vec<f64> },
     /// The class and the one predicted.
     Classes { names: &'a [String], classes: &'a [u32], predicted: Vec<usize> },
     /// Of each number its name, the targets and the predictions.
@@ -33,10 +33,12 @@ impl<'a> Measured<'a> {
             Targets::Classes(classes) => {
                 let names = answers.subject.classes.unwrap_or_default();
                 let predicted = answers.predicted().collect();
-                match names.len() {
-                    2 => {
-                        let positive = answers.outputs().map(|outputs| probabilities(outputs)[1]);
-                        Rows::Binary { classes, predicted, probabilities: positive.collect() }
+                match names {
+                    [_, positive] => {
+                        let of_positive =
+                            answers.outputs().map(|outputs| probabilities(outputs)[1]);
+                        let probabilities = of_positive.collect();
+                        Rows::Binary { positive, classes, predicted, probabilities }
                     }
                     _ => Rows::Classes { names, classes, predicted },
                 }
@@ -66,19 +68,20 @@ impl<'a> Measured<'a> {
         let mut mean = |name: String, value: f64| means.push(NamedMean { name, value });
         let all = members.len() as u64;
         match &self.rows {
-            Rows::Binary { classes, predicted, probabilities } => {
+            Rows::Binary { positive, classes, predicted, probabilities } => {
                 let mut counts = [[0_u64; 2]; 2];
                 for &row in members {
                     let row = row as usize;
                     counts[usize::from(classes[row] == 1)][usize::from(predicted[row] == 1)] += 1;
                 }
                 let [[tn, fp], [fal, tp]] = counts;
-                rate("base rate", tp + fal, all);
+                let of = |what: &str| format!("{what} of '{positive}'");
+                rate(&of("base rate"), tp + fal, all);
                 rate("accuracy", tp + tn, all);
-                rate("selection rate", tp + fp, all);
-                rate("true positive rate", tp, tp + fal);
-                rate("false positive rate", fp, fp + tn);
-                rate("precision", tp, tp + fp);
+                rate(&of("selection rate"), tp + fp, all);
+                rate(&of("recall"), tp, tp + fal);
+                rate(&of("false positive rate"), fp, fp + tn);
+                rate(&of("precision"), tp, tp + fp);
                 let pair = |&row: &u32| (probabilities[row as usize], classes[row as usize] == 1);
                 let found = calibration(group, &members.iter().map(pair).collect::<Vec<_>>());
                 let (predicted, error) =
@@ -95,7 +98,7 @@ impl<'a> Measured<'a> {
                 }
                 rate("accuracy", of.iter().map(|(right, _)| right).sum(), all);
                 for (name, (right, rows)) in names.iter().zip(of).take(MOST_CLASSES) {
-                    rate(&format!("recall of {name}"), right, rows);
+                    rate(&format!("recall of '{name}'"), right, rows);
                 }
             }
             Rows::Numbers(numbers) => {

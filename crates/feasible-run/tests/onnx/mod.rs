@@ -109,8 +109,9 @@ fn model(target: &str, data: &str, rest: &str) -> SavedModel {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("table.csv"), table(400)).unwrap();
     let others: Vec<&str> = TARGETS.into_iter().filter(|name| *name != target).collect();
+    let positive = if target == "wealth" { "positive = \"rich\"\n" } else { "" };
     let text = format!(
-        "[data]\nfile = \"table.csv\"\ntarget = \"{target}\"\ndrop = {others:?}\n\
+        "[data]\nfile = \"table.csv\"\ntarget = \"{target}\"\ndrop = {others:?}\n{positive}\
          split = {{ validation = 0.2, test = 0.2, seed = 3 }}\n{data}\n{rest}\n[training]\nepochs = 2\n"
     );
     trained(directory.path(), &text)
