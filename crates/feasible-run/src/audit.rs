@@ -136,7 +136,8 @@ impl RunRecord {
         let other = Unconstrained::beside(self.model(), self.directory());
         let audit = self.model().audit_beside(table, unseen, other.as_ref())?;
         // What is not on record, its certificate says.
-        let trained = self.trained_rows(table, path).unwrap_or(0);
+        let (table, _) = self.model().select(table)?;
+        let trained = self.trained_rows(&table, path).unwrap_or(0);
         Ok(Audit { trained_on: (trained > 0).then_some(trained), ..audit })
     }
 }
