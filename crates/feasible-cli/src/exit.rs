@@ -243,10 +243,36 @@ pub fn disk_is_full(bytes: usize) -> ! {
     let more = feasible_problem::text::bytes(bytes);
     let message = format!(
         "the disk is full: {held} are kept on it for this training, and {more} more are needed. Free some, or name a directory on \
-         another disk (data.cache). A run that was being trained can be resumed"
+         another disk (--cache). A run that was being trained can be resumed"
     );
     error(&message, Exit::Internal);
     std::process::exit(Exit::Internal as i32);
+}
+
+/// Ends where the system gives no more memory. Nothing may be taken on the way, so the sentence is put together in place.
+pub fn memory_is_out(bytes: usize) -> ! {
+    let mut digits = [0; 20];
+    let mut from = digits.len();
+    let mut left = bytes;
+    while from > 0 && (left > 0 || from == digits.len()) {
+        from -= 1;
+        digits[from] = b'0' + (left % 10) as u8;
+        left /= 10;
+    }
+    let (before, after): (&[u8], &[u8]) = (
+        b"the system refused the ",
+        b" bytes of memory that are needed next: use a machine with more, or raise the limit (ulimit -v). A run that was \
+          being trained can be resumed",
+    );
+    let (stream, open, close): (i32, &[u8], &[u8]) = match crate::terminal::is_json() {
+        false => (2, b"error: ", b"\n"),
+        true => (
+            1,
+            b"{\"format\":1,\"error\":{\"kind\":\"internal\",\"exit\":3,\"message\":\"",
+            b"\"}}\n",
+        ),
+    };
+    scratch::end(stream, &[open, before, &digits[from..], after, close], Exit::Internal as i32)
 }
 
 /// A panic is our bug: says so in a few lines, and ends with 3 whichever thread it was in. Unless it is one of a
@@ -261,6 +287,13 @@ pub fn report_panics() {
         let text = payload.downcast_ref::<&str>().copied();
         let what = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
         let what = what.unwrap_or("no message");
+        if ["failed to spawn thread", "ThreadPoolBuildError"].iter().any(|no| what.contains(no)) {
+            error(
+                "the system refused a thread: allow more memory or processes (ulimit), or use fewer --threads",
+                Exit::Internal,
+            );
+            std::process::exit(Exit::Internal as i32);
+        }
         let place = panic.location().map_or(String::new(), |at| format!(" ({at})"));
         let version = env!("CARGO_PKG_VERSION");
         let message = format!(

@@ -20,9 +20,10 @@ use feasible_data::scratch;
 use crate::arguments::{Arguments, Command};
 use crate::terminal::Terminal;
 
-/// Keeps large lists on disk where a problem says so.
+/// Keeps large lists on disk where a problem says so, and ends with a sentence where there is no memory.
 #[global_allocator]
-static MEMORY: scratch::Allocator = scratch::Allocator::new(exit::disk_is_full);
+static MEMORY: scratch::Allocator =
+    scratch::Allocator::new(exit::disk_is_full, exit::memory_is_out);
 
 fn main() -> ExitCode {
     exit::report_panics();

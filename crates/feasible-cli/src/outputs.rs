@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use feasible_problem::spec::DataSpec;
 use feasible_problem::{ProblemSource, Spec};
-use feasible_run::files;
+use feasible_run::{files, output};
 
 use crate::exit::{Failure, Result};
 
@@ -174,6 +174,14 @@ const STANDARD_OUTPUT: &str = "/dev/stdout";
 /// The path by which the system knows a file: `-` is standard input.
 fn named(path: &Path) -> &Path {
     if path == Path::new("-") { Path::new(STANDARD_INPUT) } else { path }
+}
+
+/// Refuses an output that the program named, where something else has the name.
+///
+/// # Errors
+/// What is there.
+pub fn refuse_foreign(output: &Path) -> Result<()> {
+    output::refuse_foreign(output).map_err(|error| Failure::file("write", output, &error))
 }
 
 /// Refuses two outputs that are one file.

@@ -455,3 +455,102 @@ fn rows_of_one_unit_stay_together_and_count_as_one() {
     let error = scratch.refuse(&["check", "problem.toml"]);
     assert!(error.contains("did you mean 'person'"), "{error}");
 }
+
+const EITHER_WAY: &str = r#"
+[data]
+train = "train.csv"
+test = "test.csv"
+target = "income"
+positive = "high"
+drop = ["id", "age"]
+
+[model]
+hidden = [8]
+activation = "relu"
+
+[[requirement]]
+name = "found"
+rate = "recall"
+at_least = 0.05
+
+[[requirement]]
+name = "some"
+rate = "selection"
+at_least = 0.01
+
+[[requirement]]
+name = "few"
+rate = "selection"
+at_most = 0.99
+
+[[requirement]]
+name = "right"
+rate = "precision"
+at_least = 0.1
+
+[[requirement]]
+name = "equal"
+rate = "selection"
+where = "gender == 'Male'"
+against = "gender == 'Female'"
+at_most = 0.9
+
+[[requirement]]
+name = "each"
+loss = "kl"
+kind = "pointwise"
+at_most = 100
+counterfactual = { swap = { gender = ["Male", "Female"] } }
+
+[training]
+epochs = 3
+"#;
+
+/// Weights that are finite, and outputs that are not.
+#[test]
+fn rows_whose_outputs_are_no_numbers_violate_every_requirement_and_are_not_predicted() {
+    let scratch = by_file();
+    scratch.write("problem.toml", EITHER_WAY);
+    scratch.run(&["fit", "problem.toml", "-q", "-o", "run", "--no-report"]);
+    let file = scratch.path("run/model.safetensors");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let header = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let tensors: serde_json::Value = serde_json::from_slice(&bytes[8..header]).unwrap();
+    // Every hidden unit is infinite, and so is the output of the positive class, beside −∞.
+    for layer in ["layer1.weight", "layer1.bias", "layer2.weight", "layer2.bias"] {
+        let place =
+            |at: usize| header + tensors[layer]["data_offsets"][at].as_u64().unwrap() as usize;
+        let (from, to) = (place(0), place(1));
+        let weights = bytes[from..to].chunks_exact_mut(4);
+        let half = weights.len() / 2;
+        for (at, weight) in weights.enumerate() {
+            let large = if layer == "layer2.weight" && at < half { -3.4e38_f32 } else { 3.4e38 };
+            weight.copy_from_slice(&large.to_le_bytes());
+        }
+    }
+    std::fs::write(&file, bytes).unwrap();
+    scratch.write("fresh.csv", &numbered(2000, 5000));
+    for arguments in [&["certify", "run"][..], &["certify", "run", "fresh.csv"]] {
+        let ran = scratch.expect(1, &[arguments, &["--json"]].concat()).json();
+        let findings = ran["certificate"]["findings"].as_array().unwrap();
+        assert_eq!(findings.len(), 6);
+        for finding in findings {
+            assert_eq!(finding["verdict"], "VIOLATED", "{arguments:?}: {finding}");
+        }
+        let text = scratch.expect(1, arguments).out;
+        assert!(!text.contains("CERTIFIED") && !text.contains("100 %  MET"), "{text}");
+    }
+    let audit = scratch.run(&["audit", "run", "fresh.csv", "--json"]);
+    assert_eq!(audit.code, Some(1), "{}{}", audit.out, audit.err);
+    let audit = audit.json();
+    for requirement in audit["evaluation"]["requirements"].as_array().unwrap() {
+        assert_eq!(requirement["met"], false, "{requirement}");
+    }
+    assert_eq!(audit["evaluation"]["accuracy"], 0.0);
+    let monitor = scratch.expect(1, &["monitor", "run", "fresh.csv", "--json"]).json();
+    let text = monitor.to_string();
+    assert!(!text.contains("CERTIFIED") && !text.contains("\"holds\""), "{text}");
+    let error = scratch.refuse(&["predict", "run", "fresh.csv"]);
+    assert!(error.contains("fresh.csv") && error.contains("row 0"), "{error}");
+    assert!(error.contains("not a finite number"), "{error}");
+}

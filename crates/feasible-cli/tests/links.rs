@@ -96,7 +96,7 @@ fn resume_follows_no_link_and_waits_for_no_pipe() {
 fn what_a_run_writes_goes_through_no_link() {
     let scratch = prepare();
     let written = ["model.safetensors", "multipliers.csv", "summary.json", "report.html"];
-    for name in written.into_iter().chain(["model-card.md", ".scratch-report.html"]) {
+    for name in written.into_iter().chain(["model-card.md", ".feasible-scratch-report.html"]) {
         copy(&scratch);
         let file = scratch.path("copy").join(name);
         let _ = std::fs::remove_file(&file);
@@ -244,4 +244,53 @@ fn half_a_line_of_clock_times_does_not_spoil_the_page() {
     scratch.expect(0, &["resume", "copy", "-q"]);
     assert!(scratch.path("copy/report.html").exists());
     scratch.expect(0, &["report", "copy", "-q"]);
+}
+
+#[test]
+fn outputs_go_through_no_link_that_the_user_did_not_name_and_wait_for_no_pipe() {
+    let scratch = prepare();
+    let sweep = "sweep problem.toml --requirement gender --limits 0.1,0.5 -o m -q";
+    let sweep: Vec<&str> = sweep.split(' ').chain(["--set", "training.epochs=1"]).collect();
+    scratch.expect(0, &sweep);
+    // A directory of pictures that leads elsewhere.
+    std::fs::create_dir(scratch.path("theirs")).unwrap();
+    std::fs::rename(scratch.path("m/figures"), scratch.path("old")).unwrap();
+    symlink("../theirs", scratch.path("m/figures")).unwrap();
+    refused(&scratch, &sweep, &["figures", "symbolic link"]);
+    refused(&scratch, &["report", "m", "--figures", "m/figures"], &["figures", "symbolic link"]);
+    assert_eq!(std::fs::read_dir(scratch.path("theirs")).unwrap().count(), 0);
+    // Default outputs where there is no run.
+    std::fs::create_dir(scratch.path("loose")).unwrap();
+    std::fs::copy(scratch.path("run/model.safetensors"), scratch.path("loose/model.safetensors"))
+        .unwrap();
+    std::fs::create_dir(scratch.path("run/figures")).unwrap();
+    scratch.write("new.csv", &support::numbered(300, 1000));
+    let attack = ["attack", "loose", "new.csv", "--epsilons", "0.1", "--steps", "2"];
+    let figures = ["report", "run", "--figures", "run/figures", "-q"];
+    for (command, name) in [
+        (&["export", "loose"][..], "loose/model.onnx"),
+        (&["export", "loose/model.safetensors"], "loose/model.onnx"),
+        (&attack, "loose/attack.json"),
+        (&attack, "loose/attack.csv"),
+        (&attack, "loose/attack.svg"),
+        (&figures, "run/figures/objective.svg"),
+        (&figures, "run/figures/gap.png"),
+        (&["report", "run", "run"], "comparison.html"),
+        (&["init", "people.csv", "--force"], "people.toml"),
+    ] {
+        symlink(scratch.path("victim"), scratch.path(name)).unwrap();
+        refused(&scratch, command, &[name, "symbolic link"]);
+        assert_eq!(scratch.read("victim"), VICTIM, "{command:?} wrote through {name}");
+        std::fs::remove_file(scratch.path(name)).unwrap();
+        fifo(&scratch, name);
+        refused(&scratch, command, &[name, "pipe"]);
+        std::fs::remove_file(scratch.path(name)).unwrap();
+    }
+    // One that the user names is written to, if somebody reads it.
+    fifo(&scratch, "pipe");
+    refused(&scratch, &["export", "run", "-o", "pipe"], &["pipe", "nobody reads"]);
+    let path = scratch.path("pipe");
+    let reader = std::thread::spawn(move || std::fs::read(path).unwrap().len());
+    while run(&scratch, &["export", "run", "-o", "pipe"]).code == Some(2) {}
+    assert!(reader.join().unwrap() > 100);
 }

@@ -123,3 +123,99 @@ fn a_model_that_was_made_by_hand_does_not_crash_a_command() {
         assert!(scratch.refuse(&["certify", "run"]).contains("is not a model"));
     }
 }
+
+/// The program where the system gives it so many kilobytes of addresses.
+#[cfg(target_os = "linux")]
+fn within(scratch: &Scratch, kilobytes: u64, arguments: &[&str]) -> Ran {
+    let program = assert_cmd::cargo::cargo_bin!("feasible");
+    let mut command = std::process::Command::new("sh");
+    command.current_dir(scratch.path(""));
+    command.args(["-c", &format!("ulimit -v {kilobytes}; exec \"$0\" \"$@\"")]);
+    Ran::of(command.arg(program).args(arguments).output().unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_memory_every_command_ends_with_a_sentence_and_3() {
+    let scratch = Scratch::new();
+    scratch.write("short.toml", support::SHORT);
+    scratch.write("numbered.csv", &support::numbered(400, 0));
+    scratch.write("new.csv", &support::numbered(5000, 1000));
+    scratch.run(&["fit", "short.toml", "-q", "-o", "run"]);
+    // Where it can be loaded at all.
+    let mut least = 20_000;
+    while within(&scratch, least, &["--version"]).code != Some(0) {
+        least += 10_000;
+        assert!(least < 2_000_000, "it is never loaded");
+    }
+    let commands = [
+        "fit short.toml -q --force -o fitted",
+        "resume run -q",
+        "check short.toml",
+        "check short.toml --json",
+        "init new.csv --force --target income",
+        "predict run new.csv",
+        "audit run new.csv",
+        "certify run new.csv",
+        "monitor run new.csv",
+        "attack run new.csv --epsilons 0.1 --steps 2 --force",
+        "export run",
+        "report run",
+        "data export compas out --force",
+    ];
+    let (mut ended, mut refused) = (0, 0);
+    for more in [0, 4_000, 16_000, 64_000, 256_000] {
+        for command in commands {
+            let words: Vec<&str> = command.split(' ').collect();
+            let ran = within(&scratch, least + more, &words);
+            let code = ran.code;
+            let shown = format!("{command}, {} KB: {}{}", least + more, ran.out, ran.err);
+            assert!(matches!(code, Some(0..=3)), "{code:?} {shown}");
+            assert!(!ran.err.contains("This is a bug"), "{shown}");
+            ended += usize::from(matches!(code, Some(0 | 1)));
+            if code == Some(3) {
+                refused += 1;
+                let told = if words.contains(&"--json") { &ran.out } else { &ran.err };
+                assert!(told.contains("the system refused"), "{shown}");
+            }
+            let _ = std::fs::remove_file(scratch.path("run/monitor.jsonl"));
+        }
+    }
+    assert!(ended > 0 && refused > 0, "{ended} ended, {refused} were refused");
+}
+
+#[cfg(unix)]
+#[test]
+fn files_of_a_run_that_are_longer_than_they_say_are_refused_before_they_are_read() {
+    let scratch = Scratch::new();
+    scratch.write("short.toml", support::SHORT);
+    scratch.write("numbered.csv", &support::numbered(400, 0));
+    scratch.write("new.csv", &support::numbered(2000, 1000));
+    scratch.write("newer.csv", &support::numbered(2000, 4000));
+    scratch.run(&["fit", "short.toml", "-q", "-o", "run"]);
+    scratch.run(&["monitor", "run", "new.csv"]);
+    for (name, command) in [
+        ("model.safetensors", "predict copy new.csv"),
+        ("model.safetensors", "predict copy/model.safetensors new.csv"),
+        ("checkpoint.bin", "resume copy"),
+        ("summary.json", "report copy"),
+        ("fingerprints.bin", "certify copy newer.csv"),
+        ("monitor.jsonl", "monitor copy newer.csv"),
+    ] {
+        let _ = std::fs::remove_dir_all(scratch.path("copy"));
+        support::copy_tree(&scratch.path("run"), &scratch.path("copy"));
+        if name == "checkpoint.bin" {
+            std::fs::remove_file(scratch.path("copy/summary.json")).unwrap();
+        }
+        let file = std::fs::File::options().write(true).open(scratch.path("copy").join(name));
+        // Nothing but a hole: it takes no room on the disk.
+        file.unwrap().set_len(5 << 30).unwrap();
+        let words: Vec<&str> = command.split(' ').collect();
+        let error = scratch.refuse(&words);
+        assert!(error.contains(name), "{command}: {error}");
+        assert!(
+            error.contains("by its content") || error.contains("allowed"),
+            "{command}: {error}"
+        );
+    }
+}

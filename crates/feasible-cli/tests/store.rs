@@ -80,7 +80,7 @@ fn visits() -> Scratch {
 
 fn fit(scratch: &Scratch, name: &str, store: &str) -> Ran {
     let store = format!("data.store=\"{store}\"");
-    let ran = scratch.run(&["fit", "visits.toml", "-o", name, "--set", &store]);
+    let ran = scratch.run(&["fit", "visits.toml", "-o", name, "--cache", "cache", "--set", &store]);
     assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
     ran
 }
@@ -98,7 +98,7 @@ fn assert_same_results(scratch: &Scratch, a: &str, b: &str) {
 
 /// The file of the cache.
 fn cached(scratch: &Scratch) -> std::path::PathBuf {
-    let entries = std::fs::read_dir(scratch.path("feasible-cache")).unwrap();
+    let entries = std::fs::read_dir(scratch.path("cache")).unwrap();
     let files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     assert_eq!(files.len(), 1, "{files:?}");
     files[0].clone()
@@ -108,7 +108,7 @@ fn cached(scratch: &Scratch) -> std::path::PathBuf {
 fn a_training_on_disk_ends_in_the_bits_of_one_in_memory_and_its_table_is_known_again() {
     let scratch = visits();
     fit(&scratch, "memory", "memory");
-    assert!(!scratch.path("feasible-cache").exists());
+    assert!(!scratch.path("cache").exists());
     let ran = fit(&scratch, "disk", "disk");
     assert!(!ran.err.contains("anew"), "{}", ran.err);
     assert_same_results(&scratch, "memory", "disk");
@@ -141,7 +141,8 @@ fn a_training_on_disk_ends_in_the_bits_of_one_in_memory_and_its_table_is_known_a
 #[test]
 fn a_full_disk_is_said_and_a_run_goes_on_where_it_was() {
     let scratch = visits();
-    let arguments = ["fit", "visits.toml", "-q", "-o", "run", "--set", "data.store=\"disk\""];
+    let arguments = "fit visits.toml -q -o run --cache cache --set data.store=\"disk\"";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
     let with_fault = |fault: &str| {
         Ran::of(scratch.command(&arguments).env("FEASIBLE_FAULT", fault).output().unwrap())
     };
@@ -150,7 +151,7 @@ fn a_full_disk_is_said_and_a_run_goes_on_where_it_was() {
         let ran = with_fault(fault);
         assert_eq!(ran.code, Some(3), "{fault}: {}", ran.err);
         assert!(ran.err.contains("cannot write") && ran.err.contains("visits"), "{}", ran.err);
-        let left = std::fs::read_dir(scratch.path("feasible-cache")).unwrap().count();
+        let left = std::fs::read_dir(scratch.path("cache")).unwrap().count();
         assert_eq!(left, 0, "{fault}");
     }
     // While lists are made.
@@ -158,7 +159,7 @@ fn a_full_disk_is_said_and_a_run_goes_on_where_it_was() {
         let ran = with_fault(fault);
         assert_eq!(ran.code, Some(3), "{fault}: {}", ran.err);
         assert!(
-            ran.err.contains("the disk is full: ") && ran.err.contains("data.cache"),
+            ran.err.contains("the disk is full: ") && ran.err.contains("--cache"),
             "{}",
             ran.err
         );
@@ -233,10 +234,113 @@ fn wrong_values_are_refused_with_what_is_allowed() {
     assert!(error.contains("unknown value 'tape'") && error.contains("memory, disk"), "{error}");
     let error = refused(&["training.shuffle=\"cards\""]);
     assert!(error.contains("unknown value 'cards'") && error.contains("rows, blocks"), "{error}");
-    let error = refused(&["data.store=\"memory\"", "data.cache=\"here\""]);
-    assert!(error.contains("data.cache") && error.contains("has no effect"), "{error}");
-    let error = refused(&["data.store=\"disk\"", "data.cache=\"people.csv\""]);
+    let error = refused(&["data.cache=\"here\""]);
+    assert!(error.contains("data.cache") && error.contains("--cache DIR"), "{error}");
+    let disk = ["--set", "data.store=\"disk\"", "--cache", "people.csv"];
+    let error = scratch.refuse(&[&["check", "problem.toml"][..], &disk].concat());
     assert!(error.contains("people.csv"), "{error}");
     let error = refused(&["training.learner=\"exact\"", "training.shuffle=\"rows\""]);
     assert!(error.contains("training.shuffle") && error.contains("has no effect"), "{error}");
+}
+
+/// The names of all that is in the scratch directory.
+fn everything(scratch: &Scratch) -> Vec<String> {
+    let names = std::fs::read_dir(scratch.path("")).unwrap();
+    let mut names: Vec<_> =
+        names.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn nothing_is_kept_on_disk_that_the_user_named_no_place_for() {
+    let scratch = visits();
+    let before = everything(&scratch);
+    let on_disk = ["--set", "data.store=\"disk\""];
+    scratch.expect(0, &[&["check", "visits.toml"][..], &on_disk].concat());
+    assert_eq!(everything(&scratch), before);
+    let ran = scratch.run(&[&["fit", "visits.toml", "-q", "-o", "run"][..], &on_disk].concat());
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.err);
+    let mut with_run = before.clone();
+    with_run.push("run".into());
+    with_run.sort();
+    assert_eq!(everything(&scratch), with_run);
+    let tables = std::fs::read_dir(scratch.path("run")).unwrap().filter(|entry| {
+        entry.as_ref().unwrap().path().extension().is_some_and(|end| end == "table")
+    });
+    assert_eq!(tables.count(), 0);
+}
+
+#[test]
+fn of_the_files_in_the_cache_only_those_of_this_program_are_removed_or_replaced() {
+    let scratch = visits();
+    fit(&scratch, "one", "disk");
+    let bytes = std::fs::read(cached(&scratch)).unwrap();
+    let file = cached(&scratch);
+    for (name, content) in [(".table-mine", &b"mine"[..]), (".table-left", &bytes[..100])] {
+        std::fs::write(scratch.path("cache").join(name), content).unwrap();
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(100_000);
+        let opened = std::fs::File::options().write(true).open(scratch.path("cache").join(name));
+        opened.unwrap().set_modified(old).unwrap();
+    }
+    std::fs::write(&file, "mine").unwrap();
+    let arguments = ["fit", "visits.toml", "-o", "two", "--cache", "cache", "-q"];
+    let error = scratch.refuse(&[&arguments[..], &["--set", "data.store=\"disk\""]].concat());
+    assert!(error.contains("did not write it"), "{error}");
+    assert_eq!(std::fs::read(&file).unwrap(), b"mine");
+    assert!(scratch.path("cache/.table-mine").exists());
+    assert!(!scratch.path("cache/.table-left").exists());
+}
+
+/// A fit on `table.csv`, whose place `new.csv` takes at a certain opening of a file.
+fn fit_while_replaced(scratch: &Scratch, opening: usize, more: &[&str]) -> Ran {
+    let arguments =
+        [&["fit", "table.toml", "-o", "run", "--force", "-q", "--no-report"], more].concat();
+    let mut command = scratch.command(&arguments);
+    if opening > 0 {
+        command.env("FEASIBLE_FAULT", format!("read:{opening}:new.csv:table.csv"));
+    }
+    Ran::of(command.output().unwrap())
+}
+
+#[test]
+fn a_table_that_is_replaced_while_a_fit_starts_gives_its_own_hash_or_a_refusal() {
+    let scratch = Scratch::new();
+    let text = support::SHORT.replace("numbered.csv", "table.csv");
+    scratch.write("table.toml", &text);
+    let tables = [support::numbered(200, 0), support::numbered(200, 1000)];
+    let disk = ["--set", "data.store=\"disk\"", "--cache", "cache"];
+    let results = |scratch: &Scratch| {
+        let run: serde_json::Value = serde_json::from_str(&scratch.read("run/run.json")).unwrap();
+        let model = std::fs::read(scratch.path("run/model.safetensors")).unwrap();
+        (run["tables"][0]["sha256"].as_str().unwrap().to_string(), model)
+    };
+    let (mut first, mut second, mut refused) = (0, 0, 0);
+    for more in [&[][..], &disk] {
+        let mut known = Vec::new();
+        for table in &tables {
+            scratch.write("table.csv", table);
+            fit_while_replaced(&scratch, 0, more);
+            known.push(results(&scratch));
+        }
+        for opening in 1..=12 {
+            scratch.write("table.csv", &tables[0]);
+            scratch.write("new.csv", &tables[1]);
+            let ran = fit_while_replaced(&scratch, opening, more);
+            if ran.code == Some(2) {
+                assert!(ran.err.contains("changed while it was read"), "{opening}: {}", ran.err);
+                refused += 1;
+            } else {
+                let found = results(&scratch);
+                assert!(known.contains(&found), "{opening} {more:?}: trained on another table");
+                first += usize::from(found == known[0]);
+                second += usize::from(found == known[1]);
+            }
+            // And on the table that is back where it was, the next one trains that.
+            scratch.write("table.csv", &tables[0]);
+            fit_while_replaced(&scratch, 0, more);
+            assert!(results(&scratch) == known[0], "{opening} {more:?}: from a stale cache");
+        }
+    }
+    assert!(first > 0 && second > 0 && refused > 0, "{first} {second} {refused}");
 }

@@ -16,6 +16,7 @@ mod conventions;
 mod documentation;
 mod first_table;
 mod folder;
+mod foreign;
 mod help;
 mod hostile_input;
 mod images;

@@ -8,6 +8,11 @@ use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::scratch;
+
+/// In every page, card and picture that this program writes: by it they are known again.
+pub const MARK: &str = "Made by feasible";
+
 /// Opens a file that the user named, for reading. Links are followed.
 ///
 /// # Errors
@@ -44,15 +49,34 @@ pub fn open_inside(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     Ok(file)
 }
 
-/// The bytes of a file inside a run directory.
+/// The bytes of a file inside a run directory, which has at most so many.
 ///
 /// # Errors
-/// As [`open_inside`].
-pub fn read_inside(path: &Path) -> io::Result<Vec<u8>> {
+/// As [`open_inside`]; a longer file; a system without that much memory.
+pub fn read_inside(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     fault("read")?;
+    read_within(open_inside(path, OpenOptions::new().read(true))?, most)
+}
+
+/// The bytes of a file, which has at most so many.
+///
+/// # Errors
+/// As [`read_inside`].
+pub fn read_within(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    let too_long = || {
+        let text = format!("it has more than the {most} bytes allowed for such a file");
+        io::Error::new(io::ErrorKind::InvalidData, text)
+    };
+    let room = usize::try_from(length).ok().filter(|_| length <= most).ok_or_else(too_long)?;
     let mut bytes = Vec::new();
-    open_inside(path, OpenOptions::new().read(true))?.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    // One more, by which the end is found.
+    if scratch::fallibly(|| bytes.try_reserve_exact(room + 1)).is_err() {
+        let text = format!("the system refused the {length} bytes of memory that it takes");
+        return Err(io::Error::new(io::ErrorKind::OutOfMemory, text));
+    }
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(too_long()) } else { Ok(bytes) }
 }
 
 /// Insists that a directory inside a run directory is no link to another; one that is not there is none.
@@ -92,8 +116,26 @@ fn refused(what: &str, instead: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, text)
 }
 
+/// Opens a pipe or a device that the user named, to write to it. A pipe that nobody reads is an error.
+///
+/// # Errors
+/// What the system says.
+pub fn open_to_write(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    flags(options.write(true), false);
+    options.open(path).map_err(|error| match fs::metadata(path) {
+        Ok(found) if is_pipe(found.file_type()) => {
+            io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe that nobody reads")
+        }
+        _ => error,
+    })
+}
+
 /// Refuses what is no regular file.
-fn regular(found: FileType) -> io::Result<()> {
+///
+/// # Errors
+/// What it is.
+pub fn regular(found: FileType) -> io::Result<()> {
     if found.is_file() {
         return Ok(());
     }
@@ -120,7 +162,8 @@ fn is_pipe(_: FileType) -> bool {
 }
 
 /// For tests of what happens when the disk fails: in builds with debug assertions, `FEASIBLE_FAULT=sync:3` has the
-/// third call for `sync` fail, once, and say so on standard error. Otherwise this does nothing.
+/// third call for `sync` fail, once, and say so on standard error; `FEASIBLE_FAULT=read:3:new.csv:people.csv` has a file take the
+/// place of another there. Otherwise this does nothing.
 ///
 /// # Errors
 /// The one that was asked for.
@@ -132,16 +175,22 @@ pub fn fault(operation: &str) -> io::Result<()> {
 fn injected(operation: &str) -> io::Result<()> {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU64, Ordering};
-    static ASKED: OnceLock<Option<(String, u64)>> = OnceLock::new();
+    static ASKED: OnceLock<Option<(String, u64, Vec<String>)>> = OnceLock::new();
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let asked = ASKED.get_or_init(|| {
         let text = std::env::var("FEASIBLE_FAULT").ok()?;
-        let (operation, call) = text.split_once(':')?;
-        Some((operation.to_string(), call.parse().ok()?))
+        let mut words = text.split(':').map(String::from);
+        let (operation, call) = (words.next()?, words.next()?.parse().ok()?);
+        Some((operation, call, words.collect()))
     });
-    let Some((_, call)) = asked.as_ref().filter(|(of, _)| of == operation) else { return Ok(()) };
+    let Some((_, call, place)) = asked.as_ref().filter(|(of, ..)| of == operation) else {
+        return Ok(());
+    };
     if CALLS.fetch_add(1, Ordering::SeqCst) + 1 != *call {
         return Ok(());
+    }
+    if let [new, old] = &place[..] {
+        return fs::rename(new, old);
     }
     let text = format!("FEASIBLE_FAULT has {operation} {call} fail");
     let _ = io::Write::write_all(&mut io::stderr(), format!("{text}\n").as_bytes());
@@ -159,7 +208,9 @@ mod tests {
         let file = scratch.path().join("file");
         fs::write(&file, "text").unwrap();
         assert!(open(&file).is_ok());
-        assert_eq!(read_inside(&file).unwrap(), b"text");
+        assert_eq!(read_inside(&file, 4).unwrap(), b"text");
+        let error = read_inside(&file, 3).unwrap_err();
+        assert!(error.to_string().contains("more than the 3 bytes"), "{error}");
         assert!(no_link(scratch.path()).is_ok() && no_link(&scratch.path().join("none")).is_ok());
         let absent = open(&scratch.path().join("none")).unwrap_err();
         assert_eq!(absent.kind(), io::ErrorKind::NotFound);
@@ -171,7 +222,9 @@ mod tests {
             std::os::unix::fs::symlink(&file, &link).unwrap();
             assert!(open(&link).is_ok());
             let appending = open_inside(&link, OpenOptions::new().append(true)).unwrap_err();
-            for error in [read_inside(&link).unwrap_err(), no_link(&link).unwrap_err(), appending] {
+            for error in
+                [read_inside(&link, 99).unwrap_err(), no_link(&link).unwrap_err(), appending]
+            {
                 assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
                 assert!(error.to_string().contains("symbolic link"), "{error}");
             }

@@ -53,6 +53,7 @@ mod expected;
 pub mod expression;
 pub mod format;
 pub mod formula;
+mod hashed_file;
 pub mod image;
 pub mod label;
 pub mod limits;
@@ -104,6 +105,7 @@ pub use preprocessing::{
 pub use samples::{samples, samples_out};
 pub use slices::{
     ReadCounts, ReadRequest, Readers, Reading, SliceAnswer, SliceAnswers, SliceRead, TableSlice,
+    WholeRead,
 };
 pub use split::{ByColumn, Fractions, Split};
 pub use table::Table;

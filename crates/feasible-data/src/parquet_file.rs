@@ -49,11 +49,16 @@ pub(crate) fn read(source: ByteSource<'_>, format: &Format) -> Result<Table> {
     let file = source.name();
     let damaged = damaged(&file);
     decoding(damaged, || {
-        let chunks = match source {
-            ByteSource::Path(path) => Chunks::of_file(disk::open(path).map_err(Error::io(&file))?),
-            ByteSource::Bytes { bytes, .. } => Chunks::of_bytes(Bytes::copy_from_slice(bytes)),
-        };
-        read_chunks(&chunks, &file, format, None)
+        let read = |chunks| read_chunks(&chunks, &file, format, None);
+        match source {
+            ByteSource::Path(path) => {
+                read(Chunks::of_file(disk::open(path).map_err(Error::io(&file))?))
+            }
+            ByteSource::Hashed(of) => of.at_will(|opened| read(Chunks::of_file(opened))),
+            ByteSource::Bytes { bytes, .. } => {
+                read(Chunks::of_bytes(Bytes::copy_from_slice(bytes)))
+            }
+        }
     })
 }
 

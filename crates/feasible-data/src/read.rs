@@ -15,6 +15,8 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::format::Format;
+use crate::hashed_file::HashedFile;
+use crate::many_files::files_of;
 use crate::slices::Reading;
 use crate::source::{ByteSource, Content};
 use crate::table::Table;
@@ -28,15 +30,21 @@ impl Table {
     /// # Errors
     /// What is wrong with the file, with line, column and value; which of several files has other columns.
     pub fn read(path: &Path, format: &Format) -> Result<Table> {
-        Ok(Reading::begin(path, format, None, None)?.finish(&|_| None)?.0)
+        match files_of(path)?.as_slice() {
+            [file] => read(ByteSource::Path(file), format, None),
+            _ => Ok(Reading::begin(path, format, None, None)?.finish()?.table),
+        }
     }
 
-    /// As [`Table::read`], but only the rows that begin on these lines ([`Table::origin`]), ascending.
+    /// As [`Table::read`], but only the rows that begin on these lines ([`Table::origin`]), ascending; with the SHA-256 of
+    /// the file.
     ///
     /// # Errors
     /// As [`Table::read`].
-    pub fn read_lines(path: &Path, format: &Format, lines: &[u64]) -> Result<Table> {
-        read(ByteSource::Path(path), format, Some(lines))
+    pub fn read_lines(path: &Path, format: &Format, lines: &[u64]) -> Result<(Table, String)> {
+        let file = HashedFile::new(path);
+        let table = read(ByteSource::Hashed(&file), format, Some(lines))?;
+        Ok((table, file.sha256()?))
     }
 
     /// As [`Table::read`], from memory; `name` stands for the file in messages.

@@ -21,8 +21,11 @@
 //! fn disk_is_full(_bytes: usize) -> ! {
 //!     std::process::exit(3)
 //! }
+//! fn memory_is_out(_bytes: usize) -> ! {
+//!     feasible_data::scratch::end(2, &[b"out of memory\n"], 3)
+//! }
 //! #[global_allocator]
-//! static MEMORY: Allocator = Allocator::new(disk_is_full);
+//! static MEMORY: Allocator = Allocator::new(disk_is_full, memory_is_out);
 //!
 //! # #[cfg(target_os = "linux")] {
 //! use feasible_data::scratch;
@@ -39,6 +42,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
+//! A program that is refused memory would be aborted by Rust. This allocator ends it with a sentence instead, unless whoever asks can do without ([`fallibly`]).
+//!
 //! This file has `unsafe` code: an allocator is unsafe by definition. What it takes care of is in `extents`, which is safe.
 
 #![allow(unsafe_code)]
@@ -47,6 +52,7 @@
 mod extents;
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -69,12 +75,45 @@ static INSTALLED: AtomicBool = AtomicBool::new(false);
 #[derive(Debug)]
 pub struct Allocator {
     full: fn(usize) -> !,
+    none: fn(usize) -> !,
 }
 
 impl Allocator {
-    /// An allocator that calls `full` with a number of bytes where the disk has no room for them.
-    pub const fn new(full: fn(usize) -> !) -> Self {
-        Self { full }
+    /// An allocator that calls `full` with a number of bytes where the disk has no room for them, and `none` where memory has
+    /// none: that must not take any.
+    pub const fn new(full: fn(usize) -> !, none: fn(usize) -> !) -> Self {
+        Self { full, none }
+    }
+}
+
+thread_local! {
+    /// Whether this thread can do without the memory that it asks for.
+    static FALLIBLE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Asks for memory that may be refused: then `reserve` is told so (`try_reserve`), and the program goes on.
+pub fn fallibly<T>(reserve: impl FnOnce() -> T) -> T {
+    let before = FALLIBLE.replace(true);
+    let done = reserve();
+    FALLIBLE.set(before);
+    done
+}
+
+/// Says something on standard output (1) or error (2), and ends the process at once. Takes no memory and no locks.
+pub fn end(stream: i32, words: &[&[u8]], code: i32) -> ! {
+    #[cfg(unix)]
+    {
+        for word in words {
+            // SAFETY: the pointer and the length are those of a slice.
+            let _ = unsafe { libc::write(stream, word.as_ptr().cast(), word.len()) };
+        }
+        // SAFETY: ends the process, and runs nothing.
+        unsafe { libc::_exit(code) }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (stream, words);
+        std::process::exit(code)
     }
 }
 
@@ -137,6 +176,14 @@ impl Allocator {
         }
     }
 
+    /// What the system gave; ends the program if that is nothing, and it cannot do without.
+    fn given(&self, place: *mut u8, bytes: usize) -> *mut u8 {
+        if place.is_null() && !FALLIBLE.try_with(Cell::get).unwrap_or(true) {
+            (self.none)(bytes)
+        }
+        place
+    }
+
     /// Whether a list lies in the file: no shorter one does.
     fn holds(pointer: *const u8, layout: Layout) -> bool {
         layout.size() >= LARGE && is_inside(pointer)
@@ -151,7 +198,7 @@ unsafe impl GlobalAlloc for Allocator {
         match self.take(layout) {
             Some(place) => place,
             // SAFETY: the caller's promise about the layout is passed on.
-            None => unsafe { System.alloc(layout) },
+            None => self.given(unsafe { System.alloc(layout) }, layout.size()),
         }
     }
 
@@ -159,7 +206,7 @@ unsafe impl GlobalAlloc for Allocator {
         match self.take(layout) {
             Some(place) => place,
             // SAFETY: as above.
-            None => unsafe { System.alloc_zeroed(layout) },
+            None => self.given(unsafe { System.alloc_zeroed(layout) }, layout.size()),
         }
     }
 
@@ -184,7 +231,7 @@ unsafe impl GlobalAlloc for Allocator {
         }
         if !here && (size < LARGE || !is_begun()) {
             // SAFETY: it is the system's, and stays so.
-            return unsafe { System.realloc(pointer, layout, size) };
+            return self.given(unsafe { System.realloc(pointer, layout, size) }, size);
         }
         // SAFETY: the caller promises that `size`, rounded up to the alignment, is no more than `isize::MAX`.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };

@@ -21,6 +21,7 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::expected::expected_bytes;
 use crate::format::Format;
+use crate::hashed_file::{HashedFile, changed, hash_all, hexadecimal};
 use crate::many_files::files_of;
 use crate::origin::Origin;
 use crate::read;
@@ -79,6 +80,17 @@ pub trait Readers: fmt::Debug + Send + Sync {
     fn read(&self, request: Arc<ReadRequest>) -> SliceAnswers<'_>;
 }
 
+/// A table that was read.
+#[derive(Clone, Debug)]
+pub struct WholeRead {
+    /// The table.
+    pub table: Table,
+    /// The SHA-256 of each file's bytes, as they were read.
+    pub sha256: Vec<(PathBuf, String)>,
+    /// Who has read it.
+    pub counts: ReadCounts,
+}
+
 /// How many slices were read by whom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
@@ -119,16 +131,30 @@ impl TableSlice {
     /// # Errors
     /// As [`Table::read`], though the rows of an error are counted from the first of the slice.
     pub fn read(&self, format: &Format) -> Result<SliceRead> {
-        Ok(SliceRead { sha256: self.sha256()?, table: self.table(format)? })
+        match &self.groups {
+            #[cfg(feature = "parquet")]
+            Some(groups) => self.unchanged(Self::sha256, || {
+                crate::parquet_file::read_groups(&self.file, format, groups.clone())
+            }),
+            _ => {
+                let file = HashedFile::new(&self.file);
+                let table = read::read(ByteSource::Hashed(&file), format, None)?;
+                Ok(SliceRead { table, sha256: file.sha256()? })
+            }
+        }
     }
 
-    fn table(&self, format: &Format) -> Result<Table> {
-        match &self.groups {
-            None => read::read(ByteSource::Path(&self.file), format, None),
-            #[cfg(feature = "parquet")]
-            Some(groups) => crate::parquet_file::read_groups(&self.file, format, groups.clone()),
-            #[cfg(not(feature = "parquet"))]
-            Some(_) => read::read(ByteSource::Path(&self.file), format, None),
+    /// What was read while the bytes were of one hash, as far as that can be seen before and after.
+    fn unchanged(
+        &self,
+        hash: impl Fn(&Self) -> Result<String>,
+        read: impl FnOnce() -> Result<Table>,
+    ) -> Result<SliceRead> {
+        let sha256 = hash(self)?;
+        let table = read()?;
+        match hash(self)? == sha256 {
+            true => Ok(SliceRead { table, sha256 }),
+            false => Err(changed(&self.file.display().to_string())),
         }
     }
 
@@ -156,7 +182,7 @@ impl TableSlice {
         for range in ranges {
             add(&mut hash, &mut file, range).map_err(&failed)?;
         }
-        Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(hexadecimal(&hash.finalize()))
     }
 
     /// About how many bytes reading it takes ([`expected_bytes`]).
@@ -180,14 +206,7 @@ impl TableSlice {
 /// Adds some bytes of a file to a hash.
 fn add(hash: &mut Sha256, file: &mut File, range: Range<u64>) -> std::io::Result<()> {
     file.seek(SeekFrom::Start(range.start))?;
-    let mut bytes = file.take(range.end.saturating_sub(range.start));
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match bytes.read(&mut buffer)? {
-            0 => return Ok(()),
-            read => hash.update(&buffer[..read]),
-        }
-    }
+    hash_all(hash, &mut file.take(range.end.saturating_sub(range.start)))
 }
 
 /// Neighbouring row groups together, about the same number of rows and at least one: at most [`MOST`] ranges.
@@ -261,84 +280,85 @@ impl<'r> Reading<'r> {
         Ok(Self { name, request, files, elsewhere, taken: 0, counts })
     }
 
-    /// The table, and who has read it. `known` gives the SHA-256 of files, as far as they are known.
+    /// The table, who has read it, and the SHA-256 of each file.
     ///
     /// # Errors
     /// As [`Table::read`].
-    pub fn finish(
-        mut self,
-        known: &dyn Fn(&Path) -> Option<String>,
-    ) -> Result<(Table, ReadCounts)> {
+    pub fn finish(mut self) -> Result<WholeRead> {
         let files = std::mem::take(&mut self.files);
-        if let [file] = files.as_slice() {
-            return Ok((self.file(file.clone(), known)?, self.counts));
-        }
         let (name, request) = (self.name.clone(), self.request.clone());
-        let limits = &request.format.limits;
-        let (mut rows, mut width) = (0, 0);
-        let tables = files.into_iter().map(|slices| {
-            let table = self.file(slices, known)?;
-            rows += table.rows();
-            width = table.columns().len().max(width);
-            // What the files ask for together.
-            limits.check_rows(rows, width).map_err(|more| more.at(visible(&name)))?;
-            Ok(table)
-        });
-        let (table, _) = Table::concat_all(&name, tables)?;
-        Ok((table, self.counts))
+        let mut sha256 = Vec::with_capacity(files.len());
+        let mut one = |slices: Range<usize>| {
+            let file = request.slices[slices.start].file.clone();
+            let SliceRead { table, sha256: own } = self.file(slices)?;
+            sha256.push((file, own));
+            Ok::<_, Error>(table)
+        };
+        let table = if let [file] = files.as_slice() {
+            one(file.clone())?
+        } else {
+            let limits = &request.format.limits;
+            let (mut rows, mut width) = (0, 0);
+            let tables = files.into_iter().map(|slices| {
+                let table = one(slices)?;
+                rows += table.rows();
+                width = table.columns().len().max(width);
+                // What the files ask for together.
+                limits.check_rows(rows, width).map_err(|more| more.at(visible(&name)))?;
+                Ok(table)
+            });
+            Table::concat_all(&name, tables)?.0
+        };
+        Ok(WholeRead { table, sha256, counts: self.counts })
     }
 
-    /// The table of a file.
-    fn file(
-        &mut self,
-        slices: Range<usize>,
-        known: &dyn Fn(&Path) -> Option<String>,
-    ) -> Result<Table> {
+    /// The table of a file, and its SHA-256.
+    fn file(&mut self, slices: Range<usize>) -> Result<SliceRead> {
         let request = self.request.clone();
         let whole = &request.slices[slices.start];
         if whole.groups.is_none() {
-            return match self.take(known) {
-                Some(table) => Ok(table),
-                None => whole.table(&request.format),
+            return match self.take() {
+                Some(read) => Ok(read),
+                None => whole.read(&request.format),
             };
         }
-        let file = whole.file.display().to_string();
-        let parts = request.slices[slices.clone()].iter().map(|slice| match self.take(known) {
-            Some(table) => Ok(table),
-            None => slice.table(&request.format),
-        });
-        match Table::concat_all(&file, parts) {
-            Ok((table, _)) => {
-                let origins = vec![Origin::numbered(&file, table.rows)];
-                Ok(Table { origins, ..table })
-            }
-            // From the top: what is wrong in which row, only the whole file says.
-            Err(_) => {
-                let whole = TableSlice { groups: None, ..whole.clone() };
-                let table = whole.table(&request.format)?;
-                while self.taken < slices.end {
-                    self.take(known);
+        let all = TableSlice { groups: None, ..whole.clone() };
+        all.unchanged(TableSlice::sha256, || {
+            let file = whole.file.display().to_string();
+            let parts = request.slices[slices.clone()].iter().map(|slice| match self.take() {
+                Some(read) => Ok(read.table),
+                None => Ok(slice.read(&request.format)?.table),
+            });
+            match Table::concat_all(&file, parts) {
+                Ok((table, _)) => {
+                    let origins = vec![Origin::numbered(&file, table.rows)];
+                    Ok(Table { origins, ..table })
                 }
-                Ok(table)
+                // From the top: what is wrong in which row, only the whole file says.
+                Err(_) => {
+                    let table = all.read(&request.format)?.table;
+                    while self.taken < slices.end {
+                        self.take();
+                    }
+                    Ok(table)
+                }
             }
-        }
+        })
     }
 
     /// What others have read of the next slice, if they have read what is here.
-    fn take(&mut self, known: &dyn Fn(&Path) -> Option<String>) -> Option<Table> {
+    fn take(&mut self) -> Option<SliceRead> {
         let slice = &self.request.slices[self.taken];
         self.taken += 1;
         let answer = self.elsewhere.as_mut()?.next()?;
         self.counts.given += usize::from(!matches!(answer, SliceAnswer::NotGiven));
         let SliceAnswer::Read(read) = answer else { return None };
-        let whole = slice.groups.is_none().then(|| known(&slice.file)).flatten();
-        let here = whole.or_else(|| slice.sha256().ok())?;
-        if here != read.sha256 {
+        if slice.sha256().ok()? != read.sha256 {
             self.counts.differing += 1;
             return None;
         }
         self.counts.elsewhere += 1;
-        Some(read.table)
+        Some(*read)
     }
 }
 

@@ -12,6 +12,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::disk;
 use crate::error::{Error, Result};
+use crate::hashed_file::HashedFile;
 use crate::limits::{Exceeded, FREE, Limits};
 use crate::zstd_frames::ZstdFrames;
 
@@ -19,7 +20,12 @@ use crate::zstd_frames::ZstdFrames;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ByteSource<'a> {
     Path(&'a Path),
-    Bytes { name: &'a str, bytes: &'a [u8] },
+    /// Its bytes are hashed as they are read.
+    Hashed(&'a HashedFile),
+    Bytes {
+        name: &'a str,
+        bytes: &'a [u8],
+    },
 }
 
 /// Bytes read at a time. Less than what allocators map apart: letting go of a mapped buffer has glibc take
@@ -52,6 +58,7 @@ impl<'a> ByteSource<'a> {
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Path(path) => path.display().to_string(),
+            Self::Hashed(file) => file.path().display().to_string(),
             Self::Bytes { name, .. } => (*name).to_string(),
         }
     }
@@ -60,6 +67,10 @@ impl<'a> ByteSource<'a> {
         match self {
             Self::Path(path) => {
                 let file = disk::open(path).map_err(Error::io(&self.name()))?;
+                Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
+            }
+            Self::Hashed(file) => {
+                let file = file.open().map_err(Error::io(&self.name()))?;
                 Ok(Box::new(BufReader::with_capacity(BUFFER, file)))
             }
             Self::Bytes { bytes, .. } => Ok(Box::new(Cursor::new(*bytes))),

@@ -14,7 +14,7 @@
 //! It is written under another name and renamed when it is whole and on disk. A file that is not whole, whose checksums are wrong or that has another key is not
 //! used: [`read`] says why, and the table is read again from its sources.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -124,6 +124,10 @@ fn damaged<T>(what: &str) -> Result<T, Unusable> {
 pub fn write(path: &Path, table: &Table, key: &str) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     remove_left(directory);
+    if path.symlink_metadata().is_ok() && !is_ours(path) {
+        let text = "it is there already, and feasible did not write it: move it away";
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
+    }
     let mut scratch = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(directory)?;
     let mut out = BufWriter::with_capacity(1 << 16, scratch.as_file_mut());
     disk::fault("write")?;
@@ -184,6 +188,14 @@ pub fn write_to(out: &mut impl Write, table: &Table, key: &str) -> io::Result<()
     out.write_all(MAGIC)
 }
 
+/// Whether a file begins as one of any version of the format.
+fn is_ours(path: &Path) -> bool {
+    let mut start = [0; MAGIC.len() - 1];
+    let read = disk::open_inside(path, OpenOptions::new().read(true))
+        .and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && MAGIC.starts_with(&start)
+}
+
 /// Removes files that a process left unfinished when it was killed: those that nobody has written to for a day.
 fn remove_left(directory: &Path) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
@@ -191,7 +203,7 @@ fn remove_left(directory: &Path) {
         let ours = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
         let written = entry.metadata().and_then(|found| found.modified());
         let age = written.ok().and_then(|at| at.elapsed().ok());
-        if ours && age.is_some_and(|age| age.as_secs() > 86_400) {
+        if ours && age.is_some_and(|age| age.as_secs() > 86_400) && is_ours(&entry.path()) {
             // Somebody else may have.
             let _ = std::fs::remove_file(entry.path());
         }
@@ -203,7 +215,8 @@ fn remove_left(directory: &Path) {
 /// # Errors
 /// Why there is none.
 pub fn read(path: &Path, key: &str) -> Result<Table, Unusable> {
-    read_from(BufReader::with_capacity(1 << 16, disk::open(path)?), key)
+    let file = disk::open_inside(path, OpenOptions::new().read(true))?;
+    read_from(BufReader::with_capacity(1 << 16, file), key)
 }
 
 /// As [`read`], from the bytes of a file.

@@ -401,7 +401,8 @@ fn rows_can_be_read_by_their_lines() {
     let whole = Table::read(&path, &Format::default()).unwrap();
     let lines: Vec<u64> = [1, 2, 3].map(|row| whole.origin(row).1).to_vec();
     assert_eq!(lines, [4, 5, 7]);
-    let some = Table::read_lines(&path, &Format::default(), &lines).unwrap();
+    let (some, sha256) = Table::read_lines(&path, &Format::default(), &lines).unwrap();
+    assert_eq!(sha256.len(), 64);
     assert_eq!(some.rows(), 3);
     for (at, row) in [1, 2, 3].into_iter().enumerate() {
         for column in ["zip", "x"] {

@@ -11,7 +11,7 @@ fn full(_: usize) -> ! {
 }
 
 #[global_allocator]
-static MEMORY: Allocator = Allocator::new(full);
+static MEMORY: Allocator = Allocator::new(full, full);
 
 #[test]
 fn lists_keep_their_contents_whether_they_grow_shrink_or_move_and_leave_nothing_behind() {

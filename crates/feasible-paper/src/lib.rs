@@ -17,7 +17,7 @@ use feasible_run::error::{Error, Result};
 use feasible_run::files::{FIGURES, PROBLEM, REPORT, is_ours};
 use feasible_run::fit::{Observer, fit_in, resume_in};
 use feasible_run::seeds::at_once;
-use feasible_run::storage::{Directory, Memory, Storage, failed, no_link};
+use feasible_run::storage::{Directory, Memory, Storage, failed, names, no_link};
 use feasible_run::summary::{SeedsSummary, Summary};
 use feasible_run::{Interrupt, RunDirectory};
 
@@ -61,12 +61,15 @@ pub fn run_directory(top: &Path, problem: &str, seed: u64) -> PathBuf {
 /// [`Error::NotEmpty`] if anything else is in it; [`Error::InUse`].
 pub fn open(top: &Path, experiment: &str) -> Result<Directory> {
     let ours = |name: &str| name.starts_with(experiment) || [REPORT, FIGURES].contains(&name);
-    let directory = Directory::open_or_create(top)?;
-    let names = directory.list().map_err(failed("list", &directory, ""))?;
-    match names.iter().all(|name| ours(name)) {
-        true => Ok(directory),
+    let checked = |names: Vec<String>| match names.iter().all(|name| ours(name)) {
+        true => Ok(()),
         false => Err(Error::NotEmpty { directory: top.to_path_buf() }),
-    }
+    };
+    // First without the lock: it would be a new file in a directory that is not ours.
+    checked(names(top).unwrap_or_default())?;
+    let directory = Directory::open_or_create(top)?;
+    checked(directory.list().map_err(failed("list", &directory, ""))?)?;
+    Ok(directory)
 }
 
 /// The result of a run that was done before; `None` if there is none, or not yet.

@@ -10,7 +10,7 @@ use crate::clause::{Against, Bound, Clause};
 use crate::loss::LossName;
 use crate::plan::Plan;
 use crate::spec::{DataSpec, LearnerName, Margins, RequirementKind};
-use crate::store::Store;
+use crate::store::{self, Store};
 use crate::text::{Page, bytes, grouped, short};
 
 /// Entries of a list on a page that is not to have everything.
@@ -202,8 +202,7 @@ impl Plan {
         writeln!(out, "  multipliers       {}", grouped(m))?;
         writeln!(out, "  memory, about     {}", bytes(self.memory()))?;
         if let Some(disk) = self.on_disk() {
-            let DataSpec { cache, .. } = &self.spec().data;
-            let place = cache.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+            let place = store::directory().display().to_string();
             writeln!(out, "  on disk, about    {} in {}", bytes(disk), visible(&place))?;
         }
         let learner = match training.learner.name() {

@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use feasible::{Model, Requirement};
+use feasible_data::scratch;
 
 use crate::clause::Clause;
 use crate::data::Data;
@@ -201,7 +202,8 @@ pub(crate) fn probe(needed: u64, what: &str) -> Result<()> {
 /// It is not to be had.
 pub fn reserve<T>(list: &mut Vec<T>, count: usize, what: &str) -> Result<()> {
     let needed = count.saturating_mul(size_of::<T>());
-    list.try_reserve_exact(count).map_err(|_| Error::Memory { what: what.into(), needed })
+    scratch::fallibly(|| list.try_reserve_exact(count))
+        .map_err(|_| Error::Memory { what: what.into(), needed })
 }
 
 /// Output rows of a chunk of a pass, lanes of a pass, and rows of a chunk of a network for images: as in the core.

@@ -1,10 +1,14 @@
 //! Where the rows of a training are kept: in memory, or on disk.
 //!
-//! On disk (`data.store = "disk"`), every list that is as long as the table lies in a [scratch file](feasible_data::scratch) of the directory
-//! `data.cache`, `feasible-cache` beside the problem file by default; what stays in memory does not grow with the rows. A file that leaves `store` out gets
-//! it where its tables are [expected](feasible_data::expected_bytes) to take more than the [limit on memory](crate::memory::limit).
+//! On disk (`data.store = "disk"`), every list that is as long as the table lies in a [scratch file](feasible_data::scratch), which has no name; what
+//! stays in memory does not grow with the rows. A file that leaves `store` out gets it where its tables are [expected](feasible_data::expected_bytes) to take
+//! more than the [limit on memory](crate::memory::limit).
+//!
+//! Where the scratch file is, the problem file has no say in: in the directory that the user names for it, in which tables are then kept as they were read,
+//! too ([`set_cache`]); otherwise where the run goes ([`set_place`]).
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use feasible_data::{expected_bytes, scratch};
 use schemars::JsonSchema;
@@ -25,8 +29,35 @@ pub enum Store {
     Disk,
 }
 
-/// The directory where there is no `data.cache`.
-const CACHE: &str = "feasible-cache";
+/// The directory that the user named, and the one of the run.
+static PLACES: Mutex<(Option<PathBuf>, Option<PathBuf>)> = Mutex::new((None, None));
+
+/// From now on what is kept on disk is in this directory, tables as they were read too.
+pub fn set_cache(directory: &Path) {
+    PLACES.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(absolute(directory));
+}
+
+/// From now on what is kept on disk is where this directory is, or is to be, unless the user named another.
+pub fn set_place(directory: &Path) {
+    PLACES.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(absolute(directory));
+}
+
+/// The directory in which tables are kept as they were read, if the user named one.
+pub(crate) fn cache() -> Option<PathBuf> {
+    PLACES.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+}
+
+/// Where the scratch file is.
+pub(crate) fn directory() -> PathBuf {
+    let place = || PLACES.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
+    let there =
+        |place: PathBuf| place.ancestors().find(|above| above.is_dir()).map(Path::to_path_buf);
+    cache().or_else(|| place().and_then(there)).unwrap_or_else(|| absolute(Path::new(".")))
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
 
 /// Decides where rows are kept, and begins a scratch file if that is on disk. A sentence if it was decided without being asked.
 ///
@@ -34,10 +65,6 @@ const CACHE: &str = "feasible-cache";
 /// A program that cannot keep lists on disk; a directory that cannot be made or has no room.
 pub(crate) fn choose(source: &ProblemSource, spec: &mut DataSpec) -> Result<Option<String>> {
     let asked = spec.store;
-    if asked != Some(Store::Disk) && spec.cache.is_some() && asked.is_some() {
-        let message = "has no effect: data.store is \"memory\". Remove one of them";
-        return Err(source.at("data.cache", message));
-    }
     let files = [&spec.file, &spec.train, &spec.validation, &spec.test];
     let expected = match source.tables().in_memory() {
         Some(_) => 0,
@@ -63,15 +90,9 @@ pub(crate) fn choose(source: &ProblemSource, spec: &mut DataSpec) -> Result<Opti
             "\"disk\" needs the `feasible` program on Linux: this one keeps rows in memory";
         return Err(source.at("data.store", message));
     }
-    let directory = spec.cache.get_or_insert_with(|| source.directory().join(CACHE));
-    if let Ok(absolute) = std::path::absolute(&*directory) {
-        *directory = absolute;
-    }
-    // The table as it was read lies beside.
-    begin(directory, expected.saturating_add(expected / 2)).map_err(|error| match error {
-        Error::Unfit { what, reason } => source.at(&what, reason),
-        other => other,
-    })?;
+    // The table as it was read lies beside, if it is kept.
+    let beside = if cache().is_some() { expected / 2 } else { 0 };
+    begin(expected.saturating_add(beside))?;
     spec.store = Some(Store::Disk);
     Ok(reason)
 }
@@ -84,21 +105,24 @@ pub(crate) fn hint() -> &'static str {
     }
 }
 
-/// Begins a scratch file in a directory, where so many bytes are expected.
+/// Begins a scratch file where so many bytes are expected.
 ///
 /// # Errors
 /// A program that cannot keep lists on disk; a directory that cannot be made or has no room.
-pub(crate) fn begin(directory: &Path, expected: u64) -> Result<()> {
+pub(crate) fn begin(expected: u64) -> Result<()> {
+    let directory = directory();
     let path = directory.display().to_string();
     let failed = |source| Error::Storage { operation: "keep rows in", path: path.clone(), source };
-    std::fs::create_dir_all(directory).map_err(failed)?;
-    if let Some(free) = scratch::free_bytes(directory).filter(|&free| free < expected) {
+    if cache().is_some() {
+        std::fs::create_dir_all(&directory).map_err(failed)?;
+    }
+    if let Some(free) = scratch::free_bytes(&directory).filter(|&free| free < expected) {
         let message = format!(
-            "the training needs about {} on disk, and {} are free in {path}: name a directory with more room",
+            "the training needs about {} on disk, and {} are free in {path}: name a directory with more room (--cache)",
             bytes(expected as usize),
             bytes(free as usize)
         );
-        return Err(Error::unfit("data.cache", message));
+        return Err(Error::unfit("data.store", message));
     }
-    scratch::begin(directory).map_err(failed)
+    scratch::begin(&directory).map_err(failed)
 }

@@ -111,7 +111,7 @@ impl Run {
                 let name = entry.map_err(refused)?.file_name().to_string_lossy().into_owned();
                 let wanted = files::is_ours(&name) && name != files::CHECKPOINT;
                 if wanted && path.join(&name).is_file() {
-                    let bytes = disk::read_inside(&path.join(&name)).map_err(refused)?;
+                    let bytes = files::read_file(&path, &name).map_err(refused)?;
                     found.insert(name, bytes);
                 }
             }
@@ -123,7 +123,8 @@ impl Run {
                 return Err(FeasibleError::new_err(message));
             }
         } else {
-            let bytes = std::fs::read(&path)
+            let bytes = disk::open(&path)
+                .and_then(|file| disk::read_within(file, u64::MAX))
                 .map_err(|error| refused(format!("cannot read {shown}: {error}")))?;
             found.insert(files::MODEL.to_string(), bytes);
         }

@@ -5,6 +5,7 @@
 //! and says so.
 
 use feasible::sensitivity::Among;
+use feasible_data::disk::MARK;
 
 use crate::certain;
 use crate::chart::{grouped, number, share};
@@ -117,7 +118,7 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
             " Training started from {start} of a sweep: the command alone ends elsewhere."
         );
     }
-    text + "\n"
+    text + &format!("\n\n<!-- {MARK} {} -->\n", env!("CARGO_PKG_VERSION"))
 }
 
 /// What is certain: a line for each requirement, then what else follows.

@@ -98,22 +98,64 @@ pub(crate) fn who(
     run: &Run,
     data: Option<Arc<feasible_problem::data::Data>>,
     options: &Options,
-) -> Vec<Who> {
+) -> crate::Result<Vec<Who>> {
     let mut pointwise =
         run.multipliers.iter().filter(|m| m.pointwise).take(REQUIREMENTS).peekable();
     if pointwise.peek().is_none() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let data = match data {
         Some(data) => Data::new(data, run),
         None => Data::of(run),
     };
-    let hard = |of: &Multiplied| match unsettled(of, run) {
-        Some(sentence) => Err(sentence),
-        None => data.as_ref().map_err(String::clone).and_then(|d| d.hard(of, options, INDIVIDUALS)),
+    let data = Nobody::on_page(data)?;
+    let hard = |of: &Multiplied| match (unsettled(of, run), &data) {
+        (Some(sentence), _) => Ok(Err(sentence)),
+        (None, Err(sentence)) => Ok(Err(sentence.clone())),
+        (None, Ok(data)) => Nobody::on_page(data.hard(of, options, INDIVIDUALS)),
     };
-    let one = |of: &Multiplied| Who { name: of.name.clone(), hard: hard(of) };
-    pointwise.map(one).collect()
+    pointwise.map(|of| Ok(Who { name: of.name.clone(), hard: hard(of)? })).collect()
+}
+
+/// Why nobody is shown.
+#[derive(Debug)]
+pub enum Nobody {
+    /// What the page says.
+    Known(String),
+    /// The machine failed, and there is no page.
+    Failed(feasible_problem::Error),
+}
+
+impl Nobody {
+    /// Of data that cannot be read.
+    fn of(error: feasible_problem::Error) -> Self {
+        use std::io::ErrorKind as Kind;
+        let absent = |kind| {
+            let absent = [Kind::NotFound, Kind::PermissionDenied, Kind::NotADirectory];
+            [&absent[..], &[Kind::InvalidInput, Kind::InvalidData, Kind::UnexpectedEof]]
+                .concat()
+                .contains(&kind)
+        };
+        match error.system().is_some_and(|system| !absent(system.kind())) {
+            true => Self::Failed(error),
+            false => Self::Known(format!("The data could not be read again: {error}.")),
+        }
+    }
+
+    /// What was found, or what the page says instead.
+    fn on_page<T>(found: Result<T, Self>) -> crate::Result<Result<T, String>> {
+        match found {
+            Ok(found) => Ok(Ok(found)),
+            Err(Self::Known(sentence)) => Ok(Err(sentence)),
+            Err(Self::Failed(error)) => Err(crate::Error::Run(error.into())),
+        }
+    }
+}
+
+impl From<String> for Nobody {
+    fn from(sentence: String) -> Self {
+        Self::Known(sentence)
+    }
 }
 
 /// The data of a run, read again.
@@ -128,14 +170,14 @@ struct Encoded<'a> {
 }
 
 impl Data {
-    /// Reads the data of a run again; or says in a sentence why not.
+    /// Reads the data of a run again.
     ///
     /// # Errors
-    /// The sentence.
-    pub fn of(run: &Run) -> Result<Self, String> {
+    /// Why not.
+    pub fn of(run: &Run) -> Result<Self, Nobody> {
         let problem = run.directory.join(files::PROBLEM).display().to_string();
         let plan = ProblemSource::open(&problem).and_then(|source| Plan::check(&source));
-        let plan = plan.map_err(|error| format!("The data could not be read again: {error}."))?;
+        let plan = plan.map_err(Nobody::of)?;
         Self::new(plan.into_training_data(), run)
     }
 
@@ -143,9 +185,9 @@ impl Data {
     ///
     /// # Errors
     /// The sentence.
-    pub fn new(data: Arc<feasible_problem::data::Data>, run: &Run) -> Result<Self, String> {
+    pub fn new(data: Arc<feasible_problem::data::Data>, run: &Run) -> Result<Self, Nobody> {
         if data.hashes != run.info.tables {
-            return Err("The data have changed since the run.".into());
+            return Err(Nobody::Known("The data have changed since the run.".into()));
         }
         Ok(Self { data })
     }
@@ -153,8 +195,8 @@ impl Data {
     /// Who was hard for a pointwise requirement, and of the `shown` hardest their values.
     ///
     /// # Errors
-    /// Why not, in a sentence.
-    pub fn hard(&self, of: &Multiplied, options: &Options, shown: usize) -> Result<Hard, String> {
+    /// Why not.
+    pub fn hard(&self, of: &Multiplied, options: &Options, shown: usize) -> Result<Hard, Nobody> {
         let rows = rows(&of.points, self.data.table.rows())?;
         let multipliers: Vec<f64> = of.points.iter().map(|point| point.multiplier).collect();
         let sentence = |error: feasible::Error| format!("Nobody can be ranked: {error}.");
@@ -167,7 +209,7 @@ impl Data {
         let largest: Vec<u32> =
             largest.iter().filter_map(|point| u32::try_from(point.row?).ok()).collect();
         let cells = self.data.cells(&largest, &columns);
-        let cells = cells.map_err(|error| format!("The data could not be read again: {error}."))?;
+        let cells = cells.map_err(Nobody::of)?;
         let value = |cell: Option<String>| cell.unwrap_or_else(|| "missing".into());
         let individuals =
             cells.into_iter().map(|cells| cells.into_iter().map(value).collect()).collect();

@@ -44,8 +44,9 @@ use std::sync::Arc;
 pub use error::{Error, Result};
 use feasible_problem::Plan;
 use feasible_problem::data::Data;
+use feasible_run::output::{make_directory, refuse_foreign, write_own, write_whole};
 use feasible_run::storage::Content;
-use feasible_run::{Frontier, GroupTables, Judgement, files, write_whole};
+use feasible_run::{Frontier, GroupTables, Judgement, files};
 pub use figures::Figure;
 pub use hard::Options;
 pub use run::Run;
@@ -104,7 +105,7 @@ impl Report {
     }
 
     fn new(run: &Run, data: Option<Arc<Data>>, options: &Options) -> Result<Self> {
-        let who = hard::who(run, data, options);
+        let who = hard::who(run, data, options)?;
         let hard = figures::multipliers(run);
         let groups = figures::prevalence(&who);
         let training = figures::training(run);
@@ -174,47 +175,63 @@ impl Report {
         self.met
     }
 
-    /// Writes the page to a file, and the model card, if there is one, beside it.
+    /// Writes the page to a file that the user named, and the model card, if there is one, beside it.
     ///
     /// # Errors
-    /// What the system says.
+    /// A model card beside it that this program did not write; what the system says.
     pub fn write(&self, file: &Path) -> Result<()> {
-        write(file, &self.html)?;
-        match &self.card {
-            Some(card) => write(&file.with_file_name(files::MODEL_CARD), card),
-            None => Ok(()),
+        let card = file.with_file_name(files::MODEL_CARD);
+        if self.card.is_some() {
+            refuse_foreign(&card).map_err(failed("write", &card))?;
         }
+        let content: Content<'_> = &|out| out.write_all(self.html.as_bytes());
+        write_whole(file, content).map_err(failed("write", file))?;
+        self.card.as_ref().map_or(Ok(()), |text| write(&card, text))
+    }
+
+    /// As [`Report::write`], where the program named the file.
+    ///
+    /// # Errors
+    /// A file there that this program did not write; what the system says.
+    pub fn write_own(&self, file: &Path) -> Result<()> {
+        refuse_foreign(file).map_err(failed("write", file))?;
+        self.write(file)
+    }
+
+    /// The files that [`Report::write_figures`] writes.
+    pub fn figure_files(&self, directory: &Path) -> Vec<PathBuf> {
+        let kinds = |figure: &Figure| {
+            ["svg", "png"].map(|kind| directory.join(format!("{}.{kind}", figure.name)))
+        };
+        self.figures.iter().flat_map(kinds).collect()
     }
 
     /// Writes every figure as an SVG and as a PNG file into a directory, which is made if need be;
     /// gives the files.
     ///
     /// # Errors
-    /// What the system says.
+    /// A directory that is a link, files there that this program did not write; what the system says.
     pub fn write_figures(&self, directory: &Path) -> Result<Vec<PathBuf>> {
-        std::fs::create_dir_all(directory).map_err(|source| Error::Io {
-            operation: "make",
-            file: directory.to_path_buf(),
-            source,
-        })?;
-        let mut files = Vec::new();
-        for figure in &self.figures {
-            let file = |kind: &str| directory.join(format!("{}.{kind}", figure.name));
-            let (svg, png) = (file("svg"), file("png"));
-            write(&svg, figure.svg())?;
-            write(&png, figure.png())?;
-            files.extend([svg, png]);
+        make_directory(directory).map_err(failed("make", directory))?;
+        let files = self.figure_files(directory);
+        for file in &files {
+            refuse_foreign(file).map_err(failed("write", file))?;
+        }
+        for (figure, files) in self.figures.iter().zip(files.chunks_exact(2)) {
+            write(&files[0], figure.svg())?;
+            write(&files[1], figure.png())?;
         }
         Ok(files)
     }
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file that the program named, whole or not at all.
 fn write(file: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
     let content: Content<'_> = &|out| out.write_all(bytes.as_ref());
-    write_whole(file, content).map_err(|source| Error::Io {
-        operation: "write",
-        file: file.to_path_buf(),
-        source,
-    })
+    write_own(file, content).map_err(failed("write", file))
+}
+
+fn failed(operation: &'static str, file: &Path) -> impl Fn(std::io::Error) -> Error {
+    let file = file.to_path_buf();
+    move |source| Error::Io { operation, file: file.clone(), source }
 }

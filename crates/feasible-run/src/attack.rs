@@ -21,6 +21,9 @@ use crate::error::{Error, Result};
 use crate::saved_model::SavedModel;
 use crate::selected::Selected;
 
+/// The first line of a curve as CSV.
+pub(crate) const CSV_HEAD: &str = "epsilon,correct,total,accuracy,low,high\n";
+
 /// How to attack; the defaults are the paper's test attack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AttackOptions {
@@ -348,7 +351,7 @@ impl Curve {
 
     /// As CSV.
     pub fn to_csv(&self) -> String {
-        let mut text = String::from("epsilon,correct,total,accuracy,low,high\n");
+        let mut text = String::from(CSV_HEAD);
         for p in &self.points {
             let CurvePoint { epsilon, correct, total, accuracy, low, high } = p;
             text += &format!("{epsilon},{correct},{total},{accuracy},{low},{high}\n");

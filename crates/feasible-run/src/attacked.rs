@@ -31,6 +31,8 @@ const MOST_PIXELS: usize = 400_000;
 const TILES: usize = 3;
 /// Of the intervals, one by one.
 const CONFIDENCE: f64 = 0.95;
+/// Predicted of an image for which an output is no finite number.
+const NO_CLASS: &str = "none: not a number";
 
 /// `adversary.json`: the images of a run under the attack of a requirement. See the [module](self).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -238,10 +240,10 @@ impl Target<'_> {
     /// Whether each sample is recognised as it is.
     pub(crate) fn recognised(&self, samples: &Samples) -> Vec<bool> {
         let predicted = self.predicted(samples.inputs());
-        predicted.into_iter().zip(labels(samples)).map(|(a, b)| a == b).collect()
+        predicted.into_iter().zip(labels(samples)).map(|(a, b)| a == Some(b)).collect()
     }
 
-    fn predicted(&self, inputs: &Inputs) -> Vec<usize> {
+    fn predicted(&self, inputs: &Inputs) -> Vec<Option<usize>> {
         let outputs = outputs(self.network, self.theta, inputs);
         let width = feasible::Model::output_width(self.network).max(1);
         outputs.chunks_exact(width).map(class_of).collect()
@@ -295,7 +297,7 @@ impl Target<'_> {
         let images = images.map(|(((row, one), own), &predicted)| AttackedImage {
             row: *row,
             class: class(own),
-            predicted: class(predicted),
+            predicted: predicted.map_or_else(|| NO_CLASS.into(), class),
             size: norm.of(&one.delta),
         });
         let tile = |at: usize, tile: usize, pixel: usize| -> f32 {

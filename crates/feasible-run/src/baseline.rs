@@ -236,6 +236,7 @@ pub(crate) fn beside(
         Ok(Some(cost)) => summary.cost = cost,
         Ok(None) => summary.no_baseline = Some(format!("it was interrupted: {}", resume())),
         Err(error @ Error::Storage { .. }) => {
+            summary.unwritten = true;
             summary.no_baseline = Some(format!("{error}: {}", resume()));
         }
         Err(error) => summary.no_baseline = Some(error.to_string()),
@@ -363,7 +364,7 @@ impl Parameters {
         let longest = 4 * count as u64 + HEADER;
         storage.beside(BASELINE_MODEL).into_iter().find_map(|file| {
             let length = file.symlink_metadata().ok().filter(|found| found.is_file())?.len();
-            let bytes = (length <= longest).then(|| disk::read_inside(&file).ok())??;
+            let bytes = (length <= longest).then(|| disk::read_inside(&file, longest).ok())??;
             sound(bytes)
         })
     }

@@ -11,7 +11,7 @@
 //! Every way in which such a file can be wrong is an error of its own, so that a message can say
 //! what happened and what to do.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
 use feasible::dual::DualState;
 use feasible::learner::{Best, Progress};
@@ -23,6 +23,16 @@ const MAGIC: &[u8; 8] = b"FEASIBLE";
 /// The version this program writes and reads.
 pub const VERSION: u32 = 4;
 const HEADER: usize = 8 + 4 + 8 + 32;
+
+/// How long a checkpoint is, as its header says; 0 of what is none.
+pub(crate) fn stated_length(file: &mut impl Read) -> io::Result<u64> {
+    let mut header = [0; HEADER];
+    file.read_exact(&mut header)?;
+    let mut length = [0; 8];
+    length.copy_from_slice(&header[12..20]);
+    let whole = (HEADER as u64).saturating_add(u64::from_le_bytes(length));
+    Ok(if header.starts_with(MAGIC) { whole } else { 0 })
+}
 
 /// What is saved. See the [module](self).
 #[derive(Clone, Debug, PartialEq)]

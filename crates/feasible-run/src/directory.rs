@@ -4,6 +4,7 @@
 //! during a run; their names are in [`files`], their checks in [`parse`].
 
 use std::cmp::Ordering;
+use std::fmt::Debug;
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -108,13 +109,20 @@ impl RunDirectory {
     ///
     /// # Errors
     /// A directory that cannot be listed.
-    pub(crate) fn numbered<N: FromStr + PartialOrd>(&self, prefixes: &[&str]) -> Result<Vec<Self>> {
+    pub(crate) fn numbered<N: FromStr + PartialOrd + Debug>(
+        &self,
+        prefixes: &[&str],
+    ) -> Result<Vec<Self>> {
         let failed = |source| Error::Storage { operation: "read", path: self.location(), source };
         let mut found: Vec<(N, Self)> = Vec::new();
         for entry in std::fs::read_dir(&self.path).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            let of = |prefix: &&str| name.strip_prefix(prefix)?.parse().ok();
+            let of = |prefix: &&str| -> Option<N> {
+                let number: N = name.strip_prefix(prefix)?.parse().ok()?;
+                // `seed-07` is nobody's.
+                (format!("{prefix}{number:?}") == name).then_some(number)
+            };
             if let Some(number) = prefixes.iter().find_map(of)
                 && entry.file_type().map_err(failed)?.is_dir()
             {
@@ -159,7 +167,7 @@ impl RunDirectory {
     /// # Errors
     /// A file that cannot be read, a link or a pipe; here and below.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        match disk::read_inside(&self.file(name)) {
+        match files::read_file(&self.path, name) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Ok(None)

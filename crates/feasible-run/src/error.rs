@@ -44,6 +44,15 @@ pub enum Error {
         /// The directory.
         directory: PathBuf,
     },
+    /// A directory that is to be replaced, with a file in it that no run wrote.
+    #[error(
+        "{} was not written by a run of feasible, so nothing is replaced: move it away, or give another directory",
+        visible(&.file.display().to_string())
+    )]
+    Foreign {
+        /// The file, or the directory.
+        file: PathBuf,
+    },
     /// A directory another process works in.
     #[error("{} is in use by another process: wait for it or stop it", .directory.display())]
     InUse {

@@ -1,9 +1,16 @@
 //! The files of a run directory.
 
-use feasible_data::Split;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek};
+use std::path::Path;
+
+use feasible_data::{Split, disk};
 use feasible_problem::data::TableHash;
 use feasible_problem::plan::Plan;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::sweep::SWEEP;
 
 /// What the run directory is.
 pub const README: &str = "README.txt";
@@ -72,6 +79,65 @@ pub const ONNX: &str = "model.onnx";
 
 /// The ledger of the tables on which the model is monitored.
 pub const MONITOR: &str = "monitor.jsonl";
+
+/// The most bytes that a file of a run has. What grows with the rows or the parameters is checked by its own header where it is
+/// long ([`read_file`]).
+fn most_bytes(name: &str) -> u64 {
+    match name {
+        MODEL | BASELINE_MODEL | CHECKPOINT | FINGERPRINTS | MULTIPLIERS => u64::MAX,
+        ROWS => 4 << 30,
+        METRICS | TIMINGS | MONITOR => 1 << 30,
+        _ => 1 << 28,
+    }
+}
+
+/// What is longer says how long it is before it is read.
+const LONG: u64 = 1 << 26;
+
+/// The bytes of a file of a run.
+///
+/// # Errors
+/// As [`disk::read_inside`]; a long file that is not as long as it says, or of another content than its checksum says.
+pub fn read_file(directory: &Path, name: &str) -> io::Result<Vec<u8>> {
+    disk::fault("read")?;
+    read_opened(disk::open_inside(&directory.join(name), OpenOptions::new().read(true))?, name)
+}
+
+/// As [`read_file`], of a file that has another name, or lies elsewhere.
+pub(crate) fn read_opened(mut file: File, name: &str) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    if length > LONG && length <= most_bytes(name) {
+        let stated = match name {
+            CHECKPOINT => crate::checkpoint::stated_length(&mut file)?,
+            MODEL | BASELINE_MODEL => crate::saved_model::stated_length(&mut file)?,
+            FINGERPRINTS => crate::parse::digested_length(&mut file, length)?,
+            _ => length,
+        };
+        if stated != length {
+            let text =
+                format!("it has {length} bytes, and by its content it has {stated}: restore it");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        }
+        file.rewind()?;
+    }
+    disk::read_within(file, most_bytes(name))
+}
+
+/// Whether a directory says that it is that of a run, or of several: by its README, or by what was to be trained.
+pub fn is_run(directory: &Path) -> bool {
+    let open = |name: &str| disk::open_inside(&directory.join(name), OpenOptions::new().read(true));
+    let read =
+        |name: &str| open(name).and_then(|file| disk::read_within(file, LONG)).unwrap_or_default();
+    let is_record = |name: &&str| {
+        let record: Option<Map<String, Value>> = serde_json::from_slice(&read(name)).ok();
+        record.is_some_and(|of| of.contains_key("problem") || of.contains_key("design"))
+    };
+    let readme = read(README);
+    ["A run", "Runs", "A ladder of runs", "A search", "A sweep"]
+        .iter()
+        .any(|what| readme.starts_with(format!("{what} of feasible").as_bytes()))
+        || [RUN, SEEDS, LADDER, TUNE, SWEEP].iter().any(is_record)
+}
 
 /// Whether a run, or a report on it, writes a file of this name.
 pub fn is_ours(name: &str) -> bool {

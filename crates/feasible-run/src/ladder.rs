@@ -30,7 +30,7 @@ use crate::interrupt::Interrupt;
 use crate::job_part::{JobPart, in_turn, resumed, unfinished};
 use crate::resumable::ResumableDirectory;
 use crate::saved_model::SavedModel;
-use crate::seeds::{Fit, FitOptions, remove_runs};
+use crate::seeds::{Fit, FitOptions, runs_inside};
 use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
 use crate::summary::Summary;
 
@@ -127,7 +127,7 @@ pub(crate) fn fit_part(
         file: LADDER,
         is_same: &same,
         ours: &is_ours,
-        remove_runs,
+        inside: runs_inside,
         first: &[
             (LADDER, &|| json(&listed)),
             (README, &|| LADDER_README.into()),

@@ -11,8 +11,11 @@
 //! assert!(error.to_string().starts_with("runs/adult/summary.json is damaged: missing field"));
 //! ```
 
+use std::io::{self, Read};
+
 use feasible_problem::Fingerprints;
 use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
 
 use crate::attack::{ClassCurve, Curve};
 use crate::attacked::{AttackedExamples, AttackedImages};
@@ -32,6 +35,21 @@ fn damaged(path: &str, reason: String) -> Error {
 
 fn json<T: DeserializeOwned>(path: &str, bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes).map_err(|error| damaged(path, error.to_string()))
+}
+
+/// How long a file is that ends with the SHA-256 of what is before; 0 if it does not.
+pub(crate) fn digested_length(file: &mut impl Read, length: u64) -> io::Result<u64> {
+    let (mut hash, mut end) = (Sha256::new(), [0; 32]);
+    let (mut content, mut buffer) =
+        (file.by_ref().take(length.saturating_sub(32)), vec![0; 1 << 16]);
+    loop {
+        match content.read(&mut buffer)? {
+            0 => break,
+            read => hash.update(&buffer[..read]),
+        }
+    }
+    file.read_exact(&mut end)?;
+    Ok(if hash.finalize()[..] == end { length } else { 0 })
 }
 
 /// `fingerprints.bin`.

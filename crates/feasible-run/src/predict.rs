@@ -63,7 +63,7 @@ impl SavedModel {
     /// have, if it should be something else than the problem file said.
     ///
     /// # Errors
-    /// Columns that are missing, cells that cannot be encoded.
+    /// Columns that are missing, cells that cannot be encoded, outputs that are not finite.
     pub fn predict(&self, table: &Table, unseen: Option<Unseen>) -> Result<Predictions> {
         let rows = table.all_rows();
         let predictions = self.in_words(&self.scores(table, unseen, 1)?, &rows);
@@ -74,7 +74,7 @@ impl SavedModel {
     /// Predicts some images, on `count` threads.
     ///
     /// # Errors
-    /// Images of another size.
+    /// Images of another size, outputs that are not finite.
     pub fn predict_images(
         &self,
         gallery: &Gallery,
@@ -85,7 +85,8 @@ impl SavedModel {
         let inputs = gallery.images().inputs(rows)?;
         let cuts = self.cuts(gallery.table(), rows)?;
         let outputs = threads::on(count, || outputs(self.network(), self.theta(), &inputs));
-        let predictions = self.in_words(&self.scores_of(outputs, cuts), rows);
+        let scores = self.scores_of(outputs, gallery.table().name(), rows, cuts)?;
+        let predictions = self.in_words(&scores, rows);
         let selected = self.select_among(gallery.table(), rows).ok().and_then(|of| of.1);
         Ok(Predictions { selected, ..predictions })
     }

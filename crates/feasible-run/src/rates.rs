@@ -76,7 +76,10 @@ impl TopAccuracy {
         for (outputs, &y) in outputs.zip(classes) {
             let y = y as usize;
             let before = |(j, z): (usize, &f32)| *z > outputs[y] || (*z == outputs[y] && j < y);
-            let rank = outputs.iter().enumerate().filter(|&at| before(at)).count();
+            let rank = match outputs[y].is_nan() {
+                true => count,
+                false => outputs.iter().enumerate().filter(|&at| before(at)).count(),
+            };
             for (hits, &k) in hits.iter_mut().zip(&wanted) {
                 *hits += usize::from(rank < k);
             }
@@ -122,11 +125,13 @@ impl Answers<'_> {
 
 /// Calibration of predicted probabilities with what happened; `None` without rows.
 pub(crate) fn calibration(group: &str, pairs: &[(f64, bool)]) -> Option<Calibration> {
+    // A probability that is no number is no promise.
+    let pairs: Vec<(f64, bool)> = pairs.iter().copied().filter(|(p, _)| !p.is_nan()).collect();
     let rows = pairs.len();
     let count = Count::of(pairs.iter().map(|(_, happened)| *happened)).ok()?;
     let tail = Delta::new((1.0 - CONFIDENCE) / 2.0).ok()?;
     let mut bins = [(0.0, 0.0); BINS];
-    for &(p, happened) in pairs {
+    for &(p, happened) in &pairs {
         let (predicted, observed) = &mut bins[((p * BINS as f64) as usize).min(BINS - 1)];
         *predicted += p;
         *observed += f64::from(u8::from(happened));

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
+use crate::removal::Inner;
 use crate::storage::{Directory, Storage, failed, read};
 
 /// What a directory is for.
@@ -19,8 +20,8 @@ pub(crate) struct ResumableDirectory<'a> {
     pub is_same: &'a dyn Fn(&[u8]) -> bool,
     /// The names of files that are written to it.
     pub ours: &'a dyn Fn(&str) -> bool,
-    /// Removes the directories in it.
-    pub remove_runs: fn(&Path) -> Result<()>,
+    /// The directories in it that go with it.
+    pub inside: fn(&Path) -> Result<Vec<Inner>>,
     /// The files it begins with, `file` before all others.
     pub first: &'a [(&'a str, &'a dyn Fn() -> Vec<u8>)],
 }
@@ -41,7 +42,7 @@ impl ResumableDirectory<'_> {
                 );
                 return Err(Error::unfit(path.display().to_string(), reason));
             }
-            Some(_) => Directory::replace_with(path, self.ours, false, self.remove_runs)?,
+            Some(_) => Directory::replace_with(path, self.ours, false, self.inside)?,
             None if force => Directory::replace(path, self.ours)?,
             None => Directory::create(path)?,
         };

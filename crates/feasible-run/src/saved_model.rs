@@ -4,7 +4,8 @@
 //! Any safetensors reader shows the manifest: it is the metadata entry `feasible`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::Read;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 use feasible::{Loss, Model};
@@ -24,8 +25,10 @@ use feasible_problem::spec::{EvaluationAttackSpec, ProblemSource, RequirementSpe
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::files::{MODEL, read_opened};
 use crate::subject::Subject;
 use crate::summary::Summary;
 
@@ -243,6 +246,24 @@ fn kind_of(table: &Table, name: &str) -> Option<ColumnKind> {
     table.column(name).ok().map(Column::kind).or_else(taken)
 }
 
+/// The longest header of a model file that is looked at.
+const LONGEST_HEADER: u64 = 1 << 27;
+
+/// How long a file of tensors is, as its header says; 0 of what is none.
+pub(crate) fn stated_length(file: &mut impl Read) -> io::Result<u64> {
+    let mut length = [0; 8];
+    file.read_exact(&mut length)?;
+    let length = u64::from_le_bytes(length);
+    if length > LONGEST_HEADER {
+        return Ok(0);
+    }
+    let mut header = vec![0; length as usize];
+    file.read_exact(&mut header)?;
+    let entries: BTreeMap<String, Value> = serde_json::from_slice(&header).unwrap_or_default();
+    let ends = entries.values().filter_map(|entry| entry["data_offsets"][1].as_u64());
+    Ok(ends.max().map_or(0, |end| end.saturating_add(8 + length)))
+}
+
 /// The numbers of a tensor, all of them finite.
 fn finite(name: &str, bytes: &[u8]) -> Result<Vec<f32>, String> {
     let number = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
@@ -445,7 +466,7 @@ impl SavedModel {
     /// A file that cannot be read or is no model.
     pub fn open(path: &std::path::Path) -> Result<Self> {
         let inside = path.is_dir();
-        let file = if inside { path.join(crate::files::MODEL) } else { path.to_path_buf() };
+        let file = if inside { path.join(MODEL) } else { path.to_path_buf() };
         let name = file.display().to_string();
         let failed = |source| Error::Storage { operation: "read", path: name.clone(), source };
         let length = std::fs::metadata(&file).map_err(failed)?.len();
@@ -454,15 +475,11 @@ impl SavedModel {
             let reason = format!("its {length} bytes are more than memory has room for");
             return Err(Error::Model { path: name, reason });
         }
-        let read = || match inside {
-            true => disk::read_inside(&file),
-            false => {
-                let mut bytes = Vec::new();
-                disk::open(&file)?.read_to_end(&mut bytes)?;
-                Ok(bytes)
-            }
+        let opened = match inside {
+            true => disk::open_inside(&file, OpenOptions::new().read(true)),
+            false => disk::open(&file),
         };
-        let bytes = read().map_err(failed)?;
+        let bytes = opened.and_then(|opened| read_opened(opened, MODEL)).map_err(failed)?;
         Self::from_bytes(&name, &bytes)
     }
 

@@ -6,7 +6,7 @@ use feasible_problem::loss::LossName;
 use rayon::prelude::*;
 
 use crate::decision::{contrast_of, decided};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::saved_model::SavedModel;
 use crate::subject::{class_of, outputs, probabilities};
 
@@ -46,15 +46,36 @@ impl SavedModel {
         } else {
             some(&rows)?
         };
-        Ok(self.scores_of(outputs, self.cuts(table, &rows)?))
+        self.scores_of(outputs, table.name(), &rows, self.cuts(table, &rows)?)
     }
 
     /// Outputs of this model as scores.
-    pub(crate) fn scores_of(&self, outputs: Vec<f32>, cuts: Option<Vec<f64>>) -> Scores {
+    ///
+    /// # Errors
+    /// A row for which one is no finite number.
+    pub(crate) fn scores_of(
+        &self,
+        outputs: Vec<f32>,
+        table: &str,
+        rows: &[u32],
+        cuts: Option<Vec<f64>>,
+    ) -> Result<Scores> {
         let width = self.network().output_width();
         let decisions = cuts.as_ref().map(|cuts| decided(&outputs, width, cuts));
         let of_counts = self.manifest().objective == LossName::Poisson;
-        Scores { outputs, width, cuts, decisions, of_counts }
+        let scores = Scores { outputs, width, cuts, decisions, of_counts };
+        let unusable = |&at: &usize| scores.values(at).any(|value| !value.is_finite());
+        match (0..scores.len()).find(unusable) {
+            None => Ok(scores),
+            Some(at) => {
+                let reason = format!(
+                    "the model's output for row {} (the first is row 0) is not a finite number: predict other rows, or \
+                     use another model",
+                    rows[at]
+                );
+                Err(Error::unfit(table, reason))
+            }
+        }
     }
 
     /// Where rows of a table are cut, if not at a probability of 1/2.
@@ -83,7 +104,8 @@ impl Scores {
     /// The class that is predicted for a row.
     pub fn class(&self, at: usize) -> usize {
         let decisions = self.decisions.as_ref().unwrap_or(&self.outputs);
-        class_of(&decisions[at * self.width..][..self.width])
+        // Scores are finite.
+        class_of(&decisions[at * self.width..][..self.width]).unwrap_or_default()
     }
 
     /// The number that is predicted for a row, where numbers are; the first of several.

@@ -12,15 +12,17 @@ use serde::{Deserialize, Serialize};
 use crate::conclusion::RunVerdict;
 use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
-use crate::files::{LADDER, PROBLEM, README, RUNG, SEED, SEEDS, SUMMARY, TUNE, is_ours, json};
+use crate::files::{
+    LADDER, PROBLEM, README, RUNG, SEED, SEEDS, SUMMARY, TRIAL, TUNE, is_ours, json,
+};
 use crate::fit::{Fitted, Observer, finish_in, fit_in, resume_in, resume_on};
 use crate::interrupt::Interrupt;
 use crate::job_part::{JobPart, in_turn, resumed, unfinished};
 use crate::ladder;
+use crate::removal::Inner;
 use crate::resumable::ResumableDirectory;
 use crate::storage::{Directory, Memory, Storage, failed, no_link};
 use crate::summary::{SeedsSummary, Summary};
-use crate::tune::remove_trials;
 
 /// How to fit.
 #[derive(Clone, Debug)]
@@ -151,7 +153,7 @@ pub fn fit(plan: &Plan, options: &FitOptions, observer: Observer<'_>) -> Result<
         return Err(Error::unfit("--seeds", reason));
     }
     let open = |path: &Path| match options.force {
-        true => Directory::replace_with(path, is_ours, plan.has_baseline(), remove_runs),
+        true => Directory::replace_with(path, is_ours, plan.has_baseline(), runs_inside),
         false => Directory::create(path),
     };
     let rooms = plan.spec().certify.as_ref().and_then(|certify| certify.ladder.clone());
@@ -240,7 +242,7 @@ fn fit_part(
         file: SEEDS,
         is_same: &same,
         ours: &is_ours,
-        remove_runs,
+        inside: runs_inside,
         first: &[
             (SEEDS, &|| json(&listed)),
             (README, &|| SEEDS_README.into()),
@@ -360,29 +362,16 @@ fn sum_up(top: &Directory, fit: Fit) -> Result<Fit> {
     Ok(fit)
 }
 
-/// The runs of a directory of several seeds, of a ladder or of a search; nothing of any other directory, nor behind a link.
-pub(crate) fn remove_runs(path: &Path) -> Result<()> {
+/// The runs in a directory of several seeds, of a ladder or of a search; none of any other directory, nor behind a link.
+pub(crate) fn runs_inside(path: &Path) -> Result<Vec<Inner>> {
     let run = RunDirectory::new(path);
-    if run.has(TUNE) {
-        return remove_trials(path);
-    }
-    if !run.has(SEEDS) && !run.has(LADDER) {
-        return Ok(());
-    }
-    for one in run.numbered::<u64>(&[SEED, RUNG])? {
-        remove_run(one.path())?;
-    }
-    Ok(())
-}
-
-/// Removes a run and its directory.
-pub(crate) fn remove_run(path: &Path) -> Result<()> {
-    drop(Directory::replace(path, is_ours)?);
-    std::fs::remove_dir_all(path).map_err(|source| Error::Storage {
-        operation: "remove",
-        path: path.display().to_string(),
-        source,
-    })
+    let prefixes: &[&str] = match () {
+        () if run.has(TUNE) => &[TRIAL],
+        () if run.has(SEEDS) || run.has(LADDER) => &[SEED, RUNG],
+        () => return Ok(Vec::new()),
+    };
+    let runs = run.numbered::<u64>(prefixes)?;
+    Ok(runs.iter().map(|one| Inner::run(one.path())).collect())
 }
 
 /// Runs `job` for every item, `workers` at a time; results in the order of the items.

@@ -17,6 +17,7 @@ use feasible_data::disk;
 
 use crate::error::{Error, Result};
 use crate::files;
+use crate::removal::{Inner, Removal, checked, has_name};
 
 /// What writes the content of a file.
 pub type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
@@ -113,27 +114,7 @@ pub fn failed<'a>(
     }
 }
 
-/// Writes a file whole or not at all: whenever the program ends, the old bytes or the new ones are there. Where the
-/// file is a link, what it leads to is replaced, and devices and pipes are written to as they are; but inside a run
-/// directory whatever has the name is replaced itself.
-///
-/// # Errors
-/// What the system says; the old file is then still there.
-pub fn write_whole(file: &Path, content: Content<'_>) -> io::Result<()> {
-    let beside = file.parent().unwrap_or(Path::new(""));
-    let made_by_us = [files::RUN, files::SEEDS, files::TUNE, crate::sweep::SWEEP];
-    let in_a_run = made_by_us.iter().any(|name| beside.join(name).symlink_metadata().is_ok());
-    let file = &match in_a_run {
-        true => file.to_path_buf(),
-        false => fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf()),
-    };
-    if !in_a_run && fs::metadata(file).is_ok_and(|before| !before.is_file()) {
-        return write_to(File::create(file)?, content).map(drop);
-    }
-    replace(file, content)
-}
-
-fn write_to(out: File, content: Content<'_>) -> io::Result<File> {
+pub(crate) fn write_to(out: File, content: Content<'_>) -> io::Result<File> {
     let mut out = io::BufWriter::with_capacity(1 << 16, out);
     content(&mut out)?;
     disk::fault("write")?;
@@ -141,7 +122,7 @@ fn write_to(out: File, content: Content<'_>) -> io::Result<File> {
 }
 
 /// Writes a scratch file that becomes `file`, with the permissions of the one that it replaces. Links are not followed.
-fn replace(file: &Path, content: Content<'_>) -> io::Result<()> {
+pub(crate) fn replace(file: &Path, content: Content<'_>) -> io::Result<()> {
     let before = fs::symlink_metadata(file).ok().filter(fs::Metadata::is_file);
     let permissions = before.map(|before| before.permissions());
     let replace = |scratch: &Scratch| {
@@ -220,13 +201,38 @@ pub struct Directory {
     _lock: File,
 }
 
-const LOCK: &str = ".lock";
-const SCRATCH: &str = ".scratch-";
+pub(crate) const LOCK: &str = ".lock";
+const SCRATCH: &str = ".feasible-scratch-";
 
-/// Files in the order they are removed: what makes a directory a run comes first.
-fn by_removal(mut names: Vec<String>) -> Vec<String> {
-    names.sort_by_key(|name| ![files::PROBLEM, files::SEEDS, files::TUNE].contains(&name.as_str()));
-    names
+/// The names of all that is in a directory, ascending, but for the lock and files that are being written.
+///
+/// # Errors
+/// What the system says.
+pub fn names(path: &Path) -> io::Result<Vec<String>> {
+    disk::fault("list")?;
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name != LOCK && !name.starts_with(SCRATCH) {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Removes what processes that were killed while writing left in a directory.
+pub(crate) fn remove_leftovers(path: &Path) {
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(SCRATCH) {
+            remove_leftover(&entry.path());
+        }
+    }
+}
+
+/// Whether a directory has been worked in.
+fn is_locked(path: &Path) -> bool {
+    path.join(LOCK).symlink_metadata().is_ok()
 }
 
 impl Directory {
@@ -235,49 +241,43 @@ impl Directory {
     /// # Errors
     /// [`Error::NotEmpty`]; [`Error::InUse`]; a directory that cannot be made.
     pub fn create(path: &Path) -> Result<Self> {
+        let not_empty = || Err(Error::NotEmpty { directory: path.to_path_buf() });
+        // No lock is left in a directory that is not ours.
+        if !is_locked(path) && names(path).is_ok_and(|names| !names.is_empty()) {
+            return not_empty();
+        }
         let directory = Self::lock(path, true)?;
-        let files = directory.list().map_err(Self::failed("list", path))?;
-        if files.is_empty() {
-            Ok(directory)
-        } else {
-            Err(Error::NotEmpty { directory: path.to_path_buf() })
+        match directory.list().map_err(Self::failed("list", path))?.is_empty() {
+            true => Ok(directory),
+            false => not_empty(),
         }
     }
 
-    /// A directory whose run, if it holds one, is removed. Only files that a run writes are.
+    /// A directory whose run, if it holds one, is removed. Only files that a run wrote are.
     ///
     /// # Errors
-    /// [`Error::NotEmpty`] if it holds anything else; [`Error::InUse`].
+    /// [`Error::Foreign`] if it holds anything else, which is then all still there; [`Error::InUse`].
     pub fn replace(path: &Path, ours: impl Fn(&str) -> bool) -> Result<Self> {
-        Self::replace_with(path, ours, false, |_| Ok(()))
+        Self::replace_with(path, ours, false, |_| Ok(Vec::new()))
     }
 
-    /// Removes files. The problem first: without it, what is left is not taken for a run.
-    fn clear(&self, names: Vec<String>) -> Result<()> {
-        for name in by_removal(names) {
-            let file = self.path.join(&name);
-            let removed = disk::fault("remove").and_then(|()| fs::remove_file(&file));
-            removed.map_err(Self::failed("remove", &file))?;
-        }
-        Ok(())
-    }
-
-    /// As [`Directory::replace`], after `inner` removed the directories inside that are ours. It is called once no
-    /// other process works in the directory. A baseline is known by its fingerprint: the next run may need no other.
+    /// As [`Directory::replace`], with the directories `inside` that go with the run. A baseline is known by its
+    /// fingerprint: the next run may need no other.
     pub(crate) fn replace_with(
         path: &Path,
         ours: impl Fn(&str) -> bool,
         keeps_baseline: bool,
-        inner: impl FnOnce(&Path) -> Result<()>,
+        inside: impl Fn(&Path) -> Result<Vec<Inner>>,
     ) -> Result<Self> {
-        let directory = Self::lock(path, true)?;
-        inner(path)?;
-        let names = directory.list().map_err(Self::failed("list", path))?;
-        if !names.iter().all(|name| ours(name)) {
-            return Err(Error::NotEmpty { directory: path.to_path_buf() });
+        let is_ours = |file: &Path| files::is_run(path) && has_name(file, &ours);
+        if !is_locked(path) && path.is_dir() {
+            checked(path, &is_ours, &inside(path)?)?;
         }
-        let kept = |name: &String| keeps_baseline && name == files::BASELINE_MODEL;
-        directory.clear(names.into_iter().filter(|name| !kept(name)).collect())?;
+        let directory = Self::lock(path, true)?;
+        let removal = Removal::check(path, &is_ours, inside(path)?)?;
+        // The README says whose directory it is for as long as anything is in it.
+        let kept = [files::BASELINE_MODEL, files::README];
+        removal.carry_out(&|name| keeps_baseline && kept.contains(&name))?;
         Ok(directory)
     }
 
@@ -297,7 +297,7 @@ impl Directory {
         Self::lock(path, false)
     }
 
-    fn failed(operation: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
+    pub(crate) fn failed(operation: &'static str, path: &Path) -> impl Fn(io::Error) -> Error {
         let path = path.display().to_string();
         move |source| Error::Storage { operation, path: path.clone(), source }
     }
@@ -321,12 +321,7 @@ impl Directory {
             Err(fs::TryLockError::Error(error)) if disk::has_no_locks(&error) => {}
             Err(fs::TryLockError::Error(error)) => return Err(Self::failed("lock", &file)(error)),
         }
-        // Left by a process that was killed while writing.
-        for entry in fs::read_dir(path).map_err(Self::failed("read", path))?.flatten() {
-            if entry.file_name().to_string_lossy().starts_with(SCRATCH) {
-                remove_leftover(&entry.path());
-            }
-        }
+        remove_leftovers(path);
         Ok(Self { path: path.to_path_buf(), _lock: lock })
     }
 
@@ -352,7 +347,7 @@ impl Storage for Directory {
     }
 
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        disk::read_inside(&self.path.join(name))
+        files::read_file(&self.path, name)
     }
 
     fn read_first(&self, name: &str, length: u64) -> io::Result<Box<dyn Read + '_>> {
@@ -400,16 +395,7 @@ impl Storage for Directory {
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
-        disk::fault("list")?;
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&self.path)? {
-            let name = entry?.file_name().to_string_lossy().into_owned();
-            if name != LOCK && !name.starts_with(SCRATCH) {
-                names.push(name);
-            }
-        }
-        names.sort_unstable();
-        Ok(names)
+        names(&self.path)
     }
 
     fn beside(&self, name: &str) -> Vec<PathBuf> {

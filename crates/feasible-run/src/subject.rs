@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use feasible::model::void_rows;
 use feasible::{
     Batch, Inputs, Loss, Model, Multipliers, Pass, Population, Problem, Samples, Shift, Targets,
     ViewShift,
@@ -146,9 +147,15 @@ impl Answers<'_> {
         &self.model.view(shift)[row * width..][..width]
     }
 
-    /// The prediction for each row.
+    /// The prediction for each row; a wrong one where the outputs are not numbers.
     pub(crate) fn predicted(&self) -> impl Iterator<Item = usize> {
-        self.decisions().classes(None)
+        let classes = self.subject.classes.map_or(2, <[String]>::len);
+        let wrong = move |row: usize| match self.samples.targets() {
+            Targets::Classes(own) => (own[row] as usize + 1) % classes,
+            _ => 0,
+        };
+        let predicted = self.decisions().classes(None).enumerate();
+        predicted.map(move |(row, class)| class.unwrap_or_else(|| wrong(row)))
     }
 
     /// The number predicted for each row.
@@ -220,7 +227,7 @@ impl<'a> Recorded<'a> {
             let here = if compared.is_empty() { Vec::new() } else { classes(here) };
             for (changed, place) in changed.iter_mut().zip(&places) {
                 let there = place.and_then(|place| parts.clone().nth(place)).unwrap_or_default();
-                changed.extend(here.iter().zip(classes(there)).map(|(a, b)| *a != b));
+                changed.extend(here.iter().zip(classes(there)).map(|(a, b)| differ(*a, b)));
             }
         });
         if !keep {
@@ -251,13 +258,13 @@ impl<'a> Recorded<'a> {
     }
 
     /// The classes of the rows as they are, or as a counterfactual that was recorded shows them.
-    fn classes(&self, shift: Option<&Arc<Shift>>) -> impl Iterator<Item = usize> {
+    fn classes(&self, shift: Option<&Arc<Shift>>) -> impl Iterator<Item = Option<usize>> {
         self.view(shift).chunks_exact(self.model.output_width()).map(class_of)
     }
 
     /// Whose class a counterfactual that was recorded changes.
     fn changed(&self, shift: &Arc<Shift>) -> Vec<bool> {
-        self.classes(None).zip(self.classes(Some(shift))).map(|(a, b)| a != b).collect()
+        self.classes(None).zip(self.classes(Some(shift))).map(|(a, b)| differ(a, b)).collect()
     }
 
     /// The outputs of the views that a batch asks about; `None` if some were not kept.
@@ -300,7 +307,8 @@ impl Model for Recorded<'_> {
         outputs: &mut [f32],
     ) {
         let Some(views) = self.known(batch).filter(|_| pass.outputs_only) else {
-            return self.model.forward(theta, batch, pass, tape, outputs);
+            self.model.forward(theta, batch, pass, tape, outputs);
+            return void_rows(outputs, self.output_width());
         };
         let k = self.output_width();
         let mut outputs = outputs.chunks_exact_mut(k);
@@ -337,14 +345,19 @@ fn in_chunks(
         let batch = Batch { inputs: samples, rows, shifts };
         outputs.resize(batch.output_rows() * model.output_width(), 0.0);
         model.forward(theta, &batch, pass, &mut tape, &mut outputs);
+        void_rows(&mut outputs, model.output_width());
         take(&outputs);
     }
 }
 
-/// The predicted class: the first largest output; of one output, whether it is positive.
-pub(crate) fn class_of(outputs: &[f32]) -> usize {
+/// The predicted class: the first largest output; of one output, whether it is positive. `None` of outputs that are not
+/// numbers.
+pub(crate) fn class_of(outputs: &[f32]) -> Option<usize> {
+    if outputs.iter().any(|z| z.is_nan()) {
+        return None;
+    }
     if let [z] = outputs {
-        return usize::from(*z > 0.0);
+        return Some(usize::from(*z > 0.0));
     }
     let mut top = 0;
     for (j, z) in outputs.iter().enumerate() {
@@ -352,7 +365,12 @@ pub(crate) fn class_of(outputs: &[f32]) -> usize {
             top = j;
         }
     }
-    top
+    Some(top)
+}
+
+/// Whether two predictions differ; a missing one differs from all.
+fn differ(a: Option<usize>, b: Option<usize>) -> bool {
+    a.is_none() || a != b
 }
 
 /// Class probabilities.

@@ -56,6 +56,7 @@ pub(crate) fn evaluate<'a>(
         no_certificate: Some(NOT_YET.into()),
         cost: Vec::new(),
         no_baseline: None,
+        unwritten: false,
     };
     summary.advice = conclusion::advice(plan, &summary);
     Ok((summary, groups, answers))

@@ -87,6 +87,9 @@ pub struct Summary {
     /// Why there is no such model, if one was to be trained. No part of the file: it may be trained later.
     #[serde(skip)]
     pub no_baseline: Option<String>,
+    /// Whether the machine did not let something beside the run be written.
+    #[serde(skip)]
+    pub unwritten: bool,
 }
 
 impl Summary {

@@ -206,6 +206,23 @@ pub trait Model: Send + Sync {
     }
 }
 
+/// Makes every output of a row NaN if one of them is no finite number: whatever a loss looks at, it is NaN then. Weights that are
+/// finite may overflow.
+///
+/// ```
+/// use feasible::model::void_rows;
+/// let mut outputs = [1.0_f32, 2.0, f32::INFINITY, 0.0];
+/// void_rows(&mut outputs, 2);
+/// assert!(outputs[..2] == [1.0, 2.0] && outputs[2..].iter().all(|output| output.is_nan()));
+/// ```
+pub fn void_rows<T: Real>(outputs: &mut [T], width: usize) {
+    for row in outputs.chunks_exact_mut(width.max(1)) {
+        if !row.iter().all(|output| output.is_finite()) {
+            row.fill(T::from_f64(f64::NAN));
+        }
+    }
+}
+
 /// How a forward pass is made. The default, for evaluation and with everything kept, is always right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pass {

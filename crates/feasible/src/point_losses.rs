@@ -6,7 +6,7 @@ use crate::denormals::FlushDenormals;
 use crate::erased::{Engine, Erased};
 use crate::error::Result;
 use crate::loss::{Loss, LossRows};
-use crate::model::{Batch, Model, Pass, ViewShift};
+use crate::model::{Batch, Model, Pass, ViewShift, void_rows};
 use crate::population::Population;
 use crate::problem::check_theta;
 use crate::real::Real;
@@ -108,6 +108,7 @@ impl<M: Model> PointPass<'_, M> {
         self.outputs.resize(batch.output_rows() * width, M::Real::ZERO);
         let pass = Pass { outputs_only: true, ..Pass::default() };
         self.model.forward(self.theta, &batch, pass, &mut self.tape, &mut self.outputs);
+        void_rows(&mut self.outputs, width);
         let len = rows.len() * width;
         let at = |slot: usize| &self.outputs[slot * len..(slot + 1) * len];
         for term in &source.terms {

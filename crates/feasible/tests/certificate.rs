@@ -738,3 +738,34 @@ fn certificates_of_precision_are_wrong_no_more_often_than_they_say() {
     // Binomial(400, 0.1) is above 70 with a probability below one in a million.
     assert!(wrong <= 70, "{wrong} of {trials}");
 }
+
+#[test]
+fn a_row_without_a_finite_output_speaks_against_requirements_on_either_side() {
+    // One in five rows overflows.
+    let x: Vec<f32> = (0..200).map(|row| if row % 5 == 0 { 100.0 } else { -0.5e-37 }).collect();
+    let inputs = Inputs::dense(x, 1).unwrap();
+    let rows = Population::new(Samples::new(inputs, Targets::Classes(vec![1; 200])).unwrap());
+    let (model, theta) = (Linear::new(1, 1).unwrap(), [1e37_f32, 1.0]);
+    let selected = || Loss::Selected { class: 1 };
+    let measured = |name: &str| {
+        Requirement::average(name, &rows, Loss::Probability { class: 1 }).measured_by(selected())
+    };
+    let bounded = |name: &str| Requirement::average(name, &rows, Loss::Brier);
+    let problem = Problem::minimise(&rows, Loss::CrossEntropy)
+        .subject_to(measured("at least").at_least(0.99))
+        .subject_to(measured("at most").at_most(0.99))
+        .subject_to(bounded("Brier at most").at_most(0.9))
+        .subject_to(bounded("Brier at least").at_least(0.01))
+        .subject_to(Requirement::average("long", &rows, Loss::CrossEntropy).at_most(9.0))
+        .check()
+        .unwrap();
+    let claims = Design::new(delta(0.05)).claims(&problem, &model, &theta).unwrap();
+    let estimates = claims.iter().map(|claim| claim.evidence.as_ref().unwrap().estimate());
+    let estimates: Vec<f64> = estimates.collect();
+    // The others are all selected, with a probability of 0.62.
+    assert_eq!(estimates[..2], [0.8, 1.0]);
+    let brier = 0.8 * (1.0 - 1.0 / (1.0 + (-0.5_f64).exp())).powi(2);
+    assert!((estimates[2] - (brier + 0.2)).abs() < 1e-6, "{estimates:?}");
+    assert!((estimates[3] - brier).abs() < 1e-6, "{estimates:?}");
+    assert_eq!(estimates[4], f64::INFINITY);
+}

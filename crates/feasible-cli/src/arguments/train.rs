@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use feasible_problem::memory;
+use feasible_problem::{memory, store};
 use feasible_run::JobPart;
 
 use super::number;
@@ -34,11 +34,18 @@ pub struct MemoryArguments {
     /// [default: what is available on Linux, no limit elsewhere]
     #[arg(long, value_name = "SIZE", value_parser = memory::parse)]
     pub memory: Option<u64>,
+    /// Where tables that are kept on disk are, and stay as they were read: the next training need not read them again. Who may
+    /// write there decides what is trained [default: a file without a name where the run goes, and nothing stays]
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
 }
 
 impl MemoryArguments {
-    /// From now on this is the limit.
+    /// From now on this is the limit, and the place.
     pub fn apply(&self) {
+        if let Some(directory) = &self.cache {
+            store::set_cache(directory);
+        }
         if let Some(bytes) = self.memory {
             memory::set_limit(bytes);
         }

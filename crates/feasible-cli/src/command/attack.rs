@@ -9,13 +9,14 @@ use feasible_problem::spec::{AttackLossName, NormName};
 use feasible_problem::text::grouped;
 use feasible_report::robust;
 use feasible_run::files::ATTACK;
-use feasible_run::{AttackOptions, Curve, SavedModel, write_whole};
+use feasible_run::output::{make_named_directory, write_own};
+use feasible_run::{AttackOptions, Curve, SavedModel, files};
 
 use super::{data_dir, gallery, model, own_gallery, table};
 use crate::arguments::{AttackArguments, AttackLoss, Norm};
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
-use crate::outputs::Inputs;
+use crate::outputs::{Inputs, refuse_foreign};
 use crate::progress::{AttackLine, Progress};
 use crate::terminal::{Terminal, Versioned};
 
@@ -30,7 +31,9 @@ pub fn attack(arguments: &AttackArguments, terminal: &Terminal) -> Result<Exit> 
             Some(data) => inputs = inputs.data(Path::new(data)),
             None => inputs = inputs.data_of_run(&arguments.model),
         }
-        ATTACK.iter().try_for_each(|name| inputs.refuse(&directory.join(name)))?;
+        let outputs = ATTACK.map(|name| directory.join(name));
+        outputs.iter().try_for_each(|output| inputs.refuse(output))?;
+        outputs.iter().try_for_each(|output| refuse_foreign(output))?;
     }
     let options = options(arguments);
     let progress = Arc::new(Progress::new(1, terminal));
@@ -128,7 +131,7 @@ impl Earlier {
     /// A file that cannot be read is nobody's result.
     fn in_directory(directory: &Path) -> Option<Self> {
         let path = directory.join(ATTACK[0]);
-        let curve = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+        let curve = serde_json::from_slice(&files::read_file(directory, ATTACK[0]).ok()?).ok()?;
         Some(Self { path, curve })
     }
 
@@ -194,12 +197,12 @@ pub fn write(curve: &Curve, directory: &Path) -> Result<Vec<&'static str>> {
     let contents =
         [Some(json.into()), Some(curve.to_csv().into()), Some(figure.svg().into()), sheet];
     let failed = |path: &Path, error: &std::io::Error| Failure::file("write", path, error);
-    std::fs::create_dir_all(directory).map_err(|error| failed(directory, &error))?;
+    make_named_directory(directory).map_err(|error| failed(directory, &error))?;
     let mut names = Vec::new();
     for (name, content) in ATTACK.into_iter().zip(contents) {
         let Some(content): Option<Vec<u8>> = content else { continue };
         let path = directory.join(name);
-        let written = write_whole(&path, &|out| out.write_all(&content));
+        let written = write_own(&path, &|out| out.write_all(&content));
         written.map_err(|error| failed(&path, &error))?;
         names.push(name);
     }

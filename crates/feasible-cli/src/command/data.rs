@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use feasible_data::{Cells, Column, DataSet, ImageSet, Table, visible};
 use feasible_problem::text::{Align, Grid, grouped};
-use feasible_run::write_whole;
+use feasible_run::output::{make_named_directory, write_over};
 use serde::Serialize;
 
 use super::{data_dir, data_images};
@@ -255,18 +255,17 @@ fn export(
         let path = path.to_path_buf();
         move |error: std::io::Error| Failure::file("write", &path, &error)
     };
-    std::fs::create_dir_all(directory).map_err(failed(directory))?;
+    let directory = &make_named_directory(directory).map_err(failed(directory))?;
     let mut files = Vec::new();
     for (table, name) in tables.iter().zip(exported(set)) {
         let path = directory.join(name);
-        if path.exists() && !force {
+        if path.symlink_metadata().is_ok() && !force {
             return Err(Failure::input(format!(
                 "{} exists: give another directory, or --force to replace it",
                 path.display()
             )));
         }
-        let written =
-            write_whole(&path, &|out| table.write_csv(out).map_err(std::io::Error::other));
+        let written = write_over(&path, &|out| table.write_csv(out).map_err(std::io::Error::other));
         written.map_err(failed(&path))?;
         files.push(path);
     }

@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 
 use feasible_problem::text::{self, Align, Grid, Page};
 use feasible_run::export::{GraphValue, OnnxModel};
-use feasible_run::{files, write_whole};
+use feasible_run::files;
+use feasible_run::output::{write_own, write_whole};
+use feasible_run::storage::Content;
 use serde::Serialize;
 
 use super::model;
 use crate::arguments::{ExportArguments, ExportFormat};
 use crate::exit::{Exit, Failure, Result};
-use crate::outputs::Inputs;
+use crate::outputs::{Inputs, refuse_foreign};
 use crate::terminal::Terminal;
 
 /// What `--json` prints.
@@ -31,11 +33,18 @@ pub fn export(arguments: &ExportArguments, terminal: &Terminal) -> Result<Exit> 
     let path = &arguments.model;
     let output = arguments.output.clone().unwrap_or_else(|| beside(path));
     Inputs::new().model(path).refuse(&output)?;
+    if arguments.output.is_none() {
+        refuse_foreign(&output)?;
+    }
     let model = model(path)?;
     let ExportFormat::Onnx = arguments.format;
     let OnnxModel { bytes, inputs, outputs, opset } = model.to_onnx(arguments.numbers.into())?;
-    write_whole(&output, &|out| out.write_all(&bytes))
-        .map_err(|error| Failure::file("write", &output, &error))?;
+    let content: Content<'_> = &|out| out.write_all(&bytes);
+    let written = match arguments.output {
+        Some(_) => write_whole(&output, content),
+        None => write_own(&output, content),
+    };
+    written.map_err(|error| Failure::file("write", &output, &error))?;
     let (file, bytes) = (output, bytes.len());
     let written = Written { file, file_format: "onnx", bytes, opset, inputs, outputs };
     terminal.result(&written, |page| lines(&written, page))?;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use feasible_problem::Plan;
 use feasible_problem::data::Data;
 use feasible_problem::spec::Override;
+use feasible_problem::{Plan, store};
 use feasible_run::{Event, Fit, FitOptions, Fitted, RunDirectory, RunVerdict, files};
 use serde::Serialize;
 
@@ -65,6 +65,7 @@ pub fn fit(arguments: &FitArguments, terminal: &Terminal) -> Result<Exit> {
 
 /// The plan that the arguments ask for.
 pub fn planned(arguments: &FitArguments) -> Result<Plan> {
+    store::set_place(arguments.output.as_deref().unwrap_or(Path::new("runs")));
     let mut settings = Vec::new();
     settings.extend(arguments.seed.map(Override::Seed));
     if arguments.baseline || arguments.no_baseline {
@@ -91,6 +92,7 @@ pub fn is_ladder(arguments: &FitArguments) -> bool {
 pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> {
     let directory = &arguments.directory;
     arguments.memory.apply();
+    store::set_place(directory);
     is_run(directory)?;
     if ranks::are_several() && seeds_in(directory) > 1 {
         return Err(Failure::input(format!(
@@ -109,9 +111,14 @@ pub fn resume(arguments: &ResumeArguments, terminal: &Terminal) -> Result<Exit> 
     report(&fit?, directory, terminal, (!arguments.no_report).then_some(&pages))
 }
 
-/// Puts every run on a page, and several side by side. That it cannot be done takes nothing away
-/// from the training: it is said and no failure.
-pub(super) fn on_pages(fit: &Fit, directory: &Path, data: Option<&Arc<Data>>, terminal: &Terminal) {
+/// Puts every run on a page, and several side by side. That it cannot be done takes nothing away from the training: it is
+/// said, and is how the command ends.
+pub(super) fn on_pages(
+    fit: &Fit,
+    directory: &Path,
+    data: Option<&Arc<Data>>,
+    terminal: &Terminal,
+) -> Option<Exit> {
     let page = directory.join(files::REPORT);
     let one = |directory: &Path| match data {
         Some(data) => feasible_report::Report::of_data(directory, data.clone()),
@@ -120,24 +127,36 @@ pub(super) fn on_pages(fit: &Fit, directory: &Path, data: Option<&Arc<Data>>, te
     let written = || -> feasible_report::Result<bool> {
         let top = RunDirectory::new(directory);
         if !top.has(files::SEEDS) {
-            return one(directory)?.write(&page).map(|()| true);
+            return one(directory)?.write_own(&page).map(|()| true);
         }
         for run in fit.runs() {
             let run = top.seed(run.seed);
-            one(run.path())?.write(&run.file(files::REPORT))?;
+            one(run.path())?.write_own(&run.file(files::REPORT))?;
         }
         // Of several jobs, the last has all runs.
         let whole = top.has(files::SUMMARY);
         if whole {
-            feasible_report::Report::compare(&[directory.to_path_buf()])?.write(&page)?;
+            feasible_report::Report::compare(&[directory.to_path_buf()])?.write_own(&page)?;
         }
         Ok(whole)
     };
     match written() {
-        Ok(false) => {}
-        Ok(true) => terminal.note(&format!("Report: {}", page.display())),
-        Err(error) => warn(&format!("the report was not written: {error}")),
+        Ok(false) => None,
+        Ok(true) => {
+            terminal.note(&format!("Report: {}", page.display()));
+            None
+        }
+        Err(error) => {
+            warn(&format!("the report was not written: {error}"));
+            Some(Failure::from(error).exit())
+        }
     }
+}
+
+/// How a command ends whose training is complete, but for something beside it that the machine did not let it write.
+pub(super) fn unwritten(fit: &Fit) -> Option<Exit> {
+    let summaries = fit.runs().iter().filter_map(|run| run.summary.as_ref());
+    summaries.into_iter().any(|summary| summary.unwritten).then_some(Exit::Internal)
 }
 
 /// The first of runs/NAME, runs/NAME-2, … that does not exist.
@@ -208,11 +227,14 @@ struct FitReport<'a> {
     runs: &'a [Fitted],
 }
 
+/// Writes the pages of a fit; how the command ends if that cannot be done.
+type Pages<'a> = &'a dyn Fn(&Fit) -> Option<Exit>;
+
 fn report(
     fit: &Fit,
     directory: &Path,
     terminal: &Terminal,
-    pages: Option<&dyn Fn(&Fit)>,
+    pages: Option<Pages<'_>>,
 ) -> Result<Exit> {
     let top = RunDirectory::new(directory);
     let interrupted = fit.is_interrupted();
@@ -246,9 +268,7 @@ fn report(
         return Ok(Exit::Met);
     }
     terminal.result(&report, |page| fit.text_on(page))?;
-    if let Some(pages) = pages {
-        pages(fit);
-    }
+    let failed = pages.and_then(|pages| pages(fit)).or_else(|| unwritten(fit));
     if let Some(seeds) = top.seeds()?.filter(|_| !top.has(files::SUMMARY)) {
         let done = seeds.seeds.iter().filter(|&&seed| top.seed(seed).has(files::SUMMARY)).count();
         terminal.note(&format!(
@@ -257,5 +277,5 @@ fn report(
         ));
     }
     terminal.note(&format!("Run directory: {shown}"));
-    Ok(Exit::met(met))
+    Ok(failed.unwrap_or(Exit::met(met)))
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use feasible_data::{Format, Table};
 use feasible_problem::{problems, read_for_starter, starter, starter_name};
-use feasible_run::write_whole;
+use feasible_run::output::{write_over, write_whole};
+use feasible_run::storage::Content;
 use serde::Serialize;
 
 use super::table;
@@ -40,13 +41,17 @@ pub fn init(arguments: &InitArguments, terminal: &Terminal) -> Result<Exit> {
         terminal.print(text.as_bytes())?;
         return Ok(Exit::Met);
     }
-    if output.exists() && !arguments.force {
+    if output.symlink_metadata().is_ok() && !arguments.force {
         return Err(Failure::input(format!(
             "{} exists: give another name with --output, or --force to replace it",
             output.display()
         )));
     }
-    let written = write_whole(&output, &|out| out.write_all(text.as_bytes()));
+    let content: Content<'_> = &|out| out.write_all(text.as_bytes());
+    let written = match arguments.output {
+        Some(_) => write_whole(&output, content),
+        None => write_over(&output, content),
+    };
     written.map_err(|error| Failure::file("write", &output, &error))?;
     let shown = output.display();
     let next = format!(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use feasible_problem::text::Page;
 use feasible_report::hard::Among;
 use feasible_report::{Options, Report};
+use feasible_run::output::make_named_directory;
 use feasible_run::sweep::{self, SWEEP};
 use feasible_run::{GroupTables, Prices, RunDirectory, check_prices, files};
 use serde::Serialize;
@@ -14,7 +15,7 @@ use super::fit::workers;
 use crate::arguments::ReportArguments;
 use crate::exit::{Exit, Failure, Result};
 use crate::interrupt;
-use crate::outputs::{Inputs, refuse_twice};
+use crate::outputs::{Inputs, refuse_foreign, refuse_twice};
 use crate::progress::Progress;
 use crate::terminal::{Terminal, command_line};
 
@@ -69,20 +70,26 @@ pub fn report(arguments: &ReportArguments, terminal: &Terminal) -> Result<Exit> 
     };
     let page = arguments.output.clone().unwrap_or(page);
     let card = report.card().map(|_| page.with_file_name(files::MODEL_CARD));
-    let mut outputs: Vec<PathBuf> = std::iter::once(page.clone()).chain(card.clone()).collect();
-    if let Some(directory) = &arguments.figures {
-        let names = report.figures().iter().flat_map(|f| ["svg", "png"].map(|k| (&f.name, k)));
-        outputs.extend(names.map(|(name, kind)| directory.join(format!("{name}.{kind}"))));
-    }
+    let named = arguments.figures.iter().flat_map(|directory| report.figure_files(directory));
+    let own: Vec<PathBuf> = card.clone().into_iter().chain(named).collect();
+    let outputs: Vec<PathBuf> = std::iter::once(page.clone()).chain(own.clone()).collect();
     refuse_twice(&outputs)?;
     let reads = |inputs: Inputs, run: &PathBuf| inputs.run(run).data_of_run(run);
     let inputs = arguments.directories.iter().fold(Inputs::new(), reads);
     outputs.iter().try_for_each(|output| inputs.refuse(output))?;
-    report.write(&page)?;
+    own.iter().try_for_each(|output| refuse_foreign(output))?;
     let figures = match &arguments.figures {
-        Some(directory) => report.write_figures(directory)?,
+        Some(directory) => {
+            let made = make_named_directory(directory);
+            let made = made.map_err(|error| Failure::file("make", directory, &error))?;
+            report.write_figures(&made)?
+        }
         None => Vec::new(),
     };
+    match arguments.output {
+        Some(_) => report.write(&page)?,
+        None => report.write_own(&page)?,
+    }
     let written = Written { page, card, figures, met: report.met(), sensitivity };
     let lines = |written: &Written, page: &Page| {
         let files = std::iter::once(&written.page).chain(&written.card).chain(&written.figures);

@@ -8,9 +8,10 @@ use feasible_paper::{
     Budget, CIFAR_10, FASHION_MNIST, Reproduction, RobustExperiment, RobustReproduction, adult,
     compas,
 };
-use feasible_problem::problems;
 use feasible_problem::spec::Override;
-use feasible_run::{files, write_whole};
+use feasible_problem::{problems, store};
+use feasible_run::files;
+use feasible_run::output::write_own;
 
 use super::attack;
 use super::fit::workers;
@@ -25,6 +26,7 @@ const GOES_ON: &str = "interrupted: the same command continues from there";
 /// What is put on top of every problem file.
 fn overrides(arguments: &ReproduceArguments) -> Vec<Override> {
     arguments.overrides.memory.apply();
+    store::set_place(arguments.output.as_deref().unwrap_or(Path::new("runs")));
     let mut overrides = Vec::new();
     if let Some(directory) = super::data_dir(&arguments.overrides.data_dir) {
         let directory = std::path::absolute(&directory).unwrap_or(directory);
@@ -79,7 +81,7 @@ fn robust(
     }
     let report = table.report(&command_line())?;
     let page = directory.join(files::REPORT);
-    report.write(&page)?;
+    report.write_own(&page)?;
     report.write_figures(&directory)?;
     terminal.note(&format!("Report: {}", page.display()));
     terminal.note(&format!("Runs, curves and figures: {}", directory.display()));
@@ -89,7 +91,7 @@ fn robust(
 
 fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let path = directory.join(name);
-    let written = write_whole(&path, &|out| out.write_all(bytes));
+    let written = write_own(&path, &|out| out.write_all(bytes));
     written.map_err(|error| Failure::file("write", &path, &error))
 }
 
@@ -148,7 +150,7 @@ pub fn reproduce(arguments: &ReproduceArguments, terminal: &Terminal) -> Result<
     terminal.note(&format!("{:.1} s", start.elapsed().as_secs_f64()));
     if let (Some(report), Some(directory)) = (report, &directory) {
         let (report, page) = (report?, directory.join(files::REPORT));
-        report.write(&page)?;
+        report.write_own(&page)?;
         report.write_figures(&directory.join(files::FIGURES))?;
         terminal.note(&format!("Report: {}", page.display()));
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::CommandFactory;
+use feasible_run::output::{make_named_directory, write_over};
 use serde::Serialize;
 
 use crate::arguments::{Arguments, CompletionsArguments, ManArguments, SchemaArguments, SchemaOf};
@@ -30,15 +31,17 @@ pub fn man(arguments: &ManArguments, terminal: &Terminal) -> Result<Exit> {
         return Ok(Exit::Met);
     };
     let failed = |error: std::io::Error| Failure::file("write", directory, &error);
-    std::fs::create_dir_all(directory).map_err(failed)?;
-    clap_mangen::generate_to(Arguments::command(), directory).map_err(failed)?;
+    let directory = &make_named_directory(directory).map_err(failed)?;
+    let mut program = Arguments::command().disable_help_subcommand(true);
+    program.build();
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("feasible") && name.ends_with(".1") {
-            files.push(path);
-        }
+    for command in with_subcommands(&program) {
+        let page = clap_mangen::Man::new(command.clone());
+        let path = directory.join(page.get_filename());
+        let mut text = Vec::new();
+        page.render(&mut text)?;
+        write_over(&path, &|out| out.write_all(&text)).map_err(failed)?;
+        files.push(path);
     }
     files.sort_unstable();
     let written = Written { files };
@@ -46,6 +49,12 @@ pub fn man(arguments: &ManArguments, terminal: &Terminal) -> Result<Exit> {
         written.files.iter().map(|file| format!("{}\n", file.display())).collect()
     })?;
     Ok(Exit::Met)
+}
+
+/// A command, and all below it that are shown.
+fn with_subcommands(command: &clap::Command) -> Vec<&clap::Command> {
+    let shown = command.get_subcommands().filter(|below| !below.is_hide_set());
+    std::iter::once(command).chain(shown.flat_map(with_subcommands)).collect()
 }
 
 /// What `--json` prints; a test makes it from `docs/json.md`.

@@ -1,12 +1,14 @@
 //! `feasible sweep`.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use feasible_problem::recipe;
 use feasible_problem::spec::Override;
 use feasible_problem::text::Page;
+use feasible_problem::{recipe, store};
 use feasible_report::Report;
+use feasible_run::storage::no_link;
 use feasible_run::sweep::{Frontier, Warmth, join, limits};
 use feasible_run::{SweepOptions, files, sweep as solve};
 use serde::Serialize;
@@ -24,7 +26,7 @@ use crate::terminal::{Terminal, command_line};
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Swept<'a> {
-    directory: &'a std::path::Path,
+    directory: &'a Path,
     #[serde(flatten)]
     frontier: &'a Frontier,
 }
@@ -32,6 +34,7 @@ struct Swept<'a> {
 /// Solves a problem over limits of a requirement.
 pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
     let start = Instant::now();
+    store::set_place(arguments.output.as_deref().unwrap_or(Path::new("runs")));
     let limits = limits(&arguments.limits, arguments.points as usize)?;
     let mut settings = Vec::new();
     settings.extend(arguments.epochs.map(Override::Epochs));
@@ -42,6 +45,8 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
     let stem = format!("{}-sweep", stem(&arguments.problem));
     let directory = arguments.output.clone().unwrap_or_else(|| unused(&stem));
     Inputs::new().problem(&arguments.problem, &spec).refuse_directory(&directory)?;
+    // Before hours of training, not after.
+    no_link(&directory.join(files::FIGURES))?;
     let progress = Arc::new(Progress::new(limits.len() * arguments.seeds as usize, terminal));
     let kept = {
         let shown = directory.display().to_string();
@@ -93,7 +98,7 @@ pub fn sweep(arguments: &SweepArguments, terminal: &Terminal) -> Result<Exit> {
     if !arguments.no_report && missing == 0 {
         let report = Report::of_sweep(&frontier, &command_line())?;
         let page = directory.join(files::REPORT);
-        report.write(&page)?;
+        report.write_own(&page)?;
         report.write_figures(&directory.join(files::FIGURES))?;
         terminal.note(&format!("Report: {}", page.display()));
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use feasible_problem::spec::Override;
+use feasible_problem::store;
 use feasible_run::tune::{SharedSearch, Tuning};
 use feasible_run::{Event, Fitted, RunDirectory, RunVerdict, Search, TuneOptions, files};
 use serde::Serialize;
@@ -35,6 +36,7 @@ struct TuneReport<'a> {
 /// Searches settings and trains the best.
 pub fn tune(arguments: &TuneArguments, terminal: &Terminal) -> Result<Exit> {
     let start = Instant::now();
+    store::set_place(arguments.output.as_deref().unwrap_or(Path::new("runs")));
     let settings: Vec<Override> = arguments.seed.map(Override::Seed).into_iter().collect();
     let source = source(&arguments.problem, &settings, &arguments.overrides)?;
     let tuning = Tuning::check(&source, arguments.trials)?;
@@ -107,12 +109,11 @@ pub fn tune(arguments: &TuneArguments, terminal: &Terminal) -> Result<Exit> {
     terminal.result(&report, |page| format!("{}\n{}", fit.text_on(page), search.text_on(page)))?;
     // What only training needed is dropped before the page is made.
     let data = tuning.into_training_data();
-    if !arguments.no_report {
-        on_pages(fit, &directory, Some(&data), terminal);
-    }
+    let pages = || on_pages(fit, &directory, Some(&data), terminal);
+    let failed = (!arguments.no_report).then(pages).flatten();
     let seconds = start.elapsed().as_secs_f64();
     terminal.note(&format!("{seconds:.1} s. Run directory: {}", directory.display()));
-    Ok(Exit::met(met))
+    Ok(failed.unwrap_or(Exit::met(met)))
 }
 
 /// What a job says that has done its part.

@@ -1,6 +1,7 @@
 //! C × H × W bytes as a PNG file.
 
 use super::images::ImageShape;
+use crate::disk::MARK;
 
 /// A PNG file of some pixels; `None` if they are not 1 or 3 channels of this shape.
 pub fn encode_png(shape: ImageShape, pixels: &[u8]) -> Option<Vec<u8>> {
@@ -21,6 +22,7 @@ pub fn encode_png(shape: ImageShape, pixels: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = png::Encoder::new(&mut file, width, height);
     encoder.set_color(colour);
     encoder.set_depth(png::BitDepth::Eight);
+    encoder.add_text_chunk("Software".into(), MARK.into()).ok()?;
     encoder.write_header().ok()?.write_image_data(&interleaved).ok()?;
     Some(file)
 }

@@ -19,8 +19,9 @@ use feasible_run::attack::{AttackOptions, AttackProgress, Curve};
 use feasible_run::error::{Error, Result};
 use feasible_run::files::{ATTACK, PROBLEM, SUMMARY, json};
 use feasible_run::fit::Observer;
+use feasible_run::output::write_own;
 use feasible_run::saved_model::SavedModel;
-use feasible_run::storage::{no_link, write_whole};
+use feasible_run::storage::no_link;
 use feasible_run::{FitOptions, fit, resume};
 use feasible_run::{Interrupt, RunDirectory};
 use serde::Serialize;
@@ -268,7 +269,7 @@ fn attacked(
             path: path.display().to_string(),
             source,
         };
-        write_whole(&path, &|out| out.write_all(bytes)).map_err(failed)
+        write_own(&path, &|out| out.write_all(bytes)).map_err(failed)
     };
     let [numbers, _, _, sheet] = ATTACK;
     if let Some(examples) = &curve.examples {

@@ -27,7 +27,7 @@ pub(super) fn readers() -> Option<&'static dyn Readers> {
 pub fn read_slice(slice: &TableSlice, request: &ReadRequest) -> Option<SliceRead> {
     let expected = slice.expected_bytes().ok()?;
     match &request.scratch {
-        Some(directory) => store::begin(directory, expected).ok()?,
+        Some(_) => store::begin(expected).ok()?,
         None if memory::too_much(expected).is_some() => return None,
         None => {}
     }

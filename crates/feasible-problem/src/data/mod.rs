@@ -103,7 +103,7 @@ impl Data {
         let mut format = self.format.clone();
         format.kinds.extend(self.table.taken().iter().cloned());
         let mut cells = vec![Vec::new(); rows.len()];
-        for TableHash { table: file, .. } in &self.hashes {
+        for TableHash { table: file, sha256 } in &self.hashes {
             let origin = |(at, &row): (usize, &u32)| {
                 let (of, line) = self.table.origin(row as usize);
                 (of == file).then_some((line, at))
@@ -114,7 +114,10 @@ impl Data {
             if lines.is_empty() {
                 continue;
             }
-            let table = Table::read_lines(Path::new(file), &format, &lines)?;
+            let (table, found) = Table::read_lines(Path::new(file), &format, &lines)?;
+            if found != *sha256 {
+                return Err(Error::unfit(file, "it has changed since it was read: restore it"));
+            }
             for (line, at) in here {
                 cells[at] = of(&table, lines.partition_point(|&other| other < line))?;
             }

@@ -11,7 +11,7 @@ use super::hash::{sha256, sha256_of_file};
 use crate::error::{Error, Result};
 use crate::held_out::fingerprints::units;
 use crate::spec::{CertifySettings, CertifySpec, DataSpec, ProblemSource, SplitSpec};
-use crate::store::Store;
+use crate::store::{self, Store};
 
 /// Tables, one below the other.
 pub(super) struct Read {
@@ -46,9 +46,9 @@ pub(super) fn read(
     ];
     let mut notes = Vec::new();
     let mut table_of = |path: &Path| -> Result<(Table, Vec<TableHash>)> {
-        let read = match (spec.store, &spec.cache) {
+        let read = match (spec.store, store::cache()) {
             (Some(Store::Disk), Some(directory)) => {
-                source.tables().read_cached(path, format, directory)?
+                source.tables().read_cached(path, format, &directory)?
             }
             _ => source.tables().read(path, format)?,
         };
@@ -65,8 +65,15 @@ pub(super) fn read(
                         let sha256 = sha256_of_file(&path)?;
                         Ok(TableHash { table: path.display().to_string(), sha256 })
                     };
-                    let hashes = set.original_files().iter().map(hash).collect::<Result<_>>()?;
-                    (set.tables_from(directory)?, hashes)
+                    let hashes = || set.original_files().iter().map(hash).collect();
+                    let before: Vec<TableHash> = hashes()?;
+                    let tables = set.tables_from(directory)?;
+                    let after: Result<Vec<TableHash>> = hashes();
+                    if after? != before {
+                        let reason = "its files changed while they were read: start again";
+                        return Err(Error::unfit(directory.display().to_string(), reason));
+                    }
+                    (tables, before)
                 }
                 None => {
                     let hash = |part: &feasible_data::embedded::EmbeddedFile| TableHash {

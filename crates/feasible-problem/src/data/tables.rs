@@ -4,12 +4,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use feasible_data::table_file::{self, Unusable};
-use feasible_data::{Cells, Format, Reading, Table};
+use feasible_data::{Cells, Format, Reading, Table, WholeRead, scratch};
 use sha2::{Digest, Sha256};
 
 use super::elsewhere::{self, readers};
 use super::hash::{TableHash, hexadecimal, sha256, sha256_of_files};
 use crate::error::{Error, Result};
+use crate::store;
 
 /// Reads the tables that `[data]` names.
 pub trait Tables: fmt::Debug + Send + Sync {
@@ -50,18 +51,18 @@ pub struct Files;
 
 impl Tables for Files {
     fn read(&self, path: &Path, format: &Format) -> Result<TableRead> {
-        // Others read while this process hashes.
-        let reading = Reading::begin(path, format, None, readers())?;
-        finish(path, reading, sha256_of_files(path)?)
+        let scratch = scratch::is_begun().then(store::directory);
+        finish(path, Reading::begin(path, format, scratch.as_deref(), readers())?)
     }
 
     fn read_cached(&self, path: &Path, format: &Format, directory: &Path) -> Result<TableRead> {
-        let hashes = sha256_of_files(path)?;
         // The file's name says which table it is of, its key what the table depends on.
         let how = serde_json::to_string(format).unwrap_or_default();
         let name = sha256(format!("{}\n{how}", path.display()).as_bytes());
-        let of = (env!("CARGO_PKG_VERSION"), &hashes, &how);
-        let key = sha256(serde_json::to_string(&of).unwrap_or_default().as_bytes());
+        let key = |hashes: &[TableHash]| {
+            let of = (env!("CARGO_PKG_VERSION"), hashes, &how);
+            sha256(serde_json::to_string(&of).unwrap_or_default().as_bytes())
+        };
         let plain = |path: &Path| {
             let stem =
                 path.file_stem().unwrap_or_default().to_string_lossy().replace(['*', '?'], "");
@@ -70,7 +71,8 @@ impl Tables for Files {
         let stem = plain(path).or_else(|| path.parent().and_then(plain)).unwrap_or_default();
         let file = directory.join(format!("{stem}-{}.table", &name[..12]));
         let shown = file.display().to_string();
-        let word = match table_file::read(&file, &key) {
+        let hashes = sha256_of_files(path)?;
+        let word = match table_file::read(&file, &key(&hashes)) {
             Ok(table) => return Ok(TableRead { table, hashes, notes: Vec::new() }),
             Err(Unusable::Absent) => None,
             Err(Unusable::Other) => {
@@ -81,23 +83,22 @@ impl Tables for Files {
             }
         };
         let reading = Reading::begin(path, format, Some(directory), readers())?;
-        let mut read = finish(path, reading, hashes)?;
+        let mut read = finish(path, reading)?;
         let failed = |source| Error::Storage { operation: "write", path: shown.clone(), source };
-        table_file::write(&file, &read.table, &key).map_err(failed)?;
+        // Of what was read: that the files are still what was hashed before, nobody knows.
+        table_file::write(&file, &read.table, &key(&read.hashes)).map_err(failed)?;
         read.notes.splice(0..0, word);
         Ok(read)
     }
 }
 
-/// Ends reading, with the SHA-256 of the files that are read.
-fn finish(path: &Path, reading: Reading<'_>, hashes: Vec<TableHash>) -> Result<TableRead> {
-    let known = |file: &Path| {
-        let file = file.display().to_string();
-        hashes.iter().find(|hash| hash.table == file).map(|hash| hash.sha256.clone())
-    };
-    let (table, counts) = reading.finish(&known)?;
+/// Ends reading.
+fn finish(path: &Path, reading: Reading<'_>) -> Result<TableRead> {
+    let WholeRead { table, sha256, counts } = reading.finish()?;
+    let hash =
+        |(file, sha256): (PathBuf, String)| TableHash { table: file.display().to_string(), sha256 };
     let notes = Vec::from_iter(elsewhere::note(path, counts));
-    Ok(TableRead { table, hashes, notes })
+    Ok(TableRead { table, hashes: sha256.into_iter().map(hash).collect(), notes })
 }
 
 /// A table in memory.

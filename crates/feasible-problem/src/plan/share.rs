@@ -4,7 +4,6 @@
 //! is needed to make a [`RankTraining`] of it.
 
 use std::any::Any;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use feasible::adversary::{Adversary, Attack, Judge};
@@ -39,8 +38,8 @@ pub struct PlanShare {
 pub struct TrainingNeeds {
     /// Bytes of memory, about.
     memory: u64,
-    /// Bytes on disk, and the directory, if rows are kept there.
-    disk: Option<(u64, PathBuf)>,
+    /// Bytes on disk, if rows are kept there.
+    disk: Option<u64>,
 }
 
 /// What a learner is made of.
@@ -165,10 +164,8 @@ impl Plan {
         let rows = share.train.bytes() + share.validation.as_ref().map_or(0, ProblemShare::bytes);
         let rows = rows.saturating_add(all.multipliers / share.train.workers() as u64);
         let passes = all.each.saturating_sub(all.multipliers);
-        match (self.spec.data.store, &self.spec.data.cache) {
-            (Some(Store::Disk), Some(directory)) => {
-                TrainingNeeds { memory: passes, disk: Some((rows, directory.clone())) }
-            }
+        match self.spec.data.store {
+            Some(Store::Disk) => TrainingNeeds { memory: passes, disk: Some(rows) },
             _ => TrainingNeeds { memory: passes.saturating_add(rows), disk: None },
         }
     }
@@ -184,7 +181,7 @@ impl TrainingNeeds {
             return Err(Error::unfit("its share of the rows", message));
         }
         match &self.disk {
-            Some((bytes, directory)) => store::begin(directory, *bytes),
+            Some(bytes) => store::begin(*bytes),
             None => Ok(()),
         }
     }

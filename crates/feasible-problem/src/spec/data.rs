@@ -12,7 +12,6 @@
 //! | `format` | read from the file | how text tables are written |
 //! | `limits` | [see there](feasible_data::limits) | how large files may be |
 //! | `store` | `memory`; `disk` where the tables would not fit | where rows are kept while a model is trained |
-//! | `cache` | `feasible-cache` beside the problem file | the directory of what is kept on disk |
 //! | `target`, `positive`, `target_group`, `task` | | what is predicted; a list of targets is several numbers |
 //! | `weight` | none | a column of numbers above 0: what a row weighs in the objective |
 //! | `rows` | all | an expression: which rows are used at all |
@@ -154,9 +153,6 @@ pub struct DataSpec {
     /// tables would take more memory than is allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<Store>,
-    /// The directory of what is kept on disk. Default `feasible-cache` beside the problem file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache: Option<PathBuf>,
     /// Fractions of the rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<SplitSpec>,

@@ -141,7 +141,6 @@ impl Spec {
             &mut data.test,
             &mut data.directory,
             &mut data.folder,
-            &mut data.cache,
         ] {
             if let Some(path) = path
                 && path.is_relative()

@@ -326,6 +326,10 @@ fn friendly(message: &str, path: &str, text: &str) -> String {
     };
     let names: Vec<&str> = rest.iter().skip(1).step_by(2).copied().collect();
     let Some((found, known)) = names.split_first() else { return message.to_string() };
+    if (path, *found) == ("data.cache", "cache") {
+        return "a problem file does not say where files go: give --cache DIR to the command"
+            .into();
+    }
     let hint = match feasible_data::nearest(found, known.iter().copied()) {
         Some(name) => format!(": did you mean '{name}'?"),
         None => String::new(),

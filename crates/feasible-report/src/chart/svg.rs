@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use feasible_data::disk::MARK;
+
 use super::style::css;
 use super::text::{coordinate, escape};
 
@@ -133,7 +135,7 @@ impl Svg {
         let (w, h) = (coordinate(size.0 + 2.0 * margin), coordinate(size.1 + 2.0 * margin));
         let (style, paper) = match style {
             true => (
-                format!("<style>{}</style>", css()),
+                format!("<metadata>{MARK}</metadata><style>{}</style>", css()),
                 format!(
                     r#"<rect x="{corner}" y="{corner}" width="{w}" height="{h}" style="fill:var(--paper)"/>"#
                 ),

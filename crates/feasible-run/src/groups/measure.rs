@@ -124,7 +124,8 @@ impl<'a> Measured<'a> {
     pub(super) fn calibration_curve(&self) -> Vec<CalibrationBin> {
         let Rows::Binary { classes, probabilities, .. } = &self.rows else { return Vec::new() };
         let mut bins = [(0.0, 0_u64, 0_u64); BINS];
-        for (&p, &class) in probabilities.iter().zip(*classes) {
+        // Those that are no numbers have no bin.
+        for (&p, &class) in probabilities.iter().zip(*classes).filter(|(p, _)| !p.is_nan()) {
             let (sum, hits, rows) = &mut bins[((p * BINS as f64) as usize).min(BINS - 1)];
             *sum += p;
             *hits += u64::from(class == 1);
@@ -135,8 +136,7 @@ impl<'a> Measured<'a> {
             let predicted = (sum / rows as f64).clamp(0.0, 1.0);
             CalibrationBin { predicted, hits, rows, low, high }
         };
-        // A probability that is no number, of a training that diverged, has no bin.
-        let sound = |bin: &CalibrationBin| bin.rows > 0 && !bin.predicted.is_nan();
+        let sound = |bin: &CalibrationBin| bin.rows > 0;
         bins.into_iter().map(bin).filter(sound).collect()
     }
 

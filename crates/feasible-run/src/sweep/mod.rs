@@ -49,8 +49,9 @@ use crate::fit::{Observer, fit_from};
 use crate::interrupt::Interrupt;
 use crate::job_part::{JobPart, WHOLE, in_turn, unfinished};
 use crate::parse;
+use crate::removal::Inner;
 use crate::resumable::ResumableDirectory;
-use crate::seeds::{at_once, remove_run};
+use crate::seeds::at_once;
 use crate::start::Start;
 use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
 use crate::summary::Summary;
@@ -402,7 +403,7 @@ impl<'a> Sweep<'a> {
             file: SWEEP,
             is_same: &same,
             ours: &|name| is_ours(name) || [SWEEP, SWEEP_CSV].contains(&name),
-            remove_runs,
+            inside,
             first: &[
                 (SWEEP, &|| json(&self.saved())),
                 (README, &|| SWEEP_README.into()),
@@ -560,30 +561,20 @@ fn setting(requirement: usize, key: Key, limit: f64) -> Override {
     Override::Limit { requirement, key, limit }
 }
 
-/// Removes the runs and figures of a sweep, and nothing else; nor what is behind a link.
-fn remove_runs(path: &Path) -> Result<()> {
-    let is_directory =
-        |path: &Path| path.symlink_metadata().is_ok_and(|found| found.file_type().is_dir());
-    let entries = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten();
+/// The runs and figures of a sweep, and nothing else; nor what is behind a link.
+fn inside(path: &Path) -> Result<Vec<Inner>> {
+    let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
     let run = RunDirectory::new(path);
     let start = Some(run.start()).filter(|start| is_directory(start.path()));
+    let mut inside = Vec::new();
     for limit in run.numbered::<f64>(&[LIMIT])?.into_iter().chain(start) {
-        for seed in limit.numbered::<u64>(&[SEED])? {
-            remove_run(seed.path())?;
-        }
-        // Only if nothing else is in it.
-        let _ = std::fs::remove_dir(limit.path());
+        let seeds = limit.numbered::<u64>(&[SEED])?;
+        let seeds = seeds.iter().map(|seed| Inner::run(seed.path())).collect();
+        inside.push(Inner::of_runs(limit.path(), seeds));
     }
     let figures = path.join(FIGURES);
-    let drawn = |path: &PathBuf| path.extension().is_some_and(|e| e == "svg" || e == "png");
-    if !is_directory(&figures) {
-        return Ok(());
-    }
-    for figure in entries(&figures).map(|e| e.path()).filter(drawn) {
-        let _ = std::fs::remove_file(figure);
-    }
-    let _ = std::fs::remove_dir(&figures);
-    Ok(())
+    inside.extend(is_directory(&figures).then(|| Inner::of_pictures(&figures)));
+    Ok(inside)
 }
 
 const SWEEP_README: &str = "\

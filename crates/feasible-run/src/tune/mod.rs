@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
-use crate::files::{METRICS, PROBLEM, README, SUMMARY, TRIAL, TUNE, is_ours, json};
+use crate::files::{METRICS, PROBLEM, README, SUMMARY, TUNE, is_ours, json};
 use crate::fit::{Fitted, Observer, fit_on, train_until};
 use crate::interrupt::Interrupt;
 use crate::job_part::in_turn;
@@ -52,7 +52,7 @@ use crate::metrics::Event;
 use crate::network_choice::settle_network;
 use crate::parse;
 use crate::resumable::ResumableDirectory;
-use crate::seeds::{Fit, at_once, remove_run};
+use crate::seeds::{Fit, at_once, runs_inside};
 use crate::storage::{Directory, Memory, Storage, failed, no_link, read};
 
 pub use record::{PairedDifference, RoundResult, Search, SearchDesign, TrialRecord};
@@ -430,7 +430,7 @@ impl Tuning {
             file: TUNE,
             is_same: &same,
             ours: &is_ours,
-            remove_runs: remove_trials,
+            inside: runs_inside,
             first: &[(TUNE, &|| json(&self.search)), (README, &|| TUNE_README.into())],
         };
         directory.open(path, force)
@@ -520,14 +520,6 @@ impl Place {
             }
         }
     }
-}
-
-/// Removes the trials of a search, and nothing else; nor what is behind a link.
-pub(crate) fn remove_trials(path: &Path) -> Result<()> {
-    for trial in RunDirectory::new(path).numbered::<u64>(&[TRIAL])? {
-        remove_run(trial.path())?;
-    }
-    Ok(())
 }
 
 const TUNE_README: &str = "\

@@ -87,7 +87,7 @@ pub fn goal(loss: AttackLoss, aim: Aim, target: Target<'_>, z: &[f32], seeds: &m
             }
         };
         seeds[0] = sign * slope;
-        let wrong = if class == 1 { *z <= 0.0 } else { *z > 0.0 };
+        let wrong = z.is_nan() || if class == 1 { *z <= 0.0 } else { *z > 0.0 };
         let won = wrong == (aim == Aim::Untargeted);
         return Value { rank: 0.0, loss: sign * value, won };
     }
@@ -112,7 +112,7 @@ pub fn goal(loss: AttackLoss, aim: Aim, target: Target<'_>, z: &[f32], seeds: &m
             total.ln() + top - z[class]
         }
     };
-    let wrong = first_largest(z) != class;
+    let wrong = z.iter().any(|z| z.is_nan()) || first_largest(z) != class;
     Value { rank: 0.0, loss: sign * value, won: wrong == (aim == Aim::Untargeted) }
 }
 

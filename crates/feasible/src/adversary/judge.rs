@@ -123,8 +123,9 @@ impl Judge {
         }
         self.measure.values(rows(&self.measure), own);
         for (value, &measured) in values.iter_mut().zip(&*own) {
-            // Nobody sits out: what is larger than enough may be larger still.
-            (value.rank, value.won) = (sign * measured, false);
+            // Nothing is worse than no number. Nobody sits out: what is larger than enough may be larger still.
+            let rank = if measured.is_nan() { f32::INFINITY } else { sign * measured };
+            (value.rank, value.won) = (rank, false);
         }
     }
 }

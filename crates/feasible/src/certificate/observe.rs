@@ -12,7 +12,8 @@
 //!
 //! The unit is the row, not the point: if a row is considered under several ρ, it violates a pointwise
 //! requirement if any of them does, and contributes its mean to an average. Rates of a subset are
-//! conditional on how many rows are in it.
+//! conditional on how many rows are in it. A row for which an output is no finite number has, for each requirement, the
+//! loss that speaks most against it.
 
 use std::sync::Arc;
 
@@ -162,18 +163,24 @@ impl Design {
         let requirements = problem.requirements().iter();
         let terms = requirements.flat_map(|r| r.terms().iter().map(|term| (r.who(), term.clone())));
         let losses = losses(&terms.collect::<Vec<_>>(), model, theta)?;
-        self.claims_of(problem, &losses, model.output_width(), units, clips)
+        self.claims_of(problem, losses, model.output_width(), units, clips)
     }
 
     /// The claims, from the losses of each term and the number of outputs.
     fn claims_of(
         &self,
         problem: &Problem,
-        losses: &[Vec<f64>],
+        mut losses: Vec<Vec<f64>>,
         outputs: usize,
         units: Option<&[u32]>,
         clips: &[Option<f64>],
     ) -> Result<Vec<Claim>> {
+        let requirements = problem.requirements().iter();
+        let terms = requirements.flat_map(|r| r.terms().iter().map(move |term| (r, term)));
+        for ((requirement, term), losses) in terms.zip(&mut losses) {
+            let worst = worst_loss(requirement, term, outputs);
+            losses.iter_mut().filter(|loss| loss.is_nan()).for_each(|loss| *loss = worst);
+        }
         let mut losses = losses.iter().map(Vec::as_slice);
         let mut claims = Vec::new();
         for (at, requirement) in problem.requirements().iter().enumerate() {
@@ -230,8 +237,7 @@ impl Design {
             let seen = &terms[0];
             let units = seen.units;
             let violation = |point: usize, loss: f64| sense.sign() * (loss - limit.of(point));
-            // The limit as written, whatever the training tolerates; NaN, as outputs that are not numbers give,
-            // violates.
+            // The limit as written, whatever the training tolerates; NaN violates.
             let over = |violation: f64| violation.is_nan() || violation > 0.0;
             let violates = |row: usize| seen.points(row).any(|(p, l)| over(violation(p, l)));
             let count = match units {
@@ -291,9 +297,7 @@ impl Design {
         }
         let measure = seen.measure();
         let Some(bound) = measure.properties(width).bound else { return self.unbounded(seen) };
-        // NaN, as outputs that are not numbers give, counts as an indicator, and is an error otherwise.
-        let loss = |loss: f64| if seen.is_indicator() && loss.is_nan() { bound } else { loss };
-        let mean = |row: usize| seen.mean(row, loss);
+        let mean = |row: usize| seen.mean(row);
         let values = match seen.units {
             Some(units) => units::means(seen.population(), units, mean),
             None => (0..seen.rows()).map(mean).collect(),
@@ -303,7 +307,7 @@ impl Design {
     }
 
     fn unbounded(&self, seen: &ObservedTerm<'_>) -> Result<Evidence> {
-        let loss = |row: usize| seen.mean(row, |loss| loss);
+        let loss = |row: usize| seen.mean(row);
         let Some(units) = seen.units else {
             let losses: Vec<f64> = (0..seen.rows()).map(loss).collect();
             let of = Unbounded::new(&losses, seen.clip, self.method, self.order)?;
@@ -322,6 +326,20 @@ impl Design {
             &units::means(population, units, loss),
             clipped,
         )))
+    }
+}
+
+/// What stands for the loss of a row without a finite output: the largest or smallest possible loss, whichever is further
+/// from the limit; NaN where rows are judged one by one.
+fn worst_loss(requirement: &Requirement, term: &Term, outputs: usize) -> f64 {
+    if requirement.kind() == Kind::Pointwise {
+        return f64::NAN;
+    }
+    let bound = term.measure().properties(outputs).bound;
+    match (requirement.sense() == Sense::AtMost) == (term.coefficient() > 0.0) {
+        true => bound.unwrap_or(f64::INFINITY),
+        // Losses with a bound are at least 0.
+        false => bound.map_or(f64::NEG_INFINITY, |_| 0.0),
     }
 }
 
@@ -347,7 +365,7 @@ fn discoveries(
     if !(*rate > 0.0 && *rate < 1.0) {
         return Ok(None);
     }
-    let counts = |loss: &f64| loss.is_nan() || *loss == 0.0 || *loss == 1.0;
+    let counts = |loss: &f64| *loss == 0.0 || *loss == 1.0;
     let mask: Vec<bool> = one.losses.iter().map(counts).collect();
     let population = one.population().subset(&mask)?;
     let losses = one.losses.iter().copied().filter(counts).collect();
@@ -386,8 +404,8 @@ impl ObservedTerm<'_> {
     }
 
     /// The mean over the points of a row.
-    fn mean(&self, row: usize, loss: impl Fn(f64) -> f64) -> f64 {
-        let sum: f64 = self.points(row).map(|(_, point)| loss(point)).sum();
+    fn mean(&self, row: usize) -> f64 {
+        let sum: f64 = self.points(row).map(|(_, loss)| loss).sum();
         sum / self.term.population().transformations() as f64
     }
 
@@ -411,8 +429,7 @@ impl ObservedTerm<'_> {
     }
 
     fn count(&self) -> Result<Count> {
-        // NaN, as outputs that are not numbers give, counts.
-        Count::of(self.losses.iter().map(|loss| loss.is_nan() || *loss > 0.5))
+        Count::of(self.losses.iter().map(|loss| *loss > 0.5))
     }
 }
 

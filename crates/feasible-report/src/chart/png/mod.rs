@@ -2,6 +2,7 @@
 
 mod letters;
 
+use feasible_data::disk::MARK;
 use tiny_skia::{
     Color, FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Rect, Stroke, StrokeDash,
     Transform,
@@ -109,6 +110,7 @@ impl Canvas {
         let mut encoder = png::Encoder::new(&mut out, width, height);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
+        encoder.add_text_chunk("Software".into(), MARK.into())?;
         encoder.add_itxt_chunk("Title".into(), title.into())?;
         encoder.add_itxt_chunk("Description".into(), description.into())?;
         let mut writer = encoder.write_header()?;
