@@ -33,7 +33,6 @@ const CASES: &[(&str, &str)] = &[
     ("format", "format = { missing = [\"\", \"Riga\"] }"),
     ("limits", "limits = { columns = 9 }"),
     ("store", "store = \"disk\""),
-    ("cache", "store = \"disk\"\ncache = \"kept\""),
     ("train", ""),
     ("validation", "validation = \"validation.csv\""),
     ("test", ""),
