@@ -50,6 +50,23 @@ fn a_number_is_learned_in_any_unit() {
 }
 
 #[test]
+fn weight_decay_means_the_same_to_every_learner() {
+    let of = |decay: f64, learner: &str| {
+        let text = format!(
+            "[data]\ntarget = \"y\"\n[model]\nkind = \"linear\"\n[objective]\nweight_decay = {decay:e}\n[training]\n\
+             learner = \"{learner}\"\nkeep = \"last\"\n"
+        );
+        summary(&plan(numbers(400, 1e3, 1e5), &text)).train.objective
+    };
+    // Of the size of the objective, which is 13e6 for a constant.
+    let exact = of(4e6, "exact");
+    assert!(exact > 1.1 * of(0.0, "exact"), "the decay makes no difference: {exact}");
+    // What batches leave over.
+    let by_batches = of(4e6, "alternating");
+    assert!((by_batches / exact - 1.0).abs() < 0.02, "{by_batches} instead of {exact}");
+}
+
+#[test]
 fn a_requirement_is_met_in_any_unit() {
     let of = |scale: f64| {
         let limit = 0.5 * scale * scale;
@@ -75,7 +92,9 @@ fn a_multiplier_has_no_unit_between_losses_of_one_unit() {
         let text = format!(
             "[data]\ntarget = \"y\"\n[[requirement]]\nname = \"small\"\nloss = \"squared\"\nwhere = \"group == 'small'\"\nat_most = {limit:e}\n[training]\nepochs = 20\n"
         );
-        summary(&plan(numbers(600, scale, 0.0), &text)).train.requirements[0].multiplier.unwrap()
+        summary(&plan(numbers(600, scale, 0.0), &text)).train.requirements[0]
+            .training_multiplier
+            .unwrap()
     };
     let usual = of(1.0);
     assert!(usual > 1.5, "{usual}");
@@ -200,12 +219,12 @@ fn one_rate_is_left_to_the_threshold_and_costs_no_probability() {
     let (own, free) = (test.objective, free.objective);
     assert!((own - free).abs() < 1e-6, "{own} {free}");
     assert!(test.accuracy.unwrap() > 0.56, "{:?}", test.accuracy);
-    assert_eq!(left.train.requirements[0].multiplier, Some(0.0));
+    assert_eq!(left.train.requirements[0].training_multiplier, Some(0.0));
     // As asked for, by training alone.
     let trained = format!("{text}{floor}[decision]\nthreshold = 0.5\n");
     let trained = summary(&plan(overlapping(6000), &trained));
     assert!(trained.decision.is_none());
-    assert!(trained.train.requirements[0].multiplier > Some(0.0));
+    assert!(trained.train.requirements[0].training_multiplier > Some(0.0));
 }
 
 #[test]
