@@ -135,14 +135,23 @@ fn a_certificate_says_for_which_other_populations_it_holds() {
     let (limit, bound) = (number(&plain, "limit"), number(&plain, "bound"));
     assert!(carries > 1.05 && (carries - limit / bound).abs() < 1e-9, "{plain}");
     let text = scratch.expect(0, &["certify", "run"]).out;
-    assert!(text.contains("still true if") && text.contains("no kind of row becomes over "), "{text}");
+    assert!(
+        text.contains("still true if") && text.contains("no kind of row becomes over "),
+        "{text}"
+    );
     let card = scratch.read("run/model-card.md");
-    assert!(card.contains("| still true if |") && card.contains("no kind of row becomes over "), "{card}");
+    assert!(
+        card.contains("| still true if |") && card.contains("no kind of row becomes over "),
+        "{card}"
+    );
     assert!(scratch.read("run/report.html").contains("no kind of row becomes over "));
     // Certified up to there, and no further.
     let (below, above) = ((0.999 * carries).to_string(), (1.001 * carries).to_string());
     let at = finding(&["--shift", &below], 0);
-    assert_eq!((at["verdict"].as_str(), number(&at, "shift")), (Some("CERTIFIED"), 0.999 * carries));
+    assert_eq!(
+        (at["verdict"].as_str(), number(&at, "shift")),
+        (Some("CERTIFIED"), 0.999 * carries)
+    );
     assert!((number(&at, "bound") - 0.999 * carries * bound).abs() < 1e-9, "{at}");
     assert_eq!(finding(&["--shift", &above], 1)["verdict"], "MET");
     let text = scratch.expect(0, &["certify", "run", "--shift", &below]).out;
@@ -158,14 +167,20 @@ fn a_certificate_says_for_which_other_populations_it_holds() {
     let error = scratch.refuse(&["certify", "run", "--base-rate", "0.4..0.2"]);
     assert!(error.contains("the smaller first, such as 0.05..0.2"), "{error}");
     let error = scratch.refuse(&["certify", "run", "--base-rate", "0.2", "--shift", "1.1"]);
-    assert!(error.contains("'error'") && error.contains("one of --base-rate and --shift"), "{error}");
+    assert!(
+        error.contains("'error'") && error.contains("one of --base-rate and --shift"),
+        "{error}"
+    );
 }
 
 #[test]
 fn rates_within_a_class_hold_at_any_base_rate_and_a_requirement_may_ask_for_a_shift() {
     let scratch = by_file();
     let rate = |keys: &str| BY_FILE.replace("rate = \"error\"\nat_most = 0.45", keys);
-    scratch.write("problem.toml", &rate("rate = \"fpr\"\nwhere = \"age > 20\"\nat_most = 0.9\nshift = 1.2"));
+    scratch.write(
+        "problem.toml",
+        &rate("rate = \"fpr\"\nwhere = \"age > 20\"\nat_most = 0.9\nshift = 1.2"),
+    );
     let ran = scratch.run(&["fit", "problem.toml", "-q", "-o", "run"]);
     let report = scratch.run(&["certify", "run", "--json"]).json();
     let finding = &report["certificate"]["findings"][0];
@@ -177,7 +192,10 @@ fn rates_within_a_class_hold_at_any_base_rate_and_a_requirement_may_ask_for_a_sh
     let error = scratch.refuse(&["certify", "run", "--base-rate", "0.2"]);
     assert!(error.contains("no requirement depends on it"), "{error}");
     for (keys, wrong) in [
-        ("rate = \"error\"\nat_most = 0.4\nshift = 0.9", "shift = 0.9: must be at least 1 and finite"),
+        (
+            "rate = \"error\"\nat_most = 0.4\nshift = 0.9",
+            "shift = 0.9: must be at least 1 and finite",
+        ),
         ("loss = \"cross-entropy\"\nat_most = 0.4\nshift = 2", "has no upper bound"),
         (
             "rate = \"selection\"\ngroups = \"gender\"\nwithin = 0.1\nshift = 1.5",

@@ -28,19 +28,21 @@ impl Certification {
         let mut listed: Vec<&Finding> = findings.iter().filter(is_listed).collect();
         listed.sort_by_key(|f| severity(f));
         let noun = self.noun();
-        let head = ["requirement", "limit", noun, "sample", "bound", "", STILL_TRUE_IF];
-        grid.row(head.map(String::from));
+        let carries = listed.iter().any(|f| f.still_true_if.is_some());
+        let last = |cell: String| carries.then_some(cell);
+        let head = ["requirement", "limit", noun, "sample", "bound", ""].map(String::from);
+        grid.row(head.into_iter().chain(last(STILL_TRUE_IF.into())));
         for f in &listed {
             let symbol = symbol(f);
-            grid.row([
+            let cells = [
                 f.name.clone(),
                 format!("{symbol} {}", shown(f, f.limit)),
                 grouped(f.rows as usize),
                 f.estimate.map_or("".into(), |x| shown(f, x)),
                 bound(&self.certificate, f).unwrap_or_default(),
                 verdict(&self.certificate, f),
-                still_true_if(f).unwrap_or("–".into()),
-            ]);
+            ];
+            grid.row(cells.into_iter().chain(last(still_true_if(f).unwrap_or("–".into()))));
         }
         if findings.is_empty() {
             text += "No requirements were stated.\n";
@@ -50,14 +52,14 @@ impl Certification {
                 &[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left],
             );
             text += &table;
+            text += "\n";
             // Where the page is too narrow for the column.
             let wide = table.contains(STILL_TRUE_IF);
             for f in listed.iter().filter(|_| !wide) {
                 if let Some(condition) = still_true_if(f) {
-                    text += &format!("{} is {STILL_TRUE_IF} {condition}.\n", f.name);
+                    text += &format!("{}: {STILL_TRUE_IF} {condition}.\n", f.name);
                 }
             }
-            text += "\n";
         }
         text + &self.statements_on(page)
     }
