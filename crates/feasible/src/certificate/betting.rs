@@ -30,7 +30,6 @@
 //! hardly depends on q, so that little is lost by giving q its worst value in a confidence interval at a small part β of δ (Berger and Boos 1994). The logarithm of capital is
 //! concave in q: its smallest value in a cell of q is at an end.
 
-use super::bernstein;
 use super::delta::Delta;
 
 /// κ: the largest share of the capital that one row can lose.
@@ -42,8 +41,6 @@ const CELLS: [f64; 2] = [16.0, 8.0];
 const MOST_CELLS_AT: f64 = 20_000.0;
 /// Capital at which bets end.
 const POOREST: f64 = 1e-200;
-/// The weights of a difference are balanced over this many √n rows.
-const BALANCED: f64 = 3.0;
 /// β as a share of the δ that bets are made for.
 const FOR_RATE: f64 = 0.002;
 
@@ -98,7 +95,7 @@ impl Game {
         // As if a first row had been in both, half way.
         let (mut squares, mut shared) = (1.0, false);
         // Σ w_B 1_B − w_A 1_A is led back to 0, so that q hardly matters.
-        let (mut balance, slow) = (0.0_f64, BALANCED * (pairs.len() as f64).sqrt());
+        let (mut balance, slow) = (0.0_f64, (pairs.len() as f64).sqrt());
         let mut rounds = Vec::with_capacity(pairs.len());
         for (t, pair) in pairs.iter().enumerate() {
             let tilt = (balance / slow).clamp(-0.5, 0.5);
@@ -123,12 +120,10 @@ impl Game {
         }
         let beta = design.value() * FOR_RATE;
         let side = design.times(0.5 * FOR_RATE);
-        let mean = sums[1] / rows[1];
-        let others = pairs.iter().filter_map(|pair| pair[1]);
-        let spread: f64 = others.map(|x| (x - mean) * (x - mean)).sum();
-        let variance = spread / (rows[1] - 1.0).max(1.0);
-        let upper = |mean| bernstein::upper(mean, variance, rows[1] as u64, side);
-        let interval = [(1.0 - upper(1.0 - mean)).max(0.0), upper(mean).min(1.0)];
+        let others: Vec<f64> = pairs.iter().filter_map(|pair| pair[1]).collect();
+        let turned: Vec<f64> = others.iter().map(|x| 1.0 - x).collect();
+        let upper = |values: &[f64]| Self::of_mean(values, side).upper(side);
+        let interval = [1.0 - upper(&turned), upper(&others)];
         let difference = Some(Unknown { beta, interval, shared });
         Self { rounds, goal: -design.ln(), difference }
     }
@@ -198,7 +193,7 @@ impl Game {
     /// The cells of q that it may be in, of a grid fixed by n.
     fn unknown(&self) -> impl Iterator<Item = [f64; 2]> {
         let interval = self.difference.as_ref().map_or([0.0; 2], |unknown| unknown.interval);
-        let count = (0.25 * (self.rounds.len() as f64).sqrt()).ceil();
+        let count = (self.rounds.len() as f64).sqrt().ceil();
         let (first, last) = ((interval[0] * count).floor(), (interval[1] * count).ceil());
         let cells = (last - first).max(1.0) as usize;
         let known = self.difference.is_none();
