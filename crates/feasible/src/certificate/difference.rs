@@ -152,8 +152,10 @@ impl Difference {
         for (kind, rows) in cells.into_iter().flatten().enumerate() {
             kinds.extend(std::iter::repeat_n(kind as u32, rows as usize));
         }
-        // No epoch of a training has this number.
-        Stream::new(0, Purpose::Shuffle, u64::MAX, 1).shuffle(&mut kinds);
+        // An order of its own for every outcome. No epoch of a training has this number.
+        let mix = |seed: u64, rows: &u64| seed.wrapping_mul(1_000_003).wrapping_add(*rows);
+        let seed = cells.iter().flatten().fold(0, mix);
+        Stream::new(seed, Purpose::Shuffle, u64::MAX, 1).shuffle(&mut kinds);
         let pair = |kind: &u32| -> Pair {
             let value = if kind.is_multiple_of(2) { 1.0 } else { 0.0 };
             of[(kind / 2) as usize].map(|member| member.then_some(value))

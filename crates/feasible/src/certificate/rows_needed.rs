@@ -138,7 +138,15 @@ impl Claim {
                 match rows >= large {
                     true => RowsNeeded::about(by_width(rows, width)),
                     false if certified(large) => smallest(certified, large),
-                    false => RowsNeeded::about(by_width(large, width_of(&scaled(large)))),
+                    false => {
+                        let first = by_width(large, width_of(&scaled(large)));
+                        // Widths fall a little faster than 1/√n at first.
+                        let close = (large as f64..=16.0 * large as f64).contains(&first);
+                        RowsNeeded::about(match close {
+                            true => by_width(first as u64, width_of(&scaled(first as u64))),
+                            false => first,
+                        })
+                    }
                 }
             }
         })
