@@ -77,7 +77,9 @@ class Requirement:
         return {"name": self.name, **{k: v for k, v in self._keys.items() if k != "name"}}
 
     def __str__(self) -> str:
-        return _sentence(self._keys)
+        shift = self._keys.get("shift", 1)
+        where = f", also where kinds of rows become up to {_number(shift)} times as common" if shift > 1 else ""
+        return _sentence(self._keys) + where
 
     def __repr__(self) -> str:
         keys = ", ".join(f"{key}={value!r}" for key, value in self._keys.items())
@@ -160,6 +162,8 @@ def rate(
 
     >>> print(rate("selection", where="sex == 'F'", against="sex == 'M'", within=0.1))
     the selection rate where sex == 'F' is within 0.1 of that where sex == 'M'
+    >>> print(rate("error", at_most=0.1, shift=1.5))
+    error rate is at most 0.1, also where kinds of rows become up to 1.5 times as common
     """
     return Requirement(
         name=name,

@@ -122,6 +122,94 @@ fn a_model_without_its_run_directory_is_refused() {
 }
 
 #[test]
+fn a_certificate_says_for_which_other_populations_it_holds() {
+    let scratch = by_file();
+    scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run"]);
+    let finding = |more: &[&str], code| {
+        let ran = scratch.expect(code, &[&["certify", "run", "--json"], more].concat());
+        ran.json()["certificate"]["findings"][0].clone()
+    };
+    let plain = finding(&[], 0);
+    let number = |finding: &serde_json::Value, key: &str| finding[key].as_f64().unwrap();
+    let carries = number(&plain["still_true_if"], "shift");
+    let (limit, bound) = (number(&plain, "limit"), number(&plain, "bound"));
+    assert!(carries > 1.05 && (carries - limit / bound).abs() < 1e-9, "{plain}");
+    let text = scratch.expect(0, &["certify", "run"]).out;
+    assert!(
+        text.contains("still true if") && text.contains("no kind of row becomes over "),
+        "{text}"
+    );
+    let card = scratch.read("run/model-card.md");
+    assert!(
+        card.contains("| still true if |") && card.contains("no kind of row becomes over "),
+        "{card}"
+    );
+    assert!(scratch.read("run/report.html").contains("no kind of row becomes over "));
+    // Certified up to there, and no further.
+    let (below, above) = ((0.999 * carries).to_string(), (1.001 * carries).to_string());
+    let at = finding(&["--shift", &below], 0);
+    assert_eq!(
+        (at["verdict"].as_str(), number(&at, "shift")),
+        (Some("CERTIFIED"), 0.999 * carries)
+    );
+    assert!((number(&at, "bound") - 0.999 * carries * bound).abs() < 1e-9, "{at}");
+    assert_eq!(finding(&["--shift", &above], 1)["verdict"], "MET");
+    let text = scratch.expect(0, &["certify", "run", "--shift", &below]).out;
+    assert!(text.contains(" wherever no kind of row is over "), "{text}");
+    let error = scratch.refuse(&["certify", "run", "--shift", "0.5"]);
+    assert!(error.contains("shift = 0.5: must be at least 1 and finite"), "{error}");
+    // Base rates.
+    let mixed = finding(&["--base-rate", "0.2..0.4"], 0);
+    assert_eq!(mixed["still_true_if"]["base_rate"], serde_json::json!([0.2, 0.4]));
+    assert_eq!(mixed["method"], "Clopper-Pearson in either class, δ/2 each");
+    let text = scratch.expect(0, &["certify", "run", "--base-rate", "0.2..0.4"]).out;
+    assert!(text.contains("base rate 20 % to 40 %, each class as it is"), "{text}");
+    let error = scratch.refuse(&["certify", "run", "--base-rate", "0.4..0.2"]);
+    assert!(error.contains("the smaller first, such as 0.05..0.2"), "{error}");
+    let error = scratch.refuse(&["certify", "run", "--base-rate", "0.2", "--shift", "1.1"]);
+    assert!(
+        error.contains("'error'") && error.contains("one of --base-rate and --shift"),
+        "{error}"
+    );
+}
+
+#[test]
+fn rates_within_a_class_hold_at_any_base_rate_and_a_requirement_may_ask_for_a_shift() {
+    let scratch = by_file();
+    let rate = |keys: &str| BY_FILE.replace("rate = \"error\"\nat_most = 0.45", keys);
+    scratch.write(
+        "problem.toml",
+        &rate("rate = \"fpr\"\nwhere = \"age > 20\"\nat_most = 0.9\nshift = 1.2"),
+    );
+    let ran = scratch.run(&["fit", "problem.toml", "-q", "-o", "run"]);
+    let report = scratch.run(&["certify", "run", "--json"]).json();
+    let finding = &report["certificate"]["findings"][0];
+    assert_eq!(finding["shift"], 1.2, "{}", ran.err);
+    assert_eq!(finding["still_true_if"]["any_base_rate"], true, "{finding}");
+    assert_eq!(finding["still_true_if"]["any_group_mix"], true, "{finding}");
+    let text = scratch.run(&["certify", "run"]).out;
+    assert!(text.contains("any base rate, any mix of groups"), "{text}");
+    let error = scratch.refuse(&["certify", "run", "--base-rate", "0.2"]);
+    assert!(error.contains("no requirement depends on it"), "{error}");
+    for (keys, wrong) in [
+        (
+            "rate = \"error\"\nat_most = 0.4\nshift = 0.9",
+            "shift = 0.9: must be at least 1 and finite",
+        ),
+        ("loss = \"cross-entropy\"\nat_most = 0.4\nshift = 2", "has no upper bound"),
+        (
+            "rate = \"selection\"\ngroups = \"gender\"\nwithin = 0.1\nshift = 1.5",
+            "1.5 is too much for a difference of at most 0.1 either way, which no model keeps beyond 1.1",
+        ),
+    ] {
+        scratch.write("wrong.toml", &rate(keys));
+        let error = scratch.refuse(&["check", "wrong.toml"]);
+        assert!(error.contains("wrong.toml:") && error.contains(".shift: "), "{error}");
+        assert!(error.contains(wrong), "{error}");
+    }
+}
+
+#[test]
 fn numbers_outside_their_range_are_refused_with_the_range() {
     let scratch = by_file();
     scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run"]);
@@ -176,8 +264,8 @@ fn a_loss_without_an_upper_bound_is_never_certified_and_takes_no_certificate_fro
     scratch.run(&["fit", "both.toml", "-q", "-o", "both"]);
     let certified = scratch.expect(1, &["certify", "both"]).out;
     let line = |name: &str| certified.lines().find(|line| line.starts_with(name)).unwrap();
-    assert!(line("error ").ends_with("CERTIFIED"), "{certified}");
-    assert!(line("gender ").ends_with("MET"), "{certified}");
+    assert!(line("error ").contains("  CERTIFIED  no kind of row"), "{certified}");
+    assert!(line("gender ").ends_with("  MET        –"), "{certified}");
     // Where a certificate is what is trained for, it says so beforehand.
     scratch.write("asked.toml", &format!("certify = 0.95\n{average}"));
     let error = scratch.refuse(&["check", "asked.toml"]);

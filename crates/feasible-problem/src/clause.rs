@@ -19,10 +19,12 @@ use crate::loss::LossName;
 use crate::rate::{Among, RateLosses, share_of};
 use crate::recipe::MULTIPLIERS_START;
 use crate::sampled_table::SampledTable;
+use crate::spec::certify::check_shift;
 use crate::spec::{
     Counterfactuals, EvaluationAttackSpec, LimitKey, ProblemSource, Rate, RequirementKind,
     RequirementSpec,
 };
+use crate::text::short;
 use crate::threshold::ThresholdRoom;
 
 /// A requirement, checked but for the samples it speaks of.
@@ -60,6 +62,8 @@ pub struct Clause {
     pub complement_of: Option<f64>,
     /// The share of points that may violate it.
     pub all_but: f64,
+    /// Γ: it is certified for populations where no kind of row is more than this many times as common.
+    pub shift: f64,
     /// Where its multipliers start.
     pub start: f64,
     /// The size of its loss; its mean at the best constant prediction, or 1.
@@ -199,6 +203,21 @@ fn group_categories(
     }
 }
 
+/// By how much stricter an average must be met for its limit to hold wherever no kind of row becomes more than `shift` times as
+/// common: (c − f)(1 − 1/Γ), f the least value that it can have.
+fn for_shift(bound: Bound, shift: f64, measure: &Loss, is_difference: bool) -> f64 {
+    // A precision is against its own limit, and gets the share that the limit leaves.
+    let (most, limit) = match measure {
+        Loss::FalseDiscovery { rate, .. } => (1.0, Bound::AtMost(*rate)),
+        _ => (measure.properties(2).bound.unwrap_or(f64::INFINITY), bound),
+    };
+    let room = match limit {
+        Bound::AtMost(c) => c - if is_difference { -most } else { 0.0 },
+        Bound::AtLeast(c) => most - c,
+    };
+    if shift > 1.0 && room.is_finite() { room.max(0.0) * (1.0 - 1.0 / shift) } else { 0.0 }
+}
+
 /// The changes of a list of counterfactuals, each once.
 pub fn changes(
     list: &[Counterfactual],
@@ -308,6 +327,27 @@ impl Clause {
             }
             _ => Ok(Vec::new()),
         };
+        if let Some(shift) = spec.shift {
+            let judged = measure.as_ref().unwrap_or(&loss);
+            check_shift(shift).map_err(|e| source.at(&key("shift"), e.to_string()))?;
+            if judged.properties(2).bound.is_none() && !pointwise && shift > 1.0 {
+                let message = format!(
+                    "{judged} has no upper bound, so nothing is certified of its mean, on these rows or others. Give the requirement a \
+                     `bound`, or remove it"
+                );
+                return wrong("shift", &message);
+            }
+            if let (Some(c), Some(most)) = (spec.within, judged.properties(2).bound)
+                && (most + c) / shift < most
+            {
+                let message = format!(
+                    "{shift} is too much for a difference of at most {c} either way, which no model keeps beyond {}: any group may \
+                     change by as much. Give less, or each group a limit of its own",
+                    short(1.0 + c / most)
+                );
+                return wrong("shift", &message);
+            }
+        }
         share("margin", spec.margin, "limit")?;
         share("all_but", spec.all_but, "samples")?;
         let limit = spec.at_most.or(spec.at_least).or(spec.within);
@@ -432,9 +472,15 @@ impl Clause {
                     bound,
                     complement_of: accuracy.then_some(one),
                     all_but: spec.all_but.unwrap_or(0.0),
+                    shift: spec.shift.unwrap_or(1.0),
                     start: spec.start.unwrap_or(MULTIPLIERS_START),
                     size: 1.0,
-                    margin: spec.margin.unwrap_or(0.0) * bound.limit().abs(),
+                    margin: (spec.margin.unwrap_or(0.0) * bound.limit().abs()).max(for_shift(
+                        bound,
+                        spec.shift.unwrap_or(1.0),
+                        measure.as_ref().unwrap_or(&loss),
+                        against.is_some(),
+                    )),
                     room: 0.0,
                     by_threshold: None,
                     trained: false,

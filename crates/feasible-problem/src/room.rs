@@ -124,9 +124,15 @@ pub(crate) fn leave_room(
                 format!("'{}' applies to none of the reserved rows: reserve more", clause.name);
             source.at("certify.reserve", message)
         })?;
+        // What the shift takes of the limit, the certificate needs beyond it.
+        let stricter = if clause.shift > 1.0 { clause.margin } else { 0.0 };
+        let bound = match clause.bound {
+            Bound::AtMost(c) => Bound::AtMost(c - stricter),
+            Bound::AtLeast(c) => Bound::AtLeast(c + stricter),
+        };
         let at = |delta| {
             let width = model.output_width();
-            margin(&requirement, clause.bound, width, &design, delta, room, per_row)
+            margin(&requirement, bound, width, &design, delta, room, per_row)
         };
         // Room for a certificate of its own; at the least, for one together with the others.
         let margin = at(each).or_else(|_| at(design.delta)).map_err(|error| match error {
@@ -141,7 +147,7 @@ pub(crate) fn leave_room(
             }
             other => other,
         })?;
-        clause.room = margin;
+        clause.room = margin + stricter;
     }
     Ok(())
 }

@@ -426,5 +426,6 @@ fn merged(asked: CertifySpec, problem: CertifySpec) -> CertifySpec {
         room: problem.room,
         unit: asked.unit.or(problem.unit),
         ladder: problem.ladder,
+        ..CertifySpec::default()
     }
 }

@@ -124,16 +124,17 @@ pub(crate) fn card(run: &Run, options: &Options, who: &[Who]) -> String {
 /// What is certain: a line for each requirement, then what else follows.
 fn certified(certain: &certain::Certain) -> String {
     let mut text = format!("\n{}\n\n", inline(&certain.lead));
-    text += "| requirement | certificate | limit | in the sample | bound |\n";
-    text += "| --- | --- | ---: | ---: | ---: |\n";
+    text += "| requirement | certificate | limit | in the sample | bound | still true if |\n";
+    text += "| --- | --- | ---: | ---: | ---: | --- |\n";
     for claim in certain.claims.iter().take(MOST) {
         text += &format!(
-            "| {} | {} | {} | {} | {} |\n",
+            "| {} | {} | {} | {} | {} | {} |\n",
             cell(&claim.name),
             claim.verdict,
             claim.limit,
             claim.sample,
-            claim.bound
+            claim.bound,
+            claim.still
         );
     }
     let next = certain.claims.iter().filter(|claim| !claim.next.is_empty());

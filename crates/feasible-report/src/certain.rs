@@ -38,6 +38,8 @@ pub(crate) struct ClaimRow {
     rows: String,
     pub(crate) sample: String,
     pub(crate) bound: String,
+    /// For which other populations it holds.
+    pub(crate) still: String,
     pub(crate) next: String,
 }
 
@@ -74,6 +76,7 @@ pub(crate) fn of(certification: &Certification) -> Option<Certain> {
             rows: grouped(&f.rows.to_string()),
             sample: certify::estimate(f).unwrap_or_else(|| "no rows".into()),
             bound: certify::bound(certificate, f).unwrap_or_default(),
+            still: certify::still_true_if(f).unwrap_or_else(|| "–".into()),
             next: match class {
                 "yes" => String::new(),
                 _ => next_step(certificate, f, noun),

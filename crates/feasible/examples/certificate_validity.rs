@@ -71,8 +71,8 @@ fn main() {
         }
     }
     let [above, below] = differences(0, 8000, delta, TRIALS);
-    line("difference of rates", 8000, "apart, Fisher's product, upper", &above);
-    line("difference of rates", 8000, "apart, Fisher's product, lower", &below);
+    line("difference of rates", 8000, "apart, large groups, upper", &above);
+    line("difference of rates", 8000, "apart, large groups, lower", &below);
     for rows in [[5, 5], [20, 300], [300, 20], [10, 2000]] {
         let [above, below] = small_differences(rows, delta, TRIALS);
         let what = format!("rates of {} and {} rows", rows[0], rows[1]);

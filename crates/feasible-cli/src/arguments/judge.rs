@@ -199,6 +199,16 @@ fn share_of_epsilon(text: &str) -> Result<f64, String> {
     share.ok_or("give a number, or a fraction such as 1/30".into())
 }
 
+/// `0.05..0.2`, or one share.
+fn base_rate(text: &str) -> Result<(f64, f64), String> {
+    let (low, high) = text.split_once("..").unwrap_or((text, text));
+    let share = |text: &str| number::number(text).ok().filter(|share| (0.0..=1.0).contains(share));
+    match (share(low), share(high)) {
+        (Some(low), Some(high)) if low <= high => Ok((low, high)),
+        _ => Err("give two shares from 0 to 1, the smaller first, such as 0.05..0.2".into()),
+    }
+}
+
 /// What must hold to exit with status 0.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Require {
@@ -276,6 +286,13 @@ pub struct CertifyArguments {
     /// the problem file says, or none]
     #[arg(long, value_name = "COLUMN")]
     pub unit: Option<String>,
+    /// Certify for every population in which no kind of row is more than this many times as common [default: as each
+    /// requirement says, or 1]
+    #[arg(long, value_name = "TIMES", value_parser = number::number)]
+    pub shift: Option<f64>,
+    /// Certify selection, precision, error and accuracy for these shares of the positive class, as in 0.05..0.2
+    #[arg(long, value_name = "LOW..HIGH", value_parser = base_rate)]
+    pub base_rate: Option<(f64, f64)>,
     /// What must hold to exit with status 0
     #[arg(long, default_value = "certified")]
     pub require: Require,

@@ -29,6 +29,7 @@ pub fn certify(arguments: &CertifyArguments, terminal: &Terminal) -> Result<Exit
     settings.confidence = arguments.confidence.or(settings.confidence);
     settings.unit = arguments.unit.clone().or(settings.unit);
     settings.all_but = arguments.all_but.or(settings.all_but);
+    (settings.shift, settings.base_rate) = (arguments.shift, arguments.base_rate);
     settings.method = arguments.method.map(Into::into).or(settings.method);
     settings.simultaneous = arguments.simultaneous.map(Into::into).or(settings.simultaneous);
     let certification = match &arguments.table {

@@ -25,7 +25,7 @@
 //! | `unit` | none | a column: rows that are equal in it, of one person say, count as one |
 //! | `ladder` | none | several `room`s, the most cautious first: a model for each, tested in this order until the first that fails |
 
-use feasible::certificate::{Delta, Design, Method, Simultaneous};
+use feasible::certificate::{BaseRate, Delta, Design, Method, Simultaneous};
 use feasible::limit::suggestion;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,6 +67,12 @@ pub struct CertifySpec {
     /// Several rooms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ladder: Option<Vec<f64>>,
+    /// Γ of every requirement, as a command asks for it; a problem file has it in `[[requirement]]`.
+    #[serde(skip)]
+    pub shift: Option<f64>,
+    /// The range of the share of the positive class, as a command asks for it.
+    #[serde(skip)]
+    pub base_rate: Option<(f64, f64)>,
 }
 
 /// `[certify]` with every default filled in.
@@ -208,11 +214,21 @@ impl<'de> Deserialize<'de> for CertifySpec {
                     room: f.room,
                     unit: f.unit,
                     ladder: f.ladder,
+                    ..CertifySpec::default()
                 })
             }
         }
         deserializer.deserialize_any(Either)
     }
+}
+
+/// How many times as common a kind of row may become.
+///
+/// # Errors
+/// Less than once, or any number of times.
+pub fn check_shift(shift: f64) -> Result<(), feasible::Error> {
+    let allowed = "at least 1 and finite: 1.5 lets any kind of row become half again as common";
+    feasible::Error::unless(shift >= 1.0 && shift.is_finite(), "shift", shift, allowed)
 }
 
 impl CertifySpec {
@@ -247,6 +263,8 @@ impl CertifySpec {
             room: self.room.or(settings.rooms.first().copied().filter(|_| self.ladder.is_none())),
             unit: self.unit.clone(),
             ladder: self.ladder.clone(),
+            shift: self.shift,
+            base_rate: self.base_rate,
         }
     }
 
@@ -262,7 +280,15 @@ impl CertifySpec {
         let allowed = "between 0 and 1, both excluded: no number of rows shows that something \
                        never happens";
         feasible::Error::unless(inside, "all_but", all_but, allowed)?;
+        if let Some(shift) = self.shift {
+            check_shift(shift)?;
+        }
+        // The second of two classes, as rates have it.
+        let base_rate =
+            self.base_rate.map(|(low, high)| BaseRate::new(low, high, 1)).transpose()?;
         Ok(Design {
+            base_rate,
+            shift: self.shift,
             simultaneous: simultaneous.into(),
             method: method.into(),
             all_but,

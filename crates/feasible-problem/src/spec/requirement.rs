@@ -38,6 +38,7 @@
 //! | `counterfactual` | one or a list: one requirement for each change |
 //! | `adversary` | the samples as an adversary moves them: see [`adversary`](super::adversary) |
 //! | `all_but` | `pointwise`: the share of samples that may violate it; 0 |
+//! | `shift` | certified only if it holds wherever no kind of row becomes more than this many times as common; 1 |
 //! | `start` | where its multipliers start; as `training` says |
 //! | `margin` | the share of the limit given up in training, so that the model has room where it is used |
 //! | `bound` | the loss is kept below this |
@@ -100,6 +101,10 @@ pub struct RequirementSpec {
     /// The share of samples that may violate a pointwise requirement. Default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_but: Option<f64>,
+    /// Certified only if it holds wherever no kind of row becomes more than this many times as common, and trained for
+    /// that. Default 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shift: Option<f64>,
     /// Where its multipliers start. Default `training.start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<f64>,

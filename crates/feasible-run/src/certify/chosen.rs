@@ -4,7 +4,7 @@
 //! probability at least 1 − δ. It proves no bound, no p-value and no flip rate of that model: each of these holds
 //! with probability 1 − δ for every rung, and the choice may fall on a rung for which it does not.
 
-use feasible::certificate::{Certificate, Verdict};
+use feasible::certificate::{Certificate, StillTrue, Verdict};
 use feasible_problem::spec::CertifySpec;
 
 use super::{Certification, RunRecord};
@@ -20,6 +20,9 @@ impl Certification {
         for finding in &mut self.certificate.findings {
             (finding.bound, finding.opposite, finding.rows_needed) = (None, None, None);
             (finding.p, finding.verdict) = (p, Verdict::Certified);
+            // No bound, so none that could be carried elsewhere.
+            let still = finding.still_true_if.take().unwrap_or_default();
+            finding.still_true_if = Some(StillTrue { shift: None, ..still });
         }
         self
     }

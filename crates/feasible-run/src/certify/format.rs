@@ -22,32 +22,44 @@ impl Certification {
         let mut text = format!("Certificate on {}{}\n\n", self.rows, self.held_out.clause());
         let findings = &self.certificate.findings;
         // Rows and sample go first where there is no room.
-        let mut grid = Grid::new().ranked(&[0, 0, 2, 1, 0, 0]);
+        let mut grid = Grid::new().ranked(&[0, 0, 2, 1, 0, 0, 3]);
         let short_list = !page.whole && findings.len() > MOST_LISTED;
         let is_listed = |f: &&Finding| !short_list || f.verdict != Verdict::Certified;
         let mut listed: Vec<&Finding> = findings.iter().filter(is_listed).collect();
         listed.sort_by_key(|f| severity(f));
         let noun = self.noun();
-        grid.row(["requirement", "limit", noun, "sample", "bound", ""].map(String::from));
+        let carries = listed.iter().any(|f| f.still_true_if.is_some());
+        let last = |cell: String| carries.then_some(cell);
+        let head = ["requirement", "limit", noun, "sample", "bound", ""].map(String::from);
+        grid.row(head.into_iter().chain(last(STILL_TRUE_IF.into())));
         for f in &listed {
             let symbol = symbol(f);
-            grid.row([
+            let cells = [
                 f.name.clone(),
                 format!("{symbol} {}", shown(f, f.limit)),
                 grouped(f.rows as usize),
                 f.estimate.map_or("".into(), |x| shown(f, x)),
                 bound(&self.certificate, f).unwrap_or_default(),
                 verdict(&self.certificate, f),
-            ]);
+            ];
+            grid.row(cells.into_iter().chain(last(still_true_if(f).unwrap_or("–".into()))));
         }
         if findings.is_empty() {
             text += "No requirements were stated.\n";
         } else if !listed.is_empty() {
-            text += &grid.on(
+            let table = grid.on(
                 page,
                 &[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left],
             );
+            text += &table;
             text += "\n";
+            // Where the page is too narrow for the column.
+            let wide = table.contains(STILL_TRUE_IF);
+            for f in listed.iter().filter(|_| !wide) {
+                if let Some(condition) = still_true_if(f) {
+                    text += &format!("{}: {STILL_TRUE_IF} {condition}.\n", f.name);
+                }
+            }
         }
         text + &self.statements_on(page)
     }
@@ -161,7 +173,8 @@ impl Certification {
             [] => {}
             [f] if !several => {
                 let bound = bound_shown(&self.certificate, f).unwrap_or_else(|| shown(f, f.limit));
-                text += &format!("{draw}, {} is {} {bound}.\n", f.subject, f.side());
+                text +=
+                    &format!("{draw}, {} is {} {bound}{}.\n", f.subject, f.side(), f.whose_rows());
             }
             _ if !page.whole && findings.len() > MOST_LISTED => {
                 text += &format!(
@@ -174,7 +187,7 @@ impl Certification {
             _ => {
                 text += &format!("{draw}{jointly}, in the population they are drawn from\n");
                 for f in &certified {
-                    text += &format!("  {}: {}.\n", f.name, f.claim_at_limit());
+                    text += &format!("  {}: {}{}.\n", f.name, f.claim_at_limit(), f.whose_rows());
                 }
             }
         }
@@ -284,6 +297,7 @@ trait Words {
     fn side(&self) -> &'static str;
     fn claim_at_limit(&self) -> String;
     fn has_no_bound(&self) -> bool;
+    fn whose_rows(&self) -> String;
 }
 
 impl Words for Finding {
@@ -298,6 +312,21 @@ impl Words for Finding {
 
     fn claim_at_limit(&self) -> String {
         format!("{} is {} {}", self.subject, self.side(), shown(self, self.limit))
+    }
+
+    /// In which populations beside that of the rows, if that is what was certified.
+    fn whose_rows(&self) -> String {
+        let base_rate = self.still_true_if.as_ref().and_then(|still| still.base_rate);
+        match base_rate {
+            Some((low, high)) => {
+                format!(" wherever the base rate is {} to {}", percent(low), percent(high))
+            }
+            None if self.shift > 1.0 => format!(
+                " wherever no kind of row is over {}× as common as in the population of these rows",
+                short(self.shift)
+            ),
+            None => String::new(),
+        }
     }
 
     /// It is measured, but no number of rows could certify it.
@@ -408,6 +437,46 @@ fn symbol(finding: &Finding) -> &'static str {
         (true, _) => "all but",
         (false, Sense::AtMost) => "≤",
         (false, Sense::AtLeast) => "≥",
+    }
+}
+
+/// The heading of [`still_true_if`].
+const STILL_TRUE_IF: &str = "still true if";
+
+/// For which other populations a certified requirement holds: `no kind of row becomes over 3.4× as common`.
+pub fn still_true_if(finding: &Finding) -> Option<String> {
+    let still = finding.still_true_if.as_ref()?;
+    let mut conditions = Vec::new();
+    if let Some((low, high)) = still.base_rate {
+        return Some(format!(
+            "base rate {} to {}, each class as it is",
+            percent(low),
+            percent(high)
+        ));
+    }
+    if still.any_base_rate {
+        conditions.push("any base rate".to_string());
+    }
+    if still.any_group_mix {
+        conditions.push("any mix of groups".into());
+    }
+    match still.shift.map(factor) {
+        None => {}
+        Some(factor) if conditions.is_empty() => {
+            conditions.push(format!("no kind of row becomes {factor} common"));
+        }
+        Some(factor) => conditions.push(format!("no kind of row in them {factor} common")),
+    }
+    (!conditions.is_empty()).then(|| conditions.join(", "))
+}
+
+/// `over 3.4× as`, rounded down.
+fn factor(shift: f64) -> String {
+    let step = if shift < 2.0 { 100.0 } else { 10.0 };
+    match shift {
+        _ if shift < 1.01 => "more".into(),
+        _ if shift < 10.0 => format!("over {}× as", (shift * step).floor() / step),
+        _ => format!("over {}× as", grouped(shift as usize)),
     }
 }
 

@@ -17,10 +17,10 @@ mod record;
 pub(crate) mod spoken;
 mod theory;
 
-use feasible::certificate::{Certificate, Claim, Count, Design, Simultaneous, Values};
+use feasible::certificate::{Certificate, Claim, Count, Design, Evidence, Simultaneous, Values};
 use feasible::requirement::Sense;
 use feasible_data::Change;
-use feasible_problem::clause::{Bound, Clause};
+use feasible_problem::clause::{Against, Bound, Clause};
 use feasible_problem::held_out::fingerprints::units;
 use feasible_problem::held_out::{HeldOut, Repetition};
 use feasible_problem::sampled_table::SampledTable;
@@ -29,10 +29,10 @@ use feasible_problem::text::precise_percent as percent;
 use serde::{Deserialize, Serialize};
 
 use crate::constant::Comparison;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::subject::{Answers, Recorded};
 
-pub use format::{bound, clipped, estimate, limit, rows_to_certify, verdict};
+pub use format::{bound, clipped, estimate, limit, rows_to_certify, still_true_if, verdict};
 pub use record::RunRecord;
 pub use theory::{Approximation, SetClass, Theory, UniformBound, dimension_of};
 
@@ -107,7 +107,7 @@ impl Answers<'_> {
     ) -> Result<Certification> {
         let units = unit.as_ref().map(|(_, units)| &units[..]);
         let claims = self.claims(design, units)?;
-        let certificate = Certificate::new(&claims, design.delta, design.simultaneous);
+        let certificate = self.judged(design, &claims)?;
         Ok(Certification {
             rows,
             count: self.samples.len(),
@@ -126,6 +126,49 @@ impl Answers<'_> {
             comparison: self.comparison()?,
             notes: Vec::new(),
         })
+    }
+
+    /// Judges claims where the design and their clauses want them to hold, and says where else they do.
+    fn judged(&self, design: &Design, claims: &[Claim]) -> Result<Certificate> {
+        let clauses = self.subject.clauses;
+        let shifts: Vec<f64> =
+            clauses.iter().map(|clause| design.shift.unwrap_or(clause.shift)).collect();
+        for (claim, shift) in claims.iter().zip(&shifts) {
+            let Some(evidence) = claim.evidence.as_ref().filter(|_| *shift > 1.0) else { continue };
+            if claim.limit_at_shift(*shift).is_some() {
+                continue;
+            }
+            let reason = match evidence {
+                Evidence::ByClass(_) => {
+                    "it is certified for a range of base rates, beside which a shift says nothing: give one of --base-rate and --shift"
+                }
+                _ => {
+                    "its loss has no upper bound, so no certificate of it carries to a shift: give it a `bound`, or leave out the shift"
+                }
+            };
+            return Err(Error::unfit(format!("'{}'", claim.name), reason));
+        }
+        let by_class = |claim: &Claim| matches!(claim.evidence, Some(Evidence::ByClass(_)));
+        if design.base_rate.is_some() && !claims.iter().any(by_class) {
+            return Err(Error::unfit(
+                "--base-rate",
+                "no requirement depends on it: it is for the selection rate, precision, npv, error and accuracy of two classes, by row \
+                 and of rows of both",
+            ));
+        }
+        let mut certificate =
+            Certificate::at_shifts(claims, &shifts, design.delta, design.simultaneous);
+        for ((finding, clause), claim) in certificate.findings.iter_mut().zip(clauses).zip(claims) {
+            let Some(still) = &mut finding.still_true_if else { continue };
+            // Everyone changes with the mix.
+            let apart = !matches!(clause.against, Some(Against::Everyone));
+            still.any_base_rate = clause.class.is_some() && apart;
+            still.any_group_mix = clause.filter.is_some() && apart;
+            if by_class(claim) {
+                still.base_rate = design.base_rate.map(|base_rate| (base_rate.low, base_rate.high));
+            }
+        }
+        Ok(certificate)
     }
 
     /// What the requirements claim, with the evidence of these rows; rows of one unit count as one.

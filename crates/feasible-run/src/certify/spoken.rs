@@ -22,6 +22,8 @@ pub(crate) fn spoken(clause: &Clause, mut claim: Claim) -> Claim {
         Evidence::Share(count) => Evidence::Share(count.complement()),
         Evidence::Difference(difference) => Evidence::Difference(difference.complement()),
         Evidence::Mean { values, method } => Evidence::Mean { values: values.complement(), method },
+        Evidence::Contrast(contrast) => Evidence::Contrast(contrast.complement()),
+        Evidence::ByClass(by_class) => Evidence::ByClass(by_class.complement()),
         // No rate, of which alone people speak as of 1 minus another.
         unbounded @ Evidence::Unbounded(_) => unbounded,
         // A difference, of which 1 minus each term is the difference the other way round.

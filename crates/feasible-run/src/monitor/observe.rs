@@ -155,12 +155,15 @@ pub(crate) fn observe(
                 Wealth::of_counts(*a, *b, &wager, observed.seed)
             }
             Evidence::Unbounded(_)
+            | Evidence::ByClass(_)
             | Evidence::Difference(Difference::Within { rest: None, .. }) => None,
             Evidence::Difference(Difference::Within { part, rest: Some(rest) }) => {
                 Wealth::of_part(*part, *rest, &wager, (plan.alpha(), observed.at), observed.seed)
             }
             // Groups that share rows: one of them is looked for in one half of the table, the other in the other.
-            Evidence::Difference(Difference::Any { .. }) | Evidence::Sum(_) => {
+            Evidence::Difference(Difference::Shared { .. } | Difference::Any { .. })
+            | Evidence::Contrast(_)
+            | Evidence::Sum(_) => {
                 let mut halves = Vec::new();
                 for (clause, rows) in sides(&clause).iter().zip(halved(&rows, observed.seed)) {
                     let samples = self::samples(record, observed, &rows, &encoder)?;

@@ -1,27 +1,23 @@
 //! Differences of two rates: p_a − p_b, as in demographic parity.
 //!
-//! **Rows apart.** Given how many there are, the rows of two disjoint groups are independent. Small groups
-//! have an exact unconditional bound ([Buehler's](super::unconditional)), at some milliseconds. For larger ones, if the
-//! difference were d or more, then for p_a = m both "at most k_a hits at m" and "at least k_b hits at
-//! m − d" would have p-values of their own, independent of each other; Fisher's product of the two is
-//! again one, and the nuisance m is given its worst value:
+//! **Rows apart.** Given how many there are, the rows of two disjoint groups are independent, and there is an exact unconditional
+//! bound: [Buehler's](super::unconditional) for small groups, [with a shorter search](super::searched) for large ones. Which of
+//! the two is used depends on n_a and n_b alone.
 //!
-//! $$ p(d) = \sup_m x(m)\,\big(1 - \log x(m)\big) , \qquad
-//!    x(m) = \Pr[\mathrm{bin}(n_a, m) \le k_a] \; \Pr[\mathrm{bin}(n_b, m - d) \ge k_b] . $$
-//!
-//! Both factors are tails of beta distributions with log-concave densities, so log x is concave in m
-//! and its maximum is found exactly. Which of the two is used depends on n_a and n_b alone.
-//!
-//! **A group and everyone.** If the second group contains the first, whose share of it is π,
-//! p_a − p_b = (1 − π)(p_a − p_r) with r the rest, which is apart from a. A tenth of δ goes to an interval
-//! for π, the others to p_a − p_r.
+//! **A group and everyone, groups that share rows.** [Bets](super::betting) on the rows, in an order drawn at random: a row of both groups
+//! hardly counts. For small groups within everyone, p_a − p_b = (1 − π)(p_a − p_r) with r the rest, which is apart from a, and π the
+//! group's share; a tenth of δ goes to an interval for π, the others to p_a − p_r.
 //!
 //! **Anything else.** Two Clopper-Pearson bounds at δ/2 each, whatever the dependence.
 
-use super::binomial::{ln_at_least, ln_at_most};
+use std::cell::RefCell;
+
+use super::betting::{Game, Pair};
 use super::count::Count;
 use super::delta::Delta;
+use super::searched::Searched;
 use super::unconditional::{Unconditional, is_small};
+use crate::stream::{Purpose, Stream};
 
 /// How the rows of two rates lie to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +36,16 @@ pub enum Difference {
         /// Everyone else; `None` if there is nobody else in the sample.
         rest: Option<Count>,
     },
-    /// p_a − p_b of groups that overlap in some other way.
+    /// p_a − p_b of groups that share some rows, of which the value is the same in both.
+    Shared {
+        /// The first group.
+        a: Count,
+        /// The second.
+        b: Count,
+        /// Rows of both.
+        both: Count,
+    },
+    /// p_a − p_b of groups that depend on each other in some other way.
     Any {
         /// The first group.
         a: Count,
@@ -51,12 +56,16 @@ pub enum Difference {
 
 /// The share of δ that goes to π, half of it to either side.
 const FOR_SIZE: f64 = 0.1;
+/// A group and everyone: rows of the group, and of the rest, from which on bets are used.
+const ENOUGH: u64 = 50;
 
 impl Difference {
     /// The difference of the shares counted.
     pub fn estimate(self) -> f64 {
         match self {
-            Self::Apart { a, b } | Self::Any { a, b } => a.rate() - b.rate(),
+            Self::Apart { a, b } | Self::Shared { a, b, .. } | Self::Any { a, b } => {
+                a.rate() - b.rate()
+            }
             Self::Within { rest: None, .. } => 0.0,
             Self::Within { part, rest: Some(rest) } => {
                 let rows = (part.rows() + rest.rows()) as f64;
@@ -70,6 +79,7 @@ impl Difference {
         match self {
             Self::Apart { a, b } | Self::Any { a, b } => a.rows() + b.rows(),
             Self::Within { part, rest } => part.rows() + rest.map_or(0, Count::rows),
+            Self::Shared { a, b, both } => a.rows() + b.rows() - both.rows(),
         }
     }
 
@@ -80,6 +90,10 @@ impl Difference {
             Self::Apart { a, b } => Self::Apart { a: a.complement(), b: b.complement() },
             Self::Within { part, rest } => {
                 Self::Within { part: part.complement(), rest: rest.map(Count::complement) }
+            }
+            Self::Shared { a, b, both } => {
+                let (a, b) = (a.complement(), b.complement());
+                Self::Shared { a, b, both: both.complement() }
             }
             Self::Any { a, b } => Self::Any { a: a.complement(), b: b.complement() },
         }
@@ -95,18 +109,65 @@ impl Difference {
         -self.complement().upper(delta)
     }
 
-    /// Whether the bound is the exact unconditional one.
-    pub(crate) fn is_exact(self) -> bool {
+    /// What the bound is called.
+    pub(crate) fn method(self) -> &'static str {
         match self {
-            Self::Apart { a, b } | Self::Within { part: a, rest: Some(b) } => {
-                is_small(a.rows(), b.rows())
-            }
-            Self::Within { rest: None, .. } | Self::Any { .. } => false,
+            Self::Any { .. } => "Clopper-Pearson, δ/2 each",
+            _ if self.is_bet_on() => "betting",
+            _ => "exact unconditional",
         }
+    }
+
+    /// Whether the bound is by betting.
+    pub(crate) fn is_bet_on(self) -> bool {
+        match self {
+            Self::Within { part, rest: Some(rest) } => part.rows().min(rest.rows()) >= ENOUGH,
+            Self::Shared { .. } => true,
+            Self::Apart { .. } | Self::Within { rest: None, .. } | Self::Any { .. } => false,
+        }
+    }
+
+    /// The rows in a random order, where they are bet on.
+    fn game(self, design: Delta) -> Option<Game> {
+        if !self.is_bet_on() {
+            return None;
+        }
+        // Hits and misses of the first group alone, of the second alone, and of both.
+        let cells = match self {
+            Self::Within { part, rest: Some(rest) } => [
+                [0, 0],
+                [rest.hits(), rest.complement().hits()],
+                [part.hits(), part.complement().hits()],
+            ],
+            Self::Shared { a, b, both } => {
+                let misses = |count: Count| count.complement().hits();
+                let less =
+                    |count: Count| [count.hits() - both.hits(), misses(count) - misses(both)];
+                [less(a), less(b), [both.hits(), misses(both)]]
+            }
+            _ => return None,
+        };
+        let of = [[true, false], [false, true], [true, true]];
+        let mut kinds: Vec<u32> = Vec::new();
+        for (kind, rows) in cells.into_iter().flatten().enumerate() {
+            kinds.extend(std::iter::repeat_n(kind as u32, rows as usize));
+        }
+        // An order of its own for every outcome. No epoch of a training has this number.
+        let mix = |seed: u64, rows: &u64| seed.wrapping_mul(1_000_003).wrapping_add(*rows);
+        let seed = cells.iter().flatten().fold(0, mix);
+        Stream::new(seed, Purpose::Shuffle, u64::MAX, 1).shuffle(&mut kinds);
+        let pair = |kind: &u32| -> Pair {
+            let value = if kind.is_multiple_of(2) { 1.0 } else { 0.0 };
+            of[(kind / 2) as usize].map(|member| member.then_some(value))
+        };
+        Some(Game::of_difference(&kinds.iter().map(pair).collect::<Vec<_>>(), design))
     }
 
     /// The upper bound at 1 − δ; outcomes are ordered as suits a bound at `design`.
     pub(crate) fn upper_designed(self, delta: Delta, design: Delta) -> f64 {
+        if let Some(game) = self.game(design) {
+            return game.upper(delta).max(self.estimate());
+        }
         let bound = match self {
             Self::Apart { a, b } => RateGap::new(a, b, design).upper(delta),
             Self::Within { part, rest } => {
@@ -121,7 +182,9 @@ impl Difference {
                 // A positive gap is largest with the largest rest, a negative one with the smallest.
                 gap * if gap > 0.0 { most } else { least }
             }
-            Self::Any { a, b } => a.upper(delta.among(2)) - b.lower(delta.among(2)),
+            Self::Shared { a, b, .. } | Self::Any { a, b } => {
+                a.upper(delta.among(2)) - b.lower(delta.among(2))
+            }
         };
         // A bound that is raised to the estimate is as valid.
         bound.max(self.estimate())
@@ -132,19 +195,26 @@ impl Difference {
         if self.estimate() >= limit {
             return 0.0;
         }
+        if let Some(game) = self.game(design) {
+            return if limit > 1.0 { f64::NEG_INFINITY } else { game.ln_p(limit) };
+        }
         match self {
             Self::Apart { a, b } => RateGap::new(a, b, design).ln_p(limit),
             Self::Within { part, rest } => {
                 let gap = rest.map(|r| RateGap::new(part, r, design.times(1.0 - FOR_SIZE)));
+                let gap = gap.map(RefCell::new);
                 smallest_ln_delta(|delta| {
                     let (least, most) = rest_share(part, rest, delta);
                     // gap · share < limit, at the share that makes it largest.
                     let share = if limit > 0.0 { most } else { least };
                     let Some(gap) = &gap else { return share < limit };
-                    share > 0.0 && gap.ln_p(limit / share) < delta.times(1.0 - FOR_SIZE).ln()
+                    share > 0.0
+                        && gap.borrow_mut().ln_p(limit / share) < delta.times(1.0 - FOR_SIZE).ln()
                 })
             }
-            Self::Any { .. } => smallest_ln_delta(|delta| self.upper(delta) < limit),
+            Self::Shared { .. } | Self::Any { .. } => {
+                smallest_ln_delta(|delta| self.upper(delta) < limit)
+            }
         }
     }
 }
@@ -178,70 +248,31 @@ pub(crate) fn smallest_ln_delta(below: impl Fn(Delta) -> bool) -> f64 {
 
 /// p_a − p_b of groups apart, ready for bounds and p-values.
 enum RateGap {
-    Exact(Unconditional),
-    Product(Count, Count),
+    Small(Unconditional),
+    Large(Searched),
 }
 
 impl RateGap {
     fn new(a: Count, b: Count, design: Delta) -> Self {
         match is_small(a.rows(), b.rows()) {
-            true => Self::Exact(Unconditional::new(a, b, design)),
-            false => Self::Product(a, b),
+            true => Self::Small(Unconditional::new(a, b, design)),
+            false => Self::Large(Searched::new(a, b, design)),
         }
     }
 
-    fn ln_p(&self, d: f64) -> f64 {
+    fn ln_p(&mut self, d: f64) -> f64 {
         match self {
             _ if d > 1.0 => f64::NEG_INFINITY,
             _ if d <= -1.0 => 0.0,
-            Self::Exact(exact) => exact.ln_p(d),
-            Self::Product(a, b) => ln_p_product(*a, *b, d),
+            Self::Small(small) => small.ln_p(d),
+            Self::Large(large) => large.ln_p(d),
         }
     }
 
-    fn upper(&self, delta: Delta) -> f64 {
-        let (a, b) = match self {
-            Self::Exact(exact) => return exact.upper(delta),
-            Self::Product(a, b) => (*a, *b),
-        };
-        // The largest d with p(d) ≥ δ, from the safe side.
-        let (mut low, mut high) = (-1.0, 1.0);
-        while high - low > 1e-9 {
-            let middle = 0.5 * (low + high);
-            if ln_p_product(a, b, middle) < delta.ln() { high = middle } else { low = middle }
-        }
-        high
-    }
-}
-
-/// log p(d).
-fn ln_p_product(a: Count, b: Count, d: f64) -> f64 {
-    let ln_x = |m: f64| {
-        let other = (m - d).clamp(0.0, 1.0);
-        ln_at_most(a.hits(), a.rows(), m, 1.0 - m)
-            + ln_at_least(b.hits(), b.rows(), other, 1.0 - other)
-    };
-    let (first, last) = (d.max(0.0), (1.0 + d).min(1.0));
-    // Concave: a search by golden section closes in on the maximum, where it is flat.
-    let golden = 0.5 * (5f64.sqrt() - 1.0);
-    let (mut low, mut high) = (first, last);
-    let (mut one, mut two) = (high - golden * (high - low), low + golden * (high - low));
-    let (mut at_one, mut at_two) = (ln_x(one), ln_x(two));
-    for _ in 0..64 {
-        if at_one < at_two {
-            low = one;
-            (one, at_one) = (two, at_two);
-            two = low + golden * (high - low);
-            at_two = ln_x(two);
-        } else {
-            high = two;
-            (two, at_two) = (one, at_one);
-            one = high - golden * (high - low);
-            at_one = ln_x(one);
+    fn upper(&mut self, delta: Delta) -> f64 {
+        match self {
+            Self::Small(small) => small.upper(delta),
+            Self::Large(large) => large.upper(delta),
         }
     }
-    // What the search may have missed of a flat maximum.
-    let best = at_one.max(at_two).max(ln_x(first)).max(ln_x(last)) + 1e-9;
-    let best = best.min(0.0);
-    (best + (1.0 - best).ln()).min(0.0)
 }

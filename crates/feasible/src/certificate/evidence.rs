@@ -1,8 +1,10 @@
 //! What held-out rows prove about one number of the population.
 
+use super::contrast::Contrast;
 use super::count::Count;
 use super::delta::Delta;
 use super::difference::{Difference, smallest_ln_delta};
+use super::shift::ByClass;
 use super::unbounded::Unbounded;
 use super::values::{Method, Values};
 
@@ -17,8 +19,10 @@ use super::values::{Method, Values};
 /// let against_all = Difference::Within { part: women, rest: Some(men) };
 /// assert!((apart.estimate() - 0.15).abs() < 1e-12);
 /// assert!((against_all.estimate() - 0.075).abs() < 1e-12);
-/// // Groups that may share rows are bounded less sharply.
-/// assert!(apart.upper(delta) < Difference::Any { a: women, b: men }.upper(delta));
+/// // Of groups that share rows it counts which; whatever the dependence, two bounds share δ.
+/// let shared = Difference::Shared { a: women, b: men, both: Count::new(10, 40)? };
+/// let any = Difference::Any { a: women, b: men };
+/// assert!(apart.upper(delta) < any.upper(delta) && shared.upper(delta) < any.upper(delta));
 /// // Rejections differ by as much, the other way round.
 /// assert!((apart.complement().estimate() + 0.15).abs() < 1e-12);
 /// assert_eq!(women.complement().hits(), 60);
@@ -60,6 +64,10 @@ pub enum Evidence {
     Unbounded(Unbounded),
     /// About the difference of two probabilities.
     Difference(Difference),
+    /// About the difference of two expectations.
+    Contrast(Contrast),
+    /// About a probability in a population whose classes are as common as is said.
+    ByClass(ByClass),
     /// About Σ a E: each term at an equal part of δ, whatever their dependence.
     Sum(Vec<(f64, Evidence)>),
 }
@@ -72,6 +80,8 @@ impl Evidence {
             Self::Mean { values, .. } => values.mean(),
             Self::Unbounded(unbounded) => unbounded.mean(),
             Self::Difference(difference) => difference.estimate(),
+            Self::Contrast(contrast) => contrast.estimate(),
+            Self::ByClass(by_class) => by_class.estimate(),
             Self::Sum(terms) => terms.iter().map(|(a, e)| a * e.estimate()).sum(),
         }
     }
@@ -83,6 +93,8 @@ impl Evidence {
             Self::Mean { values, .. } => values.rows(),
             Self::Unbounded(unbounded) => unbounded.rows(),
             Self::Difference(difference) => difference.rows(),
+            Self::Contrast(contrast) => contrast.rows(),
+            Self::ByClass(by_class) => by_class.rows(),
             Self::Sum(terms) => terms.iter().map(|(_, e)| e.rows()).sum(),
         }
     }
@@ -93,9 +105,9 @@ impl Evidence {
             Self::Share(_) => "Clopper-Pearson".into(),
             Self::Mean { method, .. } => method.to_string(),
             Self::Unbounded(unbounded) => unbounded.method(),
-            Self::Difference(Difference::Any { .. }) => "Clopper-Pearson, δ/2 each".into(),
-            Self::Difference(difference) if difference.is_exact() => "exact unconditional".into(),
-            Self::Difference(_) => "Fisher's product".into(),
+            Self::Difference(difference) => difference.method().into(),
+            Self::Contrast(_) => Method::Betting.to_string(),
+            Self::ByClass(_) => "Clopper-Pearson in either class, δ/2 each".into(),
             Self::Sum(terms) => match terms.first() {
                 Some((_, first)) => format!("{}, δ/{} each", first.method(), terms.len()),
                 None => "nothing".into(),
@@ -116,6 +128,8 @@ impl Evidence {
             Self::Mean { values, method } => values.upper_designed(*method, delta, design),
             Self::Unbounded(_) => f64::INFINITY,
             Self::Difference(difference) => difference.upper_designed(delta, design),
+            Self::Contrast(contrast) => contrast.upper_designed(delta, design),
+            Self::ByClass(by_class) => by_class.upper(delta),
             Self::Sum(terms) => {
                 let (each, design) = (delta.among(terms.len()), design.among(terms.len()));
                 let side = |(a, e): &(f64, Self)| match *a > 0.0 {
@@ -138,6 +152,8 @@ impl Evidence {
             Self::Mean { values, method } => values.lower_designed(*method, delta, design),
             Self::Unbounded(unbounded) => unbounded.lower(delta, design),
             Self::Difference(difference) => -difference.complement().upper_designed(delta, design),
+            Self::Contrast(contrast) => -contrast.complement().upper_designed(delta, design),
+            Self::ByClass(by_class) => by_class.lower(delta),
             Self::Sum(_) => -self.negative().upper_designed(delta, design),
         }
     }
@@ -149,6 +165,8 @@ impl Evidence {
             Self::Mean { values, method } => values.ln_p_at_least(*method, limit, design),
             Self::Unbounded(_) => 0.0,
             Self::Difference(difference) => difference.ln_p_at_least(limit, design),
+            Self::Contrast(contrast) => contrast.ln_p_at_least(limit, design),
+            Self::ByClass(by_class) => smallest_ln_delta(|delta| by_class.upper(delta) < limit),
             Self::Sum(_) if self.estimate() >= limit => 0.0,
             Self::Sum(_) if self.upper_designed(design, design) == f64::INFINITY => 0.0,
             Self::Sum(_) => smallest_ln_delta(|delta| self.upper_designed(delta, design) < limit),
@@ -166,8 +184,31 @@ impl Evidence {
             Self::Difference(difference) => {
                 Self::Difference(difference.complement()).ln_p_at_least(-limit, design)
             }
+            Self::Contrast(contrast) => contrast.complement().ln_p_at_least(-limit, design),
+            Self::ByClass(by_class) => smallest_ln_delta(|delta| by_class.lower(delta) > limit),
             Self::Sum(_) => self.negative().ln_p_at_least(-limit, design),
         }
+    }
+
+    /// The least and the largest value that it can have; `None` where a change of the population is part of it.
+    pub(crate) fn range(&self) -> Option<(f64, f64)> {
+        Some(match self {
+            Self::Share(_) => (0.0, 1.0),
+            Self::Mean { values, .. } => (0.0, values.bound()),
+            Self::Unbounded(_) => (0.0, f64::INFINITY),
+            Self::Difference(_) => (-1.0, 1.0),
+            Self::Contrast(contrast) => (-contrast.bound(), contrast.bound()),
+            Self::ByClass(_) => return None,
+            Self::Sum(terms) => {
+                let (mut least, mut most) = (0.0, 0.0);
+                for (a, term) in terms {
+                    let (low, high) = term.range()?;
+                    let (one, other) = (a * low, a * high);
+                    (least, most) = (least + one.min(other), most + one.max(other));
+                }
+                (least, most)
+            }
+        })
     }
 
     /// Whether a loss without an upper bound is part of it.
@@ -237,10 +278,32 @@ impl Evidence {
                     Difference::Apart { a: count(a, up), b: count(b, !up) }
                 }
                 Difference::Any { a, b } => Difference::Any { a: count(a, up), b: count(b, !up) },
+                Difference::Shared { a, b, both } => {
+                    // Each part by itself, so that no part is larger than the whole.
+                    let part = |whole: Count, up: bool| {
+                        let only =
+                            Count::new(whole.hits() - both.hits(), whole.rows() - both.rows());
+                        only.map_or((0, 0), |only| {
+                            let only = count(only, up);
+                            (only.hits(), only.rows())
+                        })
+                    };
+                    let shared = count(both, up);
+                    let with = |(hits, rows): (u64, u64)| {
+                        Count::new(hits + shared.hits(), rows + shared.rows()).unwrap_or(shared)
+                    };
+                    Difference::Shared { a: with(part(a, up)), b: with(part(b, !up)), both: shared }
+                }
                 Difference::Within { part, rest } => Difference::Within {
                     part: count(part, up),
                     rest: rest.map(|rest| count(rest, !up)),
                 },
+            }),
+            Self::Contrast(contrast) => Self::Contrast(contrast.cycled(rows)),
+            Self::ByClass(by_class) => Self::ByClass(ByClass {
+                of_class: count(by_class.of_class, up != by_class.discoveries),
+                of_others: count(by_class.of_others, up),
+                ..*by_class
             }),
             Self::Sum(terms) => {
                 let share = |e: &Self| (e.rows() as f64 * factor).round().max(1.0) as u64;

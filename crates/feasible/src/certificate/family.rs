@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::claim::{Claim, Verdict};
 use super::delta::Delta;
 use super::rows_needed::RowsNeeded;
+use super::shift::StillTrue;
 use super::unbounded::ClippedFinding;
 use crate::requirement::Sense;
 
@@ -132,6 +133,13 @@ pub struct Finding {
     pub p: f64,
     /// The verdict.
     pub verdict: Verdict,
+    /// Γ: it is certified to hold wherever no kind of row becomes more than this many times as common, and so is the bound. 1 for the
+    /// population that the rows were drawn from.
+    #[serde(default = "no_shift", skip_serializing_if = "is_no_shift")]
+    pub shift: f64,
+    /// If certified, by itself or with all others: for which other populations it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub still_true_if: Option<StillTrue>,
     /// If MET: rows that would certify it beside those that are CERTIFIED, if the sample's proportions stayed the same.
     pub rows_needed: Option<RowsNeeded>,
     /// Of a loss without an upper bound: what is proven of the clipped loss, at δ/m.
@@ -139,12 +147,59 @@ pub struct Finding {
     pub clipped: Option<ClippedFinding>,
 }
 
+fn no_shift() -> f64 {
+    1.0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_no_shift(shift: &f64) -> bool {
+    *shift == 1.0
+}
+
 impl Certificate {
     /// Judges the claims at δ.
     pub fn new(claims: &[Claim], delta: Delta, simultaneous: Simultaneous) -> Self {
+        Self::at_shifts(claims, &[], delta, simultaneous)
+    }
+
+    /// Judges the claims at δ: the i-th is certified if it holds wherever no kind of row becomes more than `shifts[i]` times as
+    /// common. A violation is one on the population itself.
+    ///
+    /// ```
+    /// use feasible::certificate::{Certificate, Claim, Count, Delta, Evidence, Simultaneous, Verdict};
+    /// use feasible::requirement::Sense;
+    /// let claim = Claim {
+    ///     name: "errors".into(),
+    ///     subject: "the error rate".into(),
+    ///     sense: Sense::AtMost,
+    ///     limit: 0.1,
+    ///     evidence: Some(Evidence::Share(Count::new(40, 1000)?)),
+    /// };
+    /// let at = |shift| {
+    ///     Certificate::at_shifts(&[claim.clone()], &[shift], Delta::new(0.05).unwrap(), Simultaneous::Holm)
+    /// };
+    /// let (plain, twice) = (at(1.0), at(1.9));
+    /// let carries = plain.findings[0].still_true_if.as_ref().and_then(|still| still.shift);
+    /// assert!(carries > Some(1.9) && carries < Some(2.0), "{carries:?}");
+    /// assert_eq!((twice.findings[0].verdict, at(2.0).findings[0].verdict), (Verdict::Certified, Verdict::Met));
+    /// assert!(twice.findings[0].bound > Some(0.09));
+    /// # Ok::<(), feasible::Error>(())
+    /// ```
+    pub fn at_shifts(
+        claims: &[Claim],
+        shifts: &[f64],
+        delta: Delta,
+        simultaneous: Simultaneous,
+    ) -> Self {
         let each = delta.among(claims.len());
+        let shift = |i: usize| shifts.get(i).copied().unwrap_or(1.0).max(1.0);
+        let stricter = |(i, claim): (usize, &Claim)| {
+            let limit = if shift(i) > 1.0 { claim.limit_at_shift(shift(i)) } else { None };
+            Claim { limit: limit.unwrap_or(claim.limit), ..claim.clone() }
+        };
+        let judged: Vec<Claim> = claims.iter().enumerate().map(stricter).collect();
         // Bets are made for δ/m in any case, so that Holm's levels are nested.
-        let not_met: Vec<f64> = claims.iter().map(|claim| claim.ln_p_not_met(each)).collect();
+        let not_met: Vec<f64> = judged.iter().map(|claim| claim.ln_p_not_met(each)).collect();
         let met: Vec<f64> = claims.iter().map(|claim| claim.ln_p_met(each)).collect();
         let certified = simultaneous.rejects(&not_met, delta);
         let violated = simultaneous.rejects(&met, delta);
@@ -158,18 +213,20 @@ impl Certificate {
                 _ => Verdict::Open,
             };
             let finite = |x: &f64| x.is_finite();
-            let bound = match verdict {
-                Verdict::Certified => claim.bound_designed(each, each),
-                _ => claim.bound_designed(unproven, each),
+            let (bound, within) = match verdict {
+                Verdict::Certified => (judged[i].bound_designed(each, each), true),
+                _ => (judged[i].bound_designed(unproven, each), false),
             };
-            let bound = bound.map(|x| claim.on_its_side(x, verdict == Verdict::Certified));
+            let own = bound.map(|x| judged[i].on_its_side(x, within)).filter(finite);
             let opposite = match verdict {
                 Verdict::Violated => claim.opposite_designed(each, each),
                 _ => claim.opposite_designed(unrefuted, each),
             };
             let opposite = opposite.map(|x| claim.on_its_side(x, verdict != Verdict::Violated));
-            let bound = bound.filter(finite);
-            let needed = bound.filter(|_| verdict == Verdict::Met);
+            let needed = own.filter(|_| verdict == Verdict::Met);
+            let carries = own.filter(|_| verdict == Verdict::Certified);
+            let carries = carries.and_then(|bound| claim.carries_to(bound));
+            let still = StillTrue { shift: carries, ..StillTrue::default() };
             Finding {
                 name: claim.name.clone(),
                 subject: claim.subject.clone(),
@@ -177,16 +234,32 @@ impl Certificate {
                 limit: claim.limit,
                 rows: claim.evidence.as_ref().map_or(0, |evidence| evidence.rows()),
                 estimate: claim.evidence.as_ref().map(|e| e.estimate()).filter(finite),
-                bound,
+                bound: own.map(|bound| claim.bound_at_shift(bound, shift(i))),
                 opposite: opposite.filter(finite),
                 method: claim.evidence.as_ref().map_or("no rows".into(), |e| e.method()),
                 p: not_met[i].exp(),
                 verdict,
-                rows_needed: needed.and_then(|bound| claim.rows_needed_from(bound, unproven)),
+                shift: shift(i),
+                still_true_if: (verdict == Verdict::Certified).then_some(still),
+                rows_needed: needed.and_then(|bound| {
+                    let rows = judged[i].rows_needed_from(bound, unproven);
+                    rows.or(Some(RowsNeeded::Never).filter(|_| shift(i) > 1.0))
+                }),
                 clipped: ClippedFinding::of(claim, each),
             }
         };
-        Self { delta, simultaneous, findings: claims.iter().enumerate().map(finding).collect() }
+        let findings = claims.iter().enumerate().map(finding).collect();
+        let mut certificate = Self { delta, simultaneous, findings };
+        if certificate.all_hold() {
+            for (finding, claim) in certificate.findings.iter_mut().zip(claims) {
+                // Certified with all the others, as one claim at δ.
+                if finding.verdict == Verdict::Met {
+                    let shift = claim.bound(delta).and_then(|bound| claim.carries_to(bound));
+                    finding.still_true_if = Some(StillTrue { shift, ..StillTrue::default() });
+                }
+            }
+        }
+        certificate
     }
 
     /// Whether every requirement is certified one by one, as the verdicts are.

@@ -46,11 +46,13 @@
 //! | shares of rows | Clopper-Pearson | [`Count`] |
 //! | means of losses in [0, B] | Hoeffding, empirical Bernstein, Hoeffding-Bentkus, betting | [`Values`], [`Method`] |
 //! | means of losses without an upper bound | those of min(ℓ, B); never CERTIFIED to be at most c | [`Unbounded`] |
-//! | differences of shares | exact unconditional, Fisher's product, or δ split in two | [`Difference`] |
+//! | differences of shares | exact unconditional, betting, or δ split in two | [`Difference`] |
+//! | differences of means | betting | [`Contrast`] |
 //! | several requirements, each | Bonferroni, Holm | [`Simultaneous`] |
 //! | several requirements, all of them | intersection-union | [`Certificate::all_hold`] |
 //! | several models | fixed sequence | [`fixed_sequence`] |
 //! | rows that come in units | as above, of units | [`Design::claims_by_unit`] |
+//! | other populations | a change of measure, or of base rates | [`StillTrue`], [`ByClass`] |
 //!
 //! [`Design`] holds all that is decided in advance and applies it to a problem and a model.
 
@@ -59,6 +61,7 @@ mod bernstein;
 mod betting;
 pub(crate) mod binomial;
 mod claim;
+mod contrast;
 mod count;
 mod delta;
 mod difference;
@@ -68,13 +71,16 @@ mod hoeffding;
 mod observe;
 mod room;
 mod rows_needed;
+mod searched;
 mod sequence;
+mod shift;
 mod unbounded;
 mod unconditional;
 mod units;
 mod values;
 
 pub use claim::{Claim, Verdict};
+pub use contrast::Contrast;
 pub use count::Count;
 pub use delta::Delta;
 pub use difference::Difference;
@@ -84,5 +90,6 @@ pub use observe::Design;
 pub use room::{attainable_rate, fewest_rows};
 pub use rows_needed::{MOST_ROWS, RowsNeeded, rows_for_rate};
 pub use sequence::fixed_sequence;
+pub use shift::{BaseRate, ByClass, StillTrue};
 pub use unbounded::{Clipped, ClippedFinding, Unbounded};
 pub use values::{Method, Values};

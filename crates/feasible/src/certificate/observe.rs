@@ -8,6 +8,7 @@
 //! | average of a loss without an upper bound | E\[ℓ\] from below; E\[min(ℓ, B)\], P(ℓ > B) | [`Unbounded`] |
 //! | average of false discoveries at most r, or at least | the share of wrong ones among predictions of the class | Clopper-Pearson |
 //! | difference of two rates | the difference | [`Difference`] |
+//! | difference of two averages of a loss in [0, B], by betting | the difference | [`Contrast`] |
 //! | any other sum of averages | Σ a E\[ℓ\] | each term at an equal part of δ |
 //!
 //! The unit is the row, not the point: if a row is considered under several ρ, it violates a pointwise
@@ -15,14 +16,17 @@
 //! conditional on how many rows are in it. A row for which an output is no finite number has, for each requirement, the
 //! loss that speaks most against it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Delta;
 use super::claim::Claim;
+use super::contrast::Contrast;
 use super::count::Count;
 use super::difference::Difference;
 use super::evidence::Evidence;
 use super::family::{Certificate, Simultaneous};
+use super::shift::{BaseRate, ByClass};
 use super::unbounded::{Clipped, Unbounded, is_above};
 use super::units;
 use super::values::{Method, Values};
@@ -33,6 +37,7 @@ use crate::point_losses::losses;
 use crate::population::Population;
 use crate::problem::Problem;
 use crate::requirement::{Kind, Limit, Requirement, Sense, Term};
+use crate::samples::Targets;
 
 /// All that is decided before the held-out rows are looked at.
 ///
@@ -89,13 +94,18 @@ pub struct Design {
     pub method: Method,
     /// The seed of the order in which rows are bet on.
     pub order: u64,
+    /// How common the positive class is, where that is not as in the sample.
+    pub base_rate: Option<BaseRate>,
+    /// Γ: every requirement is to hold wherever no kind of row becomes more than this many times as common; `None` where each
+    /// has its own.
+    pub shift: Option<f64>,
 }
 
 impl Design {
     /// At δ: Holm, all but 1 %, betting.
     pub fn new(delta: Delta) -> Self {
         let (simultaneous, method) = (Simultaneous::Holm, Method::Betting);
-        Self { delta, simultaneous, all_but: 0.01, method, order: 0 }
+        Self { delta, simultaneous, all_but: 0.01, method, order: 0, base_rate: None, shift: None }
     }
 
     /// Judges the requirements of a problem whose populations are held-out rows.
@@ -194,6 +204,17 @@ impl Design {
                 clip,
             });
             let terms: Vec<ObservedTerm<'_>> = terms.collect();
+            if let Some(by_class) = self.by_class(requirement, &terms)? {
+                let Limit::Common(limit) = *requirement.limit() else { continue };
+                claims.push(Claim {
+                    name: requirement.name().to_string(),
+                    subject: terms[0].number(),
+                    sense: requirement.sense(),
+                    limit,
+                    evidence: Some(Evidence::ByClass(by_class)),
+                });
+                continue;
+            }
             claims.push(match discoveries(requirement, &terms)? {
                 Some((term, losses)) if losses.is_empty() => {
                     let nothing = ObservedTerm { term: &term, losses: &[], ..terms[0] };
@@ -208,6 +229,42 @@ impl Design {
             });
         }
         Ok(claims)
+    }
+
+    /// A rate that depends on how common the positive class is, where the design says that; `None` for any other number, and
+    /// where one of the classes has no row.
+    fn by_class(
+        &self,
+        requirement: &Requirement,
+        terms: &[ObservedTerm<'_>],
+    ) -> Result<Option<ByClass>> {
+        let (Some(base_rate), [one]) = (self.base_rate, terms) else { return Ok(None) };
+        let Targets::Classes(y) = one.population().samples().targets() else { return Ok(None) };
+        let average = requirement.kind() == Kind::Average && one.losses.len() == one.rows();
+        if !average || one.units.is_some() || one.term.coefficient() != 1.0 {
+            return Ok(None);
+        }
+        let (class, among_predicted) = match one.measure() {
+            Loss::Error => (base_rate.class, false),
+            Loss::Selected { class } => (*class, false),
+            Loss::FalseDiscovery { class, .. } if discoveries(requirement, terms)?.is_some() => {
+                (*class, true)
+            }
+            _ => return Ok(None),
+        };
+        let is_hit = |loss: &f64| match among_predicted {
+            true => is_discovery(*loss),
+            false => loss.is_nan() || *loss > 0.5,
+        };
+        let hits = |of: bool| {
+            let rows = one.population().rows().zip(one.losses);
+            let rows = rows.filter(|(row, _)| (y[*row as usize] == class) == of);
+            Count::of(rows.map(|(_, loss)| is_hit(loss)))
+        };
+        let (Ok(of_class), Ok(of_others)) = (hits(true), hits(false)) else { return Ok(None) };
+        let share = base_rate.of(class);
+        let discoveries = among_predicted;
+        Ok(Some(ByClass { of_class, of_others, discoveries, one_minus: false, share }))
     }
 
     /// The claim of an average for which no row counts.
@@ -262,6 +319,9 @@ impl Design {
             [one] if one.term.coefficient() == 1.0 => self.average(one, width)?,
             [one, other] if is_difference(one, other) => {
                 Evidence::Difference(difference(one, other)?)
+            }
+            [one, other] if self.method == Method::Betting && is_contrast(one, other, width) => {
+                Evidence::Contrast(contrast(one, other, width)?.shuffled(self.order))
             }
             _ => {
                 let term = |seen: &ObservedTerm<'_>| {
@@ -365,11 +425,16 @@ fn discoveries(
     if !(*rate > 0.0 && *rate < 1.0) {
         return Ok(None);
     }
-    let counts = |loss: &f64| *loss == 0.0 || *loss == 1.0;
+    let counts = |loss: &f64| is_discovery(*loss);
     let mask: Vec<bool> = one.losses.iter().map(counts).collect();
     let population = one.population().subset(&mask)?;
     let losses = one.losses.iter().copied().filter(counts).collect();
     Ok(Some((Term { population, ..one.term.clone() }, losses)))
+}
+
+/// Whether the class is predicted of a row with this loss.
+fn is_discovery(loss: f64) -> bool {
+    loss.is_nan() || loss == 0.0 || loss == 1.0
 }
 
 /// A term and the losses of its points.
@@ -446,10 +511,35 @@ fn rate_name(loss: &Loss) -> &'static str {
 fn is_difference(one: &ObservedTerm<'_>, other: &ObservedTerm<'_>) -> bool {
     // A unit may have rows of both.
     let rates = one.units.is_none() && one.is_indicator() && other.is_indicator();
-    rates
-        && one.has_measure_of(other)
-        && one.term.coefficient() == 1.0
-        && other.term.coefficient() == -1.0
+    rates && is_of_one_measure(one, other)
+}
+
+fn is_of_one_measure(one: &ObservedTerm<'_>, other: &ObservedTerm<'_>) -> bool {
+    one.has_measure_of(other) && one.term.coefficient() == 1.0 && other.term.coefficient() == -1.0
+}
+
+/// Whether it is the difference of the means of a bounded loss, in groups of the same rows.
+fn is_contrast(one: &ObservedTerm<'_>, other: &ObservedTerm<'_>, width: usize) -> bool {
+    is_of_one_measure(one, other)
+        && Arc::ptr_eq(one.population().samples(), other.population().samples())
+        && one.measure().properties(width).bound.is_some()
+}
+
+/// The mean loss of each row, or unit, in each of two groups.
+fn contrast(one: &ObservedTerm<'_>, other: &ObservedTerm<'_>, width: usize) -> Result<Contrast> {
+    let bound = one.measure().properties(width).bound.unwrap_or(f64::NAN);
+    let mut sums = BTreeMap::<u32, [(f64, f64); 2]>::new();
+    for (group, seen) in [one, other].into_iter().enumerate() {
+        let loss = |loss: f64| if seen.is_indicator() && loss.is_nan() { bound } else { loss };
+        for (member, row) in seen.population().rows().enumerate() {
+            let number = seen.units.map_or(row, |units| units[row as usize]);
+            let (sum, rows) = &mut sums.entry(number).or_default()[group];
+            *sum += seen.mean(member, loss);
+            *rows += 1.0;
+        }
+    }
+    let mean = |(sum, rows): (f64, f64)| (rows > 0.0).then(|| sum / rows);
+    Contrast::new(sums.into_values().map(|groups| groups.map(mean)).collect(), bound)
 }
 
 /// How the rows of two rates lie to each other, and what was counted.
@@ -460,12 +550,13 @@ fn difference(one: &ObservedTerm<'_>, other: &ObservedTerm<'_>) -> Result<Differ
     }
     // Both ascend.
     let mut there = other.population().rows().zip(other.losses).peekable();
-    let (mut common, mut equal) = (0, true);
+    let (mut common, mut hits, mut equal) = (0, 0, true);
     for (row, loss) in one.population().rows().zip(one.losses) {
         while there.next_if(|(at, _)| *at < row).is_some() {}
         if let Some((_, same)) = there.next_if(|(at, _)| *at == row) {
             common += 1;
-            equal &= loss == same;
+            hits += u64::from(loss.is_nan() || *loss > 0.5);
+            equal &= loss == same || (loss.is_nan() && same.is_nan());
         }
     }
     if common == 0 {
@@ -475,6 +566,9 @@ fn difference(one: &ObservedTerm<'_>, other: &ObservedTerm<'_>) -> Result<Differ
         let others = b.rows() - a.rows();
         let rest = if others == 0 { None } else { Some(Count::new(b.hits() - a.hits(), others)?) };
         return Ok(Difference::Within { part: a, rest });
+    }
+    if equal {
+        return Ok(Difference::Shared { a, b, both: Count::new(hits, common)? });
     }
     Ok(Difference::Any { a, b })
 }

@@ -120,22 +120,12 @@ impl Claim {
                 Sense::AtMost => rows_for_rate(count.rate(), self.limit, delta),
                 Sense::AtLeast => rows_for_rate(count.complement().rate(), 1.0 - self.limit, delta),
             },
-            Evidence::Difference(difference) => {
+            Evidence::Difference(difference) if !difference.is_bet_on() => {
+                // A small group has a wider bound than its size explains.
                 let needed = by_width(rows, width);
-                let is_small = |rows: u64| match scaled(rows).evidence {
-                    Some(Evidence::Difference(scaled)) => scaled.is_exact(),
-                    _ => false,
-                };
-                // Groups of that size may have another bound than those of the sample.
-                let other =
-                    difference.is_exact() && needed <= MOST_ROWS as f64 && !is_small(needed as u64);
-                RowsNeeded::about(match [4 * LARGE, 16 * LARGE].map(|n| (n, is_small(n))) {
-                    _ if !other => needed,
-                    [(n, false), _] | [_, (n, false)] => {
-                        by_width(n, width_of(&scaled(n))).max(needed)
-                    }
-                    // A very small group: Fisher's product is wider by up to 45 %.
-                    _ => 2.1 * needed,
+                RowsNeeded::about(match needed <= MOST_ROWS as f64 && needed > rows as f64 {
+                    true => by_width(needed as u64, width_of(&scaled(needed as u64))),
+                    false => needed,
                 })
             }
             _ => {
@@ -148,7 +138,15 @@ impl Claim {
                 match rows >= large {
                     true => RowsNeeded::about(by_width(rows, width)),
                     false if certified(large) => smallest(certified, large),
-                    false => RowsNeeded::about(by_width(large, width_of(&scaled(large)))),
+                    false => {
+                        let first = by_width(large, width_of(&scaled(large)));
+                        // Widths fall a little faster than 1/√n at first.
+                        let close = (large as f64..=16.0 * large as f64).contains(&first);
+                        RowsNeeded::about(match close {
+                            true => by_width(first as u64, width_of(&scaled(first as u64))),
+                            false => first,
+                        })
+                    }
                 }
             }
         })

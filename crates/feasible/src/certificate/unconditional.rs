@@ -30,9 +30,9 @@ use super::count::Count;
 use super::delta::Delta;
 
 /// What is left out of a sum of probabilities, and rounding, relative to the sum.
-const ROUNDING: f64 = 1e-9;
+pub(super) const ROUNDING: f64 = 1e-9;
 /// No p-value is called smaller: beyond it, what windows leave out might count.
-const LEAST: f64 = 1e-20;
+pub(super) const LEAST: f64 = 1e-20;
 
 /// Whether groups of these sizes are small enough for the work to be a matter of milliseconds.
 pub(crate) fn is_small(rows_a: u64, rows_b: u64) -> bool {
@@ -61,10 +61,11 @@ impl Unconditional {
         let (rows_a, rows_b) = (a.rows(), b.rows());
         let harmonic = 1.0 / (1.0 / rows_a as f64 + 1.0 / rows_b as f64);
         let points = 1000 + (128.0 * harmonic.sqrt()) as i64;
-        let from = staircase(a, b, design);
+        let mut region = Region::new(a, b, design);
+        let from = region.staircase(0, rows_a as usize + 1);
         let grid = || (0..=points).map(|k| k as f64 / points as f64);
         let first = grid().map(|x| probabilities(rows_a, x)).collect();
-        let second = grid().map(|x| tails(&from, rows_b, x)).collect();
+        let second = grid().map(|x| tails(from, rows_b, x)).collect();
         Self { points, first, second, all: from[rows_a as usize] == 0 }
     }
 
@@ -99,39 +100,74 @@ impl Unconditional {
     }
 }
 
-/// For each i the smallest j with (i, j) in R; n_b + 1 if there is none.
-fn staircase(a: Count, b: Count, design: Delta) -> Vec<u64> {
-    let (rows_a, rows_b) = (a.rows(), b.rows());
-    let z = design.normal_quantile();
+/// R: the outcomes as far down in the order as the one that was seen.
+pub(super) struct Region {
+    rows: [u64; 2],
+    z: f64,
+    /// T of the outcome that was seen.
+    seen: f64,
+    /// The staircase from the i that it was last asked for.
+    start: u64,
+    from: Vec<u64>,
+}
+
+impl Region {
+    /// For the outcome `a`, `b`, with the order that suits a bound at `design`.
+    pub(super) fn new(a: Count, b: Count, design: Delta) -> Self {
+        let (rows, z) = ([a.rows(), b.rows()], design.normal_quantile());
+        // Equal but for rounding is equal: R becomes larger, if anything.
+        let seen = order(rows, z, a.hits(), b.hits()) + 1e-12;
+        Self { rows, z, seen, start: 0, from: Vec::new() }
+    }
+
+    /// For each of `count` i from `start` on, the smallest j with (i, j) in R; n_b + 1 if there is none.
+    pub(super) fn staircase(&mut self, start: u64, count: usize) -> &[u64] {
+        let end = start + count as u64;
+        if start > self.start + self.from.len() as u64 || end < self.start || self.from.is_empty() {
+            (self.start, self.from) = (start, Vec::new());
+        }
+        if start < self.start {
+            let before: Vec<u64> = (start..self.start).map(|i| self.first(i)).collect();
+            self.from.splice(0..0, before);
+            self.start = start;
+        }
+        for i in self.start + self.from.len() as u64..end {
+            self.from.push(self.first(i));
+        }
+        // A staircase also where rounding would have made it none.
+        for at in (0..self.from.len().saturating_sub(1)).rev() {
+            self.from[at] = self.from[at].min(self.from[at + 1]);
+        }
+        &self.from[(start - self.start) as usize..(end - self.start) as usize]
+    }
+
+    fn first(&self, i: u64) -> u64 {
+        let (mut low, mut high) = (0, self.rows[1] + 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if order(self.rows, self.z, i, middle) <= self.seen {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
+    }
+}
+
+/// T(i, j).
+fn order([rows_a, rows_b]: [u64; 2], z: f64, i: u64, j: u64) -> f64 {
     let limit = |hits: u64, rows: u64, side: f64| {
         let (n, rate) = (rows as f64, hits as f64 / rows as f64);
         let spread = (z * z / (4.0 * n * n) + rate * (1.0 - rate) / n).sqrt();
         (rate + z * z / (2.0 * n) + side * z * spread) / (1.0 + z * z / n)
     };
-    let order = |i: u64, j: u64| {
-        let (p, q) = (i as f64 / rows_a as f64, j as f64 / rows_b as f64);
-        p - q + f64::hypot(limit(i, rows_a, 1.0) - p, q - limit(j, rows_b, -1.0))
-    };
-    // Equal but for rounding is equal: R becomes larger, if anything.
-    let seen = order(a.hits(), b.hits()) + 1e-12;
-    let first = |i: u64| {
-        let (mut low, mut high) = (0, rows_b + 1);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if order(i, middle) <= seen { high = middle } else { low = middle + 1 }
-        }
-        low
-    };
-    let mut from: Vec<u64> = (0..=rows_a).map(first).collect();
-    // A staircase also where rounding would have made it none.
-    for i in (0..rows_a as usize).rev() {
-        from[i] = from[i].min(from[i + 1]);
-    }
-    from
+    let (p, q) = (i as f64 / rows_a as f64, j as f64 / rows_b as f64);
+    p - q + f64::hypot(limit(i, rows_a, 1.0) - p, q - limit(j, rows_b, -1.0))
 }
 
 /// Pr\[J ≥ from(i)\] of J ~ bin(n, x) for the i where it is neither 0 nor 1.
-fn tails(from: &[u64], n: u64, x: f64) -> (usize, Vec<f64>) {
+pub(super) fn tails(from: &[u64], n: u64, x: f64) -> (usize, Vec<f64>) {
     let (start, probabilities) = probabilities(n, x);
     let start = start as u64;
     // Suffix sums, from the far end so that small ones keep their digits.
@@ -146,7 +182,7 @@ fn tails(from: &[u64], n: u64, x: f64) -> (usize, Vec<f64>) {
 }
 
 /// Σ of products; the second factor is 1 before its list and 0 after it.
-fn product(first: &(usize, Vec<f64>), second: &(usize, Vec<f64>)) -> f64 {
+pub(super) fn product(first: &(usize, Vec<f64>), second: &(usize, Vec<f64>)) -> f64 {
     let ((start, p), (certain, q)) = (first, second);
     let ones = certain.saturating_sub(*start).min(p.len());
     let mut sum: f64 = p[..ones].iter().sum();

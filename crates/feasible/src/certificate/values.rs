@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::betting::Capital;
+use super::betting::Game;
 use super::delta::Delta;
 use super::{bentkus, bernstein, hoeffding};
 use crate::error::{Error, Result};
@@ -134,9 +134,7 @@ impl Values {
                 Method::Hoeffding => hoeffding::upper(self.mean, n, delta),
                 Method::EmpiricalBernstein => bernstein::upper(self.mean, self.variance, n, delta),
                 Method::HoeffdingBentkus => bentkus::upper(self.mean, n, delta),
-                Method::Betting => {
-                    Capital::against(&self.shares, design).upper(delta).max(self.mean)
-                }
+                Method::Betting => Game::of_mean(&self.shares, design).upper(delta).max(self.mean),
             }
     }
 
@@ -163,7 +161,7 @@ impl Values {
             Method::Hoeffding => hoeffding::ln_p(self.mean, n, limit),
             Method::EmpiricalBernstein => bernstein::ln_p(self.mean, self.variance, n, limit),
             Method::HoeffdingBentkus => bentkus::ln_p(self.mean, n, limit),
-            Method::Betting => Capital::against(&self.shares, design).ln_p(limit),
+            Method::Betting => Game::of_mean(&self.shares, design).ln_p(limit),
         }
     }
 

@@ -98,7 +98,11 @@ impl Wealth {
         let values = |evidence: &Evidence| match evidence {
             Evidence::Share(count) => Some(rows(*count)),
             Evidence::Mean { values, .. } => Some(losses(values)),
-            Evidence::Unbounded(_) | Evidence::Difference(_) | Evidence::Sum(_) => None,
+            Evidence::Unbounded(_)
+            | Evidence::Difference(_)
+            | Evidence::Contrast(_)
+            | Evidence::ByClass(_)
+            | Evidence::Sum(_) => None,
         };
         Self::of_groups(&values(a)?, &values(b)?, wager, seed)
     }

@@ -3,9 +3,10 @@
 Values in [0, B]: x_i = B * ((i * i * a + 7 * i) % 101 / 101) ** s, i = 1, ..., n.
     python3 means.py > means.csv
 """
-from math import ceil, comb, exp, log, sqrt
+from math import ceil, comb, exp, floor, log, pi, sin, sqrt
 
-SHARE = 0.9
+SHARE = 0.99
+BEYOND = 0.9
 
 
 def values(n, a, s):
@@ -45,21 +46,42 @@ def bentkus(x, delta):
     return root(lambda m: m > mean and p(m) < delta, mean, 1 - 1e-12)
 
 
+def aim(missing):
+    t = sqrt(2 * missing)
+    return t * t / (t + 0.2 + 0.5 / (1 + 0.35 * t))
+
+
 def betting(x, delta):
     n = len(x)
+    cells = ceil(16 * sqrt(n))
+    goal = log(1 / delta)
+    low = [sin(pi / 2 * k / cells) ** 2 for k in range(cells + 1)]
 
-    def richest(m):
-        capital, most = 1.0, 1.0
+    def richest(cell, m):
+        """The largest capital at m with the stakes of the cell's lower end."""
+        own, capital, most = 0.0, 0.0, 0.0
         for t in range(n):
             seen = x[:t]
             means = [(0.5 + sum(x[: i + 1])) / (i + 2) for i in range(t)]
             variance = (0.25 + sum((v - u) ** 2 for v, u in zip(seen, means))) / (t + 1)
-            stake = min(sqrt(2 * log(1 / delta) / (n * variance)), SHARE / (1 - m))
-            capital *= 1 + stake * (m - x[t])
+            goals = max(0, floor(own / goal)) + 1
+            stake = aim(goals * goal - log(BEYOND) - own) / sqrt(variance * (n - t))
+            stake = min(stake, SHARE / (1 - low[cell]))
+            own += log(1 + stake * (low[cell] - x[t]))
+            capital += log(1 + stake * (m - x[t]))
             most = max(most, capital)
         return most
 
-    return root(lambda m: richest(m) > 1 / delta, 0.0, 1 - 1e-12)
+    for cell in reversed(range(cells)):
+        if richest(cell, low[cell]) < goal:
+            if richest(cell, low[cell + 1]) < goal:
+                return low[cell + 1]
+            left, right = low[cell], low[cell + 1]
+            while right - left > 1e-12:
+                middle = (left + right) / 2
+                left, right = (left, middle) if richest(cell, middle) >= goal else (middle, right)
+            return right
+    return low[0]
 
 
 print("rows,a,s,bound,delta,hoeffding,empirical-bernstein,hoeffding-bentkus,betting")

@@ -4,6 +4,9 @@
 //! `certificate_validity`, which draws thousands and prints the table of the book.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod shifts;
+pub mod widths;
+
 use feasible::certificate::{
     Certificate, Claim, Count, Delta, Difference, Evidence, Finding, Method, Simultaneous,
     Unbounded, Values, Verdict, fixed_sequence,
