@@ -582,7 +582,7 @@ fn training_rows_are_refused_however_they_were_exported_and_test_rows_are_not() 
     }
     // The rows that the run itself held out, as a file: the same judgement, in the same words.
     let json: serde_json::Value = serde_json::from_str(&scratch.read("run/rows.json")).unwrap();
-    let held: Vec<_> = json["test"].as_array().unwrap().iter().flat_map(|range| {
+    let held = json["test"].as_array().unwrap().iter().flat_map(|range| {
         let [first, last] = [0, 1].map(|at| range[at].as_u64().unwrap() as usize);
         rows[first..=last].to_vec()
     });

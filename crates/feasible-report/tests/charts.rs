@@ -8,7 +8,7 @@ use proptest::prelude::*;
 /// Reads an SVG as XML far enough to know that tags are balanced, attributes quoted and nothing
 /// but the elements and attributes that charts are made of is there. Gives the text between tags.
 fn well_formed(svg: &str) -> String {
-    const ELEMENTS: [&str; 10] = [
+    const ELEMENTS: [&str; 11] = [
         "svg", "title", "desc", "metadata", "style", "g", "path", "rect", "circle", "text", "tspan",
     ];
     const ATTRIBUTES: [&str; 19] = [

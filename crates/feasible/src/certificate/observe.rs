@@ -530,11 +530,10 @@ fn contrast(one: &ObservedTerm<'_>, other: &ObservedTerm<'_>, width: usize) -> R
     let bound = one.measure().properties(width).bound.unwrap_or(f64::NAN);
     let mut sums = BTreeMap::<u32, [(f64, f64); 2]>::new();
     for (group, seen) in [one, other].into_iter().enumerate() {
-        let loss = |loss: f64| if seen.is_indicator() && loss.is_nan() { bound } else { loss };
         for (member, row) in seen.population().rows().enumerate() {
             let number = seen.units.map_or(row, |units| units[row as usize]);
             let (sum, rows) = &mut sums.entry(number).or_default()[group];
-            *sum += seen.mean(member, loss);
+            *sum += seen.mean(member);
             *rows += 1.0;
         }
     }
