@@ -84,7 +84,7 @@ impl Searched {
                 step *= 2.0;
                 high = low + step;
             }
-            while high - low > CLOSE * (high - self.estimate) {
+            while high - low > (CLOSE * (high - self.estimate)).max(1e-9) {
                 let middle = 0.5 * (low + high);
                 match self.probability(cell, middle) >= target {
                     true => low = middle,
