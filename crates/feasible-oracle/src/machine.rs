@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use feasible::stationarity::Stationarity;
 use feasible::{EpochReport, Inputs, Learner, Loss, Problem, Solution};
 use feasible_nn::{Kernel, KernelExpansion, Linear};
 
@@ -90,14 +91,34 @@ impl Machine {
                 learner.solve_observed(problem, &model, observer)
             }
             Self::Kernel { centres, kernel, outputs } => {
-                let numbers = centres.iter().flatten().map(|&z| z as f32).collect();
-                let z = Inputs::dense(numbers, centres[0].len()).expect("finite centres");
-                let model = KernelExpansion::new(&z, *kernel, *outputs).expect("in range");
-                learner.solve_observed(problem, &model.double(), observer)
+                let model = expansion(centres, *kernel, *outputs).double();
+                learner.solve_observed(problem, &model, observer)
             }
         };
         solved.expect("the problem fits the model")
     }
+
+    /// The multipliers that belong to the θ of a solution.
+    pub fn stationarity(&self, problem: &Problem, solution: &Solution<f64>) -> Stationarity {
+        let (theta, multipliers) = (&solution.theta, &solution.multipliers);
+        let found = match self {
+            Self::Linear { inputs, outputs } => {
+                let model = Linear::new(*inputs, *outputs).expect("positive widths").double();
+                problem.stationarity(&model, theta, multipliers, &[])
+            }
+            Self::Kernel { centres, kernel, outputs } => {
+                let model = expansion(centres, *kernel, *outputs).double();
+                problem.stationarity(&model, theta, multipliers, &[])
+            }
+        };
+        found.expect("the solution is of this problem")
+    }
+}
+
+fn expansion(centres: &[Vec<f64>], kernel: Kernel, outputs: usize) -> KernelExpansion {
+    let numbers = centres.iter().flatten().map(|&z| z as f32).collect();
+    let z = Inputs::dense(numbers, centres[0].len()).expect("finite centres");
+    KernelExpansion::new(&z, kernel, outputs).expect("in range")
 }
 
 /// κ(x, z), from its definition.

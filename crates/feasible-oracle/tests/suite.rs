@@ -5,4 +5,5 @@ mod depth;
 
 mod convex_oracle;
 mod properties;
+mod stationarity;
 mod theorem3;

@@ -96,7 +96,9 @@ pub fn compas(how: &Reproduction, observer: Observer<'_>) -> Result<CompasTable>
             Some(part.flip_rates.get(at)?.share)
         })
     };
-    let mu = |p: usize, at: usize| runs[p].spread(|run| run.train.requirements.get(at)?.multiplier);
+    let mu = |p: usize, at: usize| {
+        runs[p].spread(|run| run.train.requirements.get(at)?.training_multiplier)
+    };
     let first = runs[UNCONSTRAINED].runs.first();
     let names: Vec<String> = first
         .map(|run| run.train.flip_rates.iter().map(|f| f.counterfactual.clone()).collect())

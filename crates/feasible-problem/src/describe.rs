@@ -69,6 +69,10 @@ impl Plan {
         if let Some(units) = self.deviations_in_words() {
             writeln!(out, "                  {units}")?;
         }
+        if decay > 0.0 && self.model().units().is_some() {
+            let units = "θ is of the prediction in standard deviations of y from its mean, on the training rows";
+            writeln!(out, "                  {units}")?;
+        }
         let clauses = self.clauses();
         if clauses.is_empty() {
             writeln!(out, "subject to        nothing")?;

@@ -232,6 +232,16 @@ impl Plan {
         self.validation.as_ref()
     }
 
+    /// The largest margin that training may learn for each requirement.
+    pub fn most_learned(&self) -> &[f64] {
+        &self.most_learned
+    }
+
+    /// By how much the limit of each requirement is stricter on the validation rows.
+    pub fn rooms(&self) -> &[f64] {
+        &self.rooms
+    }
+
     /// The requirements, independent of samples.
     pub fn clauses(&self) -> &[Clause] {
         &self.clauses

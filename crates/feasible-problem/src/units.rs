@@ -6,7 +6,7 @@
 //! $$ f_\theta(x) = m + s\, g_\theta(x) , $$
 //!
 //! m and s being mean and standard deviation of the target on the training rows, and of each number where several are
-//! predicted. Losses, limits, multipliers and prices act on f and are therefore in the user's units by themselves; nothing
+//! predicted. Weight decay is of the parameters of g, whatever learner finds them. Losses, limits, multipliers and prices act on f and are therefore in the user's units by themselves; nothing
 //! has to be mapped back.
 
 use feasible::Targets;
@@ -77,16 +77,6 @@ impl OutputUnits {
             Self::One(unit) => std::slice::from_ref(unit),
             Self::Each(units) => units,
         }
-    }
-
-    /// The same without offsets, of which a model stays linear in its parameters.
-    #[must_use]
-    pub(crate) fn without_offsets(mut self) -> Self {
-        match &mut self {
-            Self::One(unit) => unit.offset = 0.0,
-            Self::Each(units) => units.iter_mut().for_each(|unit| unit.offset = 0.0),
-        }
-        self
     }
 
     /// # Errors

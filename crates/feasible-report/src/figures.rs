@@ -246,7 +246,7 @@ pub fn multipliers(run: &Run) -> Vec<Figure> {
         .collect();
     if !averages.is_empty() {
         averages.sort_by(|a, b| b.value.total_cmp(&a.value));
-        let title = "Multipliers of the average requirements";
+        let title = "Training multipliers of the average requirements";
         // Many zeros are one number.
         let zeros = averages.iter().filter(|bar| bar.value == 0.0).count();
         let axis = if zeros > 4 && zeros < averages.len() {

@@ -58,7 +58,7 @@ const TERMS: [(&str, &str); 33] = [
     ("met", "On the rows that were measured, the requirement is on the right side of its limit."),
     (
         "multiplier",
-        "The price of a requirement: how fast the objective would fall if its limit were relaxed. At 0 the requirement does not hold the model back. An average requirement has one multiplier (μ), a pointwise one has one for each row (λ).",
+        "The price of a requirement: how fast the objective would fall if its limit were relaxed. At 0 the requirement does not hold the model back. An average requirement has one multiplier (μ), found from the gradients at this model, a pointwise one has one for each row (λ), as training left them.",
     ),
     (
         "objective",

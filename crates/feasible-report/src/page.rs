@@ -96,7 +96,7 @@ pub(crate) fn render(
         verdict => value(&verdict(run))?,
         certificate => value(&certificate)?,
         no_certificate => no_certificate.map(|reason| bounded(reason, 400)),
-        verified => verified.map(|prices| context! { drift => number(prices.drift()) }),
+        verified => verified.map(|prices| context! { drift => prices.drift().map(number) }),
         relaxed => format!("{} %", number(100.0 * relaxed)),
         folds => run.summary.cross_validation.as_ref().map(|folds| bounded(&folds.to_text(), 600)),
         decision => run.summary.decision.as_ref().map(|decision| bounded(&decision.to_text(), 2_000)),

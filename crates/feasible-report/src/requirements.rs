@@ -61,7 +61,7 @@ pub(crate) struct Price {
     /// What solving again shows.
     observed: String,
     noise: String,
-    resolved: bool,
+    remark: &'static str,
 }
 
 /// How training ended, without a verdict on the requirements: the page has one, and only one.
@@ -130,7 +130,8 @@ pub(crate) fn verdict(run: &Run) -> PageVerdict {
         ended(run).trim_end_matches('.'),
         summary.kept_epoch
     ));
-    let more = bounded(&more.join(" "), 1_200);
+    more.extend(summary.close_call.clone());
+    let more = bounded(&more.join(" "), 1_600);
     PageVerdict { state, sentence: bounded(&sentence, 600), more }
 }
 
@@ -295,16 +296,19 @@ pub(crate) const RELAXED: f64 = 0.1;
 /// The price of each requirement that has one, dearest first: dF₀/dc = −μ, or minus the mean of
 /// λ. The limit that training sees moves with the one stated. Where prices were verified, those.
 pub(crate) fn prices(run: &Run) -> Vec<Price> {
+    let or_none = |x: Option<f64>| x.map_or("–".into(), number);
     if let Some(verified) = &run.prices {
         let mut prices: Vec<&feasible::price::Price> = verified.prices.iter().collect();
-        prices.sort_by(|a, b| a.predicted().total_cmp(&b.predicted()));
+        let dearest =
+            |p: &feasible::price::Price| p.predicted().or(verified.observed(p)).unwrap_or(0.0);
+        prices.sort_by(|a, b| dearest(a).total_cmp(&dearest(b)));
         let one = |price: &feasible::price::Price| Price {
             name: name(&price.requirement),
-            multiplier: number(price.multiplier),
-            change: number(price.predicted()),
-            observed: number(price.observed()),
-            noise: number(verified.noise(price)),
-            resolved: verified.is_resolved(price),
+            multiplier: or_none(price.multiplier),
+            change: or_none(price.predicted()),
+            observed: or_none(verified.observed(price)),
+            noise: verified.noise(price).map_or(String::new(), number),
+            remark: verified.remark(price),
         };
         return prices.into_iter().map(one).take(MOST).collect();
     }
@@ -314,11 +318,8 @@ pub(crate) fn prices(run: &Run) -> Vec<Price> {
     };
     let mut priced: Vec<(f64, Price)> = Vec::new();
     for (at, standing) in run.summary.train.requirements.iter().enumerate() {
-        let Some(multiplier) =
-            standing.multiplier.filter(|&m| m > 0.0 && !unsettled(&standing.name))
-        else {
-            continue;
-        };
+        let price = run.summary.price(at).filter(|&m| m > 0.0 && !unsettled(&standing.name));
+        let Some(multiplier) = price else { continue };
         let margin = run.margins.get(at).copied().unwrap_or(0.0);
         let trained = (standing.limit.abs() - margin).max(0.0);
         let change = -RELAXED * trained * multiplier;
@@ -328,7 +329,7 @@ pub(crate) fn prices(run: &Run) -> Vec<Price> {
             change: number(change),
             observed: String::new(),
             noise: String::new(),
-            resolved: true,
+            remark: "",
         };
         priced.push((change, price));
     }
@@ -338,13 +339,13 @@ pub(crate) fn prices(run: &Run) -> Vec<Price> {
 
 /// Average requirements with a multiplier of 0, and where re-solving shows that they cost something all the same.
 pub(crate) fn free(run: &Run) -> Value {
-    let averages: Vec<(&str, f64)> = run
-        .multipliers
-        .iter()
-        .filter(|m| !m.pointwise)
-        .filter_map(|m| Some((m.name.as_str(), m.points.first()?.multiplier)))
+    let requirements = run.summary.train.requirements.iter();
+    let averages: Vec<(&str, Option<f64>)> = requirements
+        .filter(|r| r.kind == RequirementKind::Average)
+        .map(|r| (r.name.as_str(), r.multiplier))
         .collect();
-    let free: Vec<&str> = averages.iter().filter(|(_, m)| *m == 0.0).map(|(n, _)| *n).collect();
+    let free: Vec<&str> =
+        averages.iter().filter(|(_, m)| *m == Some(0.0)).map(|(n, _)| *n).collect();
     if free.is_empty() {
         return context! {};
     }
@@ -361,13 +362,14 @@ pub(crate) fn free(run: &Run) -> Value {
     };
     let costly: Vec<&str> = run.prices.as_ref().map_or(Vec::new(), |verified| {
         let moves = |price: &&feasible::price::Price| {
-            price.observed().abs() > verified.noise(price)
+            let pair = verified.observed(price).zip(verified.noise(price));
+            pair.is_some_and(|(observed, noise)| observed.abs() > noise)
                 && free.contains(&price.requirement.as_str())
         };
         verified.prices.iter().filter(moves).map(|p| p.requirement.as_str()).collect()
     });
     context! {
-        sentence => format!("{subject} not hold this model back, as far as the multipliers tell"),
+        sentence => format!("{subject} not hold this model back"),
         names => if free.len() == averages.len() { Vec::new() } else { short(&free) },
         more => free.len().checked_sub(12).filter(|&more| more > 0),
         costly => short(&costly),

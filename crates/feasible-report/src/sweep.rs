@@ -195,17 +195,15 @@ fn figures(frontier: &Frontier) -> Vec<Figure> {
         let chart = chart.shade(f64::NEG_INFINITY, 0.0, "feasible: violation ≤ 0");
         figures.push(Figure::chart("violation", both(chart, &|a| a.worst_violation)));
     }
-    let scale = signed_scale(frontier.points.iter().map(|p| p.multiplier));
+    let scale = signed_scale(frontier.points.iter().filter_map(|p| p.multiplier));
     let axis = match frontier.kind {
         RequirementKind::Pointwise => "mean of λ",
         RequirementKind::Average => "μ, summed over its constraints",
     };
     let axis = Axis::new(axis).scaled(scale).including(&[0.0]);
     let chart = Chart::new("Multiplier").x(x()).y(axis);
-    figures.push(Figure::chart(
-        "multiplier",
-        chart.series(series("multiplier", &|p| Some(p.multiplier))),
-    ));
+    figures
+        .push(Figure::chart("multiplier", chart.series(series("multiplier", &|p| p.multiplier))));
     figures
 }
 
@@ -252,7 +250,7 @@ fn table(frontier: &Frontier) -> (Vec<String>, Vec<Row>) {
                 over(&|p| &p.train),
                 numbered(&|p| p.at_last().objective),
                 numbered(&|p| p.train.objective),
-                numbered(&|p| Some(p.multiplier)),
+                numbered(&|p| p.multiplier),
             ]
             .into_iter()
             .map(Cell::of)

@@ -521,6 +521,8 @@ mod tests {
             points: 1,
             met: value >= 0.8,
             multiplier: None,
+            training_multiplier: None,
+            smoothed: false,
             largest_multiplier: None,
             multipliers_at_zero: None,
             attack: None,

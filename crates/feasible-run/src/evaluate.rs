@@ -77,8 +77,15 @@ pub struct RequirementResult {
     pub points: usize,
     /// Whether it is not violated; with 0 `points` that says nothing.
     pub met: bool,
-    /// μ or the mean of λ, where they are known.
+    /// μ of an average requirement, found from the gradients on the training rows; `None` where they do not determine it. Of a pointwise
+    /// requirement the mean of λ, as training left them.
     pub multiplier: Option<f64>,
+    /// μ or the mean of λ, as training left them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training_multiplier: Option<f64>,
+    /// Whether the multiplier is that of a smooth surrogate, because a rate has no gradient.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub smoothed: bool,
     /// The largest λ.
     pub largest_multiplier: Option<f64>,
     /// The share of multipliers that are 0.
@@ -195,6 +202,7 @@ impl Answers<'_> {
         points: usize,
     ) -> RequirementResult {
         let of = self.subject.multipliers.map(|multipliers| multipliers.of(i));
+        let mean = of.map(|m| m.iter().sum::<f64>() / m.len() as f64);
         let (at_most, limit) = match clause.bound {
             Bound::AtMost(c) => (true, c),
             Bound::AtLeast(c) => (false, c),
@@ -212,7 +220,9 @@ impl Answers<'_> {
             violated: standing.as_ref().map(|s| s.violated),
             points,
             met: standing.as_ref().is_none_or(|s| s.met),
-            multiplier: of.map(|m| m.iter().sum::<f64>() / m.len() as f64),
+            multiplier: mean.filter(|_| clause.kind == RequirementKind::Pointwise),
+            training_multiplier: mean,
+            smoothed: clause.measure.is_some(),
             largest_multiplier: of.map(|m| m.iter().copied().fold(0.0, f64::max)),
             multipliers_at_zero: of
                 .map(|m| m.iter().filter(|&&m| m == 0.0).count() as f64 / m.len() as f64),

@@ -30,6 +30,7 @@ use sha2::{Digest, Sha256};
 use crate::attacked::AttackedImages;
 use crate::baseline;
 use crate::checkpoint::{self, Checkpoint, CheckpointError};
+use crate::close_call::close_call;
 use crate::error::{Error, Result};
 use crate::files::{
     ADVERSARY, CHECKPOINT, FINGERPRINTS, GROUPS, METRICS, MODEL, MULTIPLIERS, PROBLEM, PartRows,
@@ -653,6 +654,9 @@ impl<'a> TrainingRun<'a> {
         };
         let (mut summary, groups, test) = threads::on(count, || evaluate(plan, solution))?;
         summary.cross_validation = average.as_ref().map(|average| average.result.clone());
+        let lines = read(self.storage, METRICS)?.unwrap_or_default();
+        let epochs: Vec<EpochMetrics> = parse::lines(&lines).unwrap_or_default();
+        summary.close_call = close_call(plan, summary.kept_epoch, &epochs);
         let model = SavedModel::new(plan, solution.theta.clone(), summary.clone())?;
         // A run that is complete and resumed all the same stays complete.
         if read(self.storage, SUMMARY)?.is_none() {

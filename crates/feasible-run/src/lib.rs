@@ -35,6 +35,7 @@ pub mod baseline;
 pub mod bound;
 pub mod certify;
 pub mod checkpoint;
+mod close_call;
 mod conclusion;
 pub mod constant;
 pub mod decision;

@@ -2,10 +2,10 @@
 //!
 //! For each requirement the problem is solved at c + δ and at c − δ, δ a share of the limit that
 //! training works with, starting from the run's own solution and with its own learner, seed and
-//! batches; and once more at c. The first-order price is the straight line through the two sides;
-//! how far the middle is from it, |P(c + δ) − 2 P(c) + P(c − δ)|/2, is curvature where the learner
-//! converges (of order δ²) and chance where it does not. A price below that is not resolved. See
-//! [`feasible::price`].
+//! batches; and once more at c. Only solutions that meet every requirement are used: with both sides the first-order price is the straight
+//! line through them, and how far the middle is from it, |P(c + δ) − 2 P(c) + P(c − δ)|/2, is curvature where the learner
+//! converges (of order δ²) and chance where it does not. A price below that is not resolved. With one side it is the difference to the middle; with
+//! none nothing is observed. See [`feasible::price`].
 
 use std::path::Path;
 
@@ -36,8 +36,8 @@ pub struct Prices {
     pub share: f64,
     /// The run's objective on the training rows, weight decay included.
     pub objective: f64,
-    /// The objective after solving once more at the same limit.
-    pub again: f64,
+    /// The objective after solving once more at the same limit; `None` if no feasible model was found.
+    pub again: Option<f64>,
     /// Every requirement.
     pub prices: Vec<Price>,
 }
@@ -45,18 +45,36 @@ pub struct Prices {
 impl Prices {
     /// How far the objective moves when nothing about the limits does: what training goes on to
     /// gain or lose.
-    pub fn drift(&self) -> f64 {
-        self.again - self.objective
+    pub fn drift(&self) -> Option<f64> {
+        Some(self.again? - self.objective)
+    }
+
+    /// What relaxing the limit changes, where solving again found feasible models.
+    pub fn observed(&self, price: &Price) -> Option<f64> {
+        price.observed(self.again)
     }
 
     /// What the straight line through both sides leaves over in the middle.
-    pub fn noise(&self, price: &Price) -> f64 {
-        0.5 * (price.relaxed - 2.0 * self.again + price.stricter).abs()
+    pub fn noise(&self, price: &Price) -> Option<f64> {
+        Some(0.5 * (price.relaxed? - 2.0 * self.again? + price.stricter?).abs())
     }
 
-    /// Whether a price stands out from what the straight line leaves over.
-    pub fn is_resolved(&self, price: &Price) -> bool {
-        price.predicted().abs().max(price.observed().abs()) > self.noise(price)
+    /// What limits the use of an observed price; empty if nothing does.
+    pub fn remark(&self, price: &Price) -> &'static str {
+        match (self.observed(price), price.relaxed, price.stricter) {
+            (None, None, None) => "no feasible side",
+            (None, ..) => "one feasible side",
+            (Some(_), None, _) => "stricter side alone",
+            (Some(_), _, None) => "relaxed side alone",
+            (Some(observed), ..) => {
+                let size = price.predicted().unwrap_or(0.0).abs().max(observed.abs());
+                match self.noise(price) {
+                    None => "chance unknown",
+                    Some(noise) if size <= noise => "not resolved",
+                    Some(_) => "",
+                }
+            }
+        }
     }
 
     /// As a table for people.
@@ -74,25 +92,36 @@ impl Prices {
         let mut grid = Grid::new().ranked(&[0, 2, 3, 0, 0, 1, 0]);
         let head = ["requirement", "multiplier", "δ", "predicted", "observed", "±", ""];
         grid.row(head.map(String::from));
+        let or_none = |x: Option<f64>| x.map_or("–".into(), short);
         for price in &self.prices {
             grid.row([
                 price.requirement.clone(),
-                short(price.multiplier),
+                or_none(price.multiplier),
                 short(price.delta),
-                short(price.predicted()),
-                short(price.observed()),
-                short(self.noise(price)),
-                if self.is_resolved(price) { String::new() } else { "not resolved".into() },
+                or_none(price.predicted()),
+                or_none(self.observed(price)),
+                or_none(self.noise(price)),
+                self.remark(price).into(),
             ]);
         }
         text += &grid.on(page, &[Align::Left, Align::Right]);
-        text += &format!(
-            "\n± is the distance of the objective at the limit itself from the mean of both sides: a \
-             smaller price is not resolved.\nRe-solving at the same limit moves the objective by \
-             {}; this affects both sides alike and is not part of a price.\nA multiplier is a price at a \
-             minimum: where training was ended by its epochs, the two may differ.\n",
-            short(self.drift())
-        );
+        text += "\n± is the distance of the objective at the limit itself from the mean of both sides: a \
+                 smaller price is not resolved.\n";
+        if self.prices.iter().any(|p| p.relaxed.is_none() || p.stricter.is_none()) {
+            text += "Only models that meet every requirement count. Where one was found on one side alone, the difference \
+                     between that side and the limit itself is shown.\n";
+        }
+        if let Some(drift) = self.drift() {
+            text += &format!(
+                "Re-solving at the same limit moves the objective by {}; this affects both sides alike and is not \
+                 part of a price.\n",
+                short(drift)
+            );
+        }
+        if self.prices.iter().any(|price| price.multiplier.is_none()) {
+            text += "Nothing is predicted where the gradients do not determine a multiplier, or where a rate is limited: \
+                     the gradients are those of its surrogate.\n";
+        }
         text
     }
 }
@@ -125,6 +154,7 @@ pub fn check_prices(
     }
     let (plan, _) = reopen(&location, None, &|name| run.read(name))?;
     let start = Start::open(directory, plan.train(), "this run")?;
+    let summary = run.summary()?;
     let model = sha256(&run.read(MODEL)?.unwrap_or_default());
     let measurement = plan.train().measure(plan.model(), &start.theta)?;
     let jobs = jobs(plan.train(), &measurement, share);
@@ -132,12 +162,14 @@ pub fn check_prices(
     let objectives = at_once(&each, plan.at_once(workers), |at| {
         objective(&plan, &start, &jobs[at], interrupt, observer)
     })?;
-    let again = objectives.first().copied().unwrap_or(f64::NAN);
+    let again = objectives.first().copied().flatten();
     let pairs = objectives.get(1..).unwrap_or_default().chunks_exact(2);
-    let price = |(clause, pair): (usize, &[f64])| {
-        let name = plan.train().requirements()[clause].name();
-        let delta = jobs[1 + 2 * clause].by;
-        Price::new(name, start.multipliers.of(clause), delta, pair[0], pair[1])
+    let price = |(clause, pair): (usize, &[Option<f64>])| Price {
+        requirement: plan.train().requirements()[clause].name().to_string(),
+        multiplier: summary.as_ref().and_then(|summary| summary.price(clause)),
+        delta: jobs[1 + 2 * clause].by,
+        relaxed: pair[0],
+        stricter: pair[1],
     };
     let prices = pairs.enumerate().map(price).collect();
     let prices = Prices { model, share, objective: measurement.value(), again, prices };
@@ -164,14 +196,14 @@ fn jobs(problem: &Problem, measurement: &Measurement, share: f64) -> Vec<Job> {
     jobs
 }
 
-/// The objective after solving with one limit moved.
+/// The objective after solving with one limit moved, if the solution meets every requirement.
 fn objective(
     plan: &Plan,
     from: &Start,
     job: &Job,
     interrupt: &Interrupt,
     observer: Observer<'_>,
-) -> Result<f64> {
+) -> Result<Option<f64>> {
     let seed = plan.seed();
     let plan = if job.by == 0.0 { plan.clone() } else { plan.relaxed(job.clause, job.by)? };
     let epochs = plan.settings().training.epochs;
@@ -187,5 +219,5 @@ fn objective(
         return Err(Error::unfit("--check-sensitivity", "it was interrupted"));
     }
     observer(&Event::Ended { seed, ended: solved.outcome.to_string() });
-    Ok(solved.objective())
+    Ok(solved.is_feasible().then(|| solved.objective()))
 }

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use feasible::Solution;
+use feasible::stationarity::Stationarity;
 use feasible_problem::plan::Plan;
+use feasible_problem::spec::RequirementKind;
 
 use crate::certify::{Certification, Theory};
 use crate::conclusion;
@@ -41,11 +43,13 @@ pub(crate) fn evaluate<'a>(
         multipliers: plan.multipliers(),
         gap: solution.gap,
         kkt: solution.kkt,
+        stationarity: None,
         decision,
         train,
         validation,
         test,
         cross_validation: None,
+        close_call: None,
         notes: data.notes.clone(),
         doubts,
         clips,
@@ -58,8 +62,31 @@ pub(crate) fn evaluate<'a>(
         no_baseline: None,
         unwritten: false,
     };
+    if let Some(found) = stationarity(plan, solution) {
+        summary.stationarity = Some(found.residual);
+        let cut = summary.decision.is_some();
+        let each = summary.train.requirements.iter_mut().zip(plan.clauses()).zip(found.multipliers);
+        for ((result, clause), multiplier) in each {
+            let judged = clause.measure.as_ref().unwrap_or(&clause.loss);
+            // Training was about decisions at 1/2.
+            let elsewhere = cut && judged.is_of_decisions();
+            if result.kind == RequirementKind::Average && !elsewhere {
+                result.multiplier = multiplier;
+            }
+        }
+    }
     summary.advice = conclusion::advice(plan, &summary);
     Ok((summary, groups, answers))
+}
+
+/// The multipliers that belong to θ, from gradients on the training rows. Not of images, where they take as long as some epochs.
+fn stationarity(plan: &Plan, solution: &Solution<f32>) -> Option<Stationarity> {
+    if plan.clauses().is_empty() || plan.spec().data.is_images() {
+        return None;
+    }
+    let (theta, multipliers) = (&solution.theta, &solution.multipliers);
+    let found = plan.train().stationarity(plan.model(), theta, multipliers, plan.most_learned());
+    found.ok().filter(|found| found.residual.is_finite())
 }
 
 /// What a model says of its certificate while that is computed.

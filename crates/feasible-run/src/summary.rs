@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use feasible::certificate::RowsNeeded;
+use feasible::stationarity::Stationarity;
 use feasible::{Gap, Kkt, Outcome};
 use feasible_data::visible;
 use feasible_problem::spec::RequirementKind;
@@ -44,6 +45,10 @@ pub struct Summary {
     pub gap: Gap,
     /// KKT residuals on the training rows.
     pub kkt: Kkt,
+    /// ‖∇L‖/‖∇F₀‖ on the training rows, at the multipliers that fit best: how far the multipliers of average requirements can be trusted. `None` if it
+    /// was not computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stationarity: Option<f64>,
     /// Where the probability of the positive class is cut, if not at 1/2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
@@ -56,6 +61,9 @@ pub struct Summary {
     /// Of networks that are averaged, on the rows that each did not see.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cross_validation: Option<CrossValidation>,
+    /// That the epoch which was kept hangs on one validation row, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub close_call: Option<String>,
     /// What was decided about the data without being asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -100,6 +108,18 @@ impl Summary {
             (None, Some(validation)) => ("validation", validation),
             (None, None) => ("train", &self.train),
         }
+    }
+
+    /// The multiplier of a requirement where it is a price to first order: at a θ whose gradients cancel, of a loss that is not the surrogate of a rate.
+    pub fn price(&self, requirement: usize) -> Option<f64> {
+        let of = self.train.requirements.get(requirement)?;
+        let is_stationary = || self.stationarity.is_some_and(|rest| rest <= Stationarity::RESIDUAL);
+        let multiplier = match of.kind {
+            RequirementKind::Average => of.multiplier?,
+            // As training left them.
+            RequirementKind::Pointwise => of.multiplier.filter(|_| is_stationary())?,
+        };
+        (multiplier == 0.0 || !of.smoothed).then_some(multiplier)
     }
 
     /// Whether every requirement is met on the rows the model is judged by; certified, if the problem file
@@ -252,6 +272,9 @@ impl Summary {
             text += "\nWhat not to expect on new rows\n";
             doubts.iter().for_each(|line| text += &format!("- {line}\n"));
         }
+        if let Some(close_call) = &self.close_call {
+            text += &format!("\n{close_call}\n");
+        }
         text += "\n";
         text += &evaluations_text(&self.parts(), page);
         if let Some(folds) = &self.cross_validation {
@@ -336,7 +359,7 @@ fn requirements_text(parts: &[(&'static str, &Evaluation)], page: &Page) -> Stri
         true => [missed, met.clone()].concat(),
         false => missed,
     };
-    let with_multipliers = first.requirements.iter().any(|r| r.multiplier.is_some());
+    let with_multipliers = first.requirements.iter().any(|r| r.training_multiplier.is_some());
     // The rows that decide stay longest, then those that were trained on.
     let mut ranks = vec![0, 0];
     let mut head = vec!["requirement".to_string(), "limit".into()];
@@ -381,7 +404,11 @@ fn requirements_text(parts: &[(&'static str, &Evaluation)], page: &Page) -> Stri
             });
         }
         if with_multipliers {
-            row.push(requirement.multiplier.map_or("".into(), short));
+            row.push(match (requirement.multiplier, requirement.training_multiplier) {
+                (Some(multiplier), _) => short(multiplier),
+                (None, Some(_)) => "–".into(),
+                (None, None) => String::new(),
+            });
         }
         if with_zeros {
             let at_zero = requirement.multipliers_at_zero.filter(|_| pointwise(&at));
@@ -393,6 +420,13 @@ fn requirements_text(parts: &[(&'static str, &Evaluation)], page: &Page) -> Stri
     if !listed.is_empty() {
         text += "\n";
         text += &grid.on(page, &[Align::Left, Align::Right]);
+        let unknown = |at: &usize| {
+            let of = &first.requirements[*at];
+            of.multiplier.is_none() && of.training_multiplier.is_some()
+        };
+        if listed.iter().any(unknown) {
+            text += "–: the gradients at this model do not determine the multiplier\n";
+        }
     }
     if listed.len() < all {
         let names: Vec<&str> = parts.iter().map(|(name, _)| *name).collect();

@@ -75,7 +75,9 @@ fn a_multiplier_has_no_unit_between_losses_of_one_unit() {
         let text = format!(
             "[data]\ntarget = \"y\"\n[[requirement]]\nname = \"small\"\nloss = \"squared\"\nwhere = \"group == 'small'\"\nat_most = {limit:e}\n[training]\nepochs = 20\n"
         );
-        summary(&plan(numbers(600, scale, 0.0), &text)).train.requirements[0].multiplier.unwrap()
+        summary(&plan(numbers(600, scale, 0.0), &text)).train.requirements[0]
+            .training_multiplier
+            .unwrap()
     };
     let usual = of(1.0);
     assert!(usual > 1.5, "{usual}");
@@ -200,12 +202,12 @@ fn one_rate_is_left_to_the_threshold_and_costs_no_probability() {
     let (own, free) = (test.objective, free.objective);
     assert!((own - free).abs() < 1e-6, "{own} {free}");
     assert!(test.accuracy.unwrap() > 0.56, "{:?}", test.accuracy);
-    assert_eq!(left.train.requirements[0].multiplier, Some(0.0));
+    assert_eq!(left.train.requirements[0].training_multiplier, Some(0.0));
     // As asked for, by training alone.
     let trained = format!("{text}{floor}[decision]\nthreshold = 0.5\n");
     let trained = summary(&plan(overlapping(6000), &trained));
     assert!(trained.decision.is_none());
-    assert!(trained.train.requirements[0].multiplier > Some(0.0));
+    assert!(trained.train.requirements[0].training_multiplier > Some(0.0));
 }
 
 #[test]

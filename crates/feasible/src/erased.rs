@@ -16,6 +16,7 @@ use crate::problem::Problem;
 use crate::real::Real;
 use crate::requirement::Term;
 use crate::solution::Solution;
+use crate::stationarity::Stationarity;
 
 /// The tape of some model, made when it is first used.
 #[derive(Default)]
@@ -223,6 +224,15 @@ pub trait Engine: Sized {
     where
         Self: Real;
 
+    fn stationarity(
+        problem: &Problem,
+        model: Erased<'_, Self>,
+        theta: &[Self],
+        given: (&Multipliers, &[f64]),
+    ) -> Result<Stationarity>
+    where
+        Self: Real;
+
     fn point_losses(
         asked: &[(String, Term)],
         model: Erased<'_, Self>,
@@ -270,6 +280,15 @@ macro_rules! engines {
                 multipliers: &Multipliers,
             ) -> Result<Optimality<Self>> {
                 problem.optimality_here(model, theta, multipliers)
+            }
+
+            fn stationarity(
+                problem: &Problem,
+                model: Erased<'_, Self>,
+                theta: &[Self],
+                given: (&Multipliers, &[f64]),
+            ) -> Result<Stationarity> {
+                problem.stationarity_here(model, theta, given)
             }
 
             fn point_losses(

@@ -144,6 +144,7 @@ pub mod sensitivity;
 pub mod shift;
 pub mod solution;
 mod source;
+pub mod stationarity;
 pub mod stream;
 mod sums;
 pub mod theory;

@@ -7,7 +7,8 @@
 //!
 //! with the mean of λ in the place of μ where every point has its own. [`solve_from`] solves the
 //! problem at c + δ and at c − δ, starting from the solution at c, and the half difference of the
-//! two objectives, in which the term of order δ² cancels, is what is observed.
+//! two objectives, in which the term of order δ² cancels, is what is observed. Where no feasible θ was found on one side, its objective
+//! is not one of P: then the difference between the other side and the limit itself is observed.
 //!
 //! A first-order learner ends near a minimum, not in it. Solving once more at the same limit from
 //! the same start shows how far objectives move without any change of limit: a price below that is
@@ -27,14 +28,25 @@
 //! let problem = problem.subject_to(near).check()?;
 //! let (learner, model) = (Learner::exact(), Linear::new(1, 1)?.double());
 //! let solution = learner.solve(&problem, &model)?;
-//! let again = |by: f64| -> feasible::Result<f64> {
+//! let again = |by: f64| -> feasible::Result<Option<f64>> {
 //!     let problem = problem.relaxed(0, by)?;
 //!     let start = (&solution.theta[..], &solution.multipliers);
-//!     Ok(solve_from(&learner, &problem, &model, start, |_| true)?.objective())
+//!     let solved = solve_from(&learner, &problem, &model, start, |_| true)?;
+//!     Ok(solved.is_feasible().then(|| solved.objective()))
 //! };
-//! let price = Price::new("near −1", solution.multipliers.of(0), 0.1, again(0.1)?, again(-0.1)?);
-//! assert!((price.predicted() + 0.05).abs() < 1e-6);
-//! assert!((price.observed() + 0.05).abs() < 2e-4); // δ³/6 · P'''(1) is 6e-5
+//! let price = Price {
+//!     requirement: "near −1".into(),
+//!     multiplier: Some(solution.multipliers.of(0)[0]),
+//!     delta: 0.1,
+//!     relaxed: again(0.1)?,
+//!     stricter: again(-0.1)?,
+//! };
+//! assert!((price.predicted().unwrap() + 0.05).abs() < 1e-6);
+//! assert!((price.observed(None).unwrap() + 0.05).abs() < 2e-4); // δ³/6 · P'''(1) is 6e-5
+//! // With one side and P(1) = ½, the term of order δ² remains.
+//! let price = Price { stricter: None, ..price };
+//! assert!((price.observed(Some(0.5)).unwrap() + 0.05).abs() < 3e-3);
+//! assert_eq!(price.observed(None), None);
 //! # Ok::<(), feasible::Error>(())
 //! ```
 
@@ -53,39 +65,32 @@ use crate::solution::Solution;
 pub struct Price {
     /// The requirement.
     pub requirement: String,
-    /// μ, or the mean of λ.
-    pub multiplier: f64,
+    /// μ, or the mean of λ, where it is a price to first order.
+    pub multiplier: Option<f64>,
     /// By how much the limit was moved, either way.
     pub delta: f64,
-    /// The objective with the limit relaxed by δ.
-    pub relaxed: f64,
-    /// The objective with the limit stricter by δ.
-    pub stricter: f64,
+    /// The objective with the limit relaxed by δ; `None` if no feasible θ was found.
+    pub relaxed: Option<f64>,
+    /// The objective with the limit stricter by δ; `None` if no feasible θ was found.
+    pub stricter: Option<f64>,
 }
 
 impl Price {
-    /// The price of a requirement with these multipliers; the objectives are those of solving
-    /// again with the limit relaxed by δ, and stricter by it.
-    pub fn new(
-        requirement: &str,
-        multipliers: &[f64],
-        delta: f64,
-        relaxed: f64,
-        stricter: f64,
-    ) -> Self {
-        let multiplier = multipliers.iter().sum::<f64>() / multipliers.len().max(1) as f64;
-        Self { requirement: requirement.to_string(), multiplier, delta, relaxed, stricter }
-    }
-
     /// What relaxing the limit by δ should change in the objective: −μ δ.
-    pub fn predicted(&self) -> f64 {
+    pub fn predicted(&self) -> Option<f64> {
         // Not −0.
-        0.0 - self.multiplier * self.delta
+        Some(0.0 - self.multiplier? * self.delta)
     }
 
-    /// What it does change: half of P(c + δ) − P(c − δ).
-    pub fn observed(&self) -> f64 {
-        0.5 * (self.relaxed - self.stricter)
+    /// What it does change: half of P(c + δ) − P(c − δ), or the difference between the one side that is known and P(c), the
+    /// objective `at_limit`.
+    pub fn observed(&self, at_limit: Option<f64>) -> Option<f64> {
+        match (self.relaxed, self.stricter) {
+            (Some(relaxed), Some(stricter)) => Some(0.5 * (relaxed - stricter)),
+            (Some(relaxed), None) => Some(relaxed - at_limit?),
+            (None, Some(stricter)) => Some(at_limit? - stricter),
+            (None, None) => None,
+        }
     }
 }
 

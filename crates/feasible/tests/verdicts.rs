@@ -302,6 +302,25 @@ fn the_measured_rate_drives_the_multipliers_of_the_exact_learner() {
 }
 
 #[test]
+fn a_rate_that_holds_the_model_back_is_never_called_converged() {
+    let rows = people(600, 5).filter(|s| s.inputs()[0] == 1.0).len() as f64;
+    let solve = |limit: f64| {
+        let (problem, model) = error_rate(limit);
+        Learner::exact().solve(&problem, &model.double()).unwrap()
+    };
+    let free = 0.9 + solve(0.9).measurement.violations[0].measured[0];
+    let mut held_back = 0;
+    // Limits that a rate can meet exactly, a few rows below what it is without a limit.
+    for fewer in 1..=6 {
+        let solution = solve(((free * rows).round() - f64::from(fewer)) / rows);
+        let holds_back = solution.multipliers.of(0)[0] > 0.0;
+        assert!(!(holds_back && solution.outcome == Outcome::Converged), "{fewer} fewer");
+        held_back += usize::from(holds_back && solution.is_feasible());
+    }
+    assert!(held_back > 0, "no rate holds the model back");
+}
+
+#[test]
 fn residuals_of_what_is_not_a_number_are_not_numbers() {
     let (problem, model) = error_rate(0.3);
     let theta = vec![f64::NAN; 14];

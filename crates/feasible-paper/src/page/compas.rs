@@ -79,7 +79,10 @@ fn by_seed(runs: &[Summary]) -> Vec<Mus<'_>> {
     runs.iter()
         .map(|run| {
             let standings = &run.train.requirements;
-            standings.iter().map(|r| (r.name.as_str(), r.multiplier.unwrap_or(0.0))).collect()
+            standings
+                .iter()
+                .map(|r| (r.name.as_str(), r.training_multiplier.unwrap_or(0.0)))
+                .collect()
         })
         .collect()
 }

@@ -188,13 +188,6 @@ impl Plan {
         // The log of an expectation has units of its own.
         let units =
             OutputUnits::of(&targets).filter(|_| loss.is_of_numbers() && loss != LossName::Poisson);
-        let units = match training.learner {
-            LearnerSettings::FirstOrder(_) => units,
-            // The exact learner finds coordinates by itself; but the parameters of several numbers share one decay.
-            LearnerSettings::Exact(_) => {
-                units.filter(|_| outputs > 1).map(OutputUnits::without_offsets)
-            }
-        };
         let model = model.in_units(units).map_err(|e| placed_at_target(source, e))?;
         let on_disk = spec.data.store == Some(Store::Disk);
         let least = memory::estimate(&data, &model, &training, &[], 1);

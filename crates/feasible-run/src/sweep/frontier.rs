@@ -43,8 +43,8 @@ pub struct Point {
     pub outcome: Outcome,
     /// Epochs done.
     pub epochs: u64,
-    /// The price of the requirement: its μ or mean of λ, summed over the constraints it stands for.
-    pub multiplier: f64,
+    /// The multiplier of the requirement: its μ or mean of λ, summed over the constraints it stands for; `None` where one of them is not known.
+    pub multiplier: Option<f64>,
     /// On the training rows.
     pub train: Achieved,
     /// On the rows the model is judged by, if those are others.
@@ -92,13 +92,13 @@ impl Point {
     /// Of a training; `swept` are the numbers of the constraints the requirement stands for.
     pub(super) fn of(summary: &Summary, limit: f64, swept: &[usize]) -> Self {
         let (part, judged) = summary.judged();
-        let price = |at: &usize| summary.train.requirements.get(*at)?.multiplier;
+        let multiplier = |at: &usize| summary.train.requirements.get(*at)?.multiplier;
         Self {
             limit,
             seed: summary.seed,
             outcome: summary.outcome.clone(),
             epochs: summary.epochs,
-            multiplier: swept.iter().filter_map(price).sum(),
+            multiplier: swept.iter().map(multiplier).sum(),
             train: Achieved::of("train", &summary.train, swept),
             judged: (part != "train").then(|| Achieved {
                 met: summary.shows_met(),
@@ -200,7 +200,7 @@ impl Frontier {
                 },
                 over(&|p| &p.train),
                 over(&|p| p.at_last()),
-                number(&|p| Some(p.multiplier)),
+                number(&|p| p.multiplier),
                 format!("{met} of {n}"),
             ]);
         }
@@ -241,7 +241,7 @@ impl Frontier {
                     text(of.worst_violation),
                     text(of.violated),
                     of.met.to_string(),
-                    point.multiplier.to_string(),
+                    text(point.multiplier),
                     point.outcome.to_string(),
                     point.epochs.to_string(),
                 ]);

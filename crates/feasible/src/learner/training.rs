@@ -26,6 +26,7 @@ use crate::outcome::Outcome;
 use crate::problem::Problem;
 use crate::real::Real;
 use crate::reduce::Workers;
+use crate::requirement::Requirement;
 use crate::solution::Solution;
 
 /// A training in progress. [`Learner::solve`] runs one to its end; a caller that saves
@@ -326,8 +327,9 @@ impl<'m, R: Real> Training<'m, R> {
         let small = |residual: f64| self.kkt_limit.is_some_and(|limit| residual <= limit);
         let absolute = kkt.is_some_and(|kkt| small(kkt.residual()));
         let idle = residual.is_some_and(|r| r.idle);
-        // Multipliers of points that may violate their requirement are those of a stricter problem.
-        let stated = |pair: &Multipliers| !is_stricter(problem, pair);
+        // Multipliers of points that may violate their requirement are those of a stricter problem, and those of rates of their surrogates.
+        let stated =
+            |pair: &Multipliers| !is_stricter(problem, pair) && !is_by_surrogate(problem, pair);
         let (reached, settled) = match residual {
             None => (at_gap || absolute, false),
             Some(r) => {
@@ -449,6 +451,16 @@ impl<'m, R: Real> Training<'m, R> {
             kept_epoch,
         }
     }
+}
+
+/// Whether a rate has a multiplier. The pair is then one of a problem whose surrogate has its limit where the rate happens to meet its own;
+/// whether another θ meets the rate at a lower objective is not known.
+fn is_by_surrogate(problem: &Problem, multipliers: &Multipliers) -> bool {
+    let is_rate =
+        |r: &Requirement| r.terms().iter().any(|term| !term.measure().is_differentiable());
+    let mut requirements = problem.requirements().iter().zip(multipliers.iter());
+    let here = requirements.any(|(r, m)| is_rate(r) && m.iter().any(|&m| m > 0.0));
+    problem.workers().any(here)
 }
 
 /// Whether a point that may violate its requirement has a multiplier all the same. The pair is then one of a problem
