@@ -67,3 +67,61 @@ fn fewest_rows(validation: &Problem, requirement: usize) -> usize {
     let terms = validation.requirements()[requirement].terms();
     terms.iter().map(|term| term.population().len()).min().unwrap_or(1).max(1)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may stop")]
+mod tests {
+    use feasible_problem::ProblemSource;
+
+    use super::*;
+    use crate::metrics::{RequirementMetrics, ValidationMetrics};
+
+    fn plan() -> Plan {
+        let rows: String =
+            (0..600).map(|i| format!("{},{},{}\n", i % 17, i % 2, i % 5 / 3)).collect();
+        let csv = format!("x,group,y\n{rows}");
+        let table = feasible_data::Table::from_bytes("t", csv.as_bytes(), &Default::default());
+        let text = "[data]\ntarget = \"y\"\n[decision]\nthreshold = 0.5\n[[requirement]]\nname = \"q\"\nrate = \"error\"\nwhere = \"group == 1\"\nat_most = 0.2\n";
+        Plan::with_table(&ProblemSource::new("t.toml", text), table.unwrap()).unwrap()
+    }
+
+    fn epoch(epoch: u64, objective: f64, worst_violation: f64) -> EpochMetrics {
+        let requirement = RequirementMetrics {
+            name: "q".into(),
+            value: 0.2 + worst_violation,
+            worst_violation,
+            violated: 0.0,
+            met: worst_violation <= 0.0,
+            multiplier: 1.0,
+            multipliers_at_zero: 0.0,
+        };
+        EpochMetrics {
+            epoch,
+            objective,
+            penalty: 0.0,
+            lagrangian: objective,
+            gap: 0.0,
+            feasible: true,
+            best: false,
+            requirements: vec![requirement.clone()],
+            validation: Some(ValidationMetrics { objective, requirements: vec![requirement] }),
+        }
+    }
+
+    #[test]
+    fn a_much_better_epoch_that_was_given_up_for_one_validation_row_is_named() {
+        let plan = plan();
+        let rows = fewest_rows(plan.validation().unwrap(), 0);
+        let row = 1.0 / rows as f64;
+        let said = |objective, violation| {
+            close_call(&plan, 5, &[epoch(3, objective, violation), epoch(5, 0.465, 0.0)])
+        };
+        let sentence = said(0.342, row).unwrap();
+        assert!(sentence.contains("epoch 3 has an objective of 0.342"), "{sentence}");
+        assert!(sentence.contains(&format!("'q' there by one of {rows} rows")), "{sentence}");
+        // Two rows, or hardly better; or met, so that another rule decided.
+        assert_eq!(said(0.342, 2.0 * row), None);
+        assert_eq!(said(0.45, row), None);
+        assert_eq!(said(0.342, -row), None);
+    }
+}

@@ -50,6 +50,23 @@ fn a_number_is_learned_in_any_unit() {
 }
 
 #[test]
+fn weight_decay_means_the_same_to_every_learner() {
+    let of = |decay: f64, learner: &str| {
+        let text = format!(
+            "[data]\ntarget = \"y\"\n[model]\nkind = \"linear\"\n[objective]\nweight_decay = {decay:e}\n[training]\n\
+             learner = \"{learner}\"\nkeep = \"last\"\n"
+        );
+        summary(&plan(numbers(400, 1e3, 1e5), &text)).train.objective
+    };
+    // Of the size of the objective, which is 13e6 for a constant.
+    let exact = of(1e6, "exact");
+    assert!(exact > 1.1 * of(0.0, "exact"), "the decay makes no difference: {exact}");
+    // What batches leave over.
+    let by_batches = of(1e6, "alternating");
+    assert!((by_batches / exact - 1.0).abs() < 0.02, "{by_batches} instead of {exact}");
+}
+
+#[test]
 fn a_requirement_is_met_in_any_unit() {
     let of = |scale: f64| {
         let limit = 0.5 * scale * scale;
