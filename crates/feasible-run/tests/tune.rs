@@ -90,7 +90,7 @@ fn what_is_chosen_is_the_run_that_a_fit_of_its_problem_file_makes() {
     let source = common::problem(directory.path(), "", TRAINING).with_overrides(&slow);
     let tuned = tune(&source, &options, &|_| {}).unwrap();
     let (n, chosen) = tuned.search.chosen().unwrap();
-    assert!(n > 0 && chosen.last().unwrap().difference.unwrap().is_lower(5));
+    assert!(n > 0 && chosen.last().unwrap().difference.unwrap().is_lower());
     let file = run.join(files::PROBLEM);
     let plan = Plan::check(&ProblemSource::open(file.to_str().unwrap()).unwrap()).unwrap();
     assert_eq!(plan.spec().training.rate, chosen.settings["training.rate"].as_float());

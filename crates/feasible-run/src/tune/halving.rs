@@ -62,10 +62,10 @@ pub(super) fn continued(results: &[(usize, &RoundResult)]) -> Vec<usize> {
     best
 }
 
-/// The trial that is chosen in the last round, of so many beside the settings of the file: the best one that is better than the settings of the file, trial 0, else trial 0.
+/// The trial that is chosen in the last round: the best one that is better than the settings of the file, trial 0, else trial 0.
 /// Better is what meets everything with room where they do not; where both are, what is lower by more than chance among the validation rows
 /// explains; where neither is, what comes nearer and costs nothing.
-pub(super) fn choice(results: &[(usize, &RoundResult)], others: usize) -> usize {
+pub(super) fn choice(results: &[(usize, &RoundResult)]) -> usize {
     let of = |n: usize| results.iter().find(|(other, _)| *other == n).map(|(_, of)| *of);
     let file = of(0).map(class);
     // What is ranked before the settings of the file meets everything with room, or is nearer to it.
@@ -73,7 +73,7 @@ pub(super) fn choice(results: &[(usize, &RoundResult)], others: usize) -> usize 
         let by = of(*n).and_then(|of| of.difference);
         *n == 0
             || match (of(*n).map(class), file) {
-                (Some(0), Some(0)) => by.is_some_and(|by| by.is_lower(others)),
+                (Some(0), Some(0)) => by.is_some_and(|by| by.is_lower()),
                 (Some(1), Some(1)) => by.is_some_and(|by| by.mean <= 0.0),
                 _ => true,
             }
@@ -153,19 +153,15 @@ mod tests {
         let file = result(true, 0.5);
         let lucky = RoundResult { difference: by(-0.15), ..result(true, 0.35) };
         let better = RoundResult { difference: by(-0.21), ..result(true, 0.4) };
-        assert_eq!(choice(&[(0, &file), (3, &lucky)], 1), 0);
-        assert_eq!(choice(&[(0, &file), (3, &lucky), (4, &better)], 1), 4);
-        // Of many trials one is lower by two standard errors sooner or later.
-        assert_eq!(choice(&[(0, &file), (3, &lucky), (4, &better)], 26), 0);
-        let much_better = RoundResult { difference: by(-0.33), ..result(true, 0.4) };
-        assert_eq!(choice(&[(0, &file), (4, &much_better)], 26), 4);
+        assert_eq!(choice(&[(0, &file), (3, &lucky)]), 0);
+        assert_eq!(choice(&[(0, &file), (3, &lucky), (4, &better)]), 4);
         let missed = result(false, 0.01);
-        assert_eq!(choice(&[(0, &missed), (3, &lucky)], 1), 3);
-        assert_eq!(choice(&[(0, &file), (3, &missed)], 1), 0);
+        assert_eq!(choice(&[(0, &missed), (3, &lucky)]), 3);
+        assert_eq!(choice(&[(0, &file), (3, &missed)]), 0);
         // Nearer to it, but only where it does not cost.
         let nearer = |mean| RoundResult { difference: by(mean), ..result(false, 0.001) };
-        assert_eq!(choice(&[(0, &missed), (3, &nearer(0.4))], 1), 0);
-        assert_eq!(choice(&[(0, &missed), (3, &nearer(-0.01))], 1), 3);
+        assert_eq!(choice(&[(0, &missed), (3, &nearer(0.4))]), 0);
+        assert_eq!(choice(&[(0, &missed), (3, &nearer(-0.01))]), 3);
     }
 
     #[test]

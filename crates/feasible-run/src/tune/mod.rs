@@ -3,7 +3,7 @@
 //! Every trial is the training of the problem with other settings; the first has those of the file. Trials are compared by the best
 //! iterate on the validation rows, by the rules that a training itself keeps it by ([`feasible::learner::Merit`]): what meets every
 //! requirement with room before what does not, then the objective, taken over the epochs around the best one. At last the settings of the file are kept unless another
-//! trial is better by two standard errors of the difference, row by row, and by more the more trials there are: the best of many on few rows is luck. Nothing else of the data is looked at: a trial evaluates no test row and no reserve,
+//! trial is better by two standard errors of the difference, row by row: the best of many on few rows is luck. Nothing else of the data is looked at: a trial evaluates no test row and no reserve,
 //! so a certificate of the model that is chosen holds as that of any other.
 //!
 //! ```
