@@ -390,6 +390,17 @@ pub(crate) fn without_validation(all: usize, what: &str, needed: Option<RowsNeed
     format!("With {rows} for validation, nothing can be said of whether {what} on new rows{would}.")
 }
 
+/// Of a requirement that counts as met and whose sample violates it.
+fn just_met(result: &RequirementResult, rows: &str, sample: Sample) -> String {
+    let how = match result.kind {
+        RequirementKind::Average => format!("is met on {rows} only within the tolerance"),
+        // Of the rows, not of their views.
+        RequirementKind::Pointwise => format!("is just met on {rows}"),
+    };
+    let (here, limit) = (standing(result), limit(result, sample));
+    format!("'{}' {how} ({here}, {limit}), so do not expect it on new ones.", visible(&result.name))
+}
+
 fn not_on_training(name: &str) -> String {
     format!("'{name}' is not met on the training rows: do not expect it on new ones.")
 }
@@ -408,12 +419,8 @@ fn doubt(
     if !train.met {
         return make(None, not_on_training(&name));
     }
-    if trained.is_some_and(|trained| !trained.is_met()) {
-        let text = format!(
-            "'{name}' is at its limit on the training rows ({}), so do not expect it on new ones.",
-            standing(train)
-        );
-        return make(None, text);
+    if let Some(trained) = trained.filter(|trained| !trained.is_met()) {
+        return make(None, just_met(train, "the training rows", trained));
     }
     let Some(held) = held.filter(|held| held.violation.is_finite()) else {
         // An average under attack, whose spread is not known.
@@ -441,11 +448,7 @@ fn doubt(
         rows => format!("its {} validation rows", grouped(rows as usize)),
     };
     if validation.met && !held.is_met() {
-        let limit = limit(validation, held);
-        let text = format!(
-            "'{name}' is at its limit on {count} ({here}, {limit}), so do not expect it on new ones."
-        );
-        return make(None, text);
+        return make(None, just_met(validation, &count, held));
     }
     if validation.met {
         let needed = held.rows_needed();
@@ -589,7 +592,8 @@ mod tests {
         assert!(of(&train, &met(&validation)).contains("is not met on the training rows"));
         let text = of(&met(&train), &met(&validation));
         assert!(
-            text.contains("at its limit on the training rows") && !text.contains("not met"),
+            text.contains("is met on the training rows only within the tolerance")
+                && !text.contains("not met"),
             "{text}"
         );
         assert!(!unvalidated(&met(&train), trained, 400).text.contains("not met"));
@@ -599,7 +603,10 @@ mod tests {
         };
         let (validation, held) = recall(0.79, 60);
         let text = of(&met(&validation), held);
-        assert!(text.contains("at its limit on its 60 validation rows"), "{text}");
+        assert!(
+            text.contains("is met on its 60 validation rows only within the tolerance"),
+            "{text}"
+        );
         let (validation, held) = recall(0.82, 60);
         let missed = RequirementResult { met: false, ..validation };
         assert!(of(&missed, held).contains("is not met on its 60 validation rows"));
