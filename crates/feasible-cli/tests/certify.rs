@@ -392,12 +392,135 @@ fn a_table_given_four_times_counts_once() {
     scratch.write("test.csv", &scratch.read("four.csv"));
     let fit = scratch.run(&["fit", "problem.toml", "-q", "-o", "four"]).out;
     assert!(fit.contains("Certificate on the 300 test rows"), "{fit}");
-    assert!(fit.contains("one in 4 was counted, 300 of 1,200 rows"), "{fit}");
-    // Some rows twice: it is said.
+    let expected = "900 of the 1,200 test rows equal an earlier row in every column that is used";
+    assert!(unwrapped(&fit).contains(expected), "{fit}");
+    // Some rows twice, among people of whom some are equal anyhow: which of them are copies is not known.
     let some: String = rows.split_inclusive('\n').take(150).collect();
     scratch.write("some.csv", &format!("{fresh}{some}"));
-    let text = scratch.run(&["certify", "run", "some.csv"]).out;
-    assert!(text.contains("Warning: the rows repeat each other beyond chance"), "{text}");
+    let error = scratch.refuse(&["certify", "run", "some.csv"]);
+    assert!(error.contains("its rows repeat each other beyond chance"), "{error}");
+}
+
+/// Lines that were broken for the page, in one.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Two numbers and a label that depends on the first; all digits.
+fn measured(rows: usize, seed: u64) -> Vec<(f64, f64, bool)> {
+    let mut state = seed;
+    let mut uniform = || support::random(&mut state) as f64 / (1u64 << 31) as f64;
+    let row = |_| {
+        let (a, b) = (uniform() - 0.5, 40.0 + uniform());
+        (a, b, a + 0.4 * (uniform() - 0.5) > 0.15)
+    };
+    (0..rows).map(row).collect()
+}
+
+fn written(rows: &[(f64, f64, bool)], how: impl Fn(f64) -> String) -> String {
+    let line = |(a, b, y): &(f64, f64, bool)| {
+        format!("{},{},{}\n", how(*a), how(*b), if *y { "case" } else { "other" })
+    };
+    format!("a,b,y\n{}", rows.iter().map(line).collect::<String>())
+}
+
+const MEASURED: &str = r#"[data]
+file = "measured.csv"
+target = "y"
+positive = "case"
+
+[model]
+kind = "linear"
+
+[[requirement]]
+name = "error"
+rate = "error"
+at_most = 0.3
+
+[training]
+epochs = 20
+"#;
+
+#[test]
+fn copies_stay_in_one_part_and_init_check_and_fit_say_so() {
+    let scratch = Scratch::new();
+    let rows = measured(600, 5);
+    let times = |(_, _, y): &(f64, f64, bool)| if *y { 5 } else { 1 };
+    let mut all: Vec<_> =
+        rows.iter().flat_map(|row| std::iter::repeat_n(*row, times(row))).collect();
+    all.sort_by(|a, b| (a.1, a.0).partial_cmp(&(b.1, b.0)).unwrap());
+    scratch.write("measured.csv", &written(&all, |x| x.to_string()));
+    scratch.write("problem.toml", MEASURED);
+    let copies = all.len() - rows.len();
+    let expected =
+        format!("{copies} of the {} rows equal an earlier row in every column", grouped(all.len()));
+    let check = unwrapped(&scratch.expect(0, &["check", "problem.toml"]).out);
+    assert!(check.contains(&expected) && check.contains("(`weight` under [data])"), "{check}");
+    let fit = unwrapped(&scratch.run(&["fit", "problem.toml", "-q", "-o", "run"]).out);
+    assert!(fit.contains(&expected), "{fit}");
+    assert!(fit.contains("Certificate on the 120 test rows, none of which equals"), "{fit}");
+    scratch.expect(0, &["init", "measured.csv", "-o", "first.toml"]);
+    let first = scratch.read("first.toml");
+    assert!(first.contains(&expected), "{first}");
+}
+
+fn grouped(n: usize) -> String {
+    if n < 1000 { n.to_string() } else { format!("{},{:03}", n / 1000, n % 1000) }
+}
+
+#[test]
+fn training_rows_are_refused_however_they_were_exported_and_test_rows_are_not() {
+    let scratch = Scratch::new();
+    let rows = measured(800, 6);
+    scratch.write("measured.csv", &written(&rows, |x| x.to_string()));
+    scratch.write("problem.toml", MEASURED);
+    let fit = scratch.run(&["fit", "problem.toml", "-q", "-o", "run"]).out;
+    let heading = |text: &str| {
+        let line = text.lines().find(|line| line.starts_with("Certificate on")).unwrap();
+        line.split_once(',').map_or(String::new(), |(_, what)| what.to_string())
+    };
+    type Export = fn(f64) -> String;
+    let exports: [(&str, Export); 5] = [
+        ("single.csv", |x| (x as f32).to_string()),
+        ("six.csv", |x| format!("{x:.6}")),
+        ("three.csv", |x| format!("{x:.3}")),
+        ("scientific.csv", |x| format!("{x:.2e}")),
+        ("noise.csv", |x| (x + 1e-9).to_string()),
+    ];
+    for (name, export) in exports {
+        scratch.write(name, &written(&rows, export));
+        let error = scratch.refuse(&["certify", "run", name]);
+        assert!(error.contains("were used in training the model"), "{name}: {error}");
+    }
+    // The rows that the run itself held out, as a file: the same judgement, in the same words.
+    let json: serde_json::Value = serde_json::from_str(&scratch.read("run/rows.json")).unwrap();
+    let held: Vec<_> = json["test"].as_array().unwrap().iter().flat_map(|range| {
+        let [first, last] = [0, 1].map(|at| range[at].as_u64().unwrap() as usize);
+        rows[first..=last].to_vec()
+    });
+    let held: Vec<_> = held.collect();
+    scratch.write("held.csv", &written(&held, |x| x.to_string()));
+    let own = scratch.run(&["certify", "run"]).out;
+    let file = scratch.run(&["certify", "run", "held.csv"]).out;
+    assert_eq!(heading(&own), heading(&file));
+    assert_eq!(heading(&own), heading(&fit));
+    // One row, thousands of times.
+    scratch.write("one.csv", &written(&vec![measured(1, 9)[0]; 5000], |x| x.to_string()));
+    let one = scratch.run(&["certify", "run", "one.csv"]);
+    assert!(!one.out.contains("CERTIFIED"), "{}", one.out);
+    let error = scratch.refuse(&["monitor", "run", "one.csv"]);
+    assert!(error.contains("(1 of 5,000 are distinct)"), "{error}");
+    // A month counts once, however it was exported.
+    let month = measured(900, 10);
+    scratch.write("month.csv", &written(&month, |x| x.to_string()));
+    assert!(matches!(scratch.run(&["monitor", "run", "month.csv"]).code, Some(0 | 1)));
+    for (_, export) in exports {
+        scratch.write("again.csv", &written(&month, export));
+        let error = scratch.refuse(&["monitor", "run", "again.csv"]);
+        assert!(error.contains("which was counted already"), "{error}");
+    }
+    scratch.write("next.csv", &written(&measured(900, 11), |x| format!("{x:.3}")));
+    assert!(matches!(scratch.run(&["monitor", "run", "next.csv"]).code, Some(0 | 1)));
 }
 
 /// Three visits of each person, all alike but for the day.

@@ -3,6 +3,7 @@
 
 use crate::overlap;
 
+use feasible_data::{Column, Table};
 use feasible_problem::Fingerprints;
 
 use overlap::{POPULATIONS, Rows, bare, refused, reused, stream, table, trained};
@@ -52,4 +53,98 @@ fn a_row_with_a_number_of_its_own_is_refused_alone() {
     mixed.extend(Rows::Distinct(50).sample(200, &mut stream));
     let error = prints.compare(&table(&mixed, 399)).unwrap_err().to_string();
     assert!(error.contains("1 of its 201 rows"), "{error}");
+}
+
+/// Numbers of two columns, rewritten; the second is far from 0.
+fn rewritten(values: &[(f64, f64)], how: &dyn Fn(f64) -> f64) -> Table {
+    let [a, b]: [Vec<f64>; 2] =
+        [values.iter().map(|x| how(x.0)).collect(), values.iter().map(|x| how(x.1)).collect()];
+    let y = values.iter().map(|x| Some(if x.0 > 0.0 { "yes" } else { "no" }));
+    let columns =
+        vec![Column::numbers("a", a), Column::numbers("b", b), Column::categories("y", y)];
+    Table::new("again.csv", columns).unwrap()
+}
+
+fn normal_pairs(n: usize, stream: &mut feasible::stream::Stream) -> Vec<(f64, f64)> {
+    let mut normal = || {
+        let (u, v) = (1.0 - stream.uniform(), stream.uniform());
+        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    };
+    (0..n).map(|_| (normal(), 100.0 + 20.0 * normal())).collect()
+}
+
+fn digits(x: f64, significant: usize) -> f64 {
+    format!("{x:.*e}", significant - 1).parse().unwrap()
+}
+
+#[test]
+fn rows_are_known_again_however_they_were_rounded() {
+    let mut stream = stream(20, 0);
+    let values = normal_pairs(400, &mut stream);
+    let trained = rewritten(&values, &|x| x);
+    let needed = ["a", "b", "y"].map(String::from).into();
+    let prints = Fingerprints::of(&trained, &trained.all_rows(), &needed);
+    type Rewrite = fn(f64) -> f64;
+    let ways: [(&str, Rewrite); 6] = [
+        ("single precision", |x| f64::from(x as f32)),
+        ("%.6g", |x| digits(x, 6)),
+        ("%.6f", |x| format!("{x:.6}").parse().unwrap()),
+        ("%.3g", |x| digits(x, 3)),
+        ("%.3f", |x| format!("{x:.3}").parse().unwrap()),
+        ("noise", |x| x + 1e-9),
+    ];
+    for (name, way) in ways {
+        let error = prints.compare(&rewritten(&values, &way));
+        assert!(error.is_err(), "{name}: {error:?}");
+        // A tenth of them among others.
+        let mixed = [&values[..40], &normal_pairs(360, &mut stream)].concat();
+        let error = prints.compare(&rewritten(&mixed, &way));
+        assert!(error.is_err(), "{name}: {error:?}");
+        let fresh = prints.compare(&rewritten(&normal_pairs(400, &mut stream), &way));
+        assert!(fresh.is_ok(), "{name}: {fresh:?}");
+    }
+}
+
+#[test]
+fn the_rows_that_a_fresh_sample_has_in_common_are_estimated() {
+    use feasible_problem::held_out::HeldOut;
+    for (at, rows) in POPULATIONS.into_iter().enumerate() {
+        let (mut expected, mut found) = (0.0, 0.0);
+        for trial in 0..10 {
+            let mut stream = stream(400 + at as u64, trial);
+            let prints = trained(&rows.sample(600, &mut stream));
+            match prints.compare(&bare(&rows.sample(600, &mut stream))).unwrap() {
+                HeldOut::Explained { equal, expected: chance, .. }
+                | HeldOut::CannotTell { equal, expected: chance } => {
+                    (expected, found) = (expected + chance, found + equal as f64);
+                }
+                other => assert_eq!(other, HeldOut::NoOverlap),
+            }
+        }
+        // Of 6,000 rows; neighbouring samples differ by some standard deviations of their counts.
+        let error = 8.0 * f64::sqrt(expected + found + 1.0);
+        assert!((expected - found).abs() < error, "{}: {expected} {found}", rows.name());
+    }
+}
+
+#[test]
+fn a_row_that_is_repeated_thousands_of_times_is_no_table() {
+    let mut stream = stream(21, 0);
+    let values = normal_pairs(300, &mut stream);
+    let trained = rewritten(&values, &|x| x);
+    let needed = ["a", "b", "y"].map(String::from).into();
+    let prints = Fingerprints::of(&trained, &trained.all_rows(), &needed);
+    let one = rewritten(&vec![normal_pairs(1, &mut stream)[0]; 5000], &|x| x);
+    let once = prints.once(&one, &one.all_rows()).unwrap();
+    assert_eq!(once.rows.len(), 1);
+    assert_eq!(prints.distinct_rows(&one), 1);
+    // Of a population of few rows it is not known which are copies: refused.
+    let few = trained_few(&mut stream);
+    let one = bare(&vec![7.0; 5000]);
+    assert!(few.once(&one, &one.all_rows()).is_err());
+    assert_eq!(few.distinct_rows(&one), 1);
+}
+
+fn trained_few(stream: &mut feasible::stream::Stream) -> Fingerprints {
+    trained(&Rows::Distinct(300).sample(600, stream))
 }

@@ -6,7 +6,9 @@
 
 mod common;
 mod overlap;
+mod repeated;
 
 mod classifiers;
+mod copies;
 mod held_out;
 mod problem_files;

@@ -123,7 +123,18 @@ impl GivenOutputs {
         let answers = subject.on("evaluation", &mut sampled)?;
         let which = format!("the {} rows of {}", grouped(rows), table.name());
         let unit = units_of(&sampled, settings.unit.as_deref())?;
-        let certified = answers.certify(&settings.design()?, which, unit);
+        let certified = match &data.copies {
+            Some(copies) if unit.is_none() => Err(Error::unfit(
+                table.name(),
+                format!(
+                    "{} of its {} rows equal an earlier row, more than chance explains, and a certificate needs \
+                     independent draws: give every row once, or name the column that tells which belong together (`unit`)",
+                    grouped(copies.count()),
+                    grouped(rows)
+                ),
+            )),
+            _ => answers.certify(&settings.design()?, which, unit),
+        };
         let stated = |certificate| Certification { held_out: HeldOut::Stated, ..certificate };
         let (certificate, no_certificate) = match certified {
             Ok(certificate) => (Some(stated(certificate)), None),

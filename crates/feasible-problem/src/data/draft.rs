@@ -10,10 +10,14 @@ use feasible_data::{
     TargetColumns, TargetEncoder, TargetSpec,
 };
 
-use super::parts::{Read, keep_back, placed, read, selected, split, take_validation};
+use super::parts::{
+    Read, TablePart, Together, find_copies, keep_back, placed, read, refuse_trained, selected,
+    split, take_validation,
+};
 use super::{Data, TableHash};
 use crate::error::{Error, Result};
 use crate::gallery;
+use crate::held_out::Copies;
 use crate::held_out::fingerprints::units;
 use crate::spec::{CertifySpec, DataSpec, ProblemSource};
 use crate::store;
@@ -37,6 +41,8 @@ pub(crate) struct DataDraft {
     pub(super) notes: Vec<String>,
     pub(super) store_notes: Vec<String>,
     pub(super) took_validation: bool,
+    /// Rows that are copies of others, which are in the same part.
+    pub(crate) copies: Option<Arc<Copies>>,
     /// The column of weights.
     pub(super) weight: Option<String>,
     /// Whether the table is not kept whole.
@@ -101,9 +107,37 @@ impl DataDraft {
             units(&table, &rows, unit).map_err(|error| placed(source, "certify.unit", error))?;
         }
         let stated = spec.split.as_ref().is_some_and(|split| split.validation.is_some());
-        let mut split = split(source, spec, set, &table, parts, unit)?;
+        // What is drawn at once, and what is given.
+        let by_column = spec.split_by.is_some();
+        let given: Vec<(&str, &[u32])> = match by_column {
+            true => Vec::new(),
+            false => parts.iter().map(|(part, rows)| (part.rows(), &rows[..])).collect(),
+        };
+        let find = |spec: &DataSpec, given: &[(&str, &[u32])]| match unit {
+            Some(_) => (None, Vec::new()),
+            None => find_copies(spec, set, &table, given),
+        };
+        let (mut copies, mut of_copies) = find(spec, &given);
+        let together = Together::new(unit, copies.as_ref());
+        let mut split = split(source, spec, set, &table, parts, &together)?;
+        if by_column {
+            let Split { train, validation, test } = &split;
+            let given = [
+                (TablePart::Train, train),
+                (TablePart::Validation, validation),
+                (TablePart::Test, test),
+            ];
+            let given = given.map(|(part, rows)| (part.rows(), &rows[..]));
+            (copies, of_copies) = find(spec, &given);
+        }
+        let together = Together::new(unit, copies.as_ref());
+        if let Some(copies) = &copies {
+            split.validation = copies.distinct(&split.validation);
+            split.test = copies.distinct(&split.test);
+        }
+        refuse_trained(source, spec, set, &table, &split)?;
         let reserve_rows = match certify {
-            Some(certify) => keep_back(source, certify, &table, &mut split)?,
+            Some(certify) => keep_back(source, certify, &table, &mut split, &together)?,
             None => Vec::new(),
         };
         let target_spec = target_spec(source, spec, set)?;
@@ -111,7 +145,8 @@ impl DataDraft {
         let used = [&split.train[..], &split.validation, &split.test, &reserve_rows].concat();
         let decided = target_spec.decide(&table, &used).map_err(|e| source.about("data", e))?;
         let store_notes = store.into_iter().chain(of_reading).collect();
-        let mut notes = Vec::from_iter(decided.1);
+        let mut notes = of_copies;
+        notes.extend(decided.1);
         let target_spec = TargetSpec { task: Some(decided.0), ..target_spec };
         let mut target = TargetEncoder::fit(&table, &split.train, &target_spec)
             .map_err(|e| about_target(source, e))?;
@@ -122,7 +157,7 @@ impl DataDraft {
         if takes_validation && !stated && split.validation.is_empty() {
             let seed = spec.split.as_ref().map_or(0, |split| split.seed);
             let mut taken = split.clone();
-            take_validation(&table, &mut taken, &target, seed, unit)?;
+            take_validation(&table, &mut taken, &target, seed, &together)?;
             // Not if a class of a single row would be trained without it.
             let left = TargetEncoder::fit(&table, &taken.train, &target_spec);
             if let Ok(left) = left
@@ -153,6 +188,7 @@ impl DataDraft {
             notes,
             store_notes,
             took_validation,
+            copies: copies.map(Arc::new),
             weight,
             large,
         })
@@ -189,6 +225,7 @@ impl DataDraft {
             notes: known.notes.clone(),
             store_notes: known.store_notes.clone(),
             took_validation: known.took_validation,
+            copies: known.copies.clone(),
             weight: spec.weight.clone(),
             large: false,
         })
@@ -205,7 +242,12 @@ impl DataDraft {
         class_weights: Option<&ClassWeights>,
     ) -> Result<Data> {
         let split = &self.split;
-        let parts = [&split.train, &split.validation, &split.test, &self.reserve_rows];
+        // Copies of validation rows are trained on where those are.
+        let copied = match (&self.copies, self.took_validation) {
+            (Some(copies), true) => copies.copies_of(&split.validation),
+            _ => Vec::new(),
+        };
+        let parts = [&split.train, &split.validation, &split.test, &self.reserve_rows, &copied];
         let parts: Vec<&[u32]> =
             parts.into_iter().filter(|rows| !rows.is_empty()).map(Vec::as_slice).collect();
         let column = |rows: &&[u32]| {
@@ -233,6 +275,7 @@ impl DataDraft {
         let train = train.ok_or_else(|| Error::unfit("data", "no rows are left to train on"))?;
         let (validation, test) = (next(&self.split.validation), next(&self.split.test));
         let reserve = next(&self.reserve_rows);
+        let copied = next(&copied);
         let Self {
             table,
             split,
@@ -246,9 +289,12 @@ impl DataDraft {
             notes,
             store_notes,
             took_validation,
+            copies,
             ..
         } = self;
         Ok(Data {
+            copies,
+            copied,
             train,
             validation,
             test,

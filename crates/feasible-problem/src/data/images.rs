@@ -3,7 +3,7 @@
 use feasible_data::{Encoder, Format, TargetEncoder};
 
 use super::DataDraft;
-use super::parts::{TablePart, keep_back, selected, split};
+use super::parts::{TablePart, Together, keep_back, selected, split};
 use crate::error::Result;
 use crate::gallery::{self, Gallery};
 use crate::spec::{CertifySpec, DataSpec, PerClassSpec, ProblemSource};
@@ -44,7 +44,7 @@ impl DataDraft {
         let known = spec.source.is_some();
         // As in the paper, unless a share was asked for.
         let usual = (known && spec.split.is_none()).then_some(100);
-        let mut split = split(source, spec, None, gallery.table(), parts, None)?;
+        let mut split = split(source, spec, None, gallery.table(), parts, &Together::Each)?;
         let mut per_class = spec.per_class.unwrap_or_default();
         per_class.validation =
             per_class.validation.or(usual.filter(|_| split.validation.is_empty()));
@@ -69,8 +69,10 @@ impl DataDraft {
             split.test = images.at_most(&split.test, count, seed).map_err(wrong)?;
         }
         spec.per_class = Some(per_class).filter(|given| *given != PerClassSpec::default());
+        let unit = certify.and_then(|certify| certify.unit.as_deref());
+        let together = Together::new(unit, None);
         let reserve_rows = match certify {
-            Some(certify) => keep_back(source, certify, gallery.table(), &mut split)?,
+            Some(certify) => keep_back(source, certify, gallery.table(), &mut split, &together)?,
             None => Vec::new(),
         };
         let classes = gallery.classes_of(&split.train);
@@ -97,6 +99,7 @@ impl DataDraft {
             notes: images.identity().warnings.clone(),
             store_notes: Vec::new(),
             took_validation: false,
+            copies: None,
             images: Some(images),
             weight: None,
             large: false,

@@ -16,6 +16,7 @@ use feasible_data::image::{ImageShape, Images};
 use feasible_data::{DataSet, Encoder, Format, SampleWeights, Split, Table, TargetEncoder};
 
 use crate::error::{Error, Result};
+use crate::held_out::Copies;
 
 pub(crate) use draft::DataDraft;
 pub use elsewhere::{read_slice, read_with};
@@ -59,6 +60,10 @@ pub struct Data {
     pub reserve: Option<Arc<Samples>>,
     /// Whether the validation rows were taken out of the training rows without being asked for.
     pub took_validation: bool,
+    /// Rows that are copies of others, which are in the same part: training rows, and rows in no part.
+    pub copies: Option<Arc<Copies>>,
+    /// Copies of validation rows that were taken without being asked for.
+    pub(crate) copied: Option<Arc<Samples>>,
     /// What samples weigh in the objective, if not all the same.
     pub weights: Option<SampleWeights>,
 }
@@ -127,7 +132,7 @@ impl Data {
 
     /// Without what only validating and testing need.
     pub(crate) fn of_training(mut self) -> Self {
-        (self.validation, self.test, self.reserve) = (None, None, None);
+        (self.validation, self.test, self.reserve, self.copied) = (None, None, None, None);
         self
     }
 }

@@ -3,15 +3,18 @@
 use std::path::Path;
 
 use feasible_data::{
-    DataSet, Expression, Format, Fractions, Split, Table, TargetEncoder, UnknownCategories,
+    DataSet, Expression, Format, Fractions, Preprocessing, Split, Table, TargetColumns,
+    TargetEncoder, UnknownCategories,
 };
 
 use super::TableHash;
 use super::hash::{sha256, sha256_of_file};
 use crate::error::{Error, Result};
 use crate::held_out::fingerprints::units;
+use crate::held_out::{Copies, Fingerprints};
 use crate::spec::{CertifySettings, CertifySpec, DataSpec, ProblemSource, SplitSpec};
 use crate::store::{self, Store};
+use crate::text::grouped;
 
 /// Tables, one below the other.
 pub(super) struct Read {
@@ -30,6 +33,18 @@ pub(super) enum TablePart {
     Train,
     Validation,
     Test,
+}
+
+impl TablePart {
+    /// What its rows are called.
+    pub(super) fn rows(self) -> &'static str {
+        match self {
+            Self::All => "rows",
+            Self::Train => "training rows",
+            Self::Validation => "validation rows",
+            Self::Test => "test rows",
+        }
+    }
 }
 
 /// What `[data]` names.
@@ -149,7 +164,7 @@ pub(super) fn split(
     set: Option<&DataSet>,
     table: &Table,
     parts: Vec<(TablePart, Vec<u32>)>,
-    unit: Option<&str>,
+    together: &Together<'_>,
 ) -> Result<Split> {
     if spec.split.is_some() && spec.split_by.is_some() {
         return Err(source.at("data.split", "give only one of `split` and `split_by`"));
@@ -188,7 +203,7 @@ pub(super) fn split(
             stratify: given.stratify.clone(),
         };
         spec.split = Some(SplitSpec { train: Some(train), test: Some(test), ..given });
-        return drawn(table, rows, &fractions, unit).map_err(split_error);
+        return drawn(table, rows, &fractions, together).map_err(split_error);
     }
     if spec.split_by.is_some() {
         return Err(source.at("data.split_by", "the tables are already split by file"));
@@ -218,7 +233,7 @@ pub(super) fn split(
             seed: given.seed,
             stratify: given.stratify.clone(),
         };
-        let inner = drawn(table, &split.train, &fractions, unit).map_err(split_error)?;
+        let inner = drawn(table, &split.train, &fractions, together).map_err(split_error)?;
         (split.train, split.validation) = (inner.train, inner.validation);
     }
     if split.train.is_empty() {
@@ -249,7 +264,7 @@ pub(super) fn take_validation(
     split: &mut Split,
     target: &TargetEncoder,
     seed: u64,
-    unit: Option<&str>,
+    together: &Together<'_>,
 ) -> Result<()> {
     let share = validation_share(split.train.len());
     if share == 0.0 {
@@ -258,7 +273,7 @@ pub(super) fn take_validation(
     let stratify = target.classes().map(|_| target.column().to_string());
     let train = round(1.0 - share);
     let fractions = Fractions { train, validation: share, test: 0.0, seed, stratify };
-    let inner = drawn(table, &split.train, &fractions, unit)?;
+    let inner = drawn(table, &split.train, &fractions, together)?;
     // Units may be too few to be divided.
     if !inner.train.is_empty() && !inner.validation.is_empty() {
         (split.train, split.validation) = (inner.train, inner.validation);
@@ -272,11 +287,12 @@ pub(super) fn keep_back(
     certify: &CertifySpec,
     table: &Table,
     split: &mut Split,
+    together: &Together<'_>,
 ) -> Result<Vec<u32>> {
     let CertifySettings { reserve: share, seed, .. } = certify.settings();
     let fractions =
         Fractions { train: round(1.0 - share), validation: share, test: 0.0, seed, stratify: None };
-    let inner = drawn(table, &split.train, &fractions, certify.unit.as_deref())
+    let inner = drawn(table, &split.train, &fractions, together)
         .map_err(|error| placed(source, "certify.reserve", error))?;
     if inner.train.is_empty() || inner.validation.is_empty() {
         let message = format!(
@@ -289,9 +305,44 @@ pub(super) fn keep_back(
     Ok(inner.validation)
 }
 
-/// Draws the parts; rows of one unit stay together, and the fractions are then of units.
-fn drawn(table: &Table, rows: &[u32], fractions: &Fractions, unit: Option<&str>) -> Result<Split> {
-    let Some(unit) = unit else { return Ok(Split::stratified(table, rows, fractions)?) };
+/// Rows that stay in one part.
+pub(super) enum Together<'a> {
+    /// None: each is by itself.
+    Each,
+    /// Those of one unit: the column.
+    Units(&'a str),
+    /// Those that are copies of each other.
+    Copies(&'a Copies),
+}
+
+impl<'a> Together<'a> {
+    pub(super) fn new(unit: Option<&'a str>, copies: Option<&'a Copies>) -> Self {
+        match (unit, copies) {
+            (Some(unit), _) => Self::Units(unit),
+            (None, Some(copies)) => Self::Copies(copies),
+            (None, None) => Self::Each,
+        }
+    }
+}
+
+/// Draws the parts; rows that belong together stay together, and the fractions are then of units, or of distinct rows. Of copies
+/// only the first is for validation and test.
+fn drawn(
+    table: &Table,
+    rows: &[u32],
+    fractions: &Fractions,
+    together: &Together<'_>,
+) -> Result<Split> {
+    let unit = match together {
+        Together::Each => return Ok(Split::stratified(table, rows, fractions)?),
+        Together::Units(unit) => unit,
+        Together::Copies(copies) => {
+            let drawn = Split::stratified(table, &copies.distinct(rows), fractions)?;
+            let is_trained = |row: &&u32| drawn.train.binary_search(&copies.first(**row)).is_ok();
+            let train = rows.iter().filter(is_trained).copied().collect();
+            return Ok(Split { train, ..drawn });
+        }
+    };
     let of = units(table, rows, unit)?;
     // The first row of a unit stands for it.
     let mut first = Vec::new();
@@ -310,6 +361,68 @@ fn drawn(table: &Table, rows: &[u32], fractions: &Fractions, unit: Option<&str>)
         validation: all(&drawn.validation),
         test: all(&drawn.test),
     })
+}
+
+/// The columns that are used, as far as the file says.
+fn used_columns<'t>(spec: &DataSpec, set: Option<&DataSet>, table: &'t Table) -> Vec<&'t str> {
+    let default = set.map_or_else(Preprocessing::default, |set| set.preprocessing.clone());
+    let Preprocessing { columns, drop, .. } = spec.preprocessing(&default);
+    let target = spec.target.as_ref().map(TargetColumns::names).unwrap_or_default();
+    let apart = [spec.weight.as_ref(), spec.split_by.as_ref().map(|by| &by.column)];
+    let is_used = |name: &&String| {
+        target.contains(name)
+            || !drop.contains(name)
+                && !apart.contains(&Some(name))
+                && columns.as_ref().is_none_or(|columns| columns.contains(name) || set.is_some())
+    };
+    let names = table.columns().iter().map(|column| &column.name);
+    names.filter(is_used).map(String::as_str).collect()
+}
+
+/// The copies within each of several lists of rows, by the columns that are used, and a sentence for each.
+pub(super) fn find_copies(
+    spec: &DataSpec,
+    set: Option<&DataSet>,
+    table: &Table,
+    parts: &[(&str, &[u32])],
+) -> (Option<Copies>, Vec<String>) {
+    let names = used_columns(spec, set, table);
+    let (mut all, mut notes) = (None::<Copies>, Vec::new());
+    for (which, rows) in parts {
+        let Some(found) = Copies::find(table, rows, &names) else { continue };
+        notes.push(found.sentence(rows.len(), which));
+        all = Some(found.and(all));
+    }
+    (all, notes)
+}
+
+/// Refuses validation rows that the file gives if they are those of the training.
+pub(super) fn refuse_trained(
+    source: &ProblemSource,
+    spec: &DataSpec,
+    set: Option<&DataSet>,
+    table: &Table,
+    split: &Split,
+) -> Result<()> {
+    let key = match (&spec.split_by, &spec.validation) {
+        (Some(_), _) => "data.split_by",
+        (None, Some(_)) => "data.validation",
+        (None, None) => return Ok(()),
+    };
+    let names = used_columns(spec, set, table).into_iter().map(String::from).collect();
+    let prints = Fingerprints::of(table, &split.train, &names);
+    match prints.overlap(table, &split.validation) {
+        None => Ok(()),
+        Some(equal) => {
+            let message = format!(
+                "{} of the {} validation rows equal training rows, more than chance explains, so they would choose \
+                 the model that knows them best: give others, or none",
+                grouped(equal),
+                grouped(split.validation.len())
+            );
+            Err(source.at(key, message))
+        }
+    }
 }
 
 /// An error at its key.

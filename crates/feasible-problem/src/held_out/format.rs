@@ -7,7 +7,8 @@ impl HeldOut {
     /// Whether the rows were used in training, after "the 400 rows of t.csv".
     pub fn clause(self) -> String {
         match self {
-            Self::ByRecord | Self::NoOverlap => ", none of which was used in training".into(),
+            Self::ByRecord => ", none of which was used in training".into(),
+            Self::NoOverlap => ", none of which equals a training row in its first 4 digits".into(),
             Self::Stated => ", if none of them was used in training".into(),
             Self::Explained { equal, .. } => {
                 format!(", {} of which equal rows that were trained on", grouped(equal))
@@ -22,8 +23,8 @@ impl HeldOut {
     pub fn sentence(self) -> String {
         let counts = |equal: usize, expected: f64| {
             format!(
-                "{} rows equal rows of the training in all that the model and its requirements use; by \
-                 chance, about {} would.",
+                "{} rows equal rows of the training in all that the model and its requirements use, numbers in their \
+                 first 4 digits; of a fresh sample, about {} would.",
                 grouped(equal),
                 about(expected)
             )
@@ -50,7 +51,7 @@ impl HeldOut {
 impl Repetition {
     /// What follows for the certificate.
     pub fn sentence(self) -> String {
-        let Self { rows, distinct, expected, times } = self;
+        let Self { rows, distinct, times, .. } = self;
         if times > 1 {
             return format!(
                 "The table repeats itself: every row occurs {times} times or a multiple of that. Copies are not independent draws, so one in {times} was counted, {} of {} rows.\n",
@@ -59,11 +60,9 @@ impl Repetition {
             );
         }
         format!(
-            "Warning: the rows repeat each other beyond chance, {} of {} are distinct, while the training rows suggest about {}. The bounds take rows for independent draws, and are too narrow if some \
-             stand for the same case: name the column that tells (`unit`), or give every case once.\n",
+            "The table repeats rows more often than chance explains. Copies are not independent draws, so each row was counted once: {} of {} rows.\n",
             grouped(distinct),
-            grouped(rows),
-            about(expected)
+            grouped(rows)
         )
     }
 }

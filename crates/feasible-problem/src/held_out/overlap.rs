@@ -45,13 +45,13 @@ pub enum HeldOut {
     ByRecord,
     /// Whoever gives them says so: of a predictor that was trained elsewhere there is no record.
     Stated,
-    /// No row equals one of the training in what the model and its requirements use.
+    /// No row equals one of the training in what the model and its requirements use, numbers in their first 4 digits.
     NoOverlap,
     /// Some do, no more than chance explains.
     Explained {
         /// How many.
         equal: usize,
-        /// How many chance lets expect.
+        /// How many of a fresh sample would.
         expected: f64,
         /// The smallest share of re-used rows that would have been refused.
         noticed: f64,
@@ -60,7 +60,7 @@ pub enum HeldOut {
     CannotTell {
         /// How many.
         equal: usize,
-        /// How many chance lets expect.
+        /// How many of a fresh sample would.
         expected: f64,
     },
 }
@@ -74,7 +74,7 @@ pub struct Repetition {
     pub distinct: usize,
     /// Distinct ones to be expected; those there are if every row is repeated.
     pub expected: f64,
-    /// Every distinct row occurs this often, or a multiple of it; 1 if they do not.
+    /// Every distinct row occurs this often, or a multiple of it; 1 if they do not, and every distinct row counts once.
     pub times: usize,
 }
 
@@ -116,13 +116,6 @@ impl Pool {
     /// Rows of the table that equal one of the training.
     pub(crate) fn equal(&self) -> usize {
         self.cells.iter().filter(|(a, _)| *a > 0).map(|(_, b)| *b as usize).sum()
-    }
-
-    /// How many are to be expected, given the pool.
-    pub(crate) fn expected(&self) -> f64 {
-        let n = self.table as f64 / (self.trained + self.table) as f64;
-        let matched = |k: u64| k as f64 * (n - self.all_of(self.table, k));
-        spectrum(self.cells.iter()).iter().map(|&(k, cells)| cells as f64 * matched(k)).sum()
     }
 
     /// The probability that k rows of the pool are all among `part` of its rows.

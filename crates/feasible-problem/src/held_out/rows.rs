@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use feasible_data::{Encoder, Split, Table, TargetEncoder};
 
 use super::fingerprints::{Fingerprints, Once};
+use super::{Copies, HeldOut};
 use crate::clause::Clause;
 use crate::data::{Data, DataDraft};
 use crate::error::{Error, Result};
@@ -16,34 +17,34 @@ use crate::spec::Spec;
 /// What test rows are called in messages.
 const TEST_ROWS: &str = "the test rows";
 
+/// Which rows count, and how it is known that they were not used.
+type Judged = Result<(Once, HeldOut)>;
+
 /// What is asked of all columns of a table.
 #[derive(Debug)]
 pub(crate) struct Taken {
     /// The rows that are trained and validated on.
     fingerprints: Fingerprints,
-    /// Which reserved rows count, and which test rows.
-    reserve: Once,
-    test: Once,
-    /// Why test rows of a file of their own are not held out, if they are not; and rows drawn at random.
-    used: Option<(String, String)>,
-    repeated: Option<(String, String)>,
+    /// The reserved rows, and the test rows; or why they are not held out.
+    reserve: Result<(Once, HeldOut), (String, String)>,
+    test: Result<(Once, HeldOut), (String, String)>,
 }
 
 impl Taken {
     pub(crate) fn of(draft: &DataDraft, spec: &Spec, spoken: &BTreeSet<String>) -> Self {
-        let DataDraft { table, split, encoder, target, images, .. } = draft;
-        let prints = fingerprints(table, split, encoder, target, images.is_some(), spoken);
-        let once = |rows| prints.once(table, rows);
-        let (reserve, test) = (once(&draft.reserve_rows), once(&split.test));
-        let refused = |compared: Result<()>| match compared {
-            Err(Error::Unfit { what, reason }) => Some((what, reason)),
-            _ => None,
+        let DataDraft { table, split, encoder, target, images, copies, .. } = draft;
+        let copies = copies.as_deref();
+        let prints =
+            fingerprints(table, split, copies, (encoder, target), images.is_some(), spoken);
+        let kept = |judged: Judged| {
+            judged.map_err(|error| match error {
+                Error::Unfit { what, reason } => (what, reason),
+                other => (TEST_ROWS.into(), other.to_string()),
+            })
         };
-        let used = prints.compare_rows(table, &test.rows, TEST_ROWS).map(|_| ());
-        let pool = pool(split, &draft.reserve_rows, is_drawn(spec));
-        let repeated = prints.refuse_repeated(table, &pool);
-        let (used, repeated) = (refused(used), refused(repeated));
-        Self { reserve, test, used, repeated, fingerprints: prints }
+        let reserve = kept(judge(&prints, table, &draft.reserve_rows, true));
+        let test = kept(judge(&prints, table, &split.test, is_drawn(spec)));
+        Self { reserve, test, fingerprints: prints }
     }
 }
 
@@ -61,9 +62,10 @@ impl Plan {
         if let Some(taken) = &self.taken {
             return Cow::Borrowed(&taken.fingerprints);
         }
-        let Data { table, split, encoder, target, images, .. } = self.data();
+        let Data { table, split, encoder, target, images, copies, .. } = self.data();
         let spoken = self.clauses().iter().flat_map(Clause::columns).map(String::from).collect();
-        Cow::Owned(fingerprints(table, split, encoder, target, images.is_some(), &spoken))
+        let (copies, images) = (copies.as_deref(), images.is_some());
+        Cow::Owned(fingerprints(table, split, copies, (encoder, target), images, &spoken))
     }
 
     /// The fingerprints with the units that the rows belong to by this column.
@@ -80,59 +82,54 @@ impl Plan {
         self.spec().certify.as_ref()?.unit.as_deref()
     }
 
-    /// Refuses held-out rows if copies of them were trained on: test rows of a file of their own that are
-    /// those of the training; rows drawn from a table that repeats every row, unless units say which.
+    /// Which of some held-out rows count, and how it is known that they were not trained on.
     ///
     /// # Errors
-    /// Such rows.
-    pub fn refuse_used(&self, rows: &[u32], unit: Option<&str>) -> Result<()> {
-        let Data { table, split, reserve_rows, images, .. } = self.data();
-        if images.is_some() {
-            return Ok(());
-        }
+    /// Rows of a file of their own that are those of the training, or that repeat each other; units that were trained on.
+    pub fn judge_held_out(&self, rows: &[u32], unit: Option<&str>) -> Judged {
+        let Data { table, reserve_rows, images, .. } = self.data();
+        let all = || Once { rows: rows.to_vec(), repetition: None };
         let reserved = rows.iter().all(|row| reserve_rows.binary_search(row).is_ok());
-        let by_file = !reserved && !self.is_drawn();
-        match &self.taken {
-            _ if unit.is_some() && !by_file => Ok(()),
-            Some(taken) => {
-                let refused = if by_file { &taken.used } else { &taken.repeated };
-                refused.clone().map_or(Ok(()), |(what, reason)| Err(Error::unfit(what, reason)))
-            }
-            None if by_file => {
-                let prints = self.fingerprints_of_rows();
-                prints.compare_rows(table, rows, TEST_ROWS).map(|_| ())
-            }
-            None => {
-                let pool = pool(split, reserve_rows, self.is_drawn());
-                self.fingerprints_of_rows().refuse_repeated(table, &pool)
-            }
+        let drawn = reserved || is_drawn(self.spec());
+        if let Some(unit) = unit {
+            let prints = self.fingerprints_by(unit)?;
+            prints.compare_units(table, rows, unit)?;
+            return match drawn || images.is_some() {
+                true => Ok((all(), HeldOut::ByRecord)),
+                false => Ok((all(), prints.compare_rows(table, rows, TEST_ROWS)?)),
+            };
         }
-    }
-
-    /// Whether test rows are drawn from the table that training rows are drawn from.
-    fn is_drawn(&self) -> bool {
-        is_drawn(self.spec())
-    }
-
-    /// Which of some held-out rows count, given how they repeat each other.
-    pub fn once(&self, rows: &[u32]) -> Once {
+        if images.is_some() {
+            return Ok((self.fingerprints_of_rows().once(table, rows)?, HeldOut::ByRecord));
+        }
         let Some(taken) = &self.taken else {
-            return self.fingerprints_of_rows().once(&self.data().table, rows);
+            return judge(&self.fingerprints_of_rows(), table, rows, drawn);
         };
-        let reserved = rows.iter().all(|row| self.data().reserve_rows.binary_search(row).is_ok());
-        let Once { rows: counted, repetition } =
-            if reserved { &taken.reserve } else { &taken.test };
-        let counts = |row: &&u32| counted.binary_search(row).is_ok();
-        Once { rows: rows.iter().filter(counts).copied().collect(), repetition: *repetition }
+        let kept = if reserved { &taken.reserve } else { &taken.test };
+        let (once, held_out) = kept.clone().map_err(|(what, reason)| Error::unfit(what, reason))?;
+        let counts = |row: &&u32| once.rows.binary_search(row).is_ok();
+        let counted = rows.iter().filter(counts).copied().collect();
+        Ok((Once { rows: counted, ..once }, held_out))
     }
 }
 
-/// What the rows that are trained and validated on look like; requirements speak of the columns `spoken`.
+/// Rows that are drawn from the table of the training rows are only described, all others must be held out.
+fn judge(prints: &Fingerprints, table: &Table, rows: &[u32], drawn: bool) -> Judged {
+    if drawn {
+        let once = Once { rows: rows.to_vec(), repetition: None };
+        return Ok((once, prints.describe_rows(table, rows)));
+    }
+    let once = prints.once(table, rows)?;
+    let held_out = prints.compare_rows(table, &once.rows, TEST_ROWS)?;
+    Ok((once, held_out))
+}
+
+/// What the rows that are trained and validated on look like, every copy once; requirements speak of the columns `spoken`.
 fn fingerprints(
     table: &Table,
     split: &Split,
-    encoder: &Encoder,
-    target: &TargetEncoder,
+    copies: Option<&Copies>,
+    (encoder, target): (&Encoder, &TargetEncoder),
     images: bool,
     spoken: &BTreeSet<String>,
 ) -> Fingerprints {
@@ -140,18 +137,14 @@ fn fingerprints(
     needed.extend(encoder.variables().iter().map(|variable| variable.column.clone()));
     needed.extend(target.columns().into_iter().map(String::from));
     needed.extend(images.then(|| gallery::DIGEST.to_string()));
-    Fingerprints::of(table, &used(split), &needed)
+    let used = used(split);
+    let used = copies.map_or(used.clone(), |copies| copies.distinct(&used));
+    Fingerprints::of(table, &used, &needed)
 }
 
 /// Whether test rows are drawn from the table that training rows are drawn from.
 fn is_drawn(spec: &Spec) -> bool {
     spec.data.split.as_ref().is_some_and(|split| split.test.is_some())
-}
-
-/// The rows of which those that are held out were drawn.
-fn pool(split: &Split, reserve: &[u32], drawn: bool) -> Vec<u32> {
-    let test = if drawn { &split.test[..] } else { &[] };
-    [&split.train[..], &split.validation, reserve, test].concat()
 }
 
 /// Rows that are trained or validated on.

@@ -107,7 +107,10 @@ impl Plan {
     pub fn part_sizes(&self) -> [usize; 3] {
         let Split { train, validation, test, .. } = &self.data.split;
         match self.folds() > 1 {
-            true => [train.len() + validation.len(), 0, test.len()],
+            true => {
+                let copied = self.data.copied.as_ref().map_or(0, |copied| copied.len());
+                [train.len() + validation.len() + copied, 0, test.len()]
+            }
             false => [train.len(), validation.len(), test.len()],
         }
     }
@@ -140,7 +143,9 @@ impl Plan {
         let places = |of: &dyn Fn(usize) -> bool| -> Vec<u32> {
             (0..all.len() as u32).filter(|&at| of(fold_of[at as usize])).collect()
         };
-        let (train, validation) = (places(&|fold| fold != n), places(&|fold| fold == n));
+        let (train, mut validation) = (places(&|fold| fold != n), places(&|fold| fold == n));
+        // A copy is judged by once.
+        validation.retain(|&at| self.first(all.ids()[at as usize]) == all.ids()[at as usize]);
         self.on_rows(all.chosen(&train), Some(all.chosen(&validation)))
     }
 
@@ -212,10 +217,15 @@ impl Plan {
 
     /// Training and validation rows, as they are in the table.
     fn all_rows(&self) -> Result<Samples> {
-        match &self.data.validation {
-            Some(validation) => in_order(&self.data.train, validation),
-            None => Ok((*self.data.train).clone()),
-        }
+        let others = [&self.data.validation, &self.data.copied];
+        let all = (*self.data.train).clone();
+        others.into_iter().flatten().try_fold(all, |all, other| in_order(&all, other))
+    }
+
+    /// The row that a row is a copy of, or itself.
+    fn first(&self, id: u64) -> u64 {
+        let copies = self.data.copies.as_ref();
+        copies.map_or(id, |copies| u64::from(copies.first(id as u32)))
     }
 
     /// The fold of each of all rows: 0 for those that are for validation in this plan.
@@ -223,7 +233,11 @@ impl Plan {
         let split = &self.data.split;
         let is_training = |id: u64| split.train.binary_search(&(id as u32)).is_ok();
         let mut order: Vec<u32> = (0..all.len() as u32).collect();
-        order.retain(|&at| is_training(all.ids()[at as usize]));
+        // Copies follow the row that they are of.
+        order.retain(|&at| {
+            let id = all.ids()[at as usize];
+            is_training(id) && self.first(id) == id
+        });
         let seed = self.spec.data.split.as_ref().map_or(0, |split| split.seed);
         Stream::new(seed, Purpose::Folds, 0, 0).shuffle(&mut order);
         if let Targets::Classes(classes) = all.targets() {
@@ -232,6 +246,11 @@ impl Plan {
         let mut fold_of = vec![0; all.len()];
         for (turn, at) in order.into_iter().enumerate() {
             fold_of[at as usize] = 1 + turn % (self.folds() - 1).max(1);
+        }
+        for at in 0..fold_of.len() {
+            if let Ok(first) = all.ids().binary_search(&self.first(all.ids()[at])) {
+                fold_of[at] = fold_of[first];
+            }
         }
         fold_of
     }

@@ -15,6 +15,7 @@ use feasible_data::{
 };
 
 use crate::error::Result;
+use crate::held_out::Copies;
 use crate::text::grouped;
 use column_plan::{ColumnPlan, Columns};
 pub use read::read_for_starter;
@@ -97,6 +98,14 @@ pub fn starter(table: &Table, format: &Format, file: &str, target: Option<&str>)
     let stray = |column: &Column| matches!(table.stray(&column.name), Ok(Some(_)));
     let plan = Columns::of(&others, &stray);
     text += &of_columns(table, &plan);
+    let used: Vec<&str> = columns
+        .iter()
+        .filter(|column| !plan.is_dropped(&column.name))
+        .map(|column| column.name.as_str())
+        .collect();
+    if let Some(copies) = Copies::find(table, &labelled, &used) {
+        text += &format!("# {}.\n", copies.sentence(labelled.len(), "rows"));
+    }
     let stratify = match &classes {
         Some(_) => format!(", stratify = {}", quoted(&chosen.name)),
         None => String::new(),

@@ -138,7 +138,7 @@ impl RunRecord {
         let all = table.all_rows();
         let (once, note) = match unit {
             Some(unit) => (Once { rows: all, repetition: None }, self.compare_units(table, unit)?),
-            None => (self.fingerprints.once(table, &all), None),
+            None => (self.fingerprints.once(table, &all)?, None),
         };
         let rows = once.rows;
         let held_out = self.fingerprints.compare_rows(table, &rows, table.name())?;
@@ -251,21 +251,26 @@ impl RunRecord {
         }
     }
 
-    /// Refuses rows that were used in training, and a table that gives every row several times.
+    /// Refuses rows that were used in training, and a table that repeats its rows.
     pub(crate) fn refuse_used(&self, table: &Table) -> Result<()> {
         self.fingerprints.compare(table)?;
-        let all = table.all_rows();
-        let once = self.fingerprints.once(table, &all).rows.len();
-        if once < all.len() {
-            return Err(Error::unfit(
+        match self.fingerprints.distinct_rows(table) {
+            distinct if distinct < table.rows() => Err(Error::unfit(
                 table.name(),
                 format!(
-                    "every row occurs in it {} times, and each row counts as a draw of its own: give every row once",
-                    all.len() / once.max(1)
+                    "its rows repeat each other more often than chance explains ({} of {} are distinct), and each row counts \
+                     as a draw of its own: give every row once",
+                    grouped(distinct),
+                    grouped(table.rows())
                 ),
-            ));
+            )),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// The rows that were used.
+    pub(crate) fn fingerprints(&self) -> &Fingerprints {
+        &self.fingerprints
     }
 
     /// That of the run's test rows, if they are this many.
@@ -347,14 +352,7 @@ impl Subject<'_> {
         known: Option<&Answers<'_>>,
     ) -> Result<Certification> {
         let data = plan.data();
-        let once = match unit {
-            Some(unit) => {
-                plan.fingerprints_by(unit)?.compare_units(&data.table, rows, unit)?;
-                Once { rows: rows.to_vec(), repetition: None }
-            }
-            None => plan.once(rows),
-        };
-        plan.refuse_used(&once.rows, unit)?;
+        let (once, held_out) = plan.judge_held_out(rows, unit)?;
         let rows = &once.rows;
         let samples = data.held_out(rows)?;
         let mut sampled = SampledTable::new(
@@ -369,7 +367,7 @@ impl Subject<'_> {
             Some(answers) => answers.certify(design, which, units)?,
             None => self.on("certificate", &mut sampled)?.certify(design, which, units)?,
         };
-        certification.repetition = once.repetition;
+        (certification.held_out, certification.repetition) = (held_out, once.repetition);
         Ok(certification)
     }
 }

@@ -65,7 +65,7 @@ pub(crate) struct Entry {
     pub(crate) content: String,
     /// The same without the target.
     pub(crate) inputs: String,
-    pub(crate) sketches: [Sketch; 2],
+    pub(crate) sketches: Vec<Sketch>,
     /// One for each requirement.
     pub(crate) requirements: Vec<Option<TableEvidence>>,
 }
@@ -233,7 +233,7 @@ mod tests {
             labels_of: None,
             content: format!("c{table}"),
             inputs: format!("i{table}"),
-            sketches: [Sketch::default(), Sketch::default()],
+            sketches: vec![Sketch::default(), Sketch::default()],
             requirements: vec![Some(TableEvidence {
                 rows: 100,
                 value: table as f64 / 100.0,

@@ -150,7 +150,8 @@ impl Monitor {
                 ),
             ));
         }
-        let identity = Identity::of(table, &needed(&self.record), &columns)?;
+        let rounded = self.record.fingerprints().rounded_rows(table, &columns);
+        let identity = Identity::of(table, &needed(&self.record), &columns, rounded)?;
         let labels_of = match self.known(table, &identity, labelled)? {
             Known::No => None,
             Known::Already(label) => return Ok(Counted::Already(label)),

@@ -12,7 +12,8 @@
 //! refused. Twenty rows do that if nothing else occurs twice.
 //!
 //! Rows are compared by the columns that the model and its requirements need, so that a new number for every row does not
-//! hide them, and by all columns, which tell people with equal rows apart; the target is left out, as it may come
+//! hide them, by all columns, which tell people with equal rows apart, and by those needed up to rounding, so that a table that was
+//! exported again is known; the target is left out, as it may come
 //! later. To stay small a ledger keeps, of every table, those of its distinct rows with the smallest hashes: a random
 //! part that is the same part for all tables.
 
@@ -21,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use feasible::certificate::Count;
 use feasible_data::Table;
 use feasible_problem::data::sha256;
-use feasible_problem::held_out::fingerprints::of_rows;
+use feasible_problem::held_out::hashes::of_rows;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -37,8 +38,8 @@ const SURPRISE: f64 = 1e-6;
 pub(crate) struct Identity {
     pub(crate) content: String,
     pub(crate) inputs: String,
-    /// By all columns but the target, and by those needed.
-    pub(crate) sketches: [Sketch; 2],
+    /// By all columns but the target, by those needed, and by those up to rounding.
+    pub(crate) sketches: Vec<Sketch>,
     /// For what needs a random order that is not the file's.
     pub(crate) seed: u64,
 }
@@ -53,8 +54,13 @@ pub(crate) struct Sketch {
 }
 
 impl Identity {
-    /// Of a table; rows are compared by the columns `needed`, the target left out.
-    pub(crate) fn of(table: &Table, needed: &BTreeSet<String>, targets: &[&str]) -> Result<Self> {
+    /// Of a table; rows are compared by the columns `needed`, the target left out, and by hashes that are the same up to rounding.
+    pub(crate) fn of(
+        table: &Table,
+        needed: &BTreeSet<String>,
+        targets: &[&str],
+        rounded: Vec<Vec<u64>>,
+    ) -> Result<Self> {
         let all: Vec<String> = table.columns().iter().map(|column| column.name.clone()).collect();
         let other = |name: &&String| !targets.contains(&name.as_str());
         let others: Vec<String> = all.iter().filter(other).cloned().collect();
@@ -76,7 +82,11 @@ impl Identity {
         let seed = u64::from_str_radix(&content[..DIGITS], 16).unwrap_or(0);
         let (others, needed) = (rows(&others)?, rows(&needed)?);
         repeated(table, &others)?;
-        let sketches = [Sketch::of(&others), Sketch::of(&needed)];
+        let mut sketches = vec![Sketch::of(&others), Sketch::of(&needed)];
+        for mut rows in rounded {
+            rows.sort_unstable();
+            sketches.push(Sketch::of(&rows));
+        }
         Ok(Self { content, inputs: digest(&others), sketches, seed })
     }
 }
