@@ -73,13 +73,15 @@ fn used(run: &mut Begun) -> Result<(), Box<dyn Error>> {
     run.add(files::ATTACK[0], serde_json::to_vec_pretty(&curve)?);
     check_prices(directory.path(), 0.1, 1, &Interrupt::new(), &|_| {})?;
     let mut monitor = Monitor::open(directory.path(), &CertifySpec::default(), None)?;
-    // Half a year later: no row is one that was trained on.
+    // Other people: everybody has the age of somebody else.
     let csv = people::csv();
-    let row = |(at, row): (usize, &str)| match at {
-        0 => format!("{row}\n"),
-        _ => row.replacen(',', ".5,", 1) + "\n",
-    };
-    let later: String = csv.lines().enumerate().map(row).collect();
+    let mut lines = csv.lines();
+    let mut later = format!("{}\n", lines.next().unwrap_or_default());
+    let rows: Vec<(&str, &str)> = lines.filter_map(|row| row.split_once(',')).collect();
+    for (at, (_, rest)) in rows.iter().enumerate() {
+        let (age, _) = rows[(at + 17) % rows.len()];
+        later += &format!("{age}.5,{rest}\n");
+    }
     monitor.add(&Table::from_bytes("later", later.as_bytes(), &Format::default())?, None, "May")?;
     monitor.commit()?;
     for name in [files::SENSITIVITY, files::MONITOR] {

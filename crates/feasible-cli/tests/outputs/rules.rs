@@ -336,8 +336,11 @@ fn bounds_printed(o: &Outputs) -> Result<(), String> {
             .filter(|c| ["≤ ", "≥ ", "all but "].iter().any(|start| c.starts_with(start)))
             .collect();
         let shown = || format!("{cells:?}: {f:?}");
-        let verdict = cells.last().map_or("", String::as_str);
-        unless(!verdict.starts_with(&f.verdict.to_string()), shown)?;
+        let is_verdict = |cell: &&String| {
+            ["CERTIFIED", "MET", "VIOLATED", "OPEN"].iter().any(|verdict| cell.starts_with(verdict))
+        };
+        let verdict = cells.iter().skip(1).find(is_verdict);
+        unless(!verdict.is_some_and(|cell| cell.starts_with(&f.verdict.to_string())), shown)?;
         let [limit, bound] = bounds[..] else {
             unless(f.bound.is_some(), shown)?;
             continue;

@@ -487,19 +487,22 @@ mod tests {
 
     fn rows_of(rows: impl Iterator<Item = usize> + Clone, categories: usize) -> Table {
         let numbers = rows.clone().map(|i| (i * 7919 % categories) as f64).collect();
-        let words: Vec<String> = rows.map(|i| format!("w{}", i % 3)).collect();
+        let words: Vec<String> = rows.clone().map(|i| format!("w{}", i % 3)).collect();
+        // As if drawn at random: numbers that are spread evenly lie evenly in both tables.
+        let drawn = rows.map(|i| (super::super::hashes::mix(i as u64) % 1_000_000) as f64);
         Table::new(
             "t.csv",
             vec![
                 Column::numbers("x", numbers),
                 Column::categories("y", words.iter().map(|w| Some(w.as_str()))),
+                Column::numbers("drawn", drawn.collect()),
             ],
         )
         .unwrap()
     }
 
     fn used(table: &Table) -> Fingerprints {
-        let needed = ["x".to_string(), "y".into()].into();
+        let needed = ["x".to_string(), "y".into(), "drawn".into()].into();
         Fingerprints::of(table, &table.all_rows(), &needed)
     }
 

@@ -123,13 +123,17 @@ impl Claim {
             Evidence::Difference(difference) if !difference.is_bet_on() => {
                 // A small group has a wider bound than its size explains.
                 let needed = by_width(rows, width);
+                let at = |n: u64| by_width(n, width_of(&scaled(n)));
                 RowsNeeded::about(match needed <= MOST_ROWS as f64 && needed > rows as f64 {
-                    true => by_width(needed as u64, width_of(&scaled(needed as u64))),
+                    // Groups that large may be bet on, which takes time for each row.
+                    true if scaled(needed as u64).is_bet_on() => at((needed as u64).min(LARGE)),
+                    true => at(needed as u64),
                     false => needed,
                 })
             }
             _ => {
                 // Only bets take time for each row.
+                let pairs = matches!(evidence, Evidence::Difference(_) | Evidence::Contrast(_));
                 let large = match evidence {
                     Evidence::Mean { method, .. } if *method != Method::Betting => 32 * LARGE,
                     _ => LARGE,
@@ -141,7 +145,7 @@ impl Claim {
                     false => {
                         let first = by_width(large, width_of(&scaled(large)));
                         // Widths fall a little faster than 1/√n at first.
-                        let close = (large as f64..=16.0 * large as f64).contains(&first);
+                        let close = !pairs && (large as f64..=16.0 * large as f64).contains(&first);
                         RowsNeeded::about(match close {
                             true => by_width(first as u64, width_of(&scaled(first as u64))),
                             false => first,
@@ -150,6 +154,10 @@ impl Claim {
                 }
             }
         })
+    }
+
+    fn is_bet_on(&self) -> bool {
+        matches!(&self.evidence, Some(Evidence::Difference(difference)) if difference.is_bet_on())
     }
 
     /// Whether it is certified at δ, by whichever of bound and p-value is sooner computed.

@@ -23,6 +23,12 @@ pub enum MonitorVerdict {
 
 impl MonitorVerdict {
     /// The verdict on a requirement that was met when training ended, or was not.
+    ///
+    /// ```
+    /// use feasible::monitor::MonitorVerdict;
+    /// let verdict = MonitorVerdict::Drifted.since_training(false);
+    /// assert!(verdict == MonitorVerdict::Violated && verdict.is_violation());
+    /// ```
     #[must_use]
     pub fn since_training(self, met: bool) -> Self {
         match self {
