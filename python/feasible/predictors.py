@@ -111,9 +111,9 @@ def _positive(known: np.ndarray | None, given: Any) -> str | None:
         if label(given) not in labels:
             raise FeasibleError(f"positive: there is no class {label(given)!r}: {', '.join(map(repr, labels))}")
         return label(given)
-    implied = {("0", "1"): "1", ("-1", "1"): "1", ("false", "true"): "true", ("no", "yes"): "yes"}
+    implied: dict[tuple[str, ...], str] = {("0", "1"): "1", ("-1", "1"): "1", ("false", "true"): "true", ("no", "yes"): "yes"}
     sides = {one.lower(): one for one in labels}
-    found = implied.get(tuple(sorted(sides)))  # type: ignore[call-overload]
+    found = implied.get(tuple(sorted(sides)))
     return None if found is None else sides[found]
 
 

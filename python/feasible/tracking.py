@@ -6,7 +6,7 @@
 >>> X = np.random.default_rng(0).normal(size=(200, 2))
 >>> model = FeasibleClassifier([rate("recall", at_least=0.5)], epochs=5).fit(X, X[:, 0] > 0)
 >>> sorted(name for name in metrics(model) if name.startswith("recall"))
-['recall/limit', 'recall/met', 'recall/multiplier', 'recall/validation', 'recall/value']
+['recall/limit', 'recall/met', 'recall/validation', 'recall/value']
 
 While it trains, ``callback`` takes any ``log(dict, step)``: ``FeasibleClassifier(callback=wandb.log)``,
 ``FeasibleClassifier(callback=mlflow.log_metrics)``, ``FeasibleClassifier(callback=tensorboard(writer))``.

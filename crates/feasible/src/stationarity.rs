@@ -35,7 +35,7 @@
 //! assert!(found.residual < 1e-12);
 //! // At another θ the gradients do not cancel, and nothing is said of the multiplier.
 //! let found = problem.stationarity(&model, &[0.1, 0.2], &start, &[])?;
-//! assert!(found.residual > Stationarity::RESIDUAL && found.multipliers == [None, None]);
+//! assert!(found.residual > Stationarity::RESIDUAL && found.multipliers[0].is_none());
 //! # Ok::<(), feasible::Error>(())
 //! ```
 

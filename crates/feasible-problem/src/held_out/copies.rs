@@ -2,7 +2,7 @@
 //!
 //! A copy on the other side of a split is no new row: a model that has learned it by heart is right about it. So copies stay
 //! in one part, and only the first of them is judged by. Equal rows are copies if there are more of them than
-//! [chance](super::coincidence) explains, or if every row occurs g times. Columns that number the rows are left out.
+//! chance explains, or if every row occurs g times. Columns that number the rows are left out.
 
 use feasible_data::{Cells, Column, Table};
 

@@ -9,7 +9,7 @@
 //! | all columns, if some name the rows | was used: it is refused |
 //! | all columns but those that name rows | is counted ([`overlap`](super::overlap)) |
 //! | the columns that the model and its requirements use | is counted |
-//! | the same, in 4 and in 2 digits ([`rounding`](super::rounding)) | is counted |
+//! | the same, in 4 and in 2 digits (`rounding.rs`) | is counted |
 //!
 //! A column names rows if neither the model nor a requirement uses it, and no two rows of the training
 //! are equal in it, which are at least `NAMED`, nor two of the table. Names change from file to file,

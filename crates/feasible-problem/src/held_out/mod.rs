@@ -1,5 +1,5 @@
-//! Which rows are held out: those of the training are known again by their [`fingerprints`], up to [`rounding`]; re-use and repetition
-//! are told from chance by [`overlap`], [`copies`] within a table by [`coincidence`].
+//! Which rows are held out: those of the training are known again by their [`fingerprints`], up to rounding; [`overlap`] tells re-use
+//! and repetition from chance, and [`copies`] finds rows of a table that repeat each other.
 
 pub(crate) mod coincidence;
 pub mod copies;

@@ -5,7 +5,7 @@ use super::delta::Delta;
 use crate::error::{Error, Result};
 use crate::stream::{Purpose, Stream};
 
-/// Losses in \[0, B\] of independent rows, or units, in one of two groups or both: E\[A\] − E\[B\], by [betting](super::betting).
+/// Losses in \[0, B\] of independent rows, or units, in one of two groups or both: E\[A\] − E\[B\], by betting.
 ///
 /// ```
 /// use feasible::certificate::{Contrast, Delta};

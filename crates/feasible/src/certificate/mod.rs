@@ -35,7 +35,7 @@
 //! let verdicts: Vec<Verdict> = certificate.findings.iter().map(|f| f.verdict).collect();
 //! assert_eq!(verdicts, [Verdict::Certified, Verdict::Met, Verdict::Violated]);
 //! let needed = certificate.findings[1].rows_needed;
-//! assert!(matches!(needed, Some(RowsNeeded::About(16_000..17_000))), "{needed:?}");
+//! assert!(matches!(needed, Some(RowsNeeded::About(14_000..15_000))), "{needed:?}");
 //! # Ok::<(), feasible::Error>(())
 //! ```
 //!
