@@ -124,7 +124,7 @@ fn a_model_that_was_made_by_hand_does_not_crash_a_command() {
     }
 }
 
-/// The program where the system gives it so many kilobytes of addresses.
+/// Runs the program with a limit on its address space.
 #[cfg(target_os = "linux")]
 fn within(scratch: &Scratch, kilobytes: u64, arguments: &[&str]) -> Ran {
     let program = assert_cmd::cargo::cargo_bin!("feasible");

@@ -49,7 +49,7 @@ pub fn open_inside(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     Ok(file)
 }
 
-/// The bytes of a file inside a run directory, which has at most so many.
+/// Reads a file inside a run directory, up to a limit.
 ///
 /// # Errors
 /// As [`open_inside`]; a longer file; a system without that much memory.
@@ -58,7 +58,7 @@ pub fn read_inside(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_within(open_inside(path, OpenOptions::new().read(true))?, most)
 }
 
-/// The bytes of a file, which has at most so many.
+/// Reads a file, up to a limit.
 ///
 /// # Errors
 /// As [`read_inside`].

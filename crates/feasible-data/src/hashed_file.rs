@@ -37,7 +37,7 @@ impl Seen {
     }
 }
 
-/// What is said of a file that changed.
+/// The error about a file that changed while it was read.
 pub(crate) fn changed(file: &str) -> Error {
     let text = "it changed while it was read: start again once nothing writes to it";
     Error::Io { file: file.into(), source: io::Error::new(io::ErrorKind::InvalidData, text) }

@@ -88,7 +88,7 @@ fn same_rows(here: &Requirement, there: &Requirement) -> bool {
         })
 }
 
-/// Refuses requirements of which no model meets both on the training rows.
+/// Refuses two requirements that no model meets together on the training rows.
 pub(crate) fn check(
     source: &ProblemSource,
     specs: &[RequirementSpec],

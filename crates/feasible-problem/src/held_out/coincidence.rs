@@ -29,8 +29,7 @@ const PAIRS: (f64, f64) = (5.0, 20.0);
 /// Columns for which pairs that differ in two are counted, and columns that may tie together.
 const COLUMNS: (usize, usize) = (8, 8);
 
-/// Columns with the fewest ties, of which those that tie together are chosen; and rows by which it is found out whether one
-/// determines another.
+/// How many columns, those with the fewest ties, are tried together; and how many rows show whether one column determines another.
 const FINEST: usize = 24;
 const COMPARED: usize = 4096;
 

@@ -11,7 +11,7 @@ use super::hashes::{mix, of_cells, of_rows, tells_apart};
 use super::overlap::{FALSE_ALARM, times};
 use crate::text::grouped;
 
-/// Rows, and cells, of which it is found out whether they repeat each other beyond chance.
+/// The most rows, and the most cells, that are examined for copies; of a larger table a sample is.
 const SAMPLE: (usize, usize) = (30_000, 3_000_000);
 /// Rows that are looked at first.
 const PROBED: usize = 1000;
