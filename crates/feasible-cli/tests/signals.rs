@@ -265,8 +265,9 @@ fn a_batch_that_takes_long_is_not_waited_for() {
 #[test]
 fn a_terminal_that_takes_no_more_text_does_not_keep_it_alive() {
     let scratch = Scratch::under(&place());
-    let fit = ["fit", "problem.toml", "-o", "run", "-v", "--set", "training.epochs=1000000"];
-    let mut command = scratch.command(&fit);
+    let settings = ["--set", "training.epochs=1000000", "--set", "training.checkpoint.epochs=100"];
+    let fit = ["fit", "problem.toml", "-o", "run", "-v"];
+    let mut command = scratch.command(&[&fit[..], &settings].concat());
     // Nobody reads what it says, so that it waits for someone who does.
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let unread = child.stderr.take();

@@ -17,6 +17,7 @@ mod documentation;
 mod first_table;
 mod folder;
 mod foreign;
+mod golden;
 mod help;
 mod hostile_input;
 mod images;

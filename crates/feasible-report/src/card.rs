@@ -174,8 +174,8 @@ fn model(run: &Run) -> Vec<(&'static str, String)> {
     lines.extend(rows.map(|rows| ("for rows where", inline(&rows))));
     let loss = setting("objective", "loss");
     lines.extend(loss.map(|loss| ("minimises", inline(&loss))));
-    let epochs = format!("best epoch: {} of {}", summary.kept_epoch, summary.epochs);
-    lines.push(("training", epochs));
+    let best = summary.best_epoch().map(|best| format!("best epoch: {best}"));
+    lines.push(("training", best.unwrap_or_else(|| summary.headline())));
     let sha = run.model_sha256.as_ref();
     lines.extend(sha.map(|sha| ("file", format!("model.safetensors, SHA-256 `{sha}`"))));
     lines

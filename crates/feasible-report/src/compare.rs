@@ -232,10 +232,7 @@ fn settings() -> Vec<Measure> {
         Some(name(&value.as_str().map_or_else(|| value.to_string(), String::from)))
     };
     vec![
-        (
-            "best epoch",
-            Box::new(|run| Some(format!("{} of {}", run.summary.kept_epoch, run.summary.epochs))),
-        ),
+        ("best epoch", Box::new(|run| run.summary.best_epoch())),
         ("objective, train", Box::new(|run| Some(number(run.summary.train.objective)))),
         ("parameters", Box::new(|run| Some(grouped(&run.summary.parameters.to_string())))),
         ("recipe", Box::new(move |run| setting(run, "recipe"))),
@@ -291,8 +288,12 @@ fn figures(runs: &[Run], labels: &[String]) -> Vec<Figure> {
     let chart = |title: &str, y: Axis| Chart::new(title).x(Axis::new("epoch").whole()).y(y);
     let overlaid = |mut chart: Chart, of: &dyn Fn(&EpochMetrics) -> f64| {
         for (run, label) in runs.iter().zip(labels) {
-            let points = run.epochs.iter().map(|e| (e.epoch as f64, of(e))).collect();
-            chart = chart.series(Series::line(label, points));
+            // The networks of an average have several epochs of one number.
+            let single = run.epochs.iter().filter(|epoch| epoch.fold.is_none());
+            let points: Vec<_> = single.map(|e| (e.epoch as f64, of(e))).collect();
+            if !points.is_empty() {
+                chart = chart.series(Series::line(label, points));
+            }
         }
         chart
     };

@@ -2,6 +2,8 @@
 
 use feasible::sensitivity::Prevalence;
 
+use feasible_run::EpochMetrics;
+
 use crate::chart::{Axis, Bar, Bars, Chart, Pair, Pairs, Scale, Series, Values, histogram};
 use crate::format::time_unit;
 use crate::hard::{Who, is_settled};
@@ -99,15 +101,29 @@ const COLOURED: usize = 3;
 /// Requirements that fit a legend.
 const FIT: usize = 5;
 
+/// How the networks of an average came to do on the rows that each has not seen.
+fn networks(run: &Run) -> Figure {
+    let y = Axis::new("average loss");
+    let mut chart = Chart::new("Objective on unseen rows").x(Axis::new("epoch").whole()).y(y);
+    for fold in 1..=run.epochs.iter().filter_map(|epoch| epoch.fold).max().unwrap_or(0) {
+        let own = run.epochs.iter().filter(|epoch| epoch.fold == Some(fold));
+        let unseen =
+            |epoch: &EpochMetrics| Some((epoch.epoch as f64, epoch.validation.as_ref()?.objective));
+        chart = chart
+            .series(Series::line(&format!("network {fold}"), own.filter_map(unseen).collect()));
+    }
+    Figure::chart("objective", chart)
+}
+
 /// How training went: objective, violations, multipliers, gap, times.
 pub fn training(run: &Run) -> Vec<Figure> {
     let mut figures = Vec::new();
     if run.epochs.is_empty() {
         return figures;
     }
-    let kept = run.summary.kept_epoch as f64;
+    let Some(kept) = run.summary.kept_epoch else { return vec![networks(run)] };
     let chart = |title: &str, y: Axis| {
-        Chart::new(title).x(Axis::new("epoch").whole()).y(y).rule(kept, "kept")
+        Chart::new(title).x(Axis::new("epoch").whole()).y(y).rule(kept as f64, "kept")
     };
     let points = |of: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
         run.epochs.iter().enumerate().map(|(at, e)| (e.epoch as f64, of(at))).collect()
@@ -147,7 +163,7 @@ pub fn training(run: &Run) -> Vec<Figure> {
             if coloured { series } else { series.muted() }
         };
         // What matters is what is violated most in the model that was kept, and what is dearest in it.
-        let kept_at = run.epochs.iter().position(|e| e.epoch == run.summary.kept_epoch);
+        let kept_at = run.epochs.iter().position(|e| e.epoch == kept);
         let kept_at = kept_at.unwrap_or(run.epochs.len() - 1);
         let left = run.summary.decision.as_ref().and_then(|decision| decision.left.as_deref());
         if let Some(left) = left {

@@ -82,12 +82,11 @@ fn unsettled(of: &Multiplied, run: &Run) -> Option<String> {
     let (low, high) = ends(of);
     (!is_settled(of)).then(|| {
         format!(
-            "Nobody stands out: all multipliers lie between {} and {}. Training had not moved them apart by epoch {} of \
-             {}, the one this model is from. Their order says nothing about who was hard, so it is not shown.",
+            "Nobody stands out: all multipliers lie between {} and {}. Training had not moved them apart by epoch {}, \
+             the one this model is from. Their order says nothing about who was hard, so it is not shown.",
             number(low),
             number(high),
-            run.summary.kept_epoch,
-            run.summary.epochs
+            run.summary.best_epoch().unwrap_or_default()
         )
     })
 }

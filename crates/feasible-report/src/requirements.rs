@@ -125,11 +125,8 @@ pub(crate) fn verdict(run: &Run) -> PageVerdict {
     {
         more.push(summary.train.verdict_on("the training rows"));
     }
-    more.push(format!(
-        "{}; the model is from epoch {}.",
-        ended(run).trim_end_matches('.'),
-        summary.kept_epoch
-    ));
+    let best = summary.best_epoch().map_or(String::new(), |best| format!("; best epoch: {best}"));
+    more.push(format!("{}{best}.", ended(run).trim_end_matches('.')));
     more.extend(summary.close_call.clone());
     let more = bounded(&more.join(" "), 1_600);
     PageVerdict { state, sentence: bounded(&sentence, 600), more }
@@ -161,7 +158,7 @@ pub(crate) fn tiles(run: &Run) -> Vec<Tile> {
     }
     let seconds: f64 = run.timings.iter().map(|t| t.primal + t.dual).sum();
     if !run.timings.is_empty() {
-        let note = format!("best epoch: {} of {}", summary.kept_epoch, summary.epochs);
+        let note = summary.best_epoch().map_or(String::new(), |best| format!("best epoch: {best}"));
         tiles.push(Tile { label: "Training", value: duration(seconds), note });
     }
     let note = format!("and {}", counted(summary.multipliers, "multiplier"));

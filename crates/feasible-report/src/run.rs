@@ -21,7 +21,7 @@ pub struct Run {
     pub info: RunInfo,
     /// `summary.json`.
     pub summary: Summary,
-    /// `metrics.jsonl`.
+    /// `metrics.jsonl`; of an average, the epochs of the networks in it.
     pub epochs: Vec<EpochMetrics>,
     /// `timings.jsonl`; empty if it is not there.
     pub timings: Vec<EpochTiming>,
@@ -83,13 +83,19 @@ impl Run {
             Some(Ok(model)) => model.clauses().iter().map(|clause| clause.margin).collect(),
             _ => Vec::new(),
         };
+        let (mut epochs, mut timings) = (run.metrics()?, run.timings()?);
+        if let Some(average) = &summary.cross_validation {
+            epochs.retain(|epoch| average.has(epoch));
+            // Of one network only.
+            timings.clear();
+        }
         let prices = run.prices()?.filter(|prices| Some(&prices.model) == model_sha256.as_ref());
         Ok(Self {
             directory: directory.to_path_buf(),
             info,
             summary,
-            epochs: run.metrics()?,
-            timings: run.timings()?,
+            epochs,
+            timings,
             multipliers: run.multipliers()?,
             problem,
             settings,

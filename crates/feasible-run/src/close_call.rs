@@ -96,6 +96,8 @@ mod tests {
             multipliers_at_zero: 0.0,
         };
         EpochMetrics {
+            fold: None,
+            activation: None,
             epoch,
             objective,
             penalty: 0.0,

@@ -164,7 +164,10 @@ impl Summary {
         match &self.outcome {
             Outcome::Diverged { .. } | Outcome::Interrupted => self.outcome.to_string(),
             Outcome::Converged if train.requirements.is_empty() => "converged".into(),
-            _ if train.requirements.is_empty() => format!("trained for {epochs}"),
+            _ if train.requirements.is_empty() => match &self.cross_validation {
+                Some(average) => average.training(),
+                None => format!("trained for {epochs}"),
+            },
             Outcome::Converged if train.met => "converged, feasible on the training rows".into(),
             _ if train.met => "feasible on the training rows".into(),
             // Of the training rows: said beside held-out rows that show no violation, it would confuse.
@@ -487,7 +490,7 @@ fn next_steps(plan: &Plan, summary: &Summary) -> String {
     });
     // More epochs are no advice where the best one was long ago.
     let given_up = matches!(summary.outcome, Outcome::Infeasible { .. });
-    if !given_up && 2 * summary.kept_epoch >= summary.epochs {
+    if !given_up && summary.kept_epoch.is_some_and(|kept| 2 * kept >= summary.epochs) {
         let epochs = summary.epochs.max(1).saturating_mul(4);
         steps.push(format!("train longer (`training.epochs = {epochs}`)"));
     }

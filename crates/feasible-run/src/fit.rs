@@ -170,11 +170,26 @@ pub(crate) fn train_until(
 
 /// Trains a plan to its end in memory and leaves nothing behind; `None` if it was interrupted.
 pub(crate) fn solve(plan: &Plan, interrupt: &Interrupt) -> Result<Option<Solution<f32>>> {
+    Ok(solve_with_metrics(plan, interrupt)?.map(|(solution, _)| solution))
+}
+
+/// As [`solve`], with the metrics of the epochs.
+pub(crate) fn solve_with_metrics(
+    plan: &Plan,
+    interrupt: &Interrupt,
+) -> Result<Option<(Solution<f32>, Vec<EpochMetrics>)>> {
     let (storage, from) = (Memory::new(), Beginning::Scratch);
     let mut run = TrainingRun::open(plan, &[], from, &storage, interrupt, &|_| {})?;
     let training = run.advance_to(u64::MAX)?;
     let ended = !matches!(training.state().outcome, None | Some(Outcome::Interrupted));
-    Ok((ended && !interrupt.is_raised()).then(|| training.finish()))
+    if !ended || interrupt.is_raised() {
+        return Ok(None);
+    }
+    Ok(Some((training.finish(), saved_metrics(&storage)?)))
+}
+
+fn saved_metrics(storage: &dyn Storage) -> Result<Vec<EpochMetrics>> {
+    Ok(parse::lines(&read(storage, METRICS)?.unwrap_or_default()).unwrap_or_default())
 }
 
 /// Whether a training has got as far as this epoch, or has ended before.
@@ -556,7 +571,7 @@ impl<'a> TrainingRun<'a> {
         while run.state().epoch < last {
             let mut times = PhaseTimes::default();
             let Some(report) = run.advance_observed(&mut |phase| times.enter(phase)) else { break };
-            let metrics = EpochMetrics::new(&report);
+            let metrics = EpochMetrics::new(&report).of_network(plan, 0);
             let before = std::mem::replace(&mut sent, traffic());
             let timing = EpochTiming {
                 epoch: report.epoch,
@@ -641,6 +656,7 @@ impl<'a> TrainingRun<'a> {
         }
         // A training that was cut short is not made longer by others.
         let averages = plan.folds() > 1 && !self.end_here;
+        let epochs = saved_metrics(self.storage)?;
         let average = match averages {
             true => match Average::of(plan, &solution, self.interrupt)? {
                 Some(average) => Some(average),
@@ -648,15 +664,25 @@ impl<'a> TrainingRun<'a> {
             },
             false => None,
         };
+        // The checkpoint has only its own: what follows is cut off and added again by whoever resumes.
+        for metrics in average.iter().flat_map(|average| &average.metrics) {
+            let line = json_line(metrics);
+            self.storage.append(METRICS, &line).map_err(failed(
+                "append to",
+                self.storage,
+                METRICS,
+            ))?;
+        }
         let (plan, solution) = match &average {
             Some(average) => (&average.plan, &average.solution),
             None => (plan, &solution),
         };
         let (mut summary, groups, test) = threads::on(count, || evaluate(plan, solution))?;
-        summary.cross_validation = average.as_ref().map(|average| average.result.clone());
-        let lines = read(self.storage, METRICS)?.unwrap_or_default();
-        let epochs: Vec<EpochMetrics> = parse::lines(&lines).unwrap_or_default();
-        summary.close_call = close_call(plan, summary.kept_epoch, &epochs);
+        if let Some(average) = &average {
+            summary.kept_epoch = None;
+            summary.cross_validation = Some(average.result.clone());
+        }
+        summary.close_call = summary.kept_epoch.and_then(|kept| close_call(plan, kept, &epochs));
         let model = SavedModel::new(plan, solution.theta.clone(), summary.clone())?;
         // A run that is complete and resumed all the same stays complete.
         if read(self.storage, SUMMARY)?.is_none() {

@@ -16,8 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::evaluate::Evaluation;
-use crate::fit::solve;
+use crate::fit::solve_with_metrics;
 use crate::interrupt::Interrupt;
+use crate::metrics::EpochMetrics;
 use crate::network_choice::{unseen_losses, worse_by};
 use crate::parts::on_validation;
 use crate::threads;
@@ -76,6 +77,25 @@ pub struct CrossValidation {
     /// The root mean squared error (of numbers).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rmse: Option<f64>,
+    /// How the networks in the model were trained, one a fold; empty for linear models.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<NetworkTraining>,
+}
+
+/// How one network of an average was trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkTraining {
+    /// Epochs done.
+    pub epochs: u64,
+    /// The epoch that the network is from.
+    pub kept_epoch: u64,
+}
+
+/// The least and the largest of some numbers, or the number that they all are; `None` if there are none.
+pub(crate) fn range(numbers: impl Iterator<Item = u64> + Clone) -> Option<String> {
+    let (least, most) = (numbers.clone().min()?, numbers.max()?);
+    Some(if least == most { least.to_string() } else { format!("{least} to {most}") })
 }
 
 impl CrossValidation {
@@ -94,7 +114,22 @@ impl CrossValidation {
             objective: mean(&|fold| Some(fold.objective)).unwrap_or(f64::NAN),
             accuracy: mean(&|fold| fold.accuracy),
             rmse: mean(&|fold| fold.rmse.map(|rmse| rmse * rmse)).map(f64::sqrt),
+            networks: Vec::new(),
         }
+    }
+
+    /// How the models were trained.
+    pub(crate) fn training(&self) -> String {
+        match range(self.networks.iter().map(|network| network.epochs)) {
+            Some(epochs) => format!("{} networks trained for {epochs} epochs", self.folds),
+            None => format!("{} linear models solved", self.folds),
+        }
+    }
+
+    /// Whether an epoch is of a network in the model.
+    pub fn has(&self, epoch: &EpochMetrics) -> bool {
+        !self.networks.is_empty()
+            && (self.activation.is_none() || epoch.activation == self.activation)
     }
 
     /// For people.
@@ -143,13 +178,22 @@ pub(crate) struct Average {
     pub(crate) plan: Plan,
     pub(crate) solution: Solution<f32>,
     pub(crate) result: CrossValidation,
+    /// The epochs of all its networks but the first training of the run, which has written its own.
+    pub(crate) metrics: Vec<EpochMetrics>,
+}
+
+/// A network that was trained on all folds but one.
+struct TrainedNetwork {
+    model: Network,
+    solution: Solution<f32>,
+    metrics: Vec<EpochMetrics>,
 }
 
 /// What is trained on one fold.
 struct Member {
     plan: Plan,
     /// One of each kind that is compared, the plan's own first.
-    networks: Vec<(Network, Solution<f32>)>,
+    networks: Vec<TrainedNetwork>,
     /// The linear model that is mixed with it; `None` for networks alone, or if its training diverged.
     linear: Option<(Network, Solution<f32>)>,
 }
@@ -157,11 +201,13 @@ struct Member {
 impl Member {
     /// Trains networks of these kinds, the plan's own unless it is given; `None` if it was interrupted.
     fn train(
-        plan: Plan,
+        of: &Plan,
+        fold: usize,
         kinds: &[Activation],
         own: Option<&Solution<f32>>,
         interrupt: &Interrupt,
     ) -> Result<Option<Self>> {
+        let plan = of.fold(fold)?;
         let linear = match plan.shares_of_networks() {
             [1.0] => None,
             _ => {
@@ -182,20 +228,21 @@ impl Member {
             let own = own.filter(|_| plan.model().activation() == Some(kind));
             let candidate = plan.with_activation(kind)?;
             let solved = match own {
-                Some(known) => Some(known.clone()),
-                None => solve(&candidate, interrupt)?,
+                Some(known) => Some((known.clone(), Vec::new())),
+                None => solve_with_metrics(&candidate, interrupt)?,
             };
-            let Some(solution) = solved else { return Ok(None) };
-            networks.push((candidate.model().clone(), solution));
+            let Some((solution, metrics)) = solved else { return Ok(None) };
+            let activation = Some(kind).filter(|_| kinds_compared(of));
+            let named = |epoch| EpochMetrics { fold: Some(fold + 1), activation, ..epoch };
+            let metrics = metrics.into_iter().map(named).collect();
+            networks.push(TrainedNetwork { model: candidate.model().clone(), solution, metrics });
         }
         Ok(Some(Self { plan, networks, linear }))
     }
 
     /// Leaves out kinds of networks that are clearly worse than another on the rows that they have not seen.
     fn without_clearly_worse(&mut self) -> Result<()> {
-        let losses = |(model, solution): &(Network, Solution<f32>)| {
-            unseen_losses(&self.plan, model, solution)
-        };
+        let losses = |of: &TrainedNetwork| unseen_losses(&self.plan, &of.model, &of.solution);
         let losses = self.networks.iter().map(losses).collect::<Result<Vec<_>>>()?;
         let mut places = losses.iter();
         self.networks.retain(|_| {
@@ -226,8 +273,8 @@ fn mixture(members: &[&Member], mix: Mix) -> Result<(Network, Vec<f32>)> {
 fn unscaled_mixture(members: &[&Member], mix: Mix) -> Result<(Network, Vec<f32>)> {
     // There are as many networks on every fold.
     let networks: Vec<_> = members.iter().map(|of| &of.networks[mix.kind]).collect();
-    let thetas: Vec<&[f32]> = networks.iter().map(|(_, of)| &of.theta[..]).collect();
-    let (network, theta) = networks[0].0.average(&thetas)?;
+    let thetas: Vec<&[f32]> = networks.iter().map(|of| &of.solution.theta[..]).collect();
+    let (network, theta) = networks[0].model.average(&thetas)?;
     let linears: Option<Vec<_>> = members.iter().map(|of| of.linear.as_ref()).collect();
     let Some(linears) = linears.filter(|_| mix.network < 1.0) else { return Ok((network, theta)) };
     let thetas: Vec<&[f32]> = linears.iter().map(|(_, of)| &of.theta[..]).collect();
@@ -248,14 +295,14 @@ impl Average {
         let count = plan.settings().training.threads;
         let own = plan.model().activation();
         let kinds: Vec<Activation> = own.into_iter().chain(plan.other_activations()).collect();
-        let zeroth = Member::train(plan.fold(0)?, &kinds, Some(first), interrupt)?;
+        let zeroth = Member::train(plan, 0, &kinds, Some(first), interrupt)?;
         let Some(mut zeroth) = zeroth else { return Ok(None) };
         zeroth.without_clearly_worse()?;
         let kinds: Vec<Activation> =
-            zeroth.networks.iter().filter_map(|(model, _)| model.activation()).collect();
+            zeroth.networks.iter().filter_map(|of| of.model.activation()).collect();
         let fold = |n: usize| match interrupt.is_raised() {
             true => Ok(None),
-            false => Member::train(plan.fold(n)?, &kinds, None, interrupt),
+            false => Member::train(plan, n, &kinds, None, interrupt),
         };
         let folds = 1..plan.folds();
         let others: Option<Vec<Member>> = match count {
@@ -263,11 +310,11 @@ impl Average {
             _ => threads::on(count, || folds.into_par_iter().map(fold).collect::<Result<_>>())?,
         };
         let Some(others) = others else { return Ok(None) };
-        let compared = !plan.other_activations().is_empty();
+        let compared = kinds_compared(plan);
         let members: Vec<Member> = std::iter::once(zeroth).chain(others).collect();
         // A kind of network that diverges on a fold is left out.
         let kinds: Vec<usize> = (0..members[0].networks.len())
-            .filter(|&kind| !members.iter().any(|member| diverged(&member.networks[kind].1)))
+            .filter(|&kind| !members.iter().any(|member| diverged(&member.networks[kind].solution)))
             .collect();
         if kinds.is_empty() {
             return Err(Error::unfit(
@@ -282,7 +329,7 @@ impl Average {
         };
         let judged = |mix: Mix| -> Result<CrossValidation> {
             let each = members.iter().map(|member| member.judged(mix));
-            let of = members[0].networks[mix.kind].0.activation();
+            let of = members[0].networks[mix.kind].model.activation();
             let activation = of.filter(|_| compared);
             Ok(CrossValidation::of(mix, activation, &each.collect::<Result<Vec<_>>>()?))
         };
@@ -297,12 +344,51 @@ impl Average {
             }
         }
         // There is one share at least.
-        let Some((_, mix, result)) = best else { return Ok(None) };
+        let Some((_, mix, mut result)) = best else { return Ok(None) };
         let all: Vec<&Member> = members.iter().collect();
         let (model, theta) = mixture(&all, mix)?;
-        let solution = Solution { theta, ..first.clone() };
-        Ok(Some(Self { plan: plan.on_all_rows()?.with_model(model), solution, result }))
+        let whole = plan.on_all_rows()?.with_model(model);
+        let mut metrics = Vec::new();
+        if mix.network > 0.0 {
+            for member in members {
+                let network = member.networks.into_iter().nth(mix.kind);
+                let Some(TrainedNetwork { solution, metrics: epochs, .. }) = network else {
+                    continue;
+                };
+                let (epochs_done, kept_epoch) = (solution.epochs, solution.kept_epoch);
+                result.networks.push(NetworkTraining { epochs: epochs_done, kept_epoch });
+                metrics.extend(epochs);
+            }
+        }
+        let solution = solution_at(&whole, theta, first, &result.networks)?;
+        Ok(Some(Self { plan: whole, solution, result, metrics }))
     }
+}
+
+/// The average as a solution: what is measured at its own parameters, and the epochs of its networks.
+fn solution_at(
+    plan: &Plan,
+    theta: Vec<f32>,
+    first: &Solution<f32>,
+    networks: &[NetworkTraining],
+) -> Result<Solution<f32>> {
+    let (problem, model) = (plan.train(), plan.model());
+    let optimality = problem.optimality(model, &theta, &first.multipliers)?;
+    Ok(Solution {
+        measurement: problem.measure(model, &theta)?,
+        theta,
+        gap: optimality.gap,
+        kkt: optimality.kkt,
+        outcome: Outcome::Unconstrained,
+        epochs: networks.iter().map(|network| network.epochs).max().unwrap_or(0),
+        kept_epoch: 0,
+        ..first.clone()
+    })
+}
+
+/// Whether networks of several nonlinearities are compared.
+fn kinds_compared(plan: &Plan) -> bool {
+    !plan.other_activations().is_empty()
 }
 
 /// A mixture with the scale that is best on the rows that its parts have not seen, and what is least there: the objective plus

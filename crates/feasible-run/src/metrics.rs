@@ -5,11 +5,19 @@
 
 use feasible::EpochReport;
 use feasible::json::or_nan;
+use feasible_nn::Activation;
+use feasible_problem::plan::Plan;
 use serde::{Deserialize, Serialize};
 
 /// One line of `metrics.jsonl`. What was not finite is `null` there and NaN here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochMetrics {
+    /// The network of an average, by the fold that it is trained without, from 1; absent for a single model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fold: Option<usize>,
+    /// Its nonlinearity, where several are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activation: Option<Activation>,
     /// Epochs done.
     pub epoch: u64,
     /// The average loss of the objective on the training rows.
@@ -121,9 +129,11 @@ fn rows(standings: &[feasible::Standing]) -> Vec<RequirementMetrics> {
 }
 
 impl EpochMetrics {
-    /// Of a report of the core.
+    /// A report of the core.
     pub fn new(report: &EpochReport) -> Self {
         Self {
+            fold: None,
+            activation: None,
             epoch: report.epoch,
             objective: report.objective,
             penalty: report.penalty,
@@ -137,6 +147,17 @@ impl EpochMetrics {
                 requirements: rows(&v.requirements),
             }),
         }
+    }
+
+    /// The same, named as the network of an average, if the plan's network without this fold is one.
+    #[must_use]
+    pub(crate) fn of_network(self, plan: &Plan, fold: usize) -> Self {
+        if plan.folds() < 2 {
+            return self;
+        }
+        let compared = !plan.other_activations().is_empty();
+        let activation = plan.model().activation().filter(|_| compared);
+        Self { fold: Some(fold + 1), activation, ..self }
     }
 
     /// The requirement with the largest violation.

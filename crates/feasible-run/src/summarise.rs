@@ -38,7 +38,7 @@ pub(crate) fn evaluate<'a>(
         seed: plan.seed(),
         outcome: conclusion::outcome(plan, solution, &train),
         epochs: solution.epochs,
-        kept_epoch: solution.kept_epoch,
+        kept_epoch: Some(solution.kept_epoch),
         parameters: plan.parameters(),
         multipliers: plan.multipliers(),
         gap: solution.gap,

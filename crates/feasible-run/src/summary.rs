@@ -17,7 +17,7 @@ use crate::constant::{Comparison, Constant, Measure};
 use crate::decision::Decision;
 use crate::doubt::{Doubt, without_validation};
 use crate::evaluate::{Evaluation, RequirementResult};
-use crate::folds::CrossValidation;
+use crate::folds::{CrossValidation, range};
 use crate::ladder::{self, Rung};
 
 /// Doubts that are spelt out.
@@ -33,10 +33,11 @@ pub struct Summary {
     pub seed: u64,
     /// How training ended.
     pub outcome: Outcome,
-    /// Epochs done.
+    /// Epochs done; of networks that are averaged, the most that one took.
     pub epochs: u64,
-    /// The epoch the model is from.
-    pub kept_epoch: u64,
+    /// The epoch the model is from; `None` for an average, whose networks each have their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_epoch: Option<u64>,
     /// Number of parameters.
     pub parameters: usize,
     /// Number of multipliers.
@@ -206,6 +207,17 @@ impl Summary {
         }
     }
 
+    /// The epoch the model is from, of how many; of networks that are averaged, the first and the last such epoch. `None` for linear
+    /// models, which are solved.
+    pub fn best_epoch(&self) -> Option<String> {
+        let networks = self.cross_validation.as_ref().map(|of| &of.networks[..]);
+        let kept = match (self.kept_epoch, networks) {
+            (Some(kept), _) => kept.to_string(),
+            (None, networks) => range(networks?.iter().map(|network| network.kept_epoch))?,
+        };
+        Some(format!("{kept} of {}", self.epochs))
+    }
+
     /// The parts, by name.
     pub fn parts(&self) -> Vec<(&'static str, &Evaluation)> {
         let mut parts = vec![("train", &self.train)];
@@ -255,14 +267,9 @@ impl Summary {
         };
         let useless = self.worse_than_constant();
         let useless = useless.map_or(String::new(), |text| page.paint(BAD, &text) + "\n");
-        let mut text = format!(
-            "{verdict}\n{useless}{}, seed {}: {} (best epoch: {} of {})\n",
-            self.problem,
-            self.seed,
-            self.headline(),
-            self.kept_epoch,
-            self.epochs
-        );
+        let best = self.best_epoch().map_or(String::new(), |best| format!(" (best epoch: {best})"));
+        let (problem, seed, headline) = (&self.problem, self.seed, self.headline());
+        let mut text = format!("{verdict}\n{useless}{problem}, seed {seed}: {headline}{best}\n");
         if !self.advice.is_empty() {
             text += "\nWhat is not met, and what to try\n";
             self.advice.iter().for_each(|line| text += &format!("- {line}\n"));

@@ -3,13 +3,15 @@
 
 use std::fmt::Write;
 
-use feasible::{Purpose, Stream};
+use feasible::{Outcome, Purpose, Stream};
 use feasible_data::{Format, Table};
 use feasible_problem::{Plan, ProblemSource};
 use feasible_run::files::{
     CHECKPOINT, FINGERPRINTS, METRICS, MODEL, PROBLEM, README, ROWS, RUN, SUMMARY,
 };
-use feasible_run::{Interrupt, Memory, SavedModel, Storage, Summary, fit_in, resume_in};
+use feasible_run::{
+    EpochMetrics, Interrupt, Memory, SavedModel, Storage, Summary, fit_in, resume_in,
+};
 
 /// Inputs a and b, y = 3a − 2b + `curve` · sin(4a) + `noise`, and whether y is above 0.
 fn csv(rows: usize, curve: f64, noise: f64) -> String {
@@ -64,6 +66,44 @@ fn every_row_is_learned_from_and_cross_validated() {
 }
 
 #[test]
+fn what_a_run_says_of_its_training_is_about_the_networks_in_its_model() {
+    for (target, curve) in [("above", 1.0), ("y", 3.0), ("y", 0.0)] {
+        let plan = plan(table(300, curve, 0.3), target, "[training]\nepochs = 30\n");
+        let (summary, files) = fitted(&plan);
+        let average = summary.cross_validation.as_ref().unwrap();
+        let model = SavedModel::from_bytes(MODEL, &files.read(MODEL).unwrap()).unwrap();
+        let whole = plan.on_all_rows().unwrap().with_model(model.network().clone());
+        let multipliers = feasible::Multipliers::start(whole.train());
+        let at_model =
+            whole.train().optimality(whole.model(), model.theta(), &multipliers).unwrap();
+        assert_eq!((summary.kkt, summary.gap), (at_model.kkt, at_model.gap));
+        assert_eq!(summary.outcome, Outcome::Unconstrained);
+        assert_eq!(summary.kept_epoch, None);
+        let lines = files.read(METRICS).unwrap();
+        let lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+        let lines = lines.map(|line| serde_json::from_slice::<EpochMetrics>(line).unwrap());
+        let lines: Vec<EpochMetrics> = lines.filter(|line| average.has(line)).collect();
+        if average.network == 0.0 {
+            assert!(lines.is_empty() && summary.headline().contains("linear models"));
+            continue;
+        }
+        assert_eq!(average.networks.len(), 5);
+        for (fold, network) in average.networks.iter().enumerate() {
+            let own = || lines.iter().filter(|line| line.fold == Some(fold + 1));
+            assert_eq!(own().count() as u64, network.epochs, "{target}, {curve}, {fold}");
+            // Its own validation rows chose the epoch, up to ties.
+            let unseen = |line: &EpochMetrics| line.validation.as_ref().unwrap().objective;
+            let least = own().map(unseen).fold(f64::INFINITY, f64::min);
+            let kept = own().find(|line| line.epoch == network.kept_epoch).map(unseen).unwrap();
+            assert!(kept <= least * 1.01, "{target}, {curve}, {fold}: {kept}, {least}");
+        }
+        let kept = average.networks.iter().map(|network| network.kept_epoch);
+        let said = format!("(best epoch: {} to ", kept.min().unwrap());
+        assert!(summary.to_text().contains(&said), "{said}: {}", summary.to_text());
+    }
+}
+
+#[test]
 fn what_is_linear_is_left_to_linear_models_and_what_is_not_to_networks() {
     let of = |curve: f64, noise: f64, more: &str| {
         let (summary, _) = fitted(&plan(table(400, curve, noise), "y", more));
@@ -112,7 +152,7 @@ fn a_run_that_is_stopped_after_its_training_ends_in_the_same_bytes() {
     }
     let run = resume_in(&stopped, &Interrupt::new(), &|_| {}).unwrap();
     assert!(run.summary.is_some());
-    for name in [SUMMARY, MODEL] {
+    for name in [SUMMARY, MODEL, METRICS] {
         assert_eq!(whole.read(name).unwrap(), stopped.read(name).unwrap(), "{name}");
     }
     // Nor do threads change a bit.

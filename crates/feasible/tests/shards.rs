@@ -181,7 +181,7 @@ fn the_exact_learner_leaves_out_a_share_of_the_points() {
 
 #[test]
 fn what_cannot_be_met() {
-    let people = people(200, 5);
+    let people = people(60, 5);
     let low = Requirement::average("low", &people, Loss::CrossEntropy).at_most(0.05);
     let problem = Problem::minimise(&people, Loss::CrossEntropy).subject_to(low).check().unwrap();
     let solution = solve(&Learner::exact(), &linear(), &problem);

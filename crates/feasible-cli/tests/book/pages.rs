@@ -125,6 +125,7 @@ fn the_tutorials_on_lending_and_the_how_to_pages_run() {
 #[ignore = "trains networks on images: some minutes"]
 fn the_tutorial_on_images_and_the_slow_commands_run() {
     assert!(run_pages(&["docs/tutorials/robust.md".to_string()], true) >= 3);
+    assert!(run_pages(&how_to(), true) >= 20);
 }
 
 #[test]

@@ -56,7 +56,19 @@ impl Scratch {
 
     /// In a directory of this one.
     pub fn under(directory: &Path) -> Self {
-        let scratch = Self { directory: tempfile::tempdir_in(directory).unwrap() };
+        Self::filled(tempfile::tempdir_in(directory).unwrap())
+    }
+
+    /// In a directory of this name, which is made.
+    pub fn at(path: &Path) -> Self {
+        let (name, parent) = (path.file_name().unwrap(), path.parent().unwrap());
+        Self::filled(
+            tempfile::Builder::new().prefix(name).rand_bytes(0).tempdir_in(parent).unwrap(),
+        )
+    }
+
+    fn filled(directory: TempDir) -> Self {
+        let scratch = Self { directory };
         scratch.write("people.csv", &people(400));
         scratch.write("problem.toml", PROBLEM);
         scratch

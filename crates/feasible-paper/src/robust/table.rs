@@ -92,7 +92,7 @@ impl RobustTable {
             };
             cells.push(requirement.map_or(String::new(), |r| format!("≤ {}", short(r.limit))));
             cells.extend([value(requirement), value(test)]);
-            cells.push(format!("{} of {}", row.summary.kept_epoch, row.summary.epochs));
+            cells.push(row.summary.best_epoch().unwrap_or_default());
             grid.row(cells);
         }
         text += &grid.on(page, &[Align::Left, Align::Right]);
