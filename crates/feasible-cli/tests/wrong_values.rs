@@ -1,6 +1,7 @@
 //! Every key of the schema with values of a wrong kind: each is refused at its key, in the words of the problem file.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
+use crate::depth::depth;
 use feasible_problem::{ProblemSource, problem_schema};
 use serde_json::Value as Schema;
 
@@ -100,8 +101,10 @@ fn a_value_of_the_wrong_kind_is_refused_at_its_key_in_the_words_of_the_file() {
     keys(&root, &root, &[], &mut found);
     assert!(found.len() > 150, "{} keys", found.len());
     let (mut refused, mut wrong) = (0, Vec::new());
-    for path in &found {
-        for value in VALUES {
+    // Every third value of a key by default.
+    let step = if depth() > 1 { 1 } else { 3 };
+    for (at, path) in found.iter().enumerate() {
+        for value in VALUES.into_iter().skip(at % step).step_by(step) {
             let text = problem(path, value);
             let Err(error) = ProblemSource::new("my.toml", &text).parse(&[]) else { continue };
             refused += 1;
@@ -115,7 +118,7 @@ fn a_value_of_the_wrong_kind_is_refused_at_its_key_in_the_words_of_the_file() {
             }
         }
     }
-    assert!(refused > 5 * found.len(), "{refused} of {} keys refused", found.len());
+    assert!(step * refused > 5 * found.len(), "{refused} of {} keys refused", found.len());
     assert!(wrong.is_empty(), "{} of {refused}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
