@@ -379,7 +379,7 @@ fn reproduce_prints_the_papers_figures_beside_ours() {
     assert!(scratch.path("runs/reproduce-adult/adult-pointwise/seed-1/summary.json").is_file());
     let page = scratch.read("runs/reproduce-compas/report.html");
     assert!(page.contains("28.84 %") && page.contains("of 7 constraints, gender is the hardest"));
-    assert!(scratch.path("runs/reproduce-compas/figures/mu-13.png").is_file());
+    assert!(scratch.path("runs/reproduce-compas/figures/mu-13.svg").is_file());
     // Without a page nothing is written.
     scratch.expect(0, &[&compas[..], &["--no-report"]].concat());
     assert!(!scratch.path("runs/reproduce-compas-2").exists());

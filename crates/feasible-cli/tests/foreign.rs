@@ -126,7 +126,7 @@ fn outputs_that_the_program_names_replace_only_files_that_it_wrote() {
     let attack = "attack a new.csv --epsilons 0.1 --steps 2 --restarts 1 -q -o place";
     for (command, name) in [
         ("report a -q -o place/page.html", "model-card.md"),
-        ("report a -q --figures place", "objective.png"),
+        ("report a -q --figures place", "objective.svg"),
         ("report a -q --figures place", "violations.svg"),
         (attack, "attack.json"),
         (attack, "attack.csv"),

@@ -274,7 +274,7 @@ fn outputs_go_through_no_link_that_the_user_did_not_name_and_wait_for_no_pipe() 
         (&attack, "loose/attack.csv"),
         (&attack, "loose/attack.svg"),
         (&figures, "run/figures/objective.svg"),
-        (&figures, "run/figures/gap.png"),
+        (&figures, "run/figures/gap.svg"),
         (&["report", "run", "run"], "comparison.html"),
         (&["init", "people.csv", "--force"], "people.toml"),
     ] {

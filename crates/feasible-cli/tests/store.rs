@@ -206,7 +206,7 @@ fn a_table_that_does_not_fit_is_kept_on_disk_and_check_says_so() {
     let body = scratch.read("visits/b.csv");
     let (header, rows) = body.split_once('\n').unwrap();
     writeln!(long, "{header}").unwrap();
-    (0..10).for_each(|_| long.push_str(rows));
+    (0..13).for_each(|_| long.push_str(rows));
     scratch.write("visits/b.csv", &long);
     let fits = scratch.expect(0, &["check", "visits.toml"]);
     assert!(!fits.out.contains("on disk"), "{}", fits.out);

@@ -226,10 +226,5 @@ fn methods(of: &Certification, several: bool, together: bool) -> Vec<String> {
             number(certificate.largest_p())
         ));
     }
-    all.extend(
-        of.theory
-            .iter()
-            .flat_map(|theory| theory.to_text().lines().map(String::from).collect::<Vec<_>>()),
-    );
     all.iter().map(|text| bounded(text, 1_000)).take(40).collect()
 }

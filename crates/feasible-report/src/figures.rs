@@ -13,7 +13,7 @@ use crate::run::Run;
 /// A figure: what its file is called, and what is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What its files are called, without `.svg` and `.png`.
+    /// What its files are called, without `.svg`.
     pub name: String,
     drawing: Drawing,
 }
@@ -65,15 +65,6 @@ impl Figure {
             Drawing::Chart(chart) => chart.to_svg(),
             Drawing::Bars(bars) => bars.to_svg(),
             Drawing::Pairs(pairs) => pairs.to_svg(),
-        }
-    }
-
-    /// As a PNG file, light.
-    pub fn png(&self) -> Vec<u8> {
-        match &self.drawing {
-            Drawing::Chart(chart) => chart.to_png(),
-            Drawing::Bars(bars) => bars.to_png(),
-            Drawing::Pairs(pairs) => pairs.to_png(),
         }
     }
 

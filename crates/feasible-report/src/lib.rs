@@ -200,13 +200,10 @@ impl Report {
 
     /// The files that [`Report::write_figures`] writes.
     pub fn figure_files(&self, directory: &Path) -> Vec<PathBuf> {
-        let kinds = |figure: &Figure| {
-            ["svg", "png"].map(|kind| directory.join(format!("{}.{kind}", figure.name)))
-        };
-        self.figures.iter().flat_map(kinds).collect()
+        self.figures.iter().map(|figure| directory.join(format!("{}.svg", figure.name))).collect()
     }
 
-    /// Writes every figure as an SVG and as a PNG file into a directory, which is made if need be;
+    /// Writes every figure as an SVG file into a directory, which is made if need be;
     /// gives the files.
     ///
     /// # Errors
@@ -217,9 +214,8 @@ impl Report {
         for file in &files {
             refuse_foreign(file).map_err(failed("write", file))?;
         }
-        for (figure, files) in self.figures.iter().zip(files.chunks_exact(2)) {
-            write(&files[0], figure.svg())?;
-            write(&files[1], figure.png())?;
+        for (figure, file) in self.figures.iter().zip(&files) {
+            write(file, figure.svg())?;
         }
         Ok(files)
     }

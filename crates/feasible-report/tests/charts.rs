@@ -176,46 +176,6 @@ fn every_chart_has_a_title_a_description_and_values_on_hover() {
     assert!(!svg.contains("<script") && svg.matches("http").count() == 1);
 }
 
-/// Width, height and the pixels of a PNG file.
-fn pixels(bytes: &[u8]) -> (usize, usize, Vec<[u8; 3]>) {
-    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
-    let mut buffer = vec![0; reader.output_buffer_size().unwrap()];
-    let info = reader.next_frame(&mut buffer).unwrap();
-    let rgb = buffer.chunks_exact(3).map(|p| [p[0], p[1], p[2]]).collect();
-    (info.width as usize, info.height as usize, rgb)
-}
-
-#[test]
-fn a_png_shows_what_the_svg_shows() {
-    // A bar over the whole width: the middle of the file is of its colour.
-    let bars = Bars::new("One", "of 1", vec![Bar::new("a", 1.0)]);
-    let svg = bars.to_svg();
-    let (_, rest) = svg.split_once("f bar c0\" x=\"").unwrap();
-    let number = |text: &str| text.split('"').next().unwrap().parse::<f64>().unwrap();
-    let after = |name: &str| number(rest.split_once(&format!("{name}=\"")).unwrap().1);
-    let (x, y, w, h) = (number(rest), after(" y"), after("width"), after("height"));
-    let (width, height, rgb) = pixels(&bars.to_png());
-    // Two pixels for each; 14 of paper on every side.
-    let high = number(svg.split_once("viewBox=\"-14 -14 508 ").unwrap().1);
-    assert_eq!((width, height), (1016, (2.0 * high) as usize));
-    let at =
-        |x: f64, y: f64| rgb[(2.0 * (y + 14.0)) as usize * width + (2.0 * (x + 14.0)) as usize];
-    for (fx, fy) in [(0.02, 0.1), (0.5, 0.5), (0.98, 0.9)] {
-        assert_eq!(at(x + fx * w, y + fy * h), [0, 114, 178]);
-    }
-    assert_eq!(at(x + w + 3.0, y - 2.0), [255; 3]);
-    // Letters are there, and dark: those of the title at the top.
-    let ink =
-        |row: usize| rgb[row * width..(row + 1) * width].iter().filter(|p| p[0] < 100).count();
-    assert!((28..64).map(ink).sum::<usize>() > 50);
-    // The same bytes every time, of any chart.
-    for chart in [robust(), histogram("λ", "λ > 0", &[1.0, 2.0, 2.5, 9.0]), Chart::new("nothing")]
-    {
-        assert_eq!(chart.to_png(), chart.to_png());
-        assert_eq!(pixels(&chart.to_png()).0, 1016);
-    }
-}
-
 #[test]
 fn hostile_names_are_text() {
     let hostile = [
@@ -278,10 +238,6 @@ proptest! {
         let svg = chart.to_svg();
         well_formed(&svg);
         prop_assert_eq!(&svg, &chart.clone().to_svg());
-        // One in eight: a file of pixels takes longer than all the rest.
-        if values.len() % 8 == 2 {
-            prop_assert_eq!(pixels(&chart.to_png()).0, 1016);
-        }
         well_formed(&histogram(&name, &name, &values).to_svg());
         let bars = values.iter().map(|&v| Bar { interval: Some((level, v)), ..Bar::new(&name, v) });
         well_formed(&Bars::new(&name, &name, bars.collect()).to_svg());

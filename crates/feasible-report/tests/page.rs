@@ -510,7 +510,6 @@ fn hostile_names_are_harmless_text() {
     let both = Report::compare(&two).unwrap();
     harmless(&both.html().replace("&lt;script", "").replace("&lt;img src=x onerror=", ""));
     for figure in report.figures() {
-        assert!(figure.png().starts_with(b"\x89PNG"), "{}", figure.name);
         assert!(!figure.svg().contains("<script") && !figure.svg().contains("<img"));
     }
 }

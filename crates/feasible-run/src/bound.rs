@@ -10,15 +10,17 @@
 //! # Ok::<(), feasible_run::Error>(())
 //! ```
 
+use feasible::Model;
 use feasible::certificate::{Count, Delta, MOST_ROWS, RowsNeeded, rows_for_rate};
 use feasible::limit::suggestion;
-use feasible::theory::{is_vacuous, rows_for, sample_complexity, zeta};
+use feasible::theory::{dimension, is_vacuous, rows_for, sample_complexity, zeta};
+use feasible_nn::Activation;
+use feasible_problem::network::{Network, NetworkShape};
 use feasible_problem::plan::Plan;
 use feasible_problem::text::precise_percent as percent;
 use feasible_problem::text::{Align, Grid, Page, grouped, short};
 use serde::Serialize;
 
-use crate::certify::dimension_of;
 use crate::error::{Error, Result};
 
 /// What is asked.
@@ -334,5 +336,32 @@ impl Uniform {
             );
         }
         text
+    }
+}
+
+/// The VC dimension of the sets {f > 0} of a network's class, f the output or the difference of two, or an upper
+/// bound on it. `None` where it is not known: for more than two outputs, for kernel expansions, whose centres
+/// are training rows, so that the class depends on them, and for convolutional networks, whose bounds would
+/// be far beyond any number of images.
+fn dimension_of(network: &Network) -> Option<f64> {
+    if network.output_width() > 2 {
+        return None;
+    }
+    match network.shape() {
+        NetworkShape::Linear { inputs, .. } => Some(dimension::linear(inputs)),
+        // A shortcut adds a linear unit, of which the bounds below know nothing.
+        NetworkShape::Mlp { shortcut: true, .. } => None,
+        NetworkShape::Mlp { mut widths, activation, .. } => {
+            if let Some(last) = widths.last_mut() {
+                *last = 1;
+            }
+            Some(match activation {
+                _ if widths.len() == 2 => dimension::linear(widths[0]),
+                Activation::Relu => dimension::piecewise_linear(&widths),
+                Activation::Sigmoid | Activation::Tanh => dimension::sigmoid(&widths),
+                Activation::Silu => dimension::exponential(&widths),
+            })
+        }
+        NetworkShape::Kernel { .. } | NetworkShape::Cnn(_) | NetworkShape::Resnet18(_) => None,
     }
 }

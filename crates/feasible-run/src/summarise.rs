@@ -8,7 +8,7 @@ use feasible::stationarity::Stationarity;
 use feasible_problem::plan::Plan;
 use feasible_problem::spec::RequirementKind;
 
-use crate::certify::{Certification, Theory};
+use crate::certify::Certification;
 use crate::conclusion;
 use crate::error::Result;
 use crate::groups::{DataSummary, GroupTables};
@@ -100,7 +100,7 @@ pub(crate) fn certified(
     summary: Summary,
     test: Option<&Answers<'_>>,
 ) -> Summary {
-    let (certificate, no_certificate) = match certificate(plan, solution, &summary, test) {
+    let (certificate, no_certificate) = match certificate(plan, &solution.theta, &summary, test) {
         Ok(certificate) => (Some(certificate), None),
         Err(error) => (None, Some(error.to_string())),
     };
@@ -114,19 +114,16 @@ pub(crate) fn certified(
 /// What the reserve, or else the test rows, certify; an error says why nothing does.
 fn certificate(
     plan: &Plan,
-    solution: &Solution<f32>,
+    theta: &[f32],
     summary: &Summary,
     test: Option<&Answers<'_>>,
 ) -> Result<Certification> {
     let design = plan.design()?;
     let decision = summary.decision.clone().map(Arc::new);
-    let cut = decision.is_some();
     let clips = Arc::new(summary.clips.clone());
     let constant = summary.train.constant.clone().map(Arc::new);
-    let subject = Subject { clips, constant, ..subject(plan, &solution.theta, decision) };
+    let subject = Subject { clips, constant, ..subject(plan, theta, decision) };
     let mut certification = subject.certify_own(&design, plan, plan.unit(), test)?;
-    // The paper's bounds are of the class of models that are cut at 1/2.
-    certification.theory = (!cut).then(|| Theory::of(plan, solution, design.delta));
     let tolerance = plan.settings().training.tolerance;
     certification.notes.extend(Certification::about_tolerance(tolerance));
     Ok(certification)

@@ -1,10 +1,9 @@
-//! Certificates of runs: the paper's bounds beside them, and clauses in words.
+//! Certificates of runs, and clauses in words.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
 use crate::common;
 
-use feasible::certificate::{Delta, Verdict};
-use feasible::theory::zeta;
+use feasible::certificate::Verdict;
 use feasible_problem::{Plan, ProblemSource};
 use feasible_run::{FitOptions, fit};
 
@@ -12,116 +11,6 @@ fn fitted(problem: &str) -> feasible_run::Summary {
     let plan = Plan::check(&ProblemSource::new("p.toml", problem)).unwrap();
     let fit = fit(&plan, &FitOptions::default(), &|_| {}).unwrap();
     fit.runs()[0].summary.clone().unwrap()
-}
-
-#[test]
-fn the_papers_bound_for_a_group_takes_the_rows_of_the_group_and_theorem_3_names_what_is_missing() {
-    let problem = r#"
-        [data]
-        source = "compas"
-        [model]
-        kind = "linear"
-        [objective]
-        loss = "brier"
-        weight_decay = 0.1
-        [[requirement]]
-        name = "women"
-        loss = "brier"
-        where = "sex == 'Female'"
-        at_most = 0.3
-        [[requirement]]
-        name = "errors"
-        rate = "error"
-        at_most = 0.5
-        [training]
-        learner = "exact"
-        epochs = 3
-        dual = { rate = 0.5 }
-    "#;
-    let certificate = fitted(problem).certificate.unwrap();
-    let theory = certificate.theory.as_ref().unwrap();
-    let [women, errors] = &theory.bounds[..] else { panic!("{theory:?}") };
-    // A fifth of the 4,937 training rows, and 23 columns.
-    assert!(women.rows[0] < 1200 && errors.rows[0] == 4937, "{theory:?}");
-    let delta = Delta::new(0.05).unwrap();
-    for (bound, sets, dimension) in [(women, "{y f < t}", 25.0), (errors, "{f > 0}", 24.0)] {
-        let class = bound.class.as_ref().unwrap();
-        assert_eq!((class.sets.as_str(), class.dimension), (sets, dimension));
-        assert_eq!(bound.zeta, Some(zeta(bound.rows[0] as u64, dimension, 2, delta)));
-        assert!(!bound.vacuous && bound.missing.is_none());
-    }
-    // √((1 + log(4 · 4/0.05) + 24 log(2 · 4937))/4937) = 0.2148….
-    assert!((errors.zeta.unwrap() - 0.2148).abs() < 1e-3, "{theory:?}");
-    assert!(women.zeta.unwrap() > 2.0 * errors.zeta.unwrap());
-    let text = certificate.to_text();
-    assert!(text.contains("Theorem 3 gives no interval"), "{text}");
-    assert!(text.contains("is not convex") && text.contains("optimal multipliers"), "{text}");
-    assert!(text.contains("VC dimension at most 24, of the sets {f > 0}"), "{text}");
-}
-
-#[test]
-fn no_vc_dimension_is_given_for_sets_whose_dimension_is_not_known() {
-    let problem = r#"
-        [data]
-        source = "compas"
-        [[requirement]]
-        name = "sex"
-        loss = "kl"
-        kind = "pointwise"
-        at_most = 0.1
-        counterfactual = { swap = { sex = ["Male", "Female"] } }
-        [[requirement]]
-        name = "gap"
-        rate = "error"
-        where = "sex == 'Female'"
-        against = "sex == 'Male'"
-        at_most = 0.1
-        [objective]
-        loss = "brier"
-        [training]
-        epochs = 2
-    "#;
-    let certificate = fitted(problem).certificate.unwrap();
-    let theory = certificate.theory.as_ref().unwrap();
-    let [sex, gap] = &theory.bounds[..] else { panic!("{theory:?}") };
-    assert!(sex.zeta.is_none() && sex.class.is_none(), "{sex:?}");
-    assert!(sex.missing.as_ref().unwrap().contains("KL divergence"), "{sex:?}");
-    assert_eq!((gap.rows.len(), gap.rows.iter().sum::<usize>()), (2, 3949));
-    assert!(gap.vacuous, "{gap:?}");
-    // The difference of two errors spans [−1, 1], its violation [−1.1, 0.9]; KL has no bound.
-    assert_eq!(theory.approximation.squared_violations, None);
-    let text = certificate.to_text();
-    assert!(
-        text.contains("is not given for 'sex'") && text.contains("vacuous for 'gap'"),
-        "{text}"
-    );
-    assert!(!text.contains("Theorem 3"), "{text}");
-}
-
-#[test]
-fn a_difference_has_twice_the_slope_and_both_signs() {
-    let problem = r#"
-        [data]
-        source = "compas"
-        [model]
-        kind = "linear"
-        [objective]
-        loss = "brier"
-        [[requirement]]
-        name = "gap"
-        rate = "error"
-        where = "sex == 'Female'"
-        against = "sex == 'Male'"
-        at_most = 0.1
-        [training]
-        epochs = 2
-    "#;
-    let theory = fitted(problem).certificate.unwrap().theory.unwrap();
-    let a = theory.approximation;
-    assert!((a.squared_violations.unwrap() - 1.21).abs() < 1e-12, "{a:?}");
-    // 1 − p_y has M = √2/4 with two outputs; the objective's 8/27 √2 is less than twice that.
-    let steepest = 2.0 * 2f64.sqrt() / 4.0;
-    assert!((a.error_per_nu.unwrap() - (1.0 + a.mu) * steepest).abs() < 1e-9, "{a:?}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub struct ReportArguments {
     /// The report; by default report.html in the run directory, or comparison.html for several
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write every figure as an SVG and a PNG file into this directory too
+    /// Write every figure as an SVG file into this directory too
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
     /// Tables of the groups of these columns too, of one run; the data are read again

@@ -1,4 +1,4 @@
-//! Charts as SVG and PNG, drawn by hand: no script, no font and no picture is loaded.
+//! Charts as SVG, drawn by hand: no script, no font and no picture is loaded.
 //!
 //! | what | type |
 //! | --- | --- |
@@ -41,12 +41,6 @@ macro_rules! drawn_by_hand {
                 self.draw(id, false)
             }
 
-            /// The chart as a PNG file, light, two pixels for each of its own.
-            pub fn to_png(&self) -> Vec<u8> {
-                let (svg, size) = self.drawing();
-                super::png::encode(&svg, size, &self.title, &self.description())
-            }
-
             fn draw(&self, id: &str, style: bool) -> String {
                 let (svg, size) = self.drawing();
                 svg.finish(id, size, &self.title, &self.description(), style)
@@ -61,7 +55,6 @@ mod description;
 mod frame;
 mod histogram;
 mod pairs;
-mod png;
 mod readout;
 mod scale;
 mod series;

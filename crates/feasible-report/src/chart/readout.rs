@@ -14,7 +14,6 @@ const LINES: usize = 8;
 
 /// Covers the chart with strips, if it has lines that are not muted.
 pub(crate) fn readouts(svg: &mut Svg, frame: &Frame, chart: &Chart) {
-    svg.hide();
     let lines: Vec<&Series> = chart
         .series
         .iter()

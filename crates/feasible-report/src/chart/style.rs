@@ -47,28 +47,3 @@ pub fn css() -> String {
     }
     css + ".chart .l.mute{stroke:var(--mute);stroke-width:1}.chart .f.mute{fill:var(--mute)}"
 }
-
-/// A colour of the light style sheet: red, green, blue and how opaque, from 0 to 1.
-pub(crate) fn light(name: &str) -> [f32; 4] {
-    let entries = LIGHT.split(';').filter_map(|entry| entry.strip_prefix("--")?.split_once(":#"));
-    let found = entries.into_iter().find(|(entry, _)| *entry == name);
-    let hex = found.map_or("000", |(_, hex)| hex);
-    let digits: Vec<u8> = hex.chars().filter_map(|c| c.to_digit(16)).map(|d| d as u8).collect();
-    let byte = |at: usize| match digits.len() {
-        3 => digits.get(at).map(|d| d * 17),
-        _ => digits.get(2 * at).zip(digits.get(2 * at + 1)).map(|(a, b)| a * 16 + b),
-    };
-    [0, 1, 2, 3].map(|at| f32::from(byte(at).unwrap_or(255)) / 255.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn colours_are_read_from_the_style_sheet() {
-        assert_eq!(light("paper"), [1.0; 4]);
-        assert_eq!(light("c0"), [0.0, 114.0 / 255.0, 178.0 / 255.0, 1.0]);
-        assert_eq!(light("shade")[3], 31.0 / 255.0);
-    }
-}

@@ -8,43 +8,15 @@ use super::style::css;
 use super::text::{coordinate, escape};
 
 /// Paper around a drawing that is a file of its own, in pixels.
-pub(crate) const MARGIN: f64 = 14.0;
+const MARGIN: f64 = 14.0;
 
-/// A drawing under construction: as text, and as shapes for other back ends.
+/// A drawing under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Svg {
     body: String,
-    shapes: Vec<SvgShape>,
-    /// Shapes that are seen only when pointed at are not kept.
-    hidden: bool,
-}
-
-/// What is seen.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum SvgShape {
-    Text { class: String, at: (f64, f64), text: String },
-    Rect { class: String, at: (f64, f64), size: (f64, f64) },
-    Dot { class: String, at: (f64, f64), radius: f64 },
-    Path { class: String, dash: String, points: Vec<Option<(f64, f64)>> },
 }
 
 impl Svg {
-    /// What is seen, in order.
-    pub(crate) fn shapes(&self) -> &[SvgShape] {
-        &self.shapes
-    }
-
-    /// From now on, draws what is seen only when pointed at.
-    pub(crate) fn hide(&mut self) {
-        self.hidden = true;
-    }
-
-    fn keep(&mut self, shape: impl FnOnce() -> SvgShape) {
-        if !self.hidden {
-            self.shapes.push(shape());
-        }
-    }
-
     /// Markup whose text parts are already escaped.
     pub(crate) fn raw(&mut self, markup: &str) {
         self.body.push_str(markup);
@@ -53,7 +25,6 @@ impl Svg {
     /// A line of text at (x, y).
     pub(crate) fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
         let text = &*feasible_data::visible(text);
-        self.keep(|| SvgShape::Text { class: class.into(), at: (x, y), text: text.into() });
         let (x, y) = (coordinate(x), coordinate(y));
         // Writing to a String cannot fail.
         let _ =
@@ -62,18 +33,12 @@ impl Svg {
 
     /// A straight line.
     pub(crate) fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
-        self.keep(|| SvgShape::Path {
-            class: class.into(),
-            dash: String::new(),
-            points: vec![Some((x1, y1)), Some((x2, y2))],
-        });
         let [x1, y1, x2, y2] = [x1, y1, x2, y2].map(coordinate);
         let _ = write!(self.body, r#"<path class="{class}" d="M{x1} {y1}L{x2} {y2}"/>"#);
     }
 
     /// A rectangle; `inside` is markup such as a title.
     pub(crate) fn rect(&mut self, class: &str, at: (f64, f64), size: (f64, f64), inside: &str) {
-        self.keep(|| SvgShape::Rect { class: class.into(), at, size });
         let [x, y, w, h] = [at.0, at.1, size.0.max(0.0), size.1.max(0.0)].map(coordinate);
         let _ = write!(
             self.body,
@@ -83,7 +48,6 @@ impl Svg {
 
     /// A dot.
     pub(crate) fn dot(&mut self, class: &str, (x, y): (f64, f64), radius: f64, inside: &str) {
-        self.keep(|| SvgShape::Dot { class: class.into(), at: (x, y), radius });
         let [x, y, r] = [x, y, radius].map(coordinate);
         let _ = write!(
             self.body,
@@ -108,11 +72,6 @@ impl Svg {
         if d.is_empty() {
             return;
         }
-        self.keep(|| SvgShape::Path {
-            class: class.into(),
-            dash: dash.into(),
-            points: points.to_vec(),
-        });
         let dash =
             if dash.is_empty() { String::new() } else { format!(r#" stroke-dasharray="{dash}""#) };
         let _ = write!(self.body, r#"<path class="{class}"{dash} d="{d}"/>"#);

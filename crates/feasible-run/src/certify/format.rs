@@ -122,9 +122,6 @@ impl Certification {
                 grouped(self.count),
             );
         }
-        if let Some(theory) = &self.theory {
-            text += &theory.to_text();
-        }
         if let Some(unit) = &self.unit {
             text += &format!(
                 "Rows with the same '{}' are one unit, and units are treated as independent draws. Every unit \

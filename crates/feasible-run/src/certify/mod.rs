@@ -8,14 +8,13 @@
 //! | decide which rows are held out | [`RunRecord`] |
 //! | judge, and say it in words | [`Certification`] |
 //!
-//! The bounds are [`feasible::certificate`]'s, the paper's [`feasible::theory`]'s.
+//! The bounds are [`feasible::certificate`]'s.
 
 mod chosen;
 pub(crate) mod clip;
 mod format;
 mod record;
 pub(crate) mod spoken;
-mod theory;
 
 use feasible::certificate::{Certificate, Claim, Count, Design, Evidence, Simultaneous, Values};
 use feasible::requirement::Sense;
@@ -34,7 +33,6 @@ use crate::subject::{Answers, Recorded};
 
 pub use format::{bound, clipped, estimate, limit, rows_to_certify, still_true_if, verdict};
 pub use record::RunRecord;
-pub use theory::{Approximation, SetClass, Theory, UniformBound, dimension_of};
 
 /// What is certified about a model's requirements on the population that held-out rows were drawn from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,9 +54,6 @@ pub struct Certification {
     /// Counterfactuals: bounds on the probability that a prediction changes. No requirements, so each at
     /// 1 − δ on its own.
     pub flip_rates: Vec<FlipBound>,
-    /// The paper's own bounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub theory: Option<Theory>,
     /// How it is known that the rows were not used in training.
     #[serde(default)]
     pub held_out: HeldOut,
@@ -116,7 +111,6 @@ impl Answers<'_> {
             certificate,
             chosen: false,
             flip_rates: self.flip_rates(design, units)?,
-            theory: None,
             held_out: HeldOut::ByRecord,
             repetition: None,
             unit: unit.map(|(column, units)| Unit {

@@ -76,7 +76,7 @@ impl RunRecord {
         let unit = settings.unit.as_deref();
         let certification =
             self.model.subject().certify_own(&settings.design()?, &plan, unit, None)?;
-        Ok(self.with_theory(certification))
+        Ok(self.with_training(certification))
     }
 
     /// Certifies on a table in a file. Of a table that the run has read, only rows that it held out count, and they are
@@ -158,7 +158,7 @@ impl RunRecord {
         (certification.held_out, certification.repetition) = (held_out, once.repetition);
         certification.notes.extend(selected.and_then(|selected| selected.sentence()));
         certification.notes.extend(note);
-        Ok(self.with_theory(certification))
+        Ok(self.with_training(certification))
     }
 
     /// Refuses units that were trained on; what to say if they are not on record.
@@ -223,7 +223,7 @@ impl RunRecord {
         let mut certification =
             self.model.subject().certify_rows(&design, &which, &plan, &rows, unit, None)?;
         certification.notes.extend(illustration(&plan, kind == "test"));
-        Ok(self.with_theory(certification))
+        Ok(self.with_training(certification))
     }
 
     fn reopen(&self) -> Result<(Plan, Vec<u8>)> {
@@ -299,8 +299,8 @@ impl RunRecord {
         Ok(used.filter(|row| own.contains(&data.table.origin(**row as usize).0)).count())
     }
 
-    /// The paper's bounds are about the training: they were computed when it ended.
-    fn with_theory(&self, mut certification: Certification) -> Certification {
+    /// Adds what is known from the training: the model without requirements, and the tolerance.
+    fn with_training(&self, mut certification: Certification) -> Certification {
         let manifest = self.model.manifest();
         if let (Some(comparison), Some(own)) =
             (&mut certification.comparison, self.own_comparison(certification.count))
@@ -308,8 +308,6 @@ impl RunRecord {
         {
             comparison.without = comparison.without.or(own.without);
         }
-        let ended = &manifest.training.certificate;
-        certification.theory = ended.as_ref().and_then(|ended| ended.theory.clone());
         certification.notes.extend(Certification::about_tolerance(manifest.tolerance));
         certification
     }
