@@ -12,7 +12,7 @@
 use crate::depth::depth;
 use crate::support;
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -268,9 +268,11 @@ fn a_terminal_that_takes_no_more_text_does_not_keep_it_alive() {
     let settings = ["--set", "training.epochs=1000000", "--set", "training.checkpoint.epochs=100"];
     let fit = ["fit", "problem.toml", "-o", "run", "-v"];
     let mut command = scratch.command(&[&fit[..], &settings].concat());
-    // Nobody reads what it says, so that it waits for someone who does.
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let unread = child.stderr.take();
+    // Nobody reads what it says, so that it waits for someone who does, and there is little room.
+    let (unread, mut pipe) = std::io::pipe().unwrap();
+    pipe.write_all(&[b'.'; 60_000]).unwrap();
+    let mut child = command.stdout(Stdio::null()).stderr(pipe).spawn().unwrap();
+    drop(command);
     let metrics = scratch.path("run/metrics.jsonl");
     wait_for(&metrics);
     let length = || std::fs::metadata(&metrics).unwrap().len();
