@@ -15,7 +15,9 @@ use feasible::{
     Inputs, Learner, Loss, Outcome, Population, Problem, Requirement, Samples, Targets,
 };
 use feasible_nn::Linear;
-use feasible_oracle::{Family, Instance, Regression, Shape, Verdict};
+use feasible_oracle::{
+    Family, Instance, Machine, Program, Random, Raw, Regression, Scope, Shape, Verdict, grid,
+};
 
 /// Problems per model and family.
 fn each() -> u64 {
@@ -174,7 +176,7 @@ fn judge_shape(id: &str, shape: Shape, shaped: &feasible_oracle::Shaped) -> bool
     let mut outcome = Outcome::Converged;
     if shape == Shape::AllBut {
         // The oracle is told which points are left out; whether others had been better, nobody claims.
-        let feasible_oracle::Scope::Pointwise(limits) = &mut program.requirements[0].1 else {
+        let Scope::Pointwise(limits) = &mut program.requirements[0].1 else {
             panic!("{id}: on every point")
         };
         for (limit, &s) in limits.iter_mut().zip(&solution.measurement.violations[0].measured) {
@@ -208,6 +210,53 @@ fn judge_shape(id: &str, shape: Shape, shaped: &feasible_oracle::Shaped) -> bool
     unique
 }
 
+/// Eight overlapping clusters whose five groups each have a limit on their cross-entropy.
+fn clusters(rows: usize, number: u64) -> Instance {
+    let mut random = Random::new(8, number);
+    let centres: Vec<Vec<f64>> = (0..8).map(|_| random.normals(4)).collect();
+    let mut base = Raw { x: Vec::new(), y: Vec::new() };
+    let mut group = Vec::new();
+    for n in 0..rows {
+        let (class, of) = (n % 8, random.count(0, 4));
+        let spread = 0.6 + 0.2 * of as f64;
+        let near = |c: &f64| grid(1.5 * c + spread * random.normal());
+        let mut x: Vec<f64> = centres[class].iter().map(near).collect();
+        x.extend((0..5).map(|g| f64::from(u8::from(g == of))));
+        (base.x.push(x), base.y.push(class as f64), group.push(of));
+    }
+    let machine = Machine::Linear { inputs: 9, outputs: 8 };
+    let (population, decay) = (base.population(Regression::Softmax), 1e-2);
+    let of = |g: usize| -> Vec<bool> { group.iter().map(|of| *of == g).collect() };
+    let losses = |raw: &Raw| machine.features(&raw.x).loss(&Loss::CrossEntropy, &raw.y);
+    let mut program = Program {
+        parameters: machine.parameters(),
+        decay,
+        objective: losses(&base),
+        requirements: (0..5).map(|g| (losses(&base.subset(&of(g))), Scope::Average(0.0))).collect(),
+    };
+    // A θ to which the groups with the largest losses matter most.
+    let theta = program.compromise(&[0.0, 0.1, 0.3, 1.0, 3.0].map(|w| vec![w]));
+    let mut draft = Problem::minimise(&population, Loss::CrossEntropy).weight_decay(decay);
+    for (g, (rows, scope)) in program.requirements.iter_mut().enumerate() {
+        let limit = 1.01 * rows.mean(&theta);
+        *scope = Scope::Average(limit);
+        let people = population.subset(&of(g)).unwrap();
+        let requirement = Requirement::average(format!("group {g}"), &people, Loss::CrossEntropy);
+        draft = draft.subject_to(requirement.at_most(limit));
+    }
+    Instance { problem: draft.check().unwrap(), program, machine }
+}
+
+#[test]
+fn eight_classes_under_limits_on_five_groups_are_solved_as_clarabel_solves_them() {
+    let mut worst = Worst::default();
+    for number in 0..depth() + 1 {
+        let instance = clusters(if depth() > 1 { 1500 } else { 100 }, number);
+        judge(&format!("clusters {number}"), &instance, Family::Average, &mut worst);
+    }
+    assert!(worst.active >= 2, "only {} requirements bind", worst.active);
+}
+
 /// θ and μ are those of the problem whose surrogate has its limit where the measured loss meets its own.
 #[test]
 fn a_requirement_measured_by_another_loss_is_met_as_measured_at_the_least_objective() {
@@ -222,7 +271,7 @@ fn a_requirement_measured_by_another_loss_is_met_as_measured_at_the_least_object
         let rows = program.requirements[0].0.clone();
         let limit = if mu > 0.0 { rows.mean(&solution.theta) } else { f64::MAX.sqrt() };
         match mu > 0.0 {
-            true => program.requirements = vec![(rows, feasible_oracle::Scope::Average(limit))],
+            true => program.requirements = vec![(rows, Scope::Average(limit))],
             false => program.requirements = Vec::new(),
         }
         let verdict = feasible_oracle::solve(&program);

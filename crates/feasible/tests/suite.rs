@@ -39,6 +39,7 @@ mod outcomes;
 mod own_model;
 mod prices;
 mod public_names;
+mod rates;
 mod schedule;
 mod sensitivity;
 mod shard_tree;

@@ -6,7 +6,8 @@
 //! step with rate r leaves θ stationary (Bertsekas 1982; Rockafellar 1973).
 //!
 //! Violations are those of the losses that have a gradient, less an offset of their own: where a requirement is
-//! measured by another loss, the offset says where the surrogate's limit stands; at +∞ nothing is required.
+//! measured by another loss, the offset says where the surrogate's limit stands; at +∞ nothing is required. The penalty of a rate is 0: see
+//! [`rates`](super::rates).
 
 use crate::lagrangian::{Lagrangian, Scope};
 use crate::learner::lbfgs::Smooth;
@@ -72,6 +73,8 @@ impl<M: Model> Augmented<'_, M> {
             let term = |m: f64, s: f64| match self.penalties.map(|r| r[i]) {
                 None if m == 0.0 => 0.0,
                 None => m * s,
+                Some(0.0) if m > 0.0 => m * s,
+                Some(0.0) => 0.0,
                 Some(r) if m + r * s > 0.0 => s * (m + 0.5 * r * s),
                 Some(r) => -0.5 * m * m / r,
             };

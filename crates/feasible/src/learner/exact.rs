@@ -29,6 +29,7 @@ use crate::learner::feasibility::{Effort, infeasibility, is_plain};
 use crate::learner::lbfgs::{Limits, Minimum, minimise};
 use crate::learner::progress::Settling;
 use crate::learner::proxy::Brackets;
+use crate::learner::rates::is_rate;
 use crate::learner::report::{InnerTolerance, Phase};
 use crate::learner::sizes::{Sizes, parameters};
 use crate::learner::strategy::{EpochOutcome, Residual, StepContext, move_all_duals};
@@ -39,6 +40,7 @@ use crate::multiplier::Multipliers;
 use crate::outcome::Outcome;
 use crate::problem::Problem;
 use crate::real::Real;
+use crate::requirement::Requirement;
 use crate::sums::Compensated;
 
 /// Where the penalty of the augmented Lagrangian starts, unless told.
@@ -56,6 +58,8 @@ const IDLE_AT_THE_END: u64 = 3;
 const SETTLED: f64 = 1e-4;
 /// Steps after which, beside surrogates, the requirements that some points may violate are added.
 const LOOSE: u64 = 12;
+/// How closely θ is minimised beside a rate with a multiplier, which moves in jumps.
+const BY_RATES: f64 = 1e-9;
 /// How often other points are left out than before.
 const EXCHANGES: u32 = 20;
 /// The largest number of steps between two moves of surrogates' limits.
@@ -109,7 +113,11 @@ impl Exact {
         };
         let limit = context.rules.kkt.unwrap_or(f64::INFINITY);
         let interrupt = context.interrupt;
+        let by_rates = self.rate.is_none() && has_rates(problem, &context.state.multipliers);
         let done = |at: &Minimum, _: &[f64], gradient: &[f64]| {
+            if by_rates && at.decrement <= BY_RATES * sizes.objective {
+                return true;
+            }
             let small = rho(at, gradient) <= self.rho * sizes.objective
                 && at.gradient_norm <= INNER * limit * (2.0 * sizes.objective).sqrt()
                 && (limit.is_infinite() || metric.norm_by_theta(gradient) <= 0.5 * limit);
@@ -164,7 +172,7 @@ impl Exact {
         measurement: &Measurement,
         stationarity: f64,
     ) {
-        let workers = &context.lagrangian.problem().workers().clone();
+        let problem = context.lagrangian.problem().clone();
         let state = &mut *context.state;
         let limit = context.rules.kkt.unwrap_or(0.0);
         let after = unsettled(measurement, &state.multipliers, penalties, offsets, sizes);
@@ -190,10 +198,26 @@ impl Exact {
         }
         let Some(brackets) = &mut settling.brackets else { return };
         settling.since_offsets += 1;
-        let settled = worst <= 0.01 * brackets.step(sizes, workers).max(1e-8);
+        let settled = worst <= 0.01 * brackets.step(&problem, sizes).max(1e-8);
         if (settled || settling.since_offsets >= PATIENT)
-            && brackets.note(measurement, &state.multipliers, sizes, workers)
+            && brackets.note(&problem, measurement, &state.multipliers, sizes)
         {
+            settling.since_offsets = 0;
+            settling.unsettled.fill(f64::MAX);
+        }
+    }
+
+    /// Moves the multipliers of rates for the next minimisation.
+    fn move_rates<M: Model>(
+        context: &mut StepContext<'_, M>,
+        sizes: &Sizes,
+        measurement: &Measurement,
+    ) {
+        let problem = &context.lagrangian.problem().clone();
+        let state = &mut *context.state;
+        let settling = &mut state.progress.settling;
+        let Some(brackets) = &mut settling.brackets else { return };
+        if brackets.move_rates(problem, measurement, &mut state.multipliers, sizes) {
             settling.since_offsets = 0;
             settling.unsettled.fill(f64::MAX);
         }
@@ -310,8 +334,12 @@ impl Exact {
             None => {
                 let factors = &mut context.state.progress.settling.factors;
                 factors.resize(sizes.penalties.len(), 1.0);
-                let pairs = sizes.penalties.iter().zip(factors);
-                Some(pairs.map(|(r, factor)| context.state.penalty * r * *factor).collect())
+                let pairs = sizes.penalties.iter().zip(factors).zip(problem.requirements());
+                let penalty = context.state.penalty;
+                let of = |((r, factor), requirement): ((&f64, &mut f64), &Requirement)| {
+                    if is_rate(requirement) { 0.0 } else { penalty * r * *factor }
+                };
+                Some(pairs.map(of).collect())
             }
         };
         let inner = self.minimise(&mut context, &sizes, penalties.as_deref(), &offsets)?;
@@ -329,6 +357,8 @@ impl Exact {
             match &penalties {
                 Some(r) => {
                     Self::step(&mut context, &sizes, r, &offsets, &measurement, stationarity);
+                    against = Some(context.state.multipliers.clone());
+                    Self::move_rates(&mut context, &sizes, &measurement);
                 }
                 None => {
                     against = Some(context.state.multipliers.clone());
@@ -340,13 +370,17 @@ impl Exact {
             let limit = context.rules.kkt.unwrap_or(f64::MIN_POSITIVE);
             // What rounding leaves is not asked for.
             let gradient = stationarity / (sizes.rounding / limit).max(1.0);
-            let measured = |violations: &Violations, _: &[f64]| {
+            let measured = |_: usize, violations: &Violations| {
                 violations.measured.iter().map(|s| s + violations.margin).collect()
             };
             residual =
                 relative(&measurement, pair, &offsets, &sizes, limit, measured).max(gradient);
+            // Nothing is required of the surrogates of rates.
             let moved =
-                |violations: &Violations, offsets: &[f64]| shifted(violations, offsets).collect();
+                |i: usize, violations: &Violations| match is_rate(&problem.requirements()[i]) {
+                    true => vec![0.0; violations.measured.len()],
+                    false => shifted(violations, &offsets[i]).collect(),
+                };
             let beside = relative(&measurement, pair, &offsets, &sizes, limit, moved);
             settled = beside.max(gradient) <= SETTLED.max(limit);
             let settling = &mut context.state.progress.settling;
@@ -356,9 +390,11 @@ impl Exact {
             // Residuals of rates stay where they are while limits of surrogates move.
             let unmoved = u64::from(settling.since_offsets);
             let waited = if problem.has_surrogates() { waited.min(unmoved) } else { waited };
+            let by_rates = has_rates(problem, pair);
             idle = context.rules.kkt.is_some()
                 && self.rate.is_none()
-                && (waited >= IDLE || (waited >= IDLE_AT_THE_END && least <= limit));
+                && (waited >= IDLE
+                    || (waited >= IDLE_AT_THE_END && (least <= limit || (by_rates && settled))));
             let feasible = measurement.is_feasible_within(problem, context.tolerances);
             let moment = idle || (steps >= 4 && steps.is_power_of_two());
             if context.rules.look_for_infeasibility && moment && !feasible {
@@ -388,6 +424,12 @@ impl Exact {
     }
 }
 
+/// Whether a rate has a multiplier.
+fn has_rates(problem: &Problem, multipliers: &Multipliers) -> bool {
+    let mut each = problem.requirements().iter().zip(multipliers.iter());
+    each.any(|(requirement, m)| is_rate(requirement) && m.iter().any(|&m| m > 0.0))
+}
+
 /// How far violations and multipliers of each requirement are from complementary: max |max(s, −m/r)|,
 /// beside its size.
 fn unsettled(
@@ -399,6 +441,9 @@ fn unsettled(
 ) -> Vec<f64> {
     let of = |(i, m): (usize, &[f64])| {
         let violations = shifted(&measurement.violations[i], &offsets[i]);
+        if penalties[i] == 0.0 {
+            return 0.0;
+        }
         let worst = m.iter().zip(violations).map(|(m, s)| s.max(-m / penalties[i]).abs());
         measurement.violations[i].elsewhere.largest(worst.fold(0.0, f64::max))
             / sizes.requirements[i]
@@ -414,14 +459,14 @@ fn relative(
     offsets: &Offsets,
     sizes: &Sizes,
     limit: f64,
-    violations: impl Fn(&Violations, &[f64]) -> Vec<f64>,
+    violations: impl Fn(usize, &Violations) -> Vec<f64>,
 ) -> f64 {
     let objective = sizes.of_objective(measurement);
     let mut residual = 0.0f64;
     for (i, (of, m)) in measurement.violations.iter().zip(multipliers.iter()).enumerate() {
         let (size, rounding) = (sizes.requirements[i], sizes.violation_rounding(i));
         let counts = |n: &usize| offsets[i].get(*n).is_none_or(|offset| offset.is_finite());
-        let violations = violations(of, &offsets[i]);
+        let violations = violations(i, of);
         let worst = (0..m.len()).filter(counts).map(|n| violations[n]);
         let violation = of.elsewhere.largest(worst.fold(0.0, f64::max)) / size;
         residual = residual.max(violation / (rounding / (size * limit)).max(1.0));

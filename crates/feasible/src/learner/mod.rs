@@ -60,6 +60,7 @@ pub(crate) mod metric;
 pub mod order;
 mod progress;
 pub(crate) mod proxy;
+pub(crate) mod rates;
 mod report;
 mod shortfall;
 mod sizes;

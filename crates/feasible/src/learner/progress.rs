@@ -81,6 +81,13 @@ impl Merit {
         Self { feasible: false, value: cost.asinh() / 1000.0 }
     }
 
+    /// Where rates cannot be met, ever more of the objective could be given up for ever less of what they are violated by. So an objective as large as that of no model
+    /// at all is worth four limits, if it is not feasible.
+    pub(crate) fn at_a_price(self, objective: f64, of_no_model: f64) -> Self {
+        let price = if self.feasible { 0.0 } else { LIMITS * objective / of_no_model };
+        Self { value: self.value + price, ..self }
+    }
+
     /// The merit of an iterate that must meet the requirements on two samples, this one being that of the sample
     /// whose objective counts.
     pub(crate) fn and(self, other: Self) -> Self {
@@ -112,6 +119,9 @@ fn excess(problem: &Problem, measurement: &Measurement, tolerances: &[f64]) -> f
     })
     .sum()
 }
+
+/// What the objective of no model is worth, in limits.
+const LIMITS: f64 = 4.0;
 
 /// What all of the room on validation rows is worth, as a share of the objective.
 const ROOM: f64 = 0.1;

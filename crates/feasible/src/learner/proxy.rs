@@ -7,15 +7,17 @@
 //! better than small steps: the surrogate is required to stay below its limit plus an offset t, the
 //! measured violation s(t) of the solution is a function of t that rises with it, and its zero is found by safeguarded
 //! secants, one bracket for each multiplier. A rate moves in jumps of one sample: then the
-//! bracket closes around a jump, and the side on which the requirement is met is the solution.
+//! bracket closes around a jump, and the side on which the requirement is met is the solution. So it is for smooth measures, and for rates of single points;
+//! averages that are rates have [multipliers](super::rates) instead.
 
 use serde::{Deserialize, Serialize};
 
+use crate::learner::rates::is_rate;
 use crate::learner::sizes::Sizes;
 use crate::measurement::{Measurement, Violations};
 use crate::multiplier::Multipliers;
 use crate::problem::Problem;
-use crate::reduce::Workers;
+use crate::requirement::Requirement;
 
 /// A bracket is closed at this share of the requirement's size,
 const CLOSED: f64 = 1e-11;
@@ -139,25 +141,31 @@ impl Brackets {
         self.0.iter().map(|of| of.iter().map(|bracket| bracket.at).collect()).collect()
     }
 
+    pub(crate) fn of_mut(&mut self, requirement: usize) -> &mut [Bracket] {
+        self.0.get_mut(requirement).map_or(&mut [], Vec::as_mut_slice)
+    }
+
     /// The largest step last taken, beside the size of its requirement.
-    pub(crate) fn step(&self, sizes: &Sizes, workers: &Workers) -> f64 {
-        let of = |(brackets, size): (&Vec<Bracket>, &f64)| {
-            brackets.iter().map(|b| b.step / size).fold(0.0, f64::max)
+    pub(crate) fn step(&self, problem: &Problem, sizes: &Sizes) -> f64 {
+        let of = |((brackets, size), requirement): ((&Vec<Bracket>, &f64), &Requirement)| {
+            let steps = brackets.iter().map(|b| b.step / size).fold(0.0, f64::max);
+            if is_rate(requirement) { 0.0 } else { steps }
         };
-        let here = self.0.iter().zip(&sizes.requirements).map(of).fold(0.0, f64::max);
-        workers.largest(here)
+        let each = self.0.iter().zip(&sizes.requirements).zip(problem.requirements());
+        problem.workers().largest(each.map(of).fold(0.0, f64::max))
     }
 
     /// Moves every offset that matters by what was measured; whether any did.
     pub(crate) fn note(
         &mut self,
+        problem: &Problem,
         measurement: &Measurement,
         multipliers: &Multipliers,
         sizes: &Sizes,
-        workers: &Workers,
     ) -> bool {
         let mut moved = false;
-        for (i, brackets) in self.0.iter_mut().enumerate() {
+        let each = self.0.iter_mut().zip(problem.requirements()).enumerate();
+        for (i, (brackets, _)) in each.filter(|(_, (_, requirement))| !is_rate(requirement)) {
             let Violations { measured, margin, .. } = &measurement.violations[i];
             let (of, size) = (multipliers.of(i), sizes.requirements[i]);
             for ((bracket, &m), s) in brackets.iter_mut().zip(of).zip(measured) {
@@ -168,6 +176,6 @@ impl Brackets {
                 }
             }
         }
-        workers.any(moved)
+        problem.workers().any(moved)
     }
 }

@@ -18,6 +18,7 @@ use crate::lagrangian::{Lagrangian, Scope};
 use crate::learner::augmented::Augmented;
 use crate::learner::lbfgs::{Limits, Minimum, minimise};
 use crate::learner::metric::{Metric, norm};
+use crate::learner::rates::is_rate;
 use crate::measurement::{Measurement, Violations};
 use crate::model::Model;
 use crate::multiplier::Multipliers;
@@ -126,7 +127,12 @@ impl Sizes {
             requirements: Vec::new(),
             changes: Vec::new(),
             penalties: Vec::new(),
-            offsets: measurement.violations.iter().map(offset).collect(),
+            offsets: problem
+                .requirements()
+                .iter()
+                .zip(&measurement.violations)
+                .map(offset)
+                .collect(),
             reach: norm(&z),
             rounding: metric.rounding::<M::Real>(&exact, &z),
             metric,
@@ -190,16 +196,22 @@ impl Sizes {
     }
 
     /// Multipliers that start where the problem says, 1 unless told, start no higher than objective and
-    /// requirement balance: from 1 to a price of 1e-12 is a long way.
+    /// requirement balance: from 1 to a price of 1e-12 is a long way. Those of rates start at 0.
     pub(crate) fn temper(&self, problem: &Problem, multipliers: &mut Multipliers) {
         // Also where those of other workers are.
         if problem.workers().any(*multipliers != Multipliers::start(problem)) {
             return;
         }
         for (i, size) in self.requirements.iter().enumerate() {
-            let most = self.first.max(self.objective) / size;
+            let most = self.balance() / size;
+            let most = if is_rate(&problem.requirements()[i]) { 0.0 } else { most };
             multipliers.of_mut(i).iter_mut().for_each(|m| *m = m.min(most));
         }
+    }
+
+    /// A multiplier at which a change of 1 counts as much as the whole objective.
+    pub(crate) fn balance(&self) -> f64 {
+        self.first.max(self.objective)
     }
 
     /// What rounding leaves of a requirement's violation; no more than 1e-6 of its size.
@@ -230,8 +242,11 @@ pub(crate) fn mean_limit(requirement: &Requirement, elsewhere: &Elsewhere) -> f6
     }
 }
 
-/// By how much the surrogate's violations exceed the measured ones; nothing if there is no surrogate.
-pub(crate) fn offset(violations: &Violations) -> Vec<f64> {
+/// By how much the surrogate's violations exceed the measured ones; nothing if there is no surrogate, and 0 if it is one of a rate.
+fn offset((requirement, violations): (&Requirement, &Violations)) -> Vec<f64> {
+    if is_rate(requirement) {
+        return vec![0.0; requirement.multipliers()];
+    }
     let pairs = |s: &Vec<f64>| s.iter().zip(&violations.measured).map(|(s, m)| s - m).collect();
     violations.surrogate.as_ref().map(pairs).unwrap_or_default()
 }

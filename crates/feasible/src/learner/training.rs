@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::lagrangian::Lagrangian;
 use crate::learner::margin;
 use crate::learner::progress::Merit;
+use crate::learner::rates::is_rate;
 use crate::learner::report::{EpochReport, Phase, ValidationReport};
 use crate::learner::shortfall::shortfalls;
 use crate::learner::sizes::Sizes;
@@ -240,7 +241,12 @@ impl<'m, R: Real> Training<'m, R> {
             measurement.sum_up(tolerances);
             (validation.problem().clone(), measurement)
         });
-        let trained = Merit::within(problem, &measurement, tolerances);
+        let mut trained = Merit::within(problem, &measurement, tolerances);
+        if let Some(sizes) =
+            self.sizes.as_ref().filter(|_| problem.requirements().iter().any(is_rate))
+        {
+            trained = trained.at_a_price(measurement.value(), sizes.balance());
+        }
         let merit = match &judged {
             Some((problem, measurement)) => {
                 let judged = Merit::held_out(problem, measurement, tolerances);
