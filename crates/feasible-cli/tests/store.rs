@@ -206,18 +206,18 @@ fn a_table_that_does_not_fit_is_kept_on_disk_and_check_says_so() {
     let body = scratch.read("visits/b.csv");
     let (header, rows) = body.split_once('\n').unwrap();
     writeln!(long, "{header}").unwrap();
-    (0..13).for_each(|_| long.push_str(rows));
+    (0..24).for_each(|_| long.push_str(rows));
     scratch.write("visits/b.csv", &long);
     let fits = scratch.expect(0, &["check", "visits.toml"]);
     assert!(!fits.out.contains("on disk"), "{}", fits.out);
-    let ran = scratch.expect(0, &["check", "visits.toml", "--memory", "20MB"]);
+    let ran = scratch.expect(0, &["check", "visits.toml", "--memory", "40MB"]);
     assert!(
         ran.out.contains("the rows are kept on disk, as in memory they would take about"),
         "{}",
         ran.out
     );
     assert!(ran.out.contains("  on disk, about    "), "{}", ran.out);
-    let resolved = scratch.expect(0, &["check", "visits.toml", "--memory", "20MB", "--resolved"]);
+    let resolved = scratch.expect(0, &["check", "visits.toml", "--memory", "40MB", "--resolved"]);
     assert!(resolved.out.contains("store = \"disk\""), "{}", resolved.out);
     assert!(resolved.out.contains("shuffle = \"blocks\""), "{}", resolved.out);
 }
