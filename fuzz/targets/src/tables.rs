@@ -55,7 +55,7 @@ fn written_and_read_again(table: &Table) {
     if names().any(nameless) || is_something_else(&csv) {
         return;
     }
-    let kinds = table.columns().iter().map(|column| (column.name.clone(), column.kind())).collect();
+    let kinds = table.columns().iter().map(|column| (lines(&column.name), column.kind())).collect();
     let format = Format { delimiter: Some(','), trim: false, kinds, ..Format::default() };
     let again = match Table::from_bytes("again", &csv, &format) {
         Ok(again) => again,
