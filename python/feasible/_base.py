@@ -22,7 +22,9 @@ from ._feasible import FeasibleError, Run, Table
 from ._frames import add_array, add_column, add_frame, check_readable, column_names, is_frame, is_pandas
 from .progress import observer
 from .requirements import Requirement, as_dicts
-from .results import Certificate, Judgement, Report, RequirementsTable, requirements_table
+from .results import (
+    Certificate, Judgement, Report, RequirementsTable, certify_settings, requirements_table,
+)  # fmt: skip
 
 Self = TypeVar("Self", bound="FeasibleEstimator")
 #: Keys of ``[data]`` that say where the rows are, which is X here.
@@ -329,17 +331,22 @@ class FeasibleEstimator(BaseEstimator):  # type: ignore[misc]
         unit: str | None = None,
         all_but: float | None = None,
         method: str | None = None,
+        shift: float | None = None,
+        base_rate: float | tuple[float, float] | None = None,
     ) -> Certificate:
         """What rows that were not trained on prove about each requirement on the population they are drawn from.
 
         ``confidence`` is of all requirements together, 0.95 by default; rows that are equal in the column ``unit``
         count as one; a requirement for every row is certified for all but a share ``all_but`` (0.01) of the
-        population; ``method`` is the bound of averages of losses. Rows that were trained on are known again and
+        population; ``method`` is the bound of averages of losses. With ``shift=1.5`` it is certified for every population
+        in which no kind of row is more than 1.5 times as common; with ``base_rate=(0.05, 0.2)`` selection, precision, error
+        and accuracy are certified for these shares of the positive class. Rows that were trained on are known again and
         refused.
         """
         table = self._judged(X, y, sensitive_features, weighed=False)
-        asked = {"confidence": confidence, "unit": unit, "all_but": all_but, "method": method}
-        settings = json.dumps({key: value for key, value in asked.items() if value is not None})
+        settings = certify_settings(
+            confidence=confidence, unit=unit, all_but=all_but, method=method, shift=shift, base_rate=base_rate
+        )
         content, text, certified = self.run_.certify(table, settings)
         return Certificate(json.loads(content), text, certified)
 

@@ -26,7 +26,7 @@ from ._frames import (
     add_array, add_column, add_frame, check_labels, check_numbers, check_readable, column_names, is_frame, is_pandas,
 )  # fmt: skip
 from .requirements import Requirement, as_dicts, label
-from .results import Certificate, Judgement
+from .results import Certificate, Judgement, certify_settings
 
 __all__ = ["audit", "certify"]
 
@@ -43,6 +43,8 @@ def certify(
     confidence: float = 0.95,
     unit: str | None = None,
     all_but: float | None = None,
+    shift: float | None = None,
+    base_rate: float | tuple[float, float] | None = None,
     title: str = "Predictions",
 ) -> Judgement:
     """What rows that a predictor has not seen prove about requirements on it.
@@ -51,7 +53,8 @@ def certify(
     number a row is that of ``positive``), or numbers. ``positive`` is the class that rates are about, of two: 1, True or
     yes beside 0 (or -1), False or no, and any other must be given. ``data`` has the columns that requirements speak of. ``under``
     has, for each requirement under a counterfactual by name, the predictions for the rows as it changes them;
-    :func:`audit` computes them. ``title`` is that of the page, ``report``.
+    :func:`audit` computes them. ``shift`` and ``base_rate`` are as in ``FeasibleClassifier.certify``. ``title`` is that of
+    the page, ``report``.
     """
     check_readable("predictions", predictions)
     check_readable("y", y)
@@ -64,8 +67,9 @@ def certify(
     about = _positive(known, positive)
     wanted = as_dicts(requirements)
     problem = _problem(wanted, known, about)
-    asked = {"confidence": float(confidence), "unit": unit, "all_but": all_but}
-    settings = json.dumps({key: value for key, value in asked.items() if value is not None})
+    settings = certify_settings(
+        confidence=float(confidence), unit=unit, all_but=all_but, shift=shift, base_rate=base_rate
+    )
     outputs = _outputs("predictions", predictions, y, known, about)
     names = {change: _table_names(problem, change, data, y, known) for change in under or {}}
     changed = [

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import html
+import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, overload
+
+import numpy as np
 
 __all__ = ["Certificate", "Finding", "Judgement", "Report", "RequirementRow", "RequirementsTable"]
 
@@ -124,6 +127,13 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self._text)}</pre>"
+
+
+def certify_settings(*, base_rate: float | tuple[float, float] | None, **asked: Any) -> str:
+    """What is asked of a certificate, as the engine reads it; one base rate is a range of it alone."""
+    if base_rate is not None:
+        asked["base_rate"] = np.broadcast_to(np.asarray(base_rate, dtype=np.float64), 2).tolist()
+    return json.dumps({key: value for key, value in asked.items() if value is not None})
 
 
 class Judgement:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -265,6 +266,44 @@ def test_frames_of_pandas_keep_integers_and_categories(train: Rows) -> None:
     one, other = (FeasibleClassifier([SEX], epochs=3).fit(frame, y) for frame in (X, coded))
     assert (one.predict_proba(X) == other.predict_proba(coded)).all()
     assert isinstance(one.multipliers_, pd.DataFrame)
+
+
+def test_a_certificate_can_be_asked_for_a_shift_and_for_a_range_of_base_rates(train: Rows, test: Rows) -> None:
+    wanted = [rate("error", at_most=0.45)]
+    model = FeasibleClassifier(wanted, epochs=20).fit(*train)
+    plain = model.certify(*test).findings[0].details
+    carries = plain["still_true_if"]["shift"]
+    assert carries > 1.05
+    within, beyond = (model.certify(*test, shift=factor * carries) for factor in (0.99, 1.01))
+    assert within.certified and "wherever no kind of row is more than" in str(within).replace("\n", " ")
+    assert within.findings[0].details["bound"] == pytest.approx(0.99 * carries * plain["bound"])
+    assert beyond.findings[0].verdict == "met"
+    mixed = model.certify(*test, base_rate=(0.3, 0.6))
+    assert mixed.findings[0].details["still_true_if"] == {"base_rate": [0.3, 0.6]}
+    assert model.certify(*test, base_rate=0.5).findings[0].details["still_true_if"] == {"base_rate": [0.5, 0.5]}
+    for asked, said in (({"shift": 0.5}, "at least 1"), ({"base_rate": (0.6, 0.3)}, "at most the 0.3"), ({"base_rate": 2}, "a share")):
+        with pytest.raises(feasible.FeasibleError, match=said):
+            model.certify(*test, **asked)
+    # The same of what any predictor has predicted.
+    predicted = model.predict(test[0])
+    judged = feasible.certify(predicted, test[1], wanted, shift=0.99 * carries)
+    assert judged.certificate is not None and judged.certificate.certified
+    judged = feasible.certify(predicted, test[1], wanted, base_rate=(0.3, 0.6))
+    assert judged.certificate is not None
+    assert judged.certificate.findings[0].details["bound"] == pytest.approx(mixed.findings[0].details["bound"])
+
+
+def test_rows_that_a_model_is_not_for_are_predicted_with_a_warning(train: Rows, test: Rows) -> None:
+    X, y = train
+    model = FeasibleClassifier([], epochs=2, settings={"data": {"rows": "age > 40"}}).fit(X, y)
+    outside = f"{(test[0]['age'] <= 40).sum():,} of the 4,000 rows are not rows that the model is for: those where age > 40"
+    for predict in (model.predict, model.predict_proba, model.decision_function):
+        with pytest.warns(UserWarning, match=outside) as warned:
+            assert len(predict(test[0])) == 4000
+        assert warned[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(test[0][test[0]["age"] > 40])
 
 
 def test_rates_need_the_positive_class_unless_the_labels_say_it(train: Rows, test: Rows) -> None:

@@ -30,6 +30,35 @@ def tensors(file: Path) -> bytes:
     return content[8 + int.from_bytes(content[:8], "little") :]
 
 
+def test_a_parquet_file_that_is_replaced_while_a_fit_starts_gives_its_own_hash_or_a_refusal(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    for name in ("first", "second"):
+        x = rng.normal(size=300)
+        y = np.where(x + 0.5 * rng.normal(size=300) > 0, "yes", "no")
+        pd.DataFrame({"x": x, "y": y}).to_parquet(tmp_path / f"{name}.parquet")
+    data = '[data]\nfile = "table.parquet"\ntarget = "y"\nsplit = { test = 0.2 }\n'
+    (tmp_path / "p.toml").write_text(data + '[model]\nkind = "linear"\n[training]\nepochs = 1\n')
+
+    def fit(table: str, opening: int) -> tuple[str, bytes] | None:
+        (tmp_path / "table.parquet").write_bytes((tmp_path / f"{table}.parquet").read_bytes())
+        (tmp_path / "new.parquet").write_bytes((tmp_path / "second.parquet").read_bytes())
+        fault = {"FEASIBLE_FAULT": f"read:{opening}:new.parquet:table.parquet"} if opening else {}
+        words = [PROGRAM, "fit", "p.toml", "-o", "run", "--force", "-q", "--no-report"]
+        done = subprocess.run(words, cwd=tmp_path, env={**os.environ, **fault}, capture_output=True, text=True, check=False)
+        if done.returncode == 2:
+            assert "changed while it was read" in done.stderr
+            return None
+        assert done.returncode == 0, done.stderr
+        (found,) = json.loads((tmp_path / "run" / "run.json").read_text())["tables"]
+        return found["sha256"], tensors(tmp_path / "run" / "model.safetensors")
+
+    known = [fit("first", 0), fit("second", 0)]
+    assert None not in known and known[0] != known[1]
+    found = [fit("first", opening) for opening in range(1, 7)]
+    assert all(one is None or one in known for one in found)
+    assert known[0] in found and known[1] in found
+
+
 @pytest.fixture(scope="module")
 def adult(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("adult")

@@ -275,6 +275,32 @@ pub fn memory_is_out(bytes: usize) -> ! {
     scratch::end(stream, &[open, before, &digits[from..], after, close], Exit::Internal as i32)
 }
 
+/// How the standard library and rayon panic where a thread cannot be started.
+const NO_THREAD: [&str; 4] = [
+    "failed to spawn thread",
+    "ThreadPoolBuildError",
+    "failed to allocate an alternative stack",
+    "failed to set up alternative stack guard page",
+];
+
+/// Says that a thread could not be started.
+pub fn thread_is_refused() -> Exit {
+    let message = "the system refused a thread: allow more memory or processes (ulimit), or use fewer --threads";
+    error(message, Exit::Internal);
+    Exit::Internal
+}
+
+/// Has an abort of the C library, which says why (no memory for what it needs itself), end with 3 too.
+#[cfg(unix)]
+pub fn catch_aborts() {
+    use signal_hook::{consts::SIGABRT, flag};
+    let always = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let _ = flag::register_conditional_shutdown(SIGABRT, Exit::Internal as i32, always);
+}
+
+#[cfg(not(unix))]
+pub fn catch_aborts() {}
+
 /// A panic is our bug: says so in a few lines, and ends with 3 whichever thread it was in. Unless it is one of a
 /// decoder, at a damaged file. Nothing is unwound; the release profile relies on it.
 pub fn report_panics() {
@@ -287,12 +313,8 @@ pub fn report_panics() {
         let text = payload.downcast_ref::<&str>().copied();
         let what = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
         let what = what.unwrap_or("no message");
-        if ["failed to spawn thread", "ThreadPoolBuildError"].iter().any(|no| what.contains(no)) {
-            error(
-                "the system refused a thread: allow more memory or processes (ulimit), or use fewer --threads",
-                Exit::Internal,
-            );
-            std::process::exit(Exit::Internal as i32);
+        if NO_THREAD.iter().any(|no| what.contains(no)) {
+            std::process::exit(thread_is_refused() as i32);
         }
         let place = panic.location().map_or(String::new(), |at| format!(" ({at})"));
         let version = env!("CARGO_PKG_VERSION");

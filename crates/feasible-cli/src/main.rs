@@ -25,13 +25,25 @@ use crate::terminal::Terminal;
 static MEMORY: scratch::Allocator =
     scratch::Allocator::new(exit::disk_is_full, exit::memory_is_out);
 
+/// The stack of the thread that does the work. It is reserved before anything begins; the main thread's grows on demand, and where no
+/// memory is left for that, the system kills the program without a word.
+const STACK: usize = 8 << 20;
+
 fn main() -> ExitCode {
     exit::report_panics();
+    exit::catch_aborts();
     let words: Vec<String> = std::env::args_os().map(|w| w.to_string_lossy().into()).collect();
     Terminal::prepare(&words);
     if let Some(exit) = ranks::supervise() {
         return exit;
     }
+    let Ok(worker) = std::thread::Builder::new().stack_size(STACK).spawn(run) else {
+        return exit::thread_is_refused().into();
+    };
+    worker.join().unwrap_or(exit::Exit::Internal.into())
+}
+
+fn run() -> ExitCode {
     interrupt::watch();
     let Arguments { terminal, command } = match Arguments::try_parse() {
         Ok(arguments) => arguments,

@@ -136,15 +136,15 @@ fn a_certificate_says_for_which_other_populations_it_holds() {
     assert!(carries > 1.05 && (carries - limit / bound).abs() < 1e-9, "{plain}");
     let text = scratch.expect(0, &["certify", "run"]).out;
     assert!(
-        text.contains("still true if") && text.contains("no kind of row becomes over "),
+        text.contains("still true if") && text.contains("no kind of row becomes more than "),
         "{text}"
     );
     let card = scratch.read("run/model-card.md");
     assert!(
-        card.contains("| still true if |") && card.contains("no kind of row becomes over "),
+        card.contains("| still true if |") && card.contains("no kind of row becomes more than "),
         "{card}"
     );
-    assert!(scratch.read("run/report.html").contains("no kind of row becomes over "));
+    assert!(scratch.read("run/report.html").contains("no kind of row becomes more than "));
     // Certified up to there, and no further.
     let (below, above) = ((0.999 * carries).to_string(), (1.001 * carries).to_string());
     let at = finding(&["--shift", &below], 0);
@@ -155,7 +155,7 @@ fn a_certificate_says_for_which_other_populations_it_holds() {
     assert!((number(&at, "bound") - 0.999 * carries * bound).abs() < 1e-9, "{at}");
     assert_eq!(finding(&["--shift", &above], 1)["verdict"], "MET");
     let text = scratch.expect(0, &["certify", "run", "--shift", &below]).out;
-    assert!(text.contains(" wherever no kind of row is over "), "{text}");
+    assert!(text.contains(" wherever no kind of row is more than "), "{text}");
     let error = scratch.refuse(&["certify", "run", "--shift", "0.5"]);
     assert!(error.contains("shift = 0.5: must be at least 1 and finite"), "{error}");
     // Base rates.
@@ -163,14 +163,11 @@ fn a_certificate_says_for_which_other_populations_it_holds() {
     assert_eq!(mixed["still_true_if"]["base_rate"], serde_json::json!([0.2, 0.4]));
     assert_eq!(mixed["method"], "Clopper-Pearson in either class, δ/2 each");
     let text = scratch.expect(0, &["certify", "run", "--base-rate", "0.2..0.4"]).out;
-    assert!(text.contains("base rate 20 % to 40 %, each class as it is"), "{text}");
+    assert!(text.contains("the base rate is 20 % to 40 %, with each class as it is"), "{text}");
     let error = scratch.refuse(&["certify", "run", "--base-rate", "0.4..0.2"]);
     assert!(error.contains("the smaller first, such as 0.05..0.2"), "{error}");
     let error = scratch.refuse(&["certify", "run", "--base-rate", "0.2", "--shift", "1.1"]);
-    assert!(
-        error.contains("'error'") && error.contains("one of --base-rate and --shift"),
-        "{error}"
-    );
+    assert!(error.contains("'error'") && error.contains("give a base rate or a shift"), "{error}");
 }
 
 #[test]
@@ -188,7 +185,13 @@ fn rates_within_a_class_hold_at_any_base_rate_and_a_requirement_may_ask_for_a_sh
     assert_eq!(finding["still_true_if"]["any_base_rate"], true, "{finding}");
     assert_eq!(finding["still_true_if"]["any_group_mix"], true, "{finding}");
     let text = scratch.run(&["certify", "run"]).out;
-    assert!(text.contains("any base rate, any mix of groups"), "{text}");
+    let wording = |text: &str| {
+        text.contains("no kind of row of the class in the group becomes more")
+            && text.contains("the base rate and the mix of groups are")
+    };
+    assert!(wording(&text.replace('\n', " ")), "{text}");
+    let check = scratch.expect(0, &["check", "problem.toml"]).out;
+    assert!(check.contains("wherever no kind of row is more than 1.2 times as common"), "{check}");
     let error = scratch.refuse(&["certify", "run", "--base-rate", "0.2"]);
     assert!(error.contains("no requirement depends on it"), "{error}");
     for (keys, wrong) in [
@@ -452,7 +455,7 @@ fn a_new_number_hides_no_row_and_what_chance_explains_is_said() {
     assert!(error.contains("less than once in 10,000 tables"), "{error}");
     scratch.write("fresh.csv", &numbered(400, 2000));
     let ran = scratch.expect(0, &["certify", "run", "fresh.csv"]);
-    assert!(ran.out.contains("of which equal rows that were trained on"), "{}", ran.out);
+    assert!(ran.out.contains("equal a training row, no more than chance explains)"), "{}", ran.out);
     assert!(ran.out.contains("it would have been noticed; fewer cannot be told"), "{}", ran.out);
     let json = scratch.expect(0, &["certify", "run", "fresh.csv", "--json"]).json();
     assert_eq!(json["held_out"]["known"], "explained");
@@ -552,6 +555,28 @@ fn copies_stay_in_one_part_and_init_check_and_fit_say_so() {
     scratch.expect(0, &["init", "measured.csv", "-o", "first.toml"]);
     let first = scratch.read("first.toml");
     assert!(first.contains(&expected), "{first}");
+}
+
+#[test]
+fn audit_and_certify_count_copies_of_a_row_once() {
+    let scratch = Scratch::new();
+    scratch.write("measured.csv", &written(&measured(600, 5), |x| x.to_string()));
+    scratch.write("problem.toml", MEASURED);
+    scratch.run(&["fit", "problem.toml", "-q", "-o", "run"]);
+    let fresh = measured(300, 6);
+    let copied: Vec<_> =
+        fresh.iter().flat_map(|row| std::iter::repeat_n(*row, if row.2 { 4 } else { 1 })).collect();
+    scratch.write("fresh.csv", &written(&fresh, |x| x.to_string()));
+    scratch.write("copied.csv", &written(&copied, |x| x.to_string()));
+    let audit = |table| scratch.run(&["audit", "run", table, "--json"]).json();
+    let (once, copies) = (audit("fresh.csv"), audit("copied.csv"));
+    assert_eq!(copies["evaluation"], once["evaluation"]);
+    assert_eq!(copies["repetition"]["rows"], copied.len());
+    assert_eq!(copies["certificate"]["count"], copies["evaluation"]["rows"]);
+    assert_eq!(once["repetition"], serde_json::Value::Null);
+    let text = unwrapped(&scratch.run(&["audit", "run", "copied.csv"]).out);
+    let counted = format!("each row was counted once: 300 of {} rows.", grouped(copied.len()));
+    assert_eq!(text.matches(&counted).count(), 2, "{text}");
 }
 
 fn grouped(n: usize) -> String {

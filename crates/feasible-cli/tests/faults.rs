@@ -111,6 +111,14 @@ fn within(scratch: &Scratch, directory: &str, arguments: &[&str]) -> Ran {
 struct Expected {
     code: Option<i32>,
     files: Vec<(String, Vec<u8>)>,
+    /// Pages too.
+    names: Vec<PathBuf>,
+}
+
+/// The names of all files under a directory.
+fn names(path: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { names(&path) } else { vec![path] }).collect()
 }
 
 fn fresh(scratch: &Scratch) {
@@ -163,7 +171,8 @@ fn whichever_operation_of_a_command_fails_nothing_is_lost() {
         fresh(&scratch);
         let ran = within(&scratch, "work", &arguments);
         assert!(matches!(ran.code, Some(0 | 1)), "{arguments:?}: {}", ran.err);
-        let expected = Expected { code: ran.code, files: tree(&scratch.path("work")) };
+        let work = scratch.path("work");
+        let expected = Expected { code: ran.code, files: tree(&work), names: names(&work) };
         for operation in OPERATIONS {
             let some = 1 + random(&mut moments) % 5;
             if !all && !random(&mut moments).is_multiple_of(6) {
@@ -187,10 +196,16 @@ fn whichever_operation_of_a_command_fails_nothing_is_lost() {
                         let error = ran.err.lines().find(|line| line.starts_with("error: "));
                         assert!(error.is_some_and(|line| line.contains(operation)), "{context}");
                     }
-                    // What is not needed: a page about a run, a leftover that stays.
+                    // A leftover that stays, but nothing is missing.
                     code => {
                         counts.1 += 1;
                         assert_eq!(code, expected.code, "{context}");
+                        let found = tree(&work);
+                        let there = |file: &(String, Vec<u8>)| found.contains(file);
+                        let lacking = expected.files.iter().find(|file| !there(file));
+                        assert!(lacking.is_none(), "{context}: no {:?}", lacking.map(|f| &f.0));
+                        let absent = expected.names.iter().find(|name| !name.exists());
+                        assert_eq!(absent, None, "{context}");
                     }
                 }
                 let cured = cure(&scratch, &arguments, &how);
@@ -206,6 +221,41 @@ fn whichever_operation_of_a_command_fails_nothing_is_lost() {
     tried.iter().for_each(|(operation, (fired, _))| println!("  {operation}: {fired}"));
     let least = if all { 1000 } else { 10 };
     assert!(fired >= least, "only {fired} faults were hit");
+}
+
+#[test]
+fn whichever_file_of_a_fit_or_a_report_cannot_be_written_the_exit_status_is_3() {
+    if !cfg!(debug_assertions) {
+        return;
+    }
+    let scratch = Scratch::under(&place());
+    scratch.write("short.toml", &SHORT.replace("epochs = 3", "epochs = 1"));
+    scratch.write("numbered.csv", &numbered(200, 0));
+    scratch.expect(0, &["fit", "short.toml", "-q", "-o", "done"]);
+    let mut named = String::new();
+    for (command, files) in [
+        (
+            "fit short.toml -q --force --baseline -o run",
+            &["baseline.json", "report.html", "model-card.md"][..],
+        ),
+        ("report done -q --figures figures", &["report.html", "model-card.md", "figures"]),
+    ] {
+        for call in 1.. {
+            let mut failing = scratch.command(&command.split(' ').collect::<Vec<_>>());
+            let failing = failing.env("FEASIBLE_FAULT", format!("write:{call}"));
+            let ran = Ran::of(failing.output().unwrap());
+            if !ran.err.contains("FEASIBLE_FAULT has") {
+                assert_eq!(ran.code, Some(0), "{command}: {}", ran.err);
+                break;
+            }
+            assert_eq!(ran.code, Some(3), "{command}, write {call}: {}", ran.err);
+            named += &ran.err;
+            named += &ran.out;
+        }
+        for file in files {
+            assert!(named.contains(file), "{command}: nothing is said of {file}:\n{named}");
+        }
+    }
 }
 
 fn wait_for(what: &str, mut so: impl FnMut() -> bool) {

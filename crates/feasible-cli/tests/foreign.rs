@@ -161,6 +161,41 @@ fn outputs_that_the_program_names_replace_only_files_that_it_wrote() {
 }
 
 #[test]
+fn reproduce_deletes_and_replaces_no_file_that_is_not_its_own() {
+    let scratch = Scratch::new();
+    let command = "reproduce compas --seeds 1 --threads 1 --set training.epochs=1 -o paper -q";
+    for directory in ["paper/figures", "paper/compas"] {
+        std::fs::create_dir_all(scratch.path(directory)).unwrap();
+    }
+    let beside = ["paper/compas-mine.txt", "paper/figures/mine.svg", "paper/compas/mine.txt"];
+    beside.iter().for_each(|name| scratch.write(name, "mine\n"));
+    let ran = run(&scratch, command, &[]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(beside.iter().all(|name| scratch.read(name) == "mine\n"));
+    // A run that had not begun is begun again.
+    std::fs::remove_file(scratch.path("paper/compas/seed-1/problem.toml")).unwrap();
+    for name in ["compas/seed-1/notes.txt", "notes.txt", "report.html", "figures/mu-7.svg"] {
+        let theirs = format!("paper/{name}");
+        let own = std::fs::read(scratch.path(&theirs)).ok();
+        scratch.write(&theirs, "mine\n");
+        let before = everything(&scratch.path("paper"));
+        let ran = run(&scratch, command, &[]);
+        assert_eq!(ran.code, Some(2), "{name}: {}", ran.err);
+        let file = name.rsplit('/').next().unwrap();
+        assert!(ran.err.contains(file) && !ran.err.contains("feasible resume"), "{}", ran.err);
+        let after = everything(&scratch.path("paper"));
+        // The page and the figures before it may be new; the rest is as it was.
+        let lost = before.iter().find(|file| file.1.starts_with(b"mine") && !after.contains(file));
+        assert!(lost.is_none(), "{name}: {:?}", lost.map(|file| &file.0));
+        assert!(before.iter().all(|(name, _)| after.iter().any(|(other, _)| other == name)));
+        match own {
+            Some(own) => std::fs::write(scratch.path(&theirs), own).unwrap(),
+            None => std::fs::remove_file(scratch.path(&theirs)).unwrap(),
+        }
+    }
+}
+
+#[test]
 fn a_refused_directory_is_left_without_a_lock() {
     let scratch = prepare();
     std::fs::create_dir(scratch.path("mine")).unwrap();

@@ -80,6 +80,30 @@ fn verdicts(json: &serde_json::Value) -> Vec<&str> {
 }
 
 #[test]
+fn a_requirement_with_a_shift_is_certified_only_where_it_holds_after_the_shift() {
+    let scratch = in_use(3);
+    let tables = ["m0.csv", "m1.csv", "m2.csv"];
+    for (shift, verdict) in [("1.1", "CERTIFIED"), ("2.9", "OPEN")] {
+        let at = format!("at_most = 0.4\nshift = {shift}\nmargin = 0.0");
+        scratch.write("shifted.toml", &PROBLEM.replace("at_most = 0.4", &at));
+        scratch.run(&["fit", "shifted.toml", "-q", "--force", "-o", "shifted"]);
+        let monitor = [&["monitor", "shifted"][..], &tables].concat();
+        let text = scratch.expect(0, &monitor).out;
+        let shown = scratch.expect(0, &["monitor", "shifted", "--json"]).json();
+        let error = &shown["requirements"][0];
+        let number = |key: &str| error[key].as_f64().unwrap();
+        // As it is written it holds.
+        assert!(number("upper") <= 0.4, "{error}");
+        assert_eq!(error["verdict"], verdict, "{error}");
+        assert_eq!(error["looks"][2]["verdict"], verdict, "{error}");
+        let carried = (number("shift") * number("upper")).min(1.0);
+        assert!((number("bound_at_shift") - carried).abs() < 1e-12, "{error}");
+        let wherever = format!("wherever no kind of row is more than {shift} times as common");
+        assert!(text.replace('\n', " ").contains(&wherever), "{text}");
+    }
+}
+
+#[test]
 fn a_model_is_watched_month_by_month_and_a_table_counts_once() {
     let scratch = in_use(4);
     let error = scratch.refuse(&["monitor", "run"]);

@@ -292,6 +292,40 @@ fn of_the_files_in_the_cache_only_those_of_this_program_are_removed_or_replaced(
     assert!(!scratch.path("cache/.table-left").exists());
 }
 
+#[test]
+fn a_table_that_lies_in_a_run_directory_is_never_taken_for_the_one_of_the_run() {
+    let scratch = Scratch::new();
+    scratch.write("table.toml", &support::SHORT.replace("numbered.csv", "table.csv"));
+    scratch.write("table.csv", &support::numbered(200, 0));
+    let disk = |words: &str| -> Vec<String> {
+        format!("{words} -q --no-report --set data.store=\"disk\"")
+            .split(' ')
+            .map(Into::into)
+            .collect()
+    };
+    let run = |words: &str| {
+        let words = disk(words);
+        scratch.run(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    assert_eq!(run("fit table.toml -o whole").code, Some(0));
+    assert_eq!(run("fit table.toml -o other --cache cache").code, Some(0));
+    // As whoever hands on a run could have made it: under the right name, with the rows of another table.
+    let name = cached(&scratch).file_name().unwrap().to_os_string();
+    scratch.write("table.csv", &support::numbered(200, 1000));
+    assert_eq!(run("fit table.toml -o foreign --cache cache").code, Some(0));
+    scratch.write("table.csv", &support::numbered(200, 0));
+    std::fs::copy(cached(&scratch), scratch.path("whole").join(&name)).unwrap();
+    let ran = run("fit table.toml -o whole --force --cache whole");
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    assert!(ran.err.contains("whole is a run directory"), "{}", ran.err);
+    // Where the user named it, the rows that it was made of decide.
+    let ran = run("fit table.toml -o again --cache cache");
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let model = |run: &str| std::fs::read(scratch.path(run).join("model.safetensors")).unwrap();
+    assert!(model("again") == model("whole") && model("again") == model("other"));
+    assert!(model("foreign") != model("whole"));
+}
+
 /// A fit on `table.csv`, whose place `new.csv` takes at a certain opening of a file.
 fn fit_while_replaced(scratch: &Scratch, opening: usize, more: &[&str]) -> Ran {
     let arguments =

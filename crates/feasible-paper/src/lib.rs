@@ -10,12 +10,14 @@ mod robust;
 
 use std::path::{Path, PathBuf};
 
+use feasible_data::visible;
 use feasible_problem::memory;
 use feasible_problem::plan::Plan;
 use feasible_problem::spec::{Override, ProblemSource};
 use feasible_run::error::{Error, Result};
 use feasible_run::files::{FIGURES, PROBLEM, REPORT, is_ours};
 use feasible_run::fit::{Observer, fit_in, resume_in};
+use feasible_run::output::refuse_foreign;
 use feasible_run::seeds::at_once;
 use feasible_run::storage::{Directory, Memory, Storage, failed, names, no_link};
 use feasible_run::summary::{SeedsSummary, Summary};
@@ -58,15 +60,24 @@ pub fn run_directory(top: &Path, problem: &str, seed: u64) -> PathBuf {
 /// The directory of a reproduction, for this process alone: a new one, or one in which the same was begun.
 ///
 /// # Errors
-/// [`Error::NotEmpty`] if anything else is in it; [`Error::InUse`].
+/// Anything else in it; [`Error::InUse`].
 pub fn open(top: &Path, experiment: &str) -> Result<Directory> {
     let ours = |name: &str| name.starts_with(experiment) || [REPORT, FIGURES].contains(&name);
-    let checked = |names: Vec<String>| match names.iter().all(|name| ours(name)) {
-        true => Ok(()),
-        false => Err(Error::NotEmpty { directory: top.to_path_buf() }),
+    let checked = |names: Vec<String>| match names.iter().find(|name| !ours(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let reason = format!(
+                "it holds {}, which is no part of a reproduction of {experiment}: name another directory",
+                visible(name)
+            );
+            Err(Error::unfit(top.display().to_string(), reason))
+        }
     };
     // First without the lock: it would be a new file in a directory that is not ours.
     checked(names(top).unwrap_or_default())?;
+    let page = top.join(REPORT);
+    let path = page.display().to_string();
+    refuse_foreign(&page).map_err(|source| Error::Storage { operation: "write", path, source })?;
     let directory = Directory::open_or_create(top)?;
     checked(directory.list().map_err(failed("list", &directory, ""))?)?;
     Ok(directory)

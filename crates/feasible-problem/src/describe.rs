@@ -82,8 +82,16 @@ impl Plan {
         {
             let lead = if i == 0 { "subject to" } else { "" };
             let points = grouped(requirement.terms()[0].population().points());
-            writeln!(out, "{lead:<18}{}", visible(&sentence(clause)))?;
+            let classes = self.data().target.classes().unwrap_or_default();
+            writeln!(out, "{lead:<18}{}", visible(&sentence(clause, classes)))?;
             writeln!(out, "{:<18}  '{}', {points} points", "", clause.name)?;
+            if clause.shift > 1.0 {
+                let times = short(clause.shift);
+                let note = format!(
+                    "wherever no kind of row is more than {times} times as common as here (shift)"
+                );
+                writeln!(out, "{:<18}  {note}", "")?;
+            }
             if clause.by_threshold.is_some() {
                 let note = "left to the decision threshold; not part of training";
                 writeln!(out, "{:<18}  {note}", "")?;
@@ -361,7 +369,7 @@ pub fn law(prior: &Prior) -> String {
 }
 
 /// A requirement as a formula.
-fn sentence(clause: &Clause) -> String {
+fn sentence(clause: &Clause, classes: &[String]) -> String {
     let views = match (&clause.change, &clause.adversary) {
         (Some(change), _) => format!(" between x and ρ(x), ρ: {}", change.name()),
         (None, Some(attack)) => {
@@ -388,7 +396,12 @@ fn sentence(clause: &Clause) -> String {
     let trained = short(if symbol == "≤" { limit - stricter } else { limit + stricter });
     let limit = short(limit);
     let discovery = match &clause.measure {
-        Some(Loss::FalseDiscovery { class, rate }) => Some((class, short(*rate))),
+        Some(Loss::FalseDiscovery { class, rate }) => {
+            let class = classes
+                .get(*class as usize)
+                .map_or_else(|| class.to_string(), |name| format!("'{name}'"));
+            Some((class, short(*rate)))
+        }
         _ => None,
     };
     let by_name = clause.positive.is_some() || discovery.is_some();

@@ -116,6 +116,9 @@ pub enum MeasuredOn {
     Rows(usize),
 }
 
+/// By how many times the rate `adamw` shrinks θ at every step.
+pub(crate) const ADAMW_DECAY: f64 = 0.01;
+
 /// A primal optimiser.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum OptimiserSettings {
@@ -323,7 +326,8 @@ impl FirstOrderSettings {
                 Box::new(Adam::new(rate).schedule(schedule).unit(unit).epsilon(epsilon))
             }
             OptimiserSettings::AdamW => {
-                Box::new(AdamW::new(rate).schedule(schedule).unit(unit).epsilon(epsilon))
+                let adam = AdamW::new(rate).weight_decay(ADAMW_DECAY);
+                Box::new(adam.schedule(schedule).unit(unit).epsilon(epsilon))
             }
             OptimiserSettings::Sgd { momentum } => {
                 Box::new(Sgd::new(rate).schedule(schedule).momentum(momentum))

@@ -114,6 +114,11 @@ pub(crate) fn begin(expected: u64) -> Result<()> {
     let path = directory.display().to_string();
     let failed = |source| Error::Storage { operation: "keep rows in", path: path.clone(), source };
     if cache().is_some() {
+        // Its tables are trusted, and a run may be from anyone.
+        if directory.join("run.json").exists() {
+            let message = format!("{path} is a run directory: name one for tables alone");
+            return Err(Error::unfit("--cache", message));
+        }
         std::fs::create_dir_all(&directory).map_err(failed)?;
     }
     if let Some(free) = scratch::free_bytes(&directory).filter(|&free| free < expected) {

@@ -115,6 +115,22 @@ fn a_rate_is_of_the_class_that_is_named() {
         "rate = \"precision\"\nwhere = \"age > 30\"\nwithin = 0.1",
         "requirement[0].within: a rate over predictions such as precision is a ratio",
     );
+    for (called, key) in [
+        ("selection rate", "selection"),
+        ("True Positive Rate", "tpr"),
+        ("false positive rate", "fpr"),
+        ("false-positives-rate", "fpr"),
+        ("false_negative_rate", "fnr"),
+        ("true negative rate", "specificity"),
+        ("positive predictive value", "precision"),
+        ("negative predictive value", "npv"),
+        ("error rate", "error"),
+        ("accuracy rate", "accuracy"),
+        ("tprr", "tpr"),
+    ] {
+        let meant = format!("unknown value '{called}': did you mean '{key}'?");
+        says(&format!("rate = \"{called}\"\nat_most = 0.5"), &meant);
+    }
     says("rate = \"ppv\"\nat_least = 1.0", "1 is not a limit of a precision");
     says("rate = \"npv\"\nat_least = 90", "did you mean 0.9?");
     says(
@@ -124,7 +140,7 @@ fn a_rate_is_of_the_class_that_is_named() {
     let text = Plan::check(&of("rate = \"precision\"\nwhere = \"age > 30\"\nat_least = 0.8"))
         .unwrap()
         .describe();
-    let sentence = "precision of 'high' | age > 30 ≥ 0.8, as E[ 1{predicted 1} (1{y ≠ 1} − 0.2) | age > 30 ] ≤ 0";
+    let sentence = "precision of 'high' | age > 30 ≥ 0.8, as E[ 1{predicted 'high'} (1{y ≠ 'high'} − 0.2) | age > 30 ] ≤ 0";
     assert!(text.contains(sentence), "{text}");
     let text =
         Plan::check(&of("rate = \"recall\"\nclass = \"low\"\nat_least = 0.8")).unwrap().describe();

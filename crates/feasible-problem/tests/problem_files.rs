@@ -474,6 +474,19 @@ fn a_requirement_that_every_model_meets_is_noted() {
 }
 
 #[test]
+fn check_states_the_shift_of_a_requirement_and_what_adamw_adds_to_the_problem() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "[[requirement]]\nname = \"r\"\nrate = \"error\"\nat_most = 0.4\nshift = 1.5\n";
+    let described = |training: &str| {
+        Plan::check(&problem(directory.path(), text, training)).unwrap().describe()
+    };
+    let (adamw, adam) = (described("optimiser = \"adamw\"\n"), described(""));
+    assert!(adam.contains("wherever no kind of row is more than 1.5 times as common"), "{adam}");
+    assert!(adamw.contains("adamw shrinks θ by 0.01 times the rate at every step"), "{adamw}");
+    assert!(!adam.contains("adamw"), "{adam}");
+}
+
+#[test]
 fn a_key_without_effect_is_an_error_that_says_where_it_applies() {
     let directory = tempfile::tempdir().unwrap();
     let d = directory.path();

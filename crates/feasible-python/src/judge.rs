@@ -1,7 +1,6 @@
 //! The outputs of any predictor, held against requirements.
 
 use feasible_problem::Plan;
-use feasible_problem::spec::CertifySpec;
 use feasible_report::Report;
 use feasible_run::GivenOutputs;
 use numpy::PyReadonlyArray2;
@@ -9,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::error::{refused, refused_problem, refused_run};
 use crate::fit::source;
+use crate::run::certify_settings;
 use crate::table::Table;
 
 /// The counterfactuals of a problem, by name.
@@ -33,7 +33,7 @@ pub(crate) fn judge(
 ) -> PyResult<(String, Option<String>, bool, String)> {
     let (source, table) = (source("requirements", problem)?, table.take()?);
     let flat = |array: &PyReadonlyArray2<'_, f32>| array.as_array().iter().copied().collect();
-    let settings: CertifySpec = serde_json::from_str(settings).map_err(refused)?;
+    let settings = certify_settings(settings)?;
     let mut given = GivenOutputs::new(flat(&outputs));
     for (name, outputs) in &changed {
         given = given.under(name, flat(outputs));

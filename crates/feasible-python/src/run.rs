@@ -1,6 +1,7 @@
 //! A run in memory: its files as a run directory has them, and its model ready to use.
 
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,8 +17,10 @@ use feasible_run::{
 };
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use serde::Deserialize;
 
 use crate::error::{FeasibleError, refused, refused_run};
 use crate::table::Table;
@@ -82,8 +85,26 @@ impl Run {
         threads: usize,
     ) -> PyResult<Scores> {
         let (table, unseen) = (table.take()?, policy(unseen)?);
+        if let Some(sentence) = self.model.outside(&table) {
+            let sentence = CString::new(sentence.replace('\0', " "))?;
+            // Above the method of the estimator.
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &sentence, 2)?;
+        }
         py.detach(|| self.model.scores(&table, unseen, threads)).map_err(refused_run)
     }
+}
+
+/// The settings of a certificate, as JSON: those of `[certify]`, and for which other populations it is to hold.
+pub(crate) fn certify_settings(json: &str) -> PyResult<CertifySpec> {
+    #[derive(Deserialize)]
+    struct Asked {
+        shift: Option<f64>,
+        base_rate: Option<(f64, f64)>,
+        #[serde(flatten)]
+        of_file: CertifySpec,
+    }
+    let Asked { shift, base_rate, of_file } = serde_json::from_str(json).map_err(refused)?;
+    Ok(CertifySpec { shift, base_rate, ..of_file })
 }
 
 fn policy(unseen: Option<&str>) -> PyResult<Option<Unseen>> {
@@ -310,7 +331,13 @@ impl Run {
         unseen: Option<&str>,
     ) -> PyResult<(String, String)> {
         let (table, unseen) = (table.take()?, policy(unseen)?);
-        let audit = py.detach(|| self.model.audit(&table, unseen)).map_err(refused_run)?;
+        let audit = py.detach(|| match self.files.contains_key(files::RUN) {
+            true => self.in_directory(|directory| {
+                let record = RunRecord::open(directory).map_err(refused_run)?;
+                record.audit(&table, None, unseen).map_err(refused_run)
+            }),
+            false => self.model.audit(&table, unseen).map_err(refused_run),
+        })?;
         Ok((serde_json::to_string(&audit.evaluation).map_err(refused)?, audit.to_text()))
     }
 
@@ -324,7 +351,7 @@ impl Run {
         unseen: Option<&str>,
     ) -> PyResult<(String, String, bool)> {
         self.needs_run("a certificate")?;
-        let settings: CertifySpec = serde_json::from_str(settings).map_err(refused)?;
+        let settings = certify_settings(settings)?;
         let (table, unseen) = (table.take()?, policy(unseen)?);
         py.detach(|| {
             self.in_directory(|directory| {
@@ -426,6 +453,7 @@ fn merged(asked: CertifySpec, problem: CertifySpec) -> CertifySpec {
         room: problem.room,
         unit: asked.unit.or(problem.unit),
         ladder: problem.ladder,
-        ..CertifySpec::default()
+        shift: asked.shift,
+        base_rate: asked.base_rate,
     }
 }

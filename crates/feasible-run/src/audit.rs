@@ -6,6 +6,7 @@ use std::sync::Arc;
 use feasible::Samples;
 use feasible_data::{Encoder, Table, UnknownCategories, Unseen, visible};
 use feasible_problem::gallery::Gallery;
+use feasible_problem::held_out::{Once, Repetition};
 use feasible_problem::sampled_table::SampledTable;
 use feasible_problem::text::{Align, BAD, GOOD, Grid, Page, grouped, percent};
 use serde::Serialize;
@@ -31,6 +32,9 @@ pub struct Audit {
     /// Which of its rows were judged, where the problem file selects some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selected: Option<Selected>,
+    /// How the rows repeat each other, if beyond chance: each counted once then, as for a certificate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repetition: Option<Repetition>,
     /// How it does.
     pub evaluation: Evaluation,
     /// The classes, in the order of the confusion matrix.
@@ -56,20 +60,24 @@ impl SavedModel {
         &self,
         table: &Table,
         unseen: Option<Unseen>,
-        other: Option<&Unconstrained>,
+        record: Option<&RunRecord>,
     ) -> Result<Audit> {
         self.check_table(table)?;
         let (table, selected) = self.select(table)?;
         let table = &*table;
-        let rows = table.all_rows();
+        let once = record.and_then(|record| record.once(table));
+        let repetition = once.as_ref().and_then(|once| once.repetition);
+        let rows = once.map_or_else(|| table.all_rows(), |once| once.rows);
+        let other = record.and_then(|record| Unconstrained::beside(self, record.directory()));
         let encoder = self.encoder(unseen);
         let Manifest { target, weights, .. } = self.manifest();
         let mut samples = feasible_data::samples(table, &rows, &encoder, target)?;
         if let Some(weights) = weights {
             samples = weights.weigh_rows(samples, table, &rows)?;
         }
-        let audit = self.audit_samples(table, &rows, &Arc::new(samples), &encoder, other)?;
-        Ok(Audit { selected, ..audit })
+        let samples = Arc::new(samples);
+        let audit = self.audit_samples(table, &rows, &samples, &encoder, other.as_ref())?;
+        Ok(Audit { selected, repetition, ..audit })
     }
 
     /// Evaluates the model on some images, on `count` threads.
@@ -113,6 +121,7 @@ impl SavedModel {
             problem: manifest.problem.clone(),
             table: table.name().to_string(),
             selected: None,
+            repetition: None,
             evaluation,
             classes: manifest.target.classes().unwrap_or_default().to_vec(),
             comparison,
@@ -133,12 +142,19 @@ impl RunRecord {
         path: Option<&Path>,
         unseen: Option<Unseen>,
     ) -> Result<Audit> {
-        let other = Unconstrained::beside(self.model(), self.directory());
-        let audit = self.model().audit_beside(table, unseen, other.as_ref())?;
+        let audit = self.model().audit_beside(table, unseen, Some(self))?;
         // What is not on record, its certificate says.
         let (table, _) = self.model().select(table)?;
         let trained = self.trained_rows(&table, path).unwrap_or(0);
         Ok(Audit { trained_on: (trained > 0).then_some(trained), ..audit })
+    }
+
+    /// Which rows of a table count, as in a certificate; `None` where that counts units, or is refused.
+    fn once(&self, table: &Table) -> Option<Once> {
+        if self.settings().unit.is_some() {
+            return None;
+        }
+        self.fingerprints().once(table, &table.all_rows()).ok()
     }
 }
 
@@ -176,7 +192,7 @@ impl Audit {
             let opening = format!(
                 "These are rows the model was trained on: {} of the {} rows of {table} are among its training and validation rows.",
                 grouped(trained),
-                grouped(self.evaluation.rows)
+                grouped(self.repetition.map_or(self.evaluation.rows, |repetition| repetition.rows))
             );
             text += &format!("{}\n", page.paint(BAD, &opening));
         }
@@ -193,6 +209,7 @@ impl Audit {
         if let Some(sentence) = self.selected.as_ref().and_then(Selected::sentence) {
             text += &format!("{}\n", visible(&sentence));
         }
+        text += &self.repetition.map_or(String::new(), Repetition::sentence);
         text.push('\n');
         text += &evaluations_text(&[("table", &self.evaluation)], page);
         if let Some(rates) = &self.evaluation.by_class {

@@ -100,6 +100,14 @@ impl SavedModel {
         }))
     }
 
+    /// What to say of a table whose every row is predicted, if the model is not for all of them or that cannot be told.
+    pub fn outside(&self, table: &Table) -> Option<String> {
+        match self.selection(table) {
+            Ok(selected) => selected.and_then(|selected| selected.outside()),
+            Err(error) => Some(format!("Every row is predicted: {error}")),
+        }
+    }
+
     fn selected_rows(&self, table: &Table, rows: &[u32]) -> Result<Option<(String, Vec<u32>)>> {
         let Some(expression) = self.rows() else { return Ok(None) };
         let targets = self.manifest().target.columns();

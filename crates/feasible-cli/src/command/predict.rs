@@ -24,8 +24,7 @@ pub fn predict(arguments: &PredictArguments, terminal: &Terminal) -> Result<Exit
         model.predict_images(&gallery, &gallery.test_rows(), workers(None))?
     } else {
         let table = table(&arguments.table, &model.input_format(), &arguments.limits)?;
-        let lacking = |error| format!("Every row is predicted: {error}");
-        outside = model.selection(&table).err().map(lacking);
+        outside = model.outside(&table);
         model.predict(&table, arguments.unseen.map(Into::into))?
     };
     let write = |out: &mut dyn Write| {

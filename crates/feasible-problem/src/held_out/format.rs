@@ -11,7 +11,7 @@ impl HeldOut {
             Self::NoOverlap => ", none of which equals a training row in its first 4 digits".into(),
             Self::Stated => ", if none of them was used in training".into(),
             Self::Explained { equal, .. } => {
-                format!(", {} of which equal rows that were trained on", grouped(equal))
+                format!(" ({} equal a training row, no more than chance explains)", grouped(equal))
             }
             Self::CannotTell { .. } => {
                 "; it cannot be told whether they were used in training".into()

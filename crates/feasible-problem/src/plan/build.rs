@@ -24,7 +24,9 @@ use crate::rate::{Among, check_positive};
 use crate::recipe::{self, Circumstances};
 use crate::room::leave_room;
 use crate::sampled_table::SampledTable;
-use crate::settings::{LearnerSettings, ModelSettings, Settings, TrainingSettings};
+use crate::settings::{
+    ADAMW_DECAY, LearnerSettings, ModelSettings, OptimiserSettings, Settings, TrainingSettings,
+};
 use crate::space::Space;
 use crate::spec::report::CHEAP;
 use crate::spec::{DataSpec, Keep, Margins, ModelKind, ProblemSource, ShuffleName, Spec, effect};
@@ -329,6 +331,12 @@ impl Plan {
             && (compared() || folds::count(source, &spec, &unhurried, &data, work)? > 1)
         {
             notes.push(folds::ONE_IN_TIME.to_string());
+        }
+        if training.learner.first_order().is_some_and(|of| of.optimiser == OptimiserSettings::AdamW)
+        {
+            notes.push(format!(
+                "adamw shrinks θ by {ADAMW_DECAY} times the rate at every step, beside what the objective says (training.optimiser)"
+            ));
         }
         let open = choices::leaves_single_network_open(&spec, &training, &data, work);
         if folds == 1 && spec.model.kind == ModelKind::Auto && !open {

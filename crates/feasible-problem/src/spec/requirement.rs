@@ -213,6 +213,28 @@ impl Rate {
     }
 }
 
+/// What else rates are called.
+const RATE_NAMES: [(&str, &[&str]); 9] = [
+    ("selection", &["selection-rate", "acceptance-rate"]),
+    ("tpr", &["true-positive-rate", "hit-rate"]),
+    ("fpr", &["false-positive-rate", "false-alarm-rate"]),
+    ("fnr", &["false-negative-rate", "miss-rate"]),
+    ("specificity", &["true-negative-rate", "tnr", "selectivity"]),
+    ("precision", &["positive-predictive-value"]),
+    ("npv", &["negative-predictive-value"]),
+    ("error", &["error-rate", "misclassification-rate"]),
+    ("accuracy", &["accuracy-rate"]),
+];
+
+/// The value of `rate`, one of `known`, for what is called so or nearly so: `fpr` for "false positive rate".
+pub(super) fn rate_called(name: &str, known: &[&str]) -> Option<String> {
+    let others = RATE_NAMES.iter().flat_map(|(_, names)| names.iter().copied());
+    let name = name.replace([' ', '_'], "-");
+    let nearest = feasible_data::nearest(&name, known.iter().copied().chain(others))?;
+    let key = RATE_NAMES.iter().find(|(_, names)| names.contains(&nearest.as_str()));
+    Some(key.map_or(nearest.clone(), |(key, _)| key.to_string()))
+}
+
 /// One counterfactual or a list of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counterfactuals(pub Vec<Counterfactual>);

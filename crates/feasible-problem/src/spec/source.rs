@@ -330,7 +330,11 @@ fn friendly(message: &str, path: &str, text: &str) -> String {
         return "a problem file does not say where files go: give --cache DIR to the command"
             .into();
     }
-    let hint = match feasible_data::nearest(found, known.iter().copied()) {
+    let nearest = match last(path) {
+        "rate" => super::requirement::rate_called(found, known),
+        _ => feasible_data::nearest(found, known.iter().copied()),
+    };
+    let hint = match nearest {
         Some(name) => format!(": did you mean '{name}'?"),
         None => String::new(),
     };

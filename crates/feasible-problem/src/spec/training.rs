@@ -138,7 +138,7 @@ pub enum LearnerName {
 pub enum OptimiserName {
     /// Adam.
     Adam,
-    /// Adam with decoupled weight decay.
+    /// Adam that also shrinks θ by 0.01 times the rate at every step, beside `objective.weight_decay`.
     Adamw,
     /// Gradient descent.
     Sgd,

@@ -319,7 +319,7 @@ impl Words for Finding {
                 format!(" wherever the base rate is {} to {}", percent(low), percent(high))
             }
             None if self.shift > 1.0 => format!(
-                " wherever no kind of row is over {}× as common as in the population of these rows",
+                " wherever no kind of row is more than {} times as common as in the population of these rows",
                 short(self.shift)
             ),
             None => String::new(),
@@ -437,43 +437,43 @@ fn symbol(finding: &Finding) -> &'static str {
     }
 }
 
+const BOTH: &str = ", whatever the base rate and the mix of groups are";
+
 /// The heading of [`still_true_if`].
 const STILL_TRUE_IF: &str = "still true if";
 
-/// For which other populations a certified requirement holds: `no kind of row becomes over 3.4× as common`.
+/// For which other populations a certified requirement holds: `no kind of row becomes more than 3.4 times as common`.
 pub fn still_true_if(finding: &Finding) -> Option<String> {
     let still = finding.still_true_if.as_ref()?;
-    let mut conditions = Vec::new();
     if let Some((low, high)) = still.base_rate {
-        return Some(format!(
-            "base rate {} to {}, each class as it is",
-            percent(low),
-            percent(high)
-        ));
+        let (low, high) = (percent(low), percent(high));
+        return Some(format!("the base rate is {low} to {high}, with each class as it is"));
     }
-    if still.any_base_rate {
-        conditions.push("any base rate".to_string());
-    }
-    if still.any_group_mix {
-        conditions.push("any mix of groups".into());
-    }
-    match still.shift.map(factor) {
-        None => {}
-        Some(factor) if conditions.is_empty() => {
-            conditions.push(format!("no kind of row becomes {factor} common"));
+    let two = finding.subject.contains(" minus that");
+    let (within, whatever) = match (still.any_base_rate, still.any_group_mix) {
+        (true, true) if two => (" of the class in either group", BOTH),
+        (true, true) => (" of the class in the group", BOTH),
+        (true, false) => (" of the class", ", whatever the base rate is"),
+        (false, true) if two => (" in either group", ", whatever the mix of groups is"),
+        (false, true) => (" in the group", ", whatever the mix of groups is"),
+        (false, false) => ("", ""),
+    };
+    match still.shift {
+        Some(shift) => {
+            Some(format!("no kind of row{within} becomes {} common{whatever}", factor(shift)))
         }
-        Some(factor) => conditions.push(format!("no kind of row in them {factor} common")),
+        None if within.is_empty() => None,
+        None => Some(format!("rows{within} stay as they are{whatever}")),
     }
-    (!conditions.is_empty()).then(|| conditions.join(", "))
 }
 
-/// `over 3.4× as`, rounded down.
+/// `more than 3.4 times as`, rounded down.
 fn factor(shift: f64) -> String {
     let step = if shift < 2.0 { 100.0 } else { 10.0 };
     match shift {
         _ if shift < 1.01 => "more".into(),
-        _ if shift < 10.0 => format!("over {}× as", (shift * step).floor() / step),
-        _ => format!("over {}× as", grouped(shift as usize)),
+        _ if shift < 10.0 => format!("more than {} times as", (shift * step).floor() / step),
+        _ => format!("more than {} times as", grouped(shift as usize)),
     }
 }
 

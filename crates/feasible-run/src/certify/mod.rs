@@ -134,7 +134,7 @@ impl Answers<'_> {
             }
             let reason = match evidence {
                 Evidence::ByClass(_) => {
-                    "it is certified for a range of base rates, beside which a shift says nothing: give one of --base-rate and --shift"
+                    "it is certified for a range of base rates, beside which a shift says nothing: give a base rate or a shift (1 drops that of the requirement)"
                 }
                 _ => {
                     "its loss has no upper bound, so no certificate of it carries to a shift: give it a `bound`, or leave out the shift"
@@ -145,7 +145,7 @@ impl Answers<'_> {
         let by_class = |claim: &Claim| matches!(claim.evidence, Some(Evidence::ByClass(_)));
         if design.base_rate.is_some() && !claims.iter().any(by_class) {
             return Err(Error::unfit(
-                "--base-rate",
+                "the base rate",
                 "no requirement depends on it: it is for the selection rate, precision, npv, error and accuracy of two classes, by row \
                  and of rows of both",
             ));

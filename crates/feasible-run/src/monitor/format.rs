@@ -109,7 +109,13 @@ impl WatchedRequirement {
             };
             return format!("{subject} was on average {wrong} than {limit} {over}{since}.");
         }
-        let so_far = format!("on average over the {} so far", counted(self.looks.len()));
+        let mut so_far = format!("on average over the {} so far", counted(self.looks.len()));
+        if let Some(shift) = self.shift {
+            let times = short(shift);
+            so_far += &format!(
+                ", and wherever no kind of row is more than {times} times as common as in them"
+            );
+        }
         let bound = self.bound().map_or(limit.clone(), |bound| self.shown(bound));
         match (self.verdict, &self.suspended, self.value) {
             (MonitorVerdict::Certified, ..) => format!("{subject} is {side} {bound} {so_far}."),
@@ -135,11 +141,11 @@ impl WatchedRequirement {
         }
     }
 
-    /// The bound on the side of the limit, rounded outwards to four digits.
+    /// The bound on the side of the limit, at the shift that is asked for, rounded outwards to four digits.
     pub fn bound(&self) -> Option<f64> {
         match self.sense {
-            Sense::AtMost => self.upper.map(|bound| -rounded_down(-bound)),
-            Sense::AtLeast => self.lower.map(rounded_down),
+            Sense::AtMost => self.bound_at_shift.or(self.upper).map(|bound| -rounded_down(-bound)),
+            Sense::AtLeast => self.bound_at_shift.or(self.lower).map(rounded_down),
         }
     }
 

@@ -43,6 +43,9 @@ pub(crate) struct Watched {
     pub(crate) subject: String,
     pub(crate) sense: Sense,
     pub(crate) limit: f64,
+    /// Γ, if not 1: it is certified wherever no kind of row is more than this many times as common.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) shift: Option<f64>,
     /// Whether it needs the target.
     pub(crate) labels: bool,
     /// What is bet on; `None` if its loss has no bound, so that it cannot be watched.
@@ -215,6 +218,7 @@ mod tests {
             subject: "the error rate".into(),
             sense: Sense::AtMost,
             limit: 0.1,
+            shift: None,
             labels: true,
             wager: Some(Wager::share(0.1)),
         };

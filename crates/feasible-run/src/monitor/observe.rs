@@ -63,6 +63,7 @@ pub(crate) fn watched(record: &RunRecord, design: &Design) -> Vec<Watched> {
             subject: claim.subject,
             sense: claim.sense,
             limit: claim.limit,
+            shift: Some(clause.shift).filter(|shift| *shift > 1.0),
             labels: needs_labels(clause, &targets),
             wager: bound.map(wager),
         }

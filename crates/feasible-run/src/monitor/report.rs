@@ -54,6 +54,12 @@ pub struct WatchedRequirement {
     pub sense: Sense,
     /// The limit.
     pub limit: f64,
+    /// Γ, if not 1: it is certified if it holds wherever no kind of row is more than this many times as common as in the tables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shift: Option<f64>,
+    /// The bound on the average there, on the side of the limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound_at_shift: Option<f64>,
     /// Whether it can be watched: its loss has a bound.
     pub watched: bool,
     /// What is proven.
@@ -140,6 +146,31 @@ impl MonitorReport {
     }
 }
 
+impl Watched {
+    /// The bound on the side of the limit wherever no kind of row is more than `shift` times as common; as
+    /// [`feasible::certificate`] has it.
+    fn bound_at_shift(&self, (lower, upper): (f64, f64)) -> Option<f64> {
+        let (shift, wager) = (self.shift?, self.wager?);
+        let (end, bound) = match self.sense {
+            Sense::AtMost => (wager.low, upper),
+            Sense::AtLeast => (wager.high, lower),
+        };
+        Some((end + shift * (bound - end)).clamp(wager.low, wager.high))
+    }
+
+    /// A certificate must carry to the shift; a violation is one in the tables themselves.
+    fn at_shift(&self, bounds: (f64, f64), verdict: MonitorVerdict) -> MonitorVerdict {
+        let beyond = |bound: f64| match self.sense {
+            Sense::AtMost => bound > self.limit,
+            Sense::AtLeast => bound < self.limit,
+        };
+        match (verdict, self.bound_at_shift(bounds)) {
+            (MonitorVerdict::Certified, Some(bound)) if beyond(bound) => MonitorVerdict::Open,
+            (verdict, _) => verdict,
+        }
+    }
+}
+
 fn requirement(
     plan: &MonitorPlan,
     at: usize,
@@ -169,7 +200,7 @@ fn requirement(
             interval: look.alone.unwrap_or(look.so_far),
             average: sum / units,
             bounds: look.so_far,
-            verdict: look.verdict.since_training(met),
+            verdict: watched.at_shift(look.so_far, look.verdict).since_training(met),
         });
     }
     let some = track.as_ref().filter(|_| !looks.is_empty());
@@ -178,10 +209,13 @@ fn requirement(
         subject: watched.subject.clone(),
         sense: watched.sense,
         limit: watched.limit,
+        shift: watched.shift,
+        bound_at_shift: some
+            .and_then(|track| watched.bound_at_shift((track.lower(), track.upper()))),
         watched: watched.wager.is_some(),
-        verdict: track
-            .as_ref()
-            .map_or(MonitorVerdict::Open, |track| track.verdict.since_training(met)),
+        verdict: some.map_or(MonitorVerdict::Open, |track| {
+            watched.at_shift((track.lower(), track.upper()), track.verdict).since_training(met)
+        }),
         drift: some.and_then(|track| track.drift).map(|(first, last)| (label(first), label(last))),
         suspended: some.and_then(|track| track.suspended).map(label),
         rows: seen.iter().flatten().map(|seen| seen.rows).sum(),
