@@ -54,7 +54,7 @@ def test_a_parquet_file_that_is_replaced_while_a_fit_starts_gives_its_own_hash_o
 
     known = [fit("first", 0), fit("second", 0)]
     assert None not in known and known[0] != known[1]
-    found = [fit("first", opening) for opening in range(1, 7)]
+    found = [fit("first", opening) for opening in range(1, 13)]
     assert all(one is None or one in known for one in found)
     assert known[0] in found and known[1] in found
 
