@@ -271,7 +271,7 @@ fn a_terminal_that_takes_no_more_text_does_not_keep_it_alive() {
     // Nobody reads what it says, so that it waits for someone who does, and there is little room.
     let (unread, mut pipe) = std::io::pipe().unwrap();
     pipe.write_all(&[b'.'; 60_000]).unwrap();
-    let mut child = command.stdout(Stdio::null()).stderr(pipe).spawn().unwrap();
+    let child = command.stdout(Stdio::null()).stderr(pipe).spawn().unwrap();
     drop(command);
     let metrics = scratch.path("run/metrics.jsonl");
     wait_for(&metrics);

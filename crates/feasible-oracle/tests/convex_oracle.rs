@@ -222,7 +222,9 @@ fn clusters(rows: usize, number: u64) -> Instance {
         let near = |c: &f64| grid(1.5 * c + spread * random.normal());
         let mut x: Vec<f64> = centres[class].iter().map(near).collect();
         x.extend((0..5).map(|g| f64::from(u8::from(g == of))));
-        (base.x.push(x), base.y.push(class as f64), group.push(of));
+        base.x.push(x);
+        base.y.push(class as f64);
+        group.push(of);
     }
     let machine = Machine::Linear { inputs: 9, outputs: 8 };
     let (population, decay) = (base.population(Regression::Softmax), 1e-2);

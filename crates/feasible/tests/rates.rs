@@ -44,7 +44,8 @@ fn clusters(seed: u64, rows: usize, limit: f64) -> Problem {
         let (class, of) = (n % 8, n % 5);
         x.extend((0..4).map(|c| (centres[4 * class + c] + normal()) as f32));
         x.extend((0..5).map(|g| f32::from(u8::from(g == of))));
-        (y.push(class as u32), group.push(of));
+        y.push(class as u32);
+        group.push(of);
     }
     let inputs = Inputs::dense(x, 9).unwrap();
     let people = Population::new(Samples::new(inputs, Targets::Classes(y)).unwrap());
