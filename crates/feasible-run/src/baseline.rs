@@ -104,6 +104,8 @@ impl Difference {
 
 const ACCURACY: &str = "accuracy";
 const FLIP_RATE: &str = "flip rate";
+/// What the figures of the baseline are of, since `fit` without requirements averages several networks on small tables.
+const WITHOUT: &str = "without: one model, trained the same way";
 /// Lines of the cost over several seeds.
 const MOST_LINES: usize = 5;
 
@@ -170,7 +172,7 @@ pub(crate) fn cost_text(summary: &Summary) -> String {
     // Of many counterfactuals the one that changed most without requirements.
     let worst = flips.max_by(|a, b| a.without.total_cmp(&b.without));
     let lines: Vec<String> = plain.chain(worst).map(|of| format!("  {}\n", one(of))).collect();
-    format!("\nThe cost of the requirements, {part} rows:\n{}", lines.concat())
+    format!("\nThe cost of the requirements, {part} rows ({WITHOUT}):\n{}", lines.concat())
 }
 
 /// The cost over several seeds: the differences of runs and baselines of the same seed.
@@ -187,7 +189,9 @@ pub(crate) fn seeds_cost_text(seeds: &SeedsSummary) -> String {
         first.cost.iter().filter(|of| of.part == part).take(MOST_LINES).filter_map(line).collect();
     match lines.is_empty() {
         true => lines,
-        false => format!("\nThe cost of the requirements, {part} rows (with − without):\n{lines}"),
+        false => format!(
+            "\nThe cost of the requirements, {part} rows (with − without, one model each):\n{lines}"
+        ),
     }
 }
 
