@@ -83,8 +83,8 @@ fn gain(search: &Search, n: usize, chosen: &TrialRecord) -> String {
         format!("{}{}", number(objective), if with_room { "" } else { ", room missed" })
     };
     match (n, last(chosen), search.trials.first().and_then(last)) {
-        (0, _, _) => "The settings of the problem file were kept: no other trial meets every requirement with room and is better by two \
-                      standard errors of the difference."
+        (0, _, _) => "The settings of the problem file were kept: no other trial is better by more than the luck of the best \
+                      of so many."
             .into(),
         (n, Some(now), Some(before)) => format!(
             "Trial {n} was chosen: a validation objective of {}, with the settings of the problem file {}{}. The \

@@ -180,6 +180,46 @@ pub(crate) struct Average {
     pub(crate) result: CrossValidation,
     /// The epochs of all its networks but the first training of the run, which has written its own.
     pub(crate) metrics: Vec<EpochMetrics>,
+    /// What it was judged by; none if a loss is not finite.
+    pub(crate) unseen: UnseenLosses,
+}
+
+/// The losses of models on rows that they have not seen, and what these count.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct UnseenLosses {
+    pub(crate) losses: Vec<f64>,
+    pub(crate) weights: Option<Vec<f64>>,
+}
+
+impl UnseenLosses {
+    /// Of a model on the validation rows of a plan; `None` where they are not finite.
+    pub(crate) fn of(plan: &Plan, model: &Network, theta: &[f32]) -> Option<Self> {
+        let objective = plan.validation()?.objective();
+        let losses = objective.population().losses(objective.measure(), model, theta).ok()?;
+        let samples = plan.data().validation.as_ref()?;
+        let weights = samples.weights().map(<[f64]>::to_vec);
+        losses.iter().all(|loss| loss.is_finite()).then_some(Self { losses, weights })
+    }
+
+    /// Their mean; `None` of no rows.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        let weight = |row: usize| self.weights.as_ref().map_or(1.0, |weights| weights[row]);
+        let rows = || self.losses.iter().enumerate().map(|(row, loss)| (weight(row), loss));
+        let all: f64 = rows().map(|(weight, _)| weight).sum();
+        (all > 0.0).then(|| rows().map(|(weight, loss)| weight * loss).sum::<f64>() / all)
+    }
+
+    /// Those of several folds together.
+    fn joined(folds: Vec<Self>) -> Self {
+        let mut all = Self::default();
+        for fold in folds {
+            all.losses.extend(fold.losses);
+            if let Some(weights) = fold.weights {
+                all.weights.get_or_insert_default().extend(weights);
+            }
+        }
+        all
+    }
 }
 
 /// A network that was trained on all folds but one.
@@ -250,6 +290,12 @@ impl Member {
             own.is_none_or(|own| !losses.iter().any(|other| worse_by(own, other) > CLEARLY))
         });
         Ok(())
+    }
+
+    /// The losses of a mixture on the rows that it has not seen.
+    fn losses(&self, mix: Mix) -> Result<Option<UnseenLosses>> {
+        let (model, theta) = mixture(&[self], mix)?;
+        Ok(UnseenLosses::of(&self.plan, &model, &theta))
     }
 
     /// How a mixture does on the rows that it has not seen.
@@ -347,6 +393,8 @@ impl Average {
         let Some((_, mix, mut result)) = best else { return Ok(None) };
         let all: Vec<&Member> = members.iter().collect();
         let (model, theta) = mixture(&all, mix)?;
+        let unseen = all.iter().map(|member| member.losses(mix)).collect::<Result<Option<_>>>()?;
+        let unseen = unseen.map(UnseenLosses::joined).unwrap_or_default();
         let whole = plan.on_all_rows()?.with_model(model);
         let mut metrics = Vec::new();
         if mix.network > 0.0 {
@@ -361,7 +409,7 @@ impl Average {
             }
         }
         let solution = solution_at(&whole, theta, first, &result.networks)?;
-        Ok(Some(Self { plan: whole, solution, result, metrics }))
+        Ok(Some(Self { plan: whole, solution, result, metrics, unseen }))
     }
 }
 

@@ -84,13 +84,15 @@ fn what_is_chosen_is_the_run_that_a_fit_of_its_problem_file_makes() {
         directory: Some(run.clone()),
         ..TuneOptions::default()
     };
-    // Settings of the file that hardly learn anything.
+    // Settings of the file that hardly learn anything, and rows enough to tell: on 60 for validation the others are better by 2.2 standard errors, the luck of
+    // the best of five.
     let slow =
         ["training.rate=1e-5".into(), "tune.training.rate={ from = 0.02, to = 0.05 }".into()];
     let source = common::problem(directory.path(), "", TRAINING).with_overrides(&slow);
+    common::write(directory.path(), "people.csv", &common::people(3000));
     let tuned = tune(&source, &options, &|_| {}).unwrap();
     let (n, chosen) = tuned.search.chosen().unwrap();
-    assert!(n > 0 && chosen.last().unwrap().difference.unwrap().is_lower());
+    assert!(n > 0 && chosen.last().unwrap().difference.unwrap().is_lower(5));
     let file = run.join(files::PROBLEM);
     let plan = Plan::check(&ProblemSource::open(file.to_str().unwrap()).unwrap()).unwrap();
     assert_eq!(plan.spec().training.rate, chosen.settings["training.rate"].as_float());
@@ -108,6 +110,24 @@ fn what_is_chosen_is_the_run_that_a_fit_of_its_problem_file_makes() {
         assert!(trial.join(files::CHECKPOINT).exists());
         assert!(!trial.join(files::SUMMARY).exists() && !trial.join(files::MODEL).exists());
     }
+}
+
+#[test]
+fn where_networks_are_averaged_the_averages_are_compared() {
+    let directory = tempfile::tempdir().unwrap();
+    let set = [
+        "data.split={ test = 0.2, seed = 3 }".into(),
+        "tune.training.rate={ from = 0.02, to = 0.05 }".into(),
+    ];
+    let source = common::problem(directory.path(), "", TRAINING).with_overrides(&set);
+    let tuned = search(&source, 2, 2);
+    // Each row is judged by the networks that have not seen it, not by the first one on a fifth of the rows.
+    let (_, chosen) = tuned.search.chosen().unwrap();
+    let compared = chosen.last().unwrap().objective.unwrap();
+    let fitted = tuned.fit.runs()[0].summary.clone().unwrap();
+    let judged = fitted.cross_validation.unwrap().objective;
+    assert!((judged - compared).abs() < 1e-6 * judged, "{compared} is not {judged}");
+    assert!(tuned.search.trials[1].last().unwrap().difference.is_some());
 }
 
 /// Exchanges the classes of some rows of the table.

@@ -5,8 +5,8 @@
 //! | all | `training.rate`, `training.dual.rate` | a tenth to ten times |
 //! | all | `objective.weight_decay` | a thirtieth to thirty times |
 //! | all | `training.batch_size` | a half, once, twice |
-//! | `mlp` | `model.hidden` | 1 to 2 layers of 32 to 256 |
-//! | `mlp` | `model.activation` | sigmoid, relu, silu, and that of the file |
+//! | `mlp` | `model.hidden` | 1 to 2 layers of 32 to 256; 1 where networks are averaged |
+//! | `mlp` | `model.activation` | sigmoid, relu, silu, and that of the file; not where networks are averaged, which are compared anyway |
 //! | `kernel` | `model.gamma` | a tenth to ten times |
 //! | `kernel` | `model.centres` | a half, once, twice |
 //!
@@ -57,11 +57,15 @@ impl Space {
                     widths.iter().map(|&n| n as i64).collect::<Vec<_>>().into()
                 };
                 let usual: [&[usize]; 6] = [&[32], &[64], &[128], &[256], &[64, 64], &[128, 128]];
-                let usual = usual.into_iter().map(layers).collect();
-                key("model.hidden", with(layers(&hidden), usual));
-                let name = Value::try_from(spec.model.activation).ok();
-                let usual = ["sigmoid", "relu", "silu"].map(Value::from).to_vec();
-                key("model.activation", with(name.unwrap_or_else(|| usual[0].clone()), usual));
+                // Only networks with one hidden layer are averaged.
+                let can_be = usual.into_iter().filter(|of| plan.folds() == 1 || of.len() == 1);
+                key("model.hidden", with(layers(&hidden), can_be.map(layers).collect()));
+                // Where networks are averaged, their nonlinearities are compared anyway.
+                if plan.folds() == 1 || plan.other_activations().is_empty() {
+                    let name = Value::try_from(spec.model.activation).ok();
+                    let usual = ["sigmoid", "relu", "silu"].map(Value::from).to_vec();
+                    key("model.activation", with(name.unwrap_or_else(|| usual[0].clone()), usual));
+                }
             }
             ModelSettings::Kernel { kernel, centres, .. } => {
                 if let feasible_nn::Kernel::Rbf { gamma } = kernel {

@@ -62,23 +62,32 @@ pub(super) fn continued(results: &[(usize, &RoundResult)]) -> Vec<usize> {
     best
 }
 
-/// The trial that is chosen in the last round: the best one that is better than the settings of the file, trial 0, else trial 0.
-/// Better is what meets everything with room where they do not; where both are, what is lower by more than chance among the validation rows
-/// explains; where neither is, what comes nearer and costs nothing.
-pub(super) fn choice(results: &[(usize, &RoundResult)]) -> usize {
-    let of = |n: usize| results.iter().find(|(other, _)| *other == n).map(|(_, of)| *of);
-    let file = of(0).map(class);
-    // What is ranked before the settings of the file meets everything with room, or is nearer to it.
-    let is_better = |n: &usize| {
-        let by = of(*n).and_then(|of| of.difference);
-        *n == 0
-            || match (of(*n).map(class), file) {
-                (Some(0), Some(0)) => by.is_some_and(|by| by.is_lower()),
-                (Some(1), Some(1)) => by.is_some_and(|by| by.mean <= 0.0),
-                _ => true,
-            }
+/// The trial that is chosen in the last round, of so many beside the settings of the file: the best one that is better than the settings of the file, trial 0, else
+/// trial 0. Better is what meets everything with room where they do not; where both do, what is lower by more than chance explains; where neither does, what is
+/// that and comes no less near.
+pub(super) fn choice(results: &[(usize, &RoundResult)], others: usize) -> usize {
+    let Some((_, file)) = results.iter().find(|(n, _)| *n == 0) else { return 0 };
+    let is_better = |of: &RoundResult| {
+        let is_lower = of.difference.is_some_and(|by| by.is_lower(others));
+        match class(of).cmp(&class(file)) {
+            Ordering::Less => true,
+            Ordering::Equal if class(of) == 0 => is_lower,
+            Ordering::Equal => is_lower && violation(of) <= violation(file),
+            Ordering::Greater => false,
+        }
     };
-    ranked(results).into_iter().find(is_better).unwrap_or(0)
+    let better = results.iter().filter(|(n, of)| *n > 0 && is_better(of));
+    let by = |of: &RoundResult| of.difference.map_or(f64::INFINITY, |by| by.mean);
+    let order = |(a, one): &(usize, &RoundResult), (b, other): &(usize, &RoundResult)| {
+        let first = class(one).cmp(&class(other)).then(by(one).total_cmp(&by(other)));
+        first.then(compare(one, other)).then(a.cmp(b))
+    };
+    better.copied().min_by(|a, b| order(a, b)).map_or(0, |(n, _)| n)
+}
+
+/// The largest violation on validation rows.
+fn violation(of: &RoundResult) -> f64 {
+    of.worst_violation.unwrap_or(f64::INFINITY)
 }
 
 /// 0 for met with room, 1 for room missed, 2 for diverged, 3 for nothing.
@@ -153,15 +162,25 @@ mod tests {
         let file = result(true, 0.5);
         let lucky = RoundResult { difference: by(-0.15), ..result(true, 0.35) };
         let better = RoundResult { difference: by(-0.21), ..result(true, 0.4) };
-        assert_eq!(choice(&[(0, &file), (3, &lucky)]), 0);
-        assert_eq!(choice(&[(0, &file), (3, &lucky), (4, &better)]), 4);
+        assert_eq!(choice(&[(0, &file), (3, &lucky)], 1), 0);
+        assert_eq!(choice(&[(0, &file), (3, &lucky), (4, &better)], 1), 4);
+        // Of many trials one is lower by two standard errors sooner or later.
+        assert_eq!(choice(&[(0, &file), (3, &lucky), (4, &better)], 26), 0);
+        let much_better = RoundResult { difference: by(-0.33), ..result(true, 0.4) };
+        assert_eq!(choice(&[(0, &file), (4, &better), (5, &much_better)], 26), 5);
         let missed = result(false, 0.01);
-        assert_eq!(choice(&[(0, &missed), (3, &lucky)]), 3);
-        assert_eq!(choice(&[(0, &file), (3, &missed)]), 0);
-        // Nearer to it, but only where it does not cost.
-        let nearer = |mean| RoundResult { difference: by(mean), ..result(false, 0.001) };
-        assert_eq!(choice(&[(0, &missed), (3, &nearer(0.4))]), 0);
-        assert_eq!(choice(&[(0, &missed), (3, &nearer(-0.01))]), 3);
+        assert_eq!(choice(&[(0, &missed), (3, &lucky)], 1), 3);
+        assert_eq!(choice(&[(0, &file), (3, &missed)], 1), 0);
+        // No less near to it, but only where that is lower beyond chance, too.
+        let missed = RoundResult { worst_violation: Some(0.01), ..missed };
+        let near = |mean, violation| RoundResult {
+            difference: by(mean),
+            worst_violation: Some(violation),
+            ..result(false, 0.001)
+        };
+        assert_eq!(choice(&[(0, &missed), (3, &near(-0.01, 0.001))], 1), 0);
+        assert_eq!(choice(&[(0, &missed), (3, &near(-0.4, 0.001))], 1), 3);
+        assert_eq!(choice(&[(0, &missed), (3, &near(-0.4, 0.02))], 1), 0);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! Every trial is the training of the problem with other settings; the first has those of the file. Trials are compared by the best
 //! iterate on the validation rows, by the rules that a training itself keeps it by ([`feasible::learner::Merit`]): what meets every
 //! requirement with room before what does not, then the objective, taken over the epochs around the best one. At last the settings of the file are kept unless another
-//! trial is better by two standard errors of the difference, row by row: the best of many on few rows is luck. Nothing else of the data is looked at: a trial evaluates no test row and no reserve,
+//! trial is better by two standard errors of the difference, row by row, and by more the more trials there are: the best of many on few rows is luck. Where `fit` averages
+//! networks, the difference is that of the averages, each row being judged by the networks that have not seen it. Nothing else of the data is looked at: a trial evaluates no test row and no reserve,
 //! so a certificate of the model that is chosen holds as that of any other.
 //!
 //! ```
@@ -45,7 +46,8 @@ use serde::{Deserialize, Serialize};
 use crate::directory::RunDirectory;
 use crate::error::{Error, Result};
 use crate::files::{METRICS, PROBLEM, README, SUMMARY, TUNE, is_ours, json};
-use crate::fit::{Fitted, Observer, fit_on, train_until};
+use crate::fit::{Fitted, Observer, fit_on, solve, train_until};
+use crate::folds::{Average, UnseenLosses};
 use crate::interrupt::Interrupt;
 use crate::job_part::in_turn;
 use crate::metrics::Event;
@@ -318,7 +320,7 @@ impl Tuning {
 
     /// Compares the trials of a round, and writes how they did.
     fn note(&self, search: &mut Search, trained: Vec<Trained>, top: &dyn Storage) -> Result<()> {
-        search.note(compared(trained, &self.first));
+        search.note(compared(trained));
         top.write(TUNE, &json(&search)).map_err(failed("write", top, TUNE))
     }
 
@@ -380,23 +382,23 @@ impl Tuning {
                 path: format!("{}/{METRICS}, line {line},", storage.location()),
                 reason,
             })?;
-            let result = RoundResult::of(&state, trial.epochs, &metrics);
-            let losses = match (&state.best, plan.validation()) {
-                (Some(best), Some(validation)) if share >= 1.0 => {
-                    let objective = validation.objective();
-                    let losses = objective.population().losses(
-                        objective.measure(),
-                        plan.model(),
-                        &best.theta,
-                    );
-                    // Differences from losses that are not finite say nothing.
-                    let finite = |losses: &Vec<f64>| losses.iter().all(|loss| loss.is_finite());
-                    losses.ok().filter(finite).unwrap_or_default()
+            let mut result = RoundResult::of(&state, trial.epochs, &metrics);
+            let unseen = match &state.best {
+                Some(best) if share >= 1.0 => {
+                    let alone = || UnseenLosses::of(&plan, plan.model(), &best.theta);
+                    match plan.folds() > 1 && !result.diverged() {
+                        true => averaged(&plan, &options.interrupt)?,
+                        false => alone().unwrap_or_default(),
+                    }
                 }
-                _ => Vec::new(),
+                _ => UnseenLosses::default(),
             };
+            if plan.folds() > 1 {
+                // What the average is judged by, not its first network alone.
+                result.objective = unseen.mean().or(result.objective);
+            }
             observer(&Event::Ended { seed: n as u64, ended: result.to_text() });
-            Ok(Trained { trial: n, result, losses })
+            Ok(Trained { trial: n, result, unseen })
         })
     }
 
@@ -450,22 +452,33 @@ impl Tuning {
 struct Trained {
     trial: usize,
     result: RoundResult,
-    /// The losses of its best iterate on the validation rows, after the last round.
-    losses: Vec<f64>,
+    /// The losses of the model that `fit` would make of it, on rows that it has not seen, after the last round.
+    unseen: UnseenLosses,
 }
 
 /// The results of a round, with differences from the settings of the file after the last one.
-fn compared(trained: Vec<Trained>, plan: &Plan) -> Vec<(usize, RoundResult)> {
-    let file = trained.iter().find(|of| of.trial == 0).map(|of| of.losses.clone());
+fn compared(trained: Vec<Trained>) -> Vec<(usize, RoundResult)> {
+    let file = trained.iter().find(|of| of.trial == 0).map(|of| of.unseen.losses.clone());
     let file = file.unwrap_or_default();
-    let weights = plan.data().validation.as_ref().and_then(|samples| samples.weights());
-    let of = |Trained { trial, mut result, losses }: Trained| {
+    let of = |Trained { trial, mut result, unseen }: Trained| {
+        let UnseenLosses { losses, weights } = unseen;
         if trial > 0 && !losses.is_empty() && losses.len() == file.len() {
-            result.difference = PairedDifference::of(&losses, &file, weights);
+            result.difference = PairedDifference::of(&losses, &file, weights.as_deref());
         }
         (trial, result)
     };
     trained.into_iter().map(of).collect()
+}
+
+/// The losses of the average that `fit` would make of a plan, every row being judged by the models that have not seen it.
+fn averaged(plan: &Plan, interrupt: &Interrupt) -> Result<UnseenLosses> {
+    let Some(first) = solve(plan, interrupt)? else { return Err(interrupted()) };
+    match Average::of(plan, &first, interrupt) {
+        Ok(Some(average)) => Ok(average.unseen),
+        Ok(None) => Err(interrupted()),
+        // Diverged on another fold.
+        Err(_) => Ok(UnseenLosses::default()),
+    }
 }
 
 fn interrupted() -> Error {
