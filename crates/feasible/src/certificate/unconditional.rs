@@ -34,11 +34,11 @@ pub(super) const ROUNDING: f64 = 1e-9;
 /// No p-value is called smaller: beyond it, what windows leave out might count.
 pub(super) const LEAST: f64 = 1e-20;
 
-/// Whether groups of these sizes are small enough for the work to be a matter of milliseconds.
+/// Whether groups of these sizes are small enough to search every rate: two of 350 rows are, and 300 beside 400.
 pub(crate) fn is_small(rows_a: u64, rows_b: u64) -> bool {
     let (a, b) = (rows_a as f64, rows_b as f64);
     // The grid has about √(harmonic size) points; at each of them √n outcomes of either group matter.
-    (a * b / (a + b)).sqrt() * (a.sqrt() + b.sqrt()) <= 3000.0
+    (a * b / (a + b)).sqrt() * (a.sqrt() + b.sqrt()) <= 500.0
 }
 
 /// Pr\[R\] on a grid of the two rates.
