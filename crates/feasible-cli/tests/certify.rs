@@ -451,7 +451,7 @@ fn a_new_number_hides_no_row_and_what_chance_explains_is_said() {
     scratch.expect(0, &["fit", "problem.toml", "-q", "-o", "run"]);
     scratch.write("renumbered.csv", &renumbered(&scratch.read("train.csv")));
     let error = scratch.refuse(&["certify", "run", "renumbered.csv"]);
-    assert!(error.contains("600 of its 600 rows were used in training the model"), "{error}");
+    assert!(error.contains("600 of its 600 rows equal training rows"), "{error}");
     assert!(error.contains("less than once in 10,000 tables"), "{error}");
     scratch.write("fresh.csv", &numbered(400, 2000));
     let ran = scratch.expect(0, &["certify", "run", "fresh.csv"]);

@@ -1,5 +1,5 @@
-//! How often equal rows are taken for copies, how often copies are found, and how often certificates on them are false. The tables of
-//! the book.
+//! How often equal rows are taken for copies, how often copies are found, and how often certificates are false: on tables with copies, with
+//! rows that were trained on, and with rows in units. The tables of the book.
 //!
 //! ```sh
 //! cargo run --release -p feasible-problem --example copies
@@ -11,6 +11,8 @@
 #[path = "../tests/repeated/mod.rs"]
 mod repeated;
 
+use repeated::reused::{EXPORTS, FRESH_COPIES, PERCENTS, Tally, UNITS, WRITTEN};
+use repeated::reused::{copied_afresh, in_units, reexported};
 use repeated::{BASES, CHANCE, WAYS, base, by_chance, stream};
 
 fn main() {
@@ -50,8 +52,8 @@ fn main() {
             println!("| {name} | {n} | {} |", found.join(" | "));
         }
     }
-    println!("\n| certificates on | tables | false at 95 % |\n| --- | ---: | ---: |");
-    let trials = 500 * depth;
+    let trials = 1000 * depth;
+    println!("\n| copies within a table | tables | false at 95 % |\n| --- | ---: | ---: |");
     for (way, name) in WAYS.iter().enumerate() {
         let positive = if way < 2 { 0.1 } else { 0.5 };
         let is_false = |trial: &u64| {
@@ -62,4 +64,40 @@ fn main() {
         let wrong = (0..trials).filter(is_false).count();
         println!("| {name} | {trials} | {:.1} % |", 100.0 * wrong as f64 / trials as f64);
     }
+    print_head("a file of fresh rows");
+    for way in FRESH_COPIES {
+        print_line(WAYS[way], copied_afresh(way, 300, trials));
+    }
+    print_head("rows in units");
+    for (kind, name) in UNITS.iter().enumerate() {
+        print_line(name, in_units(kind, 400, trials));
+    }
+    for (written, (columns, _)) in WRITTEN.iter().enumerate() {
+        print_head(&format!("rows trained on, {columns}"));
+        let mut fresh = Tally::default();
+        for (name, tallies) in EXPORTS.iter().zip(reexported(written, 10_000, 500 * depth)) {
+            for (tally, percent) in tallies.into_iter().zip(PERCENTS) {
+                match percent {
+                    0 => fresh = fresh.and(tally),
+                    _ => print_line(&format!("{name}, {percent} %"), tally),
+                }
+            }
+        }
+        print_line("written in any of these ways, 0 %", fresh);
+    }
+}
+
+fn print_head(what: &str) {
+    println!(
+        "\n| {what} | tables | certified | of these if the rows are new | false | share | false on that condition |"
+    );
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+}
+
+fn print_line(name: &str, tally: Tally) {
+    let Tally { tables, certified, on_condition, wrong, wrong_on_condition } = tally;
+    let share = 100.0 * wrong as f64 / tables as f64;
+    println!(
+        "| {name} | {tables} | {certified} | {on_condition} | {wrong} | {share:.1} % | {wrong_on_condition} |"
+    );
 }

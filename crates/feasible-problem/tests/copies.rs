@@ -4,6 +4,9 @@ use feasible_data::{Column, Table};
 use feasible_problem::held_out::Copies;
 use feasible_problem::{Plan, ProblemSource};
 
+use crate::repeated::reused::{
+    EXPORTS, FRESH_COPIES, PERCENTS, UNITS, WRITTEN, copied_afresh, in_units, reexported,
+};
 use crate::repeated::{BASES, CHANCE, WAYS, base, by_chance, stream};
 
 fn depth() -> u64 {
@@ -59,6 +62,42 @@ fn certificates_on_tables_with_copies_are_false_no_more_often_than_they_say() {
         };
         let wrong = (0..tables).filter(is_false).count() as u64;
         assert!(wrong <= tables / 5, "{}: {wrong} of {tables}", WAYS[way]);
+    }
+}
+
+#[test]
+fn certificates_on_rows_that_come_back_in_another_file_are_false_no_more_often_than_they_say() {
+    let tables = 6 * depth();
+    for (written, (columns, _)) in WRITTEN.iter().enumerate() {
+        for (name, tallies) in EXPORTS.iter().zip(reexported(written, 20_000, tables)) {
+            for (tally, percent) in tallies.iter().zip(PERCENTS) {
+                let what = || format!("{name}, {columns}, {percent} %: {tally:?}");
+                assert!(!tally.refutes(), "{}", what());
+                // One column tells few rows apart.
+                assert!(
+                    percent == 0 || written == 2 || tally.certified <= tables / 3,
+                    "{}",
+                    what()
+                );
+                assert!(percent > 0 || tally.certified == tables, "{}", what());
+            }
+        }
+    }
+    for way in FRESH_COPIES {
+        let tally = copied_afresh(way, 800, tables);
+        assert!(!tally.refutes(), "{}: {tally:?}", WAYS[way]);
+    }
+}
+
+#[test]
+fn certificates_on_rows_in_units_are_false_no_more_often_than_they_say() {
+    let tables = 8 * depth();
+    for (kind, name) in UNITS.iter().enumerate() {
+        let tally = in_units(kind, 700, tables);
+        assert!(!tally.refutes(), "{name}: {tally:?}");
+        // Persons under new names, and persons or rows that were trained on, are refused.
+        let refused = [3, 5, 6].contains(&kind);
+        assert_eq!(tally.certified, if refused { 0 } else { tables }, "{name}: {tally:?}");
     }
 }
 

@@ -12,13 +12,13 @@ use feasible_data::{
 
 use super::parts::{
     Read, TablePart, Together, find_copies, keep_back, placed, read, refuse_trained, selected,
-    split, take_validation,
+    split, take_validation, used_columns,
 };
 use super::{Data, TableHash};
 use crate::error::{Error, Result};
 use crate::gallery;
 use crate::held_out::Copies;
-use crate::held_out::fingerprints::units;
+use crate::held_out::fingerprints::refuse_copied_units;
 use crate::spec::{CertifySpec, DataSpec, ProblemSource};
 use crate::store;
 
@@ -104,7 +104,8 @@ impl DataDraft {
         let unit = certify.and_then(|certify| certify.unit.as_deref());
         if let Some(unit) = unit {
             let rows: Vec<u32> = parts.iter().flat_map(|(_, rows)| rows).copied().collect();
-            units(&table, &rows, unit).map_err(|error| placed(source, "certify.unit", error))?;
+            refuse_copied_units(&table, &rows, unit, &used_columns(spec, set, &table))
+                .map_err(|error| placed(source, "certify.unit", error))?;
         }
         let stated = spec.split.as_ref().is_some_and(|split| split.validation.is_some());
         // What is drawn at once, and what is given.

@@ -364,7 +364,11 @@ fn drawn(
 }
 
 /// The columns that are used, as far as the file says.
-fn used_columns<'t>(spec: &DataSpec, set: Option<&DataSet>, table: &'t Table) -> Vec<&'t str> {
+pub(super) fn used_columns<'t>(
+    spec: &DataSpec,
+    set: Option<&DataSet>,
+    table: &'t Table,
+) -> Vec<&'t str> {
     let default = set.map_or_else(Preprocessing::default, |set| set.preprocessing.clone());
     let Preprocessing { columns, drop, .. } = spec.preprocessing(&default);
     let target = spec.target.as_ref().map(TargetColumns::names).unwrap_or_default();

@@ -121,16 +121,13 @@ fn sampled(columns: &[&Column], rows: &[u32]) -> Vec<coincidence::Cells> {
     let most = SAMPLE.0.min(SAMPLE.1 / columns.len().max(1));
     let n = rows.len() as u64;
     let is_chosen = |row: &&u32| n <= most as u64 || mix(u64::from(**row)) % n < most as u64;
-    let chosen: Vec<usize> = rows.iter().filter(is_chosen).map(|row| *row as usize).collect();
-    let cells = |column: &&Column| {
-        let all = of_cells(column);
-        coincidence::Cells {
-            hashes: chosen.iter().map(|&row| all[row]).collect(),
-            numbers: match &column.cells {
-                Cells::Numbers(values) => Some(chosen.iter().map(|&row| values.get(row)).collect()),
-                Cells::Categories(_) => None,
-            },
-        }
+    let chosen: Vec<u32> = rows.iter().filter(is_chosen).copied().collect();
+    let cells = |column: &&Column| coincidence::Cells {
+        hashes: of_cells(column, &chosen),
+        numbers: match &column.cells {
+            Cells::Numbers(x) => Some(chosen.iter().map(|&row| x.get(row as usize)).collect()),
+            Cells::Categories(_) => None,
+        },
     };
     columns.iter().map(cells).collect()
 }

@@ -2,14 +2,14 @@
 //!
 //! A fingerprint is a hash of the cells of a row, whatever the order of columns and the format of the file.
 //! They stay in the run directory and are not handed over with the model: whoever has them could test who
-//! was in the data. For every row that was trained or validated on there are up to five:
+//! was in the data. For every row that was trained or validated on there are up to seven:
 //!
 //! | of | a row that is equal in it |
 //! | --- | --- |
 //! | all columns, if some name the rows | was used: it is refused |
 //! | all columns but those that name rows | is counted ([`overlap`](super::overlap)) |
 //! | the columns that the model and its requirements use | is counted |
-//! | the same, in 4 and in 2 digits (`rounding.rs`) | is counted |
+//! | the same, in fewer digits (`rounding.rs`) | is counted |
 //!
 //! A column names rows if neither the model nor a requirement uses it, and no two rows of the training
 //! are equal in it, which are at least `NAMED`, nor two of the table. Names change from file to file,
@@ -31,7 +31,7 @@ use super::rounding::Rounded;
 use crate::error::{Error, Result};
 use crate::text::{about, grouped};
 
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// In fewer rows, a column without equal cells may be chance.
 const NAMED: usize = 30;
@@ -39,6 +39,11 @@ const NAMED: usize = 30;
 /// A population may change, and have fewer distinct rows. But hardly less than this share of a number that is not small.
 const LITTLE: f64 = 0.1;
 const FEWEST: f64 = 20.0;
+
+/// A comparison suits a table if it knows at least this share of the training rows again.
+const RECOGNISED: f64 = 0.5;
+/// Digits that are named where no numbers are compared.
+const ALL_DIGITS: u32 = 4;
 
 /// Where so large a share of the training rows equals no other, equal rows are copies.
 const NEARLY: f64 = 0.9;
@@ -94,7 +99,8 @@ impl Fingerprints {
         };
         let all: Vec<String> = columns.iter().chain(&names).cloned().collect();
         let whole = if names.is_empty() { Vec::new() } else { sorted(&all) };
-        let (plain, part) = (sorted(&columns), sorted(&needed));
+        let part = sorted(&needed);
+        let plain = if columns == needed { part.clone() } else { sorted(&columns) };
         let rounded = Rounded::all(table, used, &needed);
         Self { version: VERSION, columns, names, needed, whole, plain, part, rounded, unit: None }
     }
@@ -175,10 +181,9 @@ impl Fingerprints {
             Error::unfit(
                 what,
                 format!(
-                    "{} of its {} rows were used in training the model, or are copies of rows that \
-                     were ({why}). A certificate needs rows that were not used to train, select or \
-                     calibrate: give a table of others, or keep some back with `certify` in the problem \
-                     file and train again",
+                    "{} of its {} rows {why}. A certificate needs rows that were drawn independently, and not used to \
+                     train, select or calibrate the model: give a table of others, or keep some back with \
+                     `certify` in the problem file and train again",
                     grouped(equal),
                     grouped(n)
                 ),
@@ -196,7 +201,10 @@ impl Fingerprints {
                 let names = self.names.join("', '");
                 return Err(refused(
                     equal,
-                    &format!("'{names}', which identifies rows, is equal too"),
+                    &format!(
+                        "were used in training the model: they equal training rows in every column, \
+                         also in '{names}', which identifies rows"
+                    ),
                 ));
             }
         }
@@ -204,11 +212,11 @@ impl Fingerprints {
         let limit = (FALSE_ALARM / views.len().max(1) as f64).ln();
         if let Some((view, equal)) = beyond_chance(&views, limit) {
             let why = format!(
-                "in a fresh sample from the same population, about {} rows \
-                 would equal one of the training, and coincidences like these come about less \
-                 than once in 10,000 tables{}",
-                about(expected(view.used, n)),
-                view.in_digits()
+                "equal training rows{}. In a fresh sample from the same population about {} would, and \
+                 coincidences like these come about less than once in 10,000 tables: these rows were used in training the \
+                 model, or are copies of such rows, or both tables were laid out by one plan, like a grid or quotas",
+                view.in_digits(),
+                about(expected(view.used, n))
             );
             return Err(refused(equal, &why));
         }
@@ -242,21 +250,42 @@ impl Fingerprints {
 
     /// What is known of rows that were drawn at random from the same table as those used: whether some equal one of them.
     pub(crate) fn describe_rows(&self, table: &Table, rows: &[u32]) -> HeldOut {
-        let views = self.views(table, rows);
-        let limit = (FALSE_ALARM / views.len().max(1) as f64).ln();
-        self.describe(&views, limit).unwrap_or_default()
+        if rows.is_empty() {
+            return HeldOut::default();
+        }
+        // They are written as those used are, so the first of the comparisons suits them.
+        let view = match self.rounded.first() {
+            Some(rounded) => rounded.of(table, rows, &BTreeSet::new()).map(|table| View {
+                used: &rounded.rows,
+                table,
+                needed: true,
+                digits: Some(rounded.digits),
+                recognised: 1.0,
+            }),
+            None => self.exact_views(table, rows).pop(),
+        };
+        let views = usize::from(self.columns != self.needed) + 1 + self.rounded.len();
+        let limit = (FALSE_ALARM / views as f64).ln();
+        view.and_then(|view| self.describe(&[view], limit)).unwrap_or_default()
     }
 
-    /// By the columns needed, in 4 digits; `None` if the table lacks one.
+    /// By the columns needed, in as many digits as the table is written with; `None` if the table lacks one.
     fn describe(&self, views: &[View<'_>], limit: f64) -> Option<HeldOut> {
         let needed = || views.iter().filter(|view| view.needed);
-        let view = needed().find(|view| view.digits.is_some()).or(needed().next())?;
+        let rounded = || needed().filter(|view| view.digits.is_some());
+        let best = || rounded().max_by(|a, b| a.recognised.total_cmp(&b.recognised));
+        let suited = rounded().find(|view| view.recognised >= RECOGNISED).or_else(best);
+        let view = suited.or(needed().next())?;
+        let digits = view.digits.unwrap_or(ALL_DIGITS);
         let (equal, expected) = (view.pool().equal(), expected(view.used, view.table.len()));
-        let share = if equal > 0 { noticed(view.used, &view.table, limit) } else { None };
-        Some(match (equal, share) {
-            (0, _) => HeldOut::NoOverlap,
-            (_, None) => HeldOut::CannotTell { equal, expected },
-            (_, Some(noticed)) => HeldOut::Explained { equal, expected, noticed },
+        let is_suited = view.recognised >= RECOGNISED;
+        if equal == 0 && is_suited {
+            return Some(HeldOut::NoOverlap { digits });
+        }
+        let share = noticed(view.used, &view.table, view.recognised, limit);
+        Some(match share.filter(|_| is_suited) {
+            None => HeldOut::CannotTell { equal, expected, digits },
+            Some(noticed) => HeldOut::Explained { equal, expected, noticed, digits },
         })
     }
 
@@ -320,9 +349,10 @@ impl Fingerprints {
     fn views(&self, table: &Table, rows: &[u32]) -> Vec<View<'_>> {
         let mut views = self.exact_views(table, rows);
         for rounded in &self.rounded {
-            if let Some(table) = rounded.of(table, rows, &BTreeSet::new()) {
+            if let Some(hashes) = rounded.of(table, rows, &BTreeSet::new()) {
+                let recognised = rounded.recognised(table, rows);
                 let (used, digits) = (&rounded.rows, Some(rounded.digits));
-                views.push(View { used, table, needed: true, digits });
+                views.push(View { used, table: hashes, needed: true, digits, recognised });
             }
         }
         views
@@ -338,7 +368,7 @@ impl Fingerprints {
                 continue;
             }
             if let Some(table) = of_rows(table, rows, names) {
-                views.push(View { used, table, needed, digits: None });
+                views.push(View { used, table, needed, digits: None, recognised: 1.0 });
             }
         }
         views
@@ -360,7 +390,18 @@ impl Fingerprints {
     /// ```
     pub fn rounded_rows(&self, table: &Table, without: &[&str]) -> Vec<Vec<u64>> {
         let (all, without) = (table.all_rows(), without.iter().copied().collect());
-        self.rounded.iter().filter_map(|rounded| rounded.of(table, &all, &without)).collect()
+        // The grids are enough to know a row that was noisily written, and a ledger keeps these hashes.
+        let grids = self.rounded.iter().filter(|rounded| !rounded.is_significant);
+        grids.filter_map(|rounded| rounded.of(table, &all, &without)).collect()
+    }
+
+    /// Refuses units whose rows are those of another unit, by the columns that the model and its requirements use.
+    ///
+    /// # Errors
+    /// Such units, if there are more of them than chance explains; rows without one.
+    pub fn refuse_copied_units(&self, table: &Table, rows: &[u32], column: &str) -> Result<()> {
+        let needed: Vec<&str> = self.needed.iter().map(String::as_str).collect();
+        refuse_copied_units(table, rows, column, &needed)
     }
 
     /// Refuses units that were trained on. `None` if units of this column are not on record.
@@ -399,6 +440,8 @@ struct View<'a> {
     needed: bool,
     /// In how many digits numbers are compared, if not in all.
     digits: Option<u32>,
+    /// The share of training rows that would be known again.
+    recognised: f64,
 }
 
 impl View<'_> {
@@ -415,9 +458,7 @@ impl View<'_> {
 
     /// How numbers were compared, for the end of a sentence.
     fn in_digits(&self) -> String {
-        let first = |digits| {
-            format!(", up to rounding: numbers were compared in their first {digits} digits")
-        };
+        let first = |digits| format!(", numbers in their first {digits} digits");
         self.digits.map_or(String::new(), first)
     }
 
@@ -439,6 +480,36 @@ pub fn units(table: &Table, rows: &[u32], column: &str) -> Result<Vec<u32>> {
         *known.entry(print).or_insert(next)
     };
     Ok(of_units(table, rows, column)?.into_iter().map(number).collect())
+}
+
+/// Refuses units whose rows are those of another unit by some columns, judged by the first row of each.
+pub(crate) fn refuse_copied_units(
+    table: &Table,
+    rows: &[u32],
+    unit: &str,
+    columns: &[&str],
+) -> Result<()> {
+    let of = units(table, rows, unit)?;
+    let mut firsts = Vec::new();
+    for (&row, &unit) in rows.iter().zip(&of) {
+        if unit as usize == firsts.len() {
+            firsts.push(row);
+        }
+    }
+    let columns: Vec<&str> = columns.iter().copied().filter(|column| *column != unit).collect();
+    match Copies::find(table, &firsts, &columns) {
+        None => Ok(()),
+        Some(copies) => Err(Error::unfit(
+            table.name(),
+            format!(
+                "{} of its {} units by '{unit}' have the rows of another unit under a name of their own, more than \
+                 chance explains. Copies are not independent draws: give every unit once, or the name of the unit \
+                 that it was copied from",
+                grouped(copies.count()),
+                grouped(firsts.len())
+            ),
+        )),
+    }
 }
 
 fn of_units(table: &Table, rows: &[u32], column: &str) -> Result<Vec<u64>> {
@@ -516,7 +587,10 @@ mod tests {
         columns.reverse();
         let error = prints.compare(&Table::new("copy.csv", columns).unwrap()).unwrap_err();
         assert!(error.to_string().contains("300 of its 300 rows"), "{error}");
-        assert_eq!(prints.compare(&table(300..600, 100_000)).unwrap(), HeldOut::NoOverlap);
+        assert_eq!(
+            prints.compare(&table(300..600, 100_000)).unwrap(),
+            HeldOut::NoOverlap { digits: 4 }
+        );
         // One equal row among 301 may be chance, and is said; twenty are not.
         let one = prints.compare(&table(299..600, 100_000)).unwrap();
         assert!(matches!(one, HeldOut::Explained { equal: 1, .. }), "{one:?}");
@@ -534,7 +608,7 @@ mod tests {
         let trained = table(0..600);
         let prints = Fingerprints::of(&trained, &trained.all_rows(), &["x".to_string()].into());
         let found = prints.compare(&table(600..650)).unwrap();
-        assert_eq!(found, HeldOut::CannotTell { equal: 50, expected: 50.0 });
+        assert_eq!(found, HeldOut::CannotTell { equal: 50, expected: 50.0, digits: 4 });
     }
 
     #[test]
@@ -568,7 +642,7 @@ mod tests {
         let mut bytes = used(&table(0..10, 5)).to_bytes();
         bytes[0] = 1;
         let error = Fingerprints::from_bytes(&bytes).unwrap_err();
-        assert!(error.contains("it has format 1, not 4: train again"), "{error}");
+        assert!(error.contains("it has format 1, not 5: train again"), "{error}");
     }
 
     #[test]

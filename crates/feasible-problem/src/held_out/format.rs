@@ -8,7 +8,9 @@ impl HeldOut {
     pub fn clause(self) -> String {
         match self {
             Self::ByRecord => ", none of which was used in training".into(),
-            Self::NoOverlap => ", none of which equals a training row in its first 4 digits".into(),
+            Self::NoOverlap { digits } => {
+                format!(", none of which equals a training row in its first {digits} digits")
+            }
             Self::Stated => ", if none of them was used in training".into(),
             Self::Explained { equal, .. } => {
                 format!(" ({} equal a training row, no more than chance explains)", grouped(equal))
@@ -21,28 +23,29 @@ impl HeldOut {
 
     /// Why, if it is not simply so.
     pub fn sentence(self) -> String {
-        let counts = |equal: usize, expected: f64| {
+        let counts = |equal: usize, expected: f64, digits: u32| {
             format!(
                 "{} rows equal rows of the training in all that the model and its requirements use, numbers in their \
-                 first 4 digits; of a fresh sample, about {} would.",
+                 first {digits} digits; of a fresh sample, about {} would.",
                 grouped(equal),
                 about(expected)
             )
         };
         match self {
-            Self::ByRecord | Self::NoOverlap => String::new(),
+            Self::ByRecord | Self::NoOverlap { .. } => String::new(),
             Self::Stated => "Whether rows were used to train, select or calibrate the predictor is not on record: the \
                              certificate holds if none was."
                 .into(),
-            Self::Explained { equal, expected, noticed } => format!(
-                "{} If {} or more of the rows had been used in training, it would have been noticed; fewer cannot be told from chance.\n",
-                counts(equal, expected),
+            Self::Explained { equal, expected, noticed, digits } => format!(
+                "{} If {} or more of the rows had been used in training, it would have been noticed; fewer cannot be told from \
+                 chance, and the certificate holds if none was.\n",
+                counts(equal, expected, digits),
                 precise_percent(noticed)
             ),
-            Self::CannotTell { equal, expected } => format!(
-                "{} Distinct rows are so few that a table of nothing but rows trained on would look the \
-                 same: the certificate holds if none of these was used in training.\n",
-                counts(equal, expected)
+            Self::CannotTell { equal, expected, digits } => format!(
+                "{} A table of nothing but rows trained on would look the same: the certificate holds if none of \
+                 these was used in training.\n",
+                counts(equal, expected, digits)
             ),
         }
     }

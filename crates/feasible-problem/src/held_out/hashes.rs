@@ -5,46 +5,61 @@ use feasible_data::{Cells, Column, Table};
 /// Where cells of a grid begin, as a share of their width: numbers of few digits lie far from it.
 const OFFSET: f64 = 0.381_966;
 
+/// What stands for a number.
+#[derive(Clone, Copy)]
+pub(crate) enum Rounding {
+    /// Itself.
+    None,
+    /// Its cell on a grid of this step.
+    Grid(f64),
+    /// The number rounded to so many significant digits, as it is when it is written.
+    Significant(u32),
+}
+
+impl Rounding {
+    fn of(self, x: f64) -> f64 {
+        match self {
+            Self::None => x,
+            Self::Grid(step) => (x / step + OFFSET).floor(),
+            Self::Significant(digits) => significant(x, digits),
+        }
+    }
+}
+
 /// The hashes of some rows by these columns; `None` if one is missing.
 pub fn of_rows(table: &Table, rows: &[u32], names: &[String]) -> Option<Vec<u64>> {
-    let mut all = vec![0u64; table.rows()];
-    for name in names {
-        add(table.column(name).ok()?, 0.0, &mut all);
-    }
-    Some(rows.iter().map(|&row| all[row as usize]).collect())
+    of_rounded_rows(table, rows, names.iter().map(|name| (name.as_str(), Rounding::None)))
 }
 
-/// The same with the numbers of each column on a grid of this step; 0 takes them as they are.
-pub(crate) fn of_rounded_rows(
+/// The same with the numbers of each column rounded.
+pub(crate) fn of_rounded_rows<'n>(
     table: &Table,
     rows: &[u32],
-    steps: &[(String, f64)],
+    columns: impl Iterator<Item = (&'n str, Rounding)>,
 ) -> Option<Vec<u64>> {
-    let mut all = vec![0u64; table.rows()];
-    for (name, step) in steps {
-        add(table.column(name).ok()?, *step, &mut all);
+    let mut sums = vec![0; rows.len()];
+    for (name, rounding) in columns {
+        add(table.column(name).ok()?, rounding, rows, &mut sums);
     }
-    Some(rows.iter().map(|&row| all[row as usize]).collect())
+    Some(sums)
 }
 
-/// The hashes of the cells of a column.
-pub(crate) fn of_cells(column: &Column) -> Vec<u64> {
-    let mut all = vec![0; column.len()];
-    add(column, 0.0, &mut all);
-    all
+/// The hashes of the cells of a column in some rows.
+pub(crate) fn of_cells(column: &Column, rows: &[u32]) -> Vec<u64> {
+    let mut hashes = vec![0; rows.len()];
+    add(column, Rounding::None, rows, &mut hashes);
+    hashes
 }
 
-/// Adds the hashes of a column's cells.
-fn add(column: &Column, step: f64, all: &mut [u64]) {
+/// Adds the hashes of a column's cells in some rows.
+fn add(column: &Column, rounding: Rounding, rows: &[u32], sums: &mut [u64]) {
     let own = of_text(&column.name);
-    let number = |x: f64| {
-        let x = if step > 0.0 { (x / step + OFFSET).floor() } else { x };
-        mix(own ^ mix((x + 0.0).to_bits()))
-    };
+    let number = |x: f64| mix(own ^ mix((rounding.of(x) + 0.0).to_bits()));
     let missing = mix(own ^ 0x6d69_7373_696e_6721);
     match &column.cells {
         Cells::Numbers(values) => {
-            for (sum, x) in all.iter_mut().zip(values.iter()) {
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                let x = values.get(*row as usize);
                 *sum = sum.wrapping_add(if x.is_nan() { missing } else { number(x) });
             }
         }
@@ -55,7 +70,8 @@ fn add(column: &Column, step: f64, all: &mut [u64]) {
                 _ => mix(own ^ of_text(text)),
             };
             let hashes: Vec<u64> = categories.names.iter().map(category).collect();
-            for (sum, code) in all.iter_mut().zip(categories.codes.iter()) {
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                let code = categories.codes.get(*row as usize);
                 *sum = sum.wrapping_add(hashes.get(code as usize).copied().unwrap_or(missing));
             }
         }
@@ -68,10 +84,9 @@ pub(crate) fn tells_apart(column: &Column, rows: &[u32]) -> bool {
     if few || rows.iter().any(|&row| is_missing(column, row)) {
         return false;
     }
-    let all = of_cells(column);
-    let mut some: Vec<u64> = rows.iter().map(|&row| all[row as usize]).collect();
-    some.sort_unstable();
-    some.windows(2).all(|pair| pair[0] != pair[1])
+    let mut hashes = of_cells(column, rows);
+    hashes.sort_unstable();
+    hashes.windows(2).all(|pair| pair[0] != pair[1])
 }
 
 pub(crate) fn is_missing(column: &Column, row: u32) -> bool {
@@ -79,6 +94,18 @@ pub(crate) fn is_missing(column: &Column, row: u32) -> bool {
         Cells::Numbers(values) => values.get(row as usize).is_nan(),
         Cells::Categories(categories) => categories.get(row as usize).is_none(),
     }
+}
+
+/// x rounded to significant digits, half way as its exact value says.
+fn significant(x: f64, digits: u32) -> f64 {
+    let places = digits as i32 - 1 - x.abs().log10().floor().clamp(-400.0, 400.0) as i32;
+    let scaled = x * 10f64.powi(places);
+    // Powers of ten up to 10²² are exact.
+    if places.abs() > 22 || ((scaled - scaled.floor()) - 0.5).abs() < 1e-6 {
+        return format!("{x:.*e}", digits as usize - 1).parse().unwrap_or(x);
+    }
+    let whole = scaled.round();
+    if places < 0 { whole * 10f64.powi(-places) } else { whole / 10f64.powi(places) }
 }
 
 fn of_text(text: &str) -> u64 {

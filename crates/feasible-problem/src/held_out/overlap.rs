@@ -45,8 +45,12 @@ pub enum HeldOut {
     ByRecord,
     /// Whoever gives them says so: of a predictor that was trained elsewhere there is no record.
     Stated,
-    /// No row equals one of the training in what the model and its requirements use, numbers in their first 4 digits.
-    NoOverlap,
+    /// No row equals one of the training in what the model and its requirements use.
+    NoOverlap {
+        /// Digits in which numbers were compared.
+        #[serde(default = "most_digits")]
+        digits: u32,
+    },
     /// Some do, no more than chance explains.
     Explained {
         /// How many.
@@ -55,14 +59,24 @@ pub enum HeldOut {
         expected: f64,
         /// The smallest share of re-used rows that would have been refused.
         noticed: f64,
+        /// Digits in which numbers were compared.
+        #[serde(default = "most_digits")]
+        digits: u32,
     },
-    /// Some do, and if all had been used the test would not have shown it.
+    /// If all had been used, the comparison would not have shown it.
     CannotTell {
-        /// How many.
+        /// How many rows equal one of the training.
         equal: usize,
         /// How many of a fresh sample would.
         expected: f64,
+        /// Digits in which numbers were compared.
+        #[serde(default = "most_digits")]
+        digits: u32,
     },
+}
+
+fn most_digits() -> u32 {
+    4
 }
 
 /// Rows of a table that are equal to each other more often than chance explains.
@@ -176,11 +190,11 @@ pub(crate) fn times(counts: impl Iterator<Item = u64>, limit: f64) -> usize {
     if common > 1 && chance < limit { common as usize } else { 1 }
 }
 
-/// The smallest of some shares of re-used rows that would clearly be refused at `limit`. The rows are drawn
-/// with a fixed seed from the fingerprints of the training, the others are those of the table.
-pub(crate) fn noticed(trained: &[u64], table: &[u64], limit: f64) -> Option<f64> {
+/// The smallest of some shares of re-used rows that would clearly be refused at `limit`, if this share of them is `recognised`. The rows
+/// are drawn with a fixed seed from the fingerprints of the training, the others are those of the table.
+pub(crate) fn noticed(trained: &[u64], table: &[u64], recognised: f64, limit: f64) -> Option<f64> {
     let refused = |share: f64| {
-        let old = (share * table.len() as f64).ceil() as usize;
+        let old = (share * recognised * table.len() as f64).ceil() as usize;
         let mut rows: Vec<u64> = Vec::with_capacity(table.len());
         while rows.len() < old {
             rows.extend(drawn(trained, (old - rows.len()).min(trained.len())));

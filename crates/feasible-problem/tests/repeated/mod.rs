@@ -1,6 +1,8 @@
 //! Tables whose rows are equal by chance, tables that hold copies, and what a model that knows its rows by heart seems worth on them.
 #![allow(dead_code, reason = "the test and the example use a part each")]
 
+pub mod reused;
+
 use std::collections::BTreeSet;
 
 use feasible::certificate::{Count, Delta};
@@ -38,13 +40,15 @@ pub const CHANCE: [&str; 14] = [
 ];
 
 /// Tables that are drawn row by row, and then copied.
-pub const BASES: [&str; 6] = [
+pub const BASES: [&str; 8] = [
     "4 numbers",
     "4 numbers, 2 decimals",
     "5 categories, a number",
     "6 columns of 5 to 60 values",
     "1 number",
     "2 numbers, 3 decimals",
+    "12 numbers of several sizes",
+    "2 numbers, one far from 0",
 ];
 
 /// How rows are copied.
@@ -265,6 +269,10 @@ pub fn base(kind: usize, n: usize, positive: f64, random: &mut Stream) -> Draft 
             2 => (0..5).map(|_| below(random, 4) as f64).chain([0.0]).collect::<Vec<f64>>(),
             3 => [60, 15, 7, 40, 40, 5].iter().map(|&k| below(random, k) as f64).collect(),
             4 => vec![normal(random)],
+            6 => (0..12)
+                .map(|at| 10f64.powi(at % 5 - 2) * (normal(random) + f64::from(at)))
+                .collect(),
+            7 => vec![normal(random), 100.0 + 20.0 * normal(random)],
             _ => (0..2).map(|_| rounded(normal(random), 3)).collect(),
         };
         if kind == 2 {

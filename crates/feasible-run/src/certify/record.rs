@@ -164,6 +164,7 @@ impl RunRecord {
     /// Refuses units that were trained on; what to say if they are not on record.
     fn compare_units(&self, table: &Table, unit: &str) -> Result<Option<String>> {
         let rows = table.all_rows();
+        self.fingerprints.refuse_copied_units(table, &rows, unit)?;
         if self.fingerprints.compare_units(table, &rows, unit)?.is_some() {
             return Ok(None);
         }
