@@ -367,6 +367,18 @@ fn holm_certifies_what_bonferroni_does_and_sometimes_more() {
 }
 
 #[test]
+fn a_limit_that_every_population_meets_is_certified() {
+    for (sense, limit, hits) in [(Sense::AtMost, 1.0, 40), (Sense::AtLeast, 0.0, 0)] {
+        let evidence = Some(Evidence::Share(count(hits, 40)));
+        let (name, subject) = ("all".into(), "the rate".into());
+        let claim = Claim { name, subject, sense, limit, evidence };
+        let certificate = Certificate::new(&[claim], delta(0.05), Simultaneous::Holm);
+        let finding = &certificate.findings[0];
+        assert_eq!((finding.verdict, finding.bound), (Verdict::Certified, Some(limit)));
+    }
+}
+
+#[test]
 fn what_is_not_certified_has_the_bound_that_failed() {
     let claim = |hits| Claim {
         name: "r".into(),

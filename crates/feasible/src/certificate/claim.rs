@@ -95,6 +95,14 @@ impl Claim {
     /// log of the p-value of "it does not hold": small certifies it.
     pub fn ln_p_not_met(&self, design: Delta) -> f64 {
         let Some(evidence) = &self.evidence else { return 0.0 };
+        // No population is beyond a limit at the end of the range.
+        let met_by_all = |(low, high): (f64, f64)| match self.sense {
+            Sense::AtMost => self.limit >= high,
+            Sense::AtLeast => self.limit <= low,
+        };
+        if evidence.range().is_some_and(met_by_all) {
+            return f64::NEG_INFINITY;
+        }
         match self.sense {
             Sense::AtMost => evidence.ln_p_at_least(self.limit, design),
             Sense::AtLeast => evidence.ln_p_at_most(self.limit, design),
