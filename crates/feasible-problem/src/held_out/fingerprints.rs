@@ -589,7 +589,7 @@ mod tests {
         assert!(error.to_string().contains("300 of its 300 rows"), "{error}");
         assert_eq!(
             prints.compare(&table(300..600, 100_000)).unwrap(),
-            HeldOut::NoOverlap { digits: 4 }
+            HeldOut::NoOverlap { digits: 6 }
         );
         // One equal row among 301 may be chance, and is said; twenty are not.
         let one = prints.compare(&table(299..600, 100_000)).unwrap();
@@ -608,7 +608,7 @@ mod tests {
         let trained = table(0..600);
         let prints = Fingerprints::of(&trained, &trained.all_rows(), &["x".to_string()].into());
         let found = prints.compare(&table(600..650)).unwrap();
-        assert_eq!(found, HeldOut::CannotTell { equal: 50, expected: 50.0, digits: 4 });
+        assert_eq!(found, HeldOut::CannotTell { equal: 50, expected: 50.0, digits: 6 });
     }
 
     #[test]
