@@ -265,7 +265,16 @@ fn a_batch_that_takes_long_is_not_waited_for() {
 #[test]
 fn a_terminal_that_takes_no_more_text_does_not_keep_it_alive() {
     let scratch = Scratch::under(&place());
-    let fit = ["fit", "problem.toml", "-o", "run", "-v", "--set", "training.epochs=1000000"];
+    let fit = [
+        "fit",
+        "problem.toml",
+        "-o",
+        "run",
+        "-v",
+        "--no-baseline",
+        "--set",
+        "training.epochs=1000000",
+    ];
     let mut command = scratch.command(&fit);
     // Nobody reads what it says, so that it waits for someone who does, and there is little room.
     let (unread, mut pipe) = std::io::pipe().unwrap();
